@@ -1,8 +1,9 @@
 #include "budget-window.h"
 
-/* Who wakes late once, and in time then, has used its runtime twice within less than a period: timers are late, and the host of a virtual machine
- * stops that for ms. That is no runaway, so the next window may have begun by that much too early; it is not moved, so that nothing is gained by
- * it for the windows after. */
+/* Timers are late at times, and the host of a virtual machine stops its timers for milliseconds.
+ * A thread that wakes late once, and in time after that, uses its runtime twice within less than
+ * a period, and is no runaway. So the next window may begin early by this much, ns. `began`
+ * itself is not moved, so the thread gains nothing for later windows. */
 static int64_t tolerance(const struct window *window)
 {
     return window->period / 4;

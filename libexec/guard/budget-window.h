@@ -1,24 +1,28 @@
-/* How much of its runtime a guarded thread may have when: the arithmetic of rtf-guard, without a system call.
+/* When a guarded thread may use its runtime: the arithmetic of rtf-guard, without a system call.
  *
- * A window is the time in which one runtime may be used, and is one period long. The next one begins when the runtime of this one is
- * used up, but never less than a period after this one began; until then the thread has to wait. So n runtimes take n - 1 periods at
- * least, whatever the thread does, and in a time of k periods it has at most k + 1 of them.
+ * In a window a thread may use one runtime. A window is at least one period long. When the
+ * runtime of a window is used up, the thread waits until the period of the window is over; then
+ * the next window begins. If the period is over already, the next window begins at once. So n
+ * runtimes take at least n - 1 periods, and in k periods a thread has at most k + 1 runtimes.
  *
- * Who counts only what is used cannot see when a job was released. A thread that others kept waiting runs later than it was meant to,
- * and its next job may be on time: the two are closer together than a period, by what it waited for its CPU (/proc/TID/schedstat). So
- * where a window begins late, it is taken to have begun earlier by that, though not before the last one was over. */
+ * The guard sees only when runtime is used, not when a job is released. Other threads may keep a
+ * thread from its CPU. Its job then runs late, and its next job may be on time, so the two jobs
+ * are closer together than a period, by the time that the thread waited for its CPU
+ * (/proc/TID/schedstat). So a window that begins late is moved back by this waiting time, but
+ * not before the end of the period of the window before. */
 #ifndef RTF_BUDGET_WINDOW_H
 #define RTF_BUDGET_WINDOW_H
 
 #include <stdint.h>
 
-/* ns; CLOCK_MONOTONIC. */
+/* ns; began: CLOCK_MONOTONIC. */
 struct window {
     int64_t began, runtime, period;
 };
 
-/* The runtime is used up now, `times` times since the last call; `waited` for its CPU meanwhile. Begins the next window, and returns when
- * the thread may go on; 0: at once. */
+/* The runtime is used up at `now`, `times` times since the last call; the thread has waited
+ * `waited` ns for its CPU since then. Begins the next window. Returns the time at which the
+ * thread may run on; 0: at once. */
 int64_t window_used_up(struct window *window, int64_t now, int64_t waited, int64_t times);
 
 #endif

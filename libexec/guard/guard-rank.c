@@ -4,10 +4,13 @@
 
 #include "schedattr.h"
 
-/* ns. A suspension takes about 40 us. Of what a flood of boosts costs, what is beyond the runtime waits for the next period: others'
- * reservations lose no more to it than that. What nobody has reserved is the guard's, too (SCHED_FLAG_RECLAIM): what it overruns it pays for with
- * one period for each runtime, and it may overrun by a lot, for the time that the host takes from a virtual machine counts as used where the
- * kernel has no CONFIG_PARAVIRT_TIME_ACCOUNTING, as Debian's; 10 ms of that would keep it from running for 200 ms. */
+/* ns. One suspension takes about 40 us. When a flood of boosts costs more than RUNTIME, the rest
+ * waits for the next period, so other reservations lose at most RUNTIME per PERIOD.
+ * SCHED_FLAG_RECLAIM also gives the guard all bandwidth that nobody has reserved. Without it the
+ * guard would pay for each runtime that it overruns with one period, and it may overrun far:
+ * where the kernel has no CONFIG_PARAVIRT_TIME_ACCOUNTING, as Debian's, the time that the host
+ * takes from a virtual machine counts as used. 10 ms of such time would keep the guard from
+ * running for 200 ms. */
 enum { RUNTIME = 200000, PERIOD = 4000000 };
 
 static struct sched_param fifo;
@@ -36,7 +39,7 @@ void guard_rank_begin(const cpu_set_t *domains)
     rank = RANK_FIFO;
 }
 
-void guard_rank_fall(void)
+void guard_rank_yield(void)
 {
     if (rank != RANK_DEADLINE || sched_setscheduler(0, SCHED_FIFO, &fifo) != 0)
         return;

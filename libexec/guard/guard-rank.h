@@ -1,32 +1,38 @@
 /* The rank at which rtf-guard itself runs.
  *
- *     ORDINARY      the broker is not real-time, so neither is the guard
- *     FIFO          above the broker, and so above all that is granted
- *       |  ^   down: a thread is about to be promoted that can lend SCHED_DEADLINE, and the kernel has bandwidth left
- *       v  |   up: the kernel refuses a thread that was granted SCHED_DEADLINE, for there is none left
+ *     ORDINARY      the broker is not real-time, so the guard is not either
+ *     FIFO          one above the broker, and so above every granted FIFO and RR thread
+ *       |  ^   down: a thread is about to become SCHED_DEADLINE, and can then lend that
+ *       v  |   up: the kernel has no bandwidth left for a thread that was granted SCHED_DEADLINE
  *     DEADLINE
  *
- * A thread that is lent SCHED_DEADLINE is never throttled: the kernel replenishes who is boosted at once (update_curr_dl_se(), Linux
- * 6.18). It comes before every FIFO thread, so that as many of those as there are CPUs would keep a guard under FIFO from ever running.
- * Under SCHED_DEADLINE the guard runs as soon as its own deadline is the next, and that is a near one.
+ * The kernel never throttles a boosted thread: it replenishes the runtime at once
+ * (update_curr_dl_se(), Linux 6.18). A thread that is lent SCHED_DEADLINE runs before every FIFO
+ * thread. One such thread for each CPU would keep a FIFO guard from ever running. A
+ * SCHED_DEADLINE guard runs as soon as its own deadline is the earliest, and its deadline is
+ * near.
  *
- * It has to rise before such a thread is promoted: woken by the first boost, it may still find the CPU of who is boosted busy with an ordinary
- * thread, and be put there. In Linux 6.1 nobody takes a FIFO thread away from there again, for a run queue counts as overloaded with two
- * under FIFO or RR only (update_rt_migration()). */
+ * The guard has to be SCHED_DEADLINE before the first such thread is. Otherwise the first boost
+ * may wake the guard onto the CPU of the boosted thread, while the kernel sees an ordinary
+ * thread there. In Linux 6.1 no other CPU pulls a FIFO thread from there, because a run queue
+ * counts as overloaded only with two FIFO or RR threads (update_rt_migration()). */
 #ifndef RTF_GUARD_RANK_H
 #define RTF_GUARD_RANK_H
 
 #include <sched.h>
 #include <stdbool.h>
 
-/* At its start. It keeps off the CPUs in `domains`, which are scheduling domains of threads that never leave them: a domain's
- * bandwidth is its threads'. */
+/* Called once, at the start of the guard. Takes the CPUs `domains` off the guard's affinity:
+ * they are scheduling domains of their own, whose bandwidth is for the threads that are granted
+ * there. */
 void guard_rank_begin(const cpu_set_t *domains);
 
-/* Somebody's thread needs the bandwidth: FIFO again, until guard_rank_rise. The kernel has it back within 4 ms. */
-void guard_rank_fall(void);
+/* Makes the guard FIFO until guard_rank_rise: the kernel needs its bandwidth for a granted
+ * thread. The bandwidth is free within 4 ms. */
+void guard_rank_yield(void);
 
-/* From now on SCHED_DEADLINE may be lent. False with errno: the guard stays FIFO. */
+/* Makes the guard SCHED_DEADLINE: from now on threads may lend that. True: done, or the broker
+ * is not real-time. False with errno: the guard stays FIFO. */
 bool guard_rank_rise(void);
 
 #endif

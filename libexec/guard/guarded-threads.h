@@ -1,4 +1,18 @@
-/* The threads that rtf-guard has an eye on. Each is in one of the states below, and only here does it change between them. */
+/* The real-time threads that rtf-guard guards, and the state of each.
+ *
+ *                  +----- guarded_resume_due, guarded_undo_suspension ----+
+ *                  v                                                      |
+ *     begin --> IN_FORCE -- guarded_used_up, guarded_suspend ------> SUSPENDED <-- begin
+ *                  |  |                                               |  |
+ *                  |  +-- guarded_lose_counter --> LOST <-------------+  |
+ *                  |                                |                    |
+ *                  +-- guarded_end (SCHED_DEADLINE) +--> ENDING <--------+
+ *
+ * guarded_begin starts in SUSPENDED if an earlier guard left the SCHED_DEADLINE thread suspended,
+ * or if the thread used up its runtime in a window that is not over. guarded_resume_due leads to
+ * LOST if the kernel cannot make the thread SCHED_DEADLINE before it wakes; if the kernel refuses
+ * for another reason, the thread stays SUSPENDED for another period. guarded_end removes a FIFO or
+ * RR thread at once; guarded_leave removes any thread. Only guarded-threads.c changes a state. */
 #ifndef RTF_GUARDED_THREADS_H
 #define RTF_GUARDED_THREADS_H
 
@@ -13,97 +27,119 @@
 #include "budget-window.h"
 
 enum guarded_state {
-    GUARDED_IN_FORCE,  /* it runs as granted */
-    GUARDED_SUSPENDED, /* its runtime is used up: ordinary until the next window begins */
-    GUARDED_LOST,      /* nothing tells any more what it uses, or when it wakes, and only then it can be in force: ordinary until the broker has it
-                        * guarded, or attached, anew */
-    GUARDED_LEAVING,   /* SCHED_DEADLINE and let go: the attach helper has it in hand, and who is lent its rank may keep that from running. It may
-                        * still be made ordinary, but never real-time */
+    /* The thread runs as granted. */
+    GUARDED_IN_FORCE,
+    /* The thread, or what it lends, has used up the runtime: it is ordinary until `resume_at`. */
+    GUARDED_SUSPENDED,
+    /* The guard no longer learns what the thread uses, or when it wakes and can be SCHED_DEADLINE.
+     * The thread is ordinary until the broker begins to guard it, or attaches it, anew. */
+    GUARDED_LOST,
+    /* The broker has ended guarding of a SCHED_DEADLINE thread, and the attach helper demotes
+     * it. The holder of a lock that the thread waits for may keep the helper from running, so
+     * the guard may still make the thread ordinary. The guard never makes it real-time. */
+    GUARDED_ENDING,
 };
 
+/* All times are ns; points in time are CLOCK_MONOTONIC. */
 struct guarded {
     pid_t tid;
-    uint64_t started_by;
-    int pidfd, event; /* event: of its CPU time; -1: SCHED_DEADLINE, which the kernel accounts */
-    int stat;             /* of what it has run and waited; -1 */
-    void *page;
+    uint64_t started_by;        /* lib/thread.h */
+    int pidfd, event;           /* owned; event counts CPU time; -1: the kernel does (DEADLINE) */
+    int schedstat;              /* owned: /proc/TID/schedstat, time run and waited; -1: not open */
+    void *event_page;           /* owned: the mapping of `event`, two pages; or MAP_FAILED */
     enum guarded_state state;
     struct attributes granted;
-    int policy, priority; /* FIFO and RR: what it had when it was suspended, for its owner may have lowered it */
+    /* FIFO and RR: the kernel's policy and priority at suspension; the owner may have lowered
+     * them. */
+    int suspended_policy, suspended_priority;
     struct window window;
-    bool shortened;       /* `event` tells of what was left of a window that had begun before */
-    int64_t base;         /* the count of `event` when the window began, ns */
-    int64_t waited;       /* what it had waited for its CPU by then, ns */
-    int64_t until;        /* SUSPENDED: until then, */
-    int64_t counted;      /* which is not before the kernel ceases to count what it had; */
-    struct overrun overrun; /* SCHED_DEADLINE: what it had overrun then */
-    int lends;            /* lending.h: to so many, now; */
-    int64_t lends_from;   /* its window for that; */
-    int64_t lends_since;  /* counted up to then */
-    int64_t own;          /* of the runtime, itself, before it began to lend; ns */
-    int64_t lent;         /* in that window; ns */
-    int lends_again;      /* suspended while it lent: will, when it is put in force, and so often it is tried until the kernel tells of that; */
-    int64_t ask_at;       /* from then on it is looked whether it lends what the kernel did not tell of, if it has run no more than */
-    int64_t had_run;      /* that, ns */
-    bool has_lent;        /* suspended for that, and not told yet */
-    TAILQ_ENTRY(guarded) of_lenders, of_leaving;
-    int64_t tell_at;      /* the broker is not told before that */
-    uint64_t untold;      /* how often it was suspended since it was told */
+    bool shortened;             /* `event` fires after the rest of a window begun earlier */
+    int64_t count_at_window;    /* count of `event` when the window began */
+    int64_t wait_at_window;     /* time waited for a CPU until the window began */
+    int64_t resume_at;          /* SUSPENDED: at counted_until or later */
+    int64_t counted_until; /* the kernel counts the former bandwidth until then; 0: no longer */
+    struct overrun overrun;     /* SCHED_DEADLINE: demote.h */
+    /* What the thread lends, see lending.h. */
+    int boost_count;            /* threads that run with its rank now */
+    int64_t lend_window_began;  /* the window for lending, one period long */
+    int64_t lent_counted_to;    /* `lent` includes the time up to here */
+    int64_t used_itself;        /* of the runtime, before it began to lend */
+    int64_t lent;               /* in the window for lending */
+    int report_attempts; /* further attempts to have the kernel report its boosts; lending.c */
+    int64_t check_at;           /* next check for a boost that the kernel did not report, */
+    int64_t ran_at_check;       /* and CPU time at the last check: due if it has not run since */
+    TAILQ_ENTRY(guarded) of_lenders, of_ending;
+    /* What the broker has yet to be told. */
+    bool suspended_for_lending;
+    int64_t report_at;          /* no earlier */
+    uint64_t unreported;        /* suspensions since the last report */
     RB_ENTRY(guarded) of_suspended;
-    UT_hash_handle hh; /* by tid */
+    UT_hash_handle hh;          /* by tid */
 };
 
-/* Who counts what is lent hears of those that may lend. */
+/* What lending.c learns of the guarded threads. */
 struct guarded_events {
-    void (*by)(struct guarded *lender);                  /* what is lent from now on is lent by this one; NULL: by whoever the kernel names */
-    void (*may_lend)(const struct guarded *lender, bool on); /* it has come, or is about to go */
+    /* Boosts that the guard itself causes from now on are lent by `lender`; NULL: by no guarded
+     * thread. */
+    void (*attribute_boosts)(struct guarded *lender);
+    /* The thread can lend from now on; with on = false: it is about to be removed. */
+    void (*may_lend)(const struct guarded *lender, bool on);
+    /* No boost belongs to the thread any more. */
     void (*forget)(const struct guarded *lender);
-    bool (*has_told)(struct guarded *lender);            /* it is in force again. False: what it lends by that is not known */
+    /* The thread is in force again. False: it may lend without a report by the kernel. */
+    bool (*boosts_reported)(struct guarded *lender);
 };
 void guarded_listen(const struct guarded_events *events);
 
-struct guarded *guarded_find(pid_t tid);
-struct guarded *guarded_first(void);
+struct guarded *guarded_find(pid_t tid); /* NULL: not guarded */
+struct guarded *guarded_first(void);     /* the others by hh.next; NULL: none */
 
-/* Of the argument: who it is, its descriptors, which are taken over, what is granted, and runtime and period. `again`: it may have been left
- * suspended. NULL: nothing can be promised; *why. */
+/* Begins to guard the thread of *wanted: tid, started_by, pidfd, event, granted, window.runtime,
+ * window.period and counted_until. Takes over pidfd and event, also on failure. `again`: an earlier
+ * guard may have left the thread suspended. NULL: the thread is not guarded; *why is the reason. */
 struct guarded *guarded_begin(const struct guarded *wanted, bool again, const char **why);
 
-/* Let go; FIFO and RR in force, if they were suspended; SCHED_DEADLINE is LEAVING, and ordinary if it lends or was suspended. What it has used of
- * its window is remembered till that is over: nobody gains by being let go and taken up again. */
+/* Stops guarding. A FIFO or RR thread that is suspended is put in force. A SCHED_DEADLINE thread
+ * is ENDING; it is ordinary if it lends, was suspended, or has overrun. What the thread has used
+ * of its window is remembered until the window is over, so that ending and beginning again gains
+ * nothing. */
 void guarded_end(struct guarded *guarded);
 
-/* LEAVING, and not SCHED_DEADLINE by now: forgotten. */
-void guarded_forget_leaving(void);
+/* Removes ENDING threads that are not SCHED_DEADLINE any more, or have ended. */
+void guarded_forget_ended(void);
 
-/* In force, and forgotten: nobody has it in hand. But one that waits for a lock is ordinary, for it would lend without a bound until there is a guard
- * again. */
+/* The guard stops: removes the thread, and leaves it in force. A thread that lends, or would
+ * lend once in force, is left ordinary: until the next guard starts, nothing would bound what it
+ * lends. */
 void guarded_leave(struct guarded *guarded);
 
-/* Its event says that a runtime has been used. */
+/* `event` has fired: the thread has used one runtime, or more. */
 void guarded_used_up(struct guarded *guarded, int64_t now);
 
-/* CPU time that it has had, ns; -1: that cannot be told. */
+/* CPU time that the thread has had since its start, ns; -1: unknown. */
 int64_t guarded_ran(struct guarded *guarded);
 
-/* What it has had of a window that is not over, ns; 0: that cannot be told. */
-int64_t guarded_used(const struct guarded *guarded, int64_t now);
+/* CPU time that the thread has used of the present window, ns; 0: none, or unknown. */
+int64_t guarded_used_in_window(const struct guarded *guarded, int64_t now);
 
-/* Ordinary until then; LEAVING: for good. */
+/* Makes an IN_FORCE thread ordinary until `until`; an ENDING thread for good. */
 void guarded_suspend(struct guarded *guarded, int64_t until);
 
-/* In force again, as if nothing had been, or as soon as the kernel does not count any more what it had. */
-void guarded_pardon(struct guarded *guarded);
+/* Takes a suspension back without a report to the broker. The thread is in force again as soon
+ * as the kernel no longer counts its former bandwidth. */
+void guarded_undo_suspension(struct guarded *guarded);
 
-/* If it sleeps: ordinary and real-time again, which it does not notice. Who waits for a lock has the kernel tell anew by that whom it lends to. */
-void guarded_ask(struct guarded *guarded);
+/* Makes a sleeping thread ordinary and real-time again; the thread does not notice. If it waits
+ * for a lock, the kernel then reports anew whom it boosts. A thread that is awake is left alone. */
+void guarded_renew_boosts(struct guarded *guarded);
 
-/* Nothing counts for it any more, though it may go on. True: it does, and the broker has to hear of it. */
-bool guarded_lost(struct guarded *guarded);
+/* `event` counts no more. True: the thread was guarded and lives; it is LOST, tell the broker. */
+bool guarded_lose_counter(struct guarded *guarded);
 
-/* Those whose next window has begun are in force again, or LOST because they sleep: that one is returned, and there may be more. NULL: no more. */
-struct guarded *guarded_resume(int64_t now);
-/* When there is something to resume; INT64_MAX: never. */
-int64_t guarded_deadline(void);
+/* Puts the suspended threads in force whose time has come. Returns a thread that is LOST because it
+ * sleeps; call again then. NULL: no more. */
+struct guarded *guarded_resume_due(int64_t now);
+/* When guarded_resume_due has something to do; INT64_MAX: never. */
+int64_t guarded_next_resume(void);
 
 #endif

@@ -20,7 +20,7 @@ static struct ring {
 } rings[CPUS_MAX];
 static int ring_count, epoll_fd = -1;
 static uint64_t source;
-static unsigned pid_at, old_at, new_at; /* where they are in a record */
+static unsigned pid_at, old_at, new_at; /* offsets of the fields in a record, bytes */
 static size_t page_bytes;
 static bool lost;
 
@@ -40,18 +40,19 @@ static int number_at(const unsigned char *raw, size_t size, unsigned offset)
     return number;
 }
 
-static void take_record(const unsigned char *record, size_t size, void (*take)(const struct change *))
+static void take_record(const unsigned char *record, size_t size, void (*take)(const struct priority_change *))
 {
     const struct sample *sample = (const struct sample *)(const void *)record;
-    const size_t before_raw = offsetof(struct sample, raw); /* not sizeof, which is more: in Linux 6.1 newprio is the last that there is */
+    /* not sizeof, which includes padding: in Linux 6.1 newprio is the last field */
+    const size_t before_raw = offsetof(struct sample, raw);
     if (sample->header.type != PERF_RECORD_SAMPLE || size < before_raw)
         return;
     const size_t raw = sample->raw_size < size - before_raw ? sample->raw_size : size - before_raw;
-    take(&(struct change){.tid = number_at(sample->raw, raw, pid_at), .caller = (pid_t)sample->thread, .before = number_at(sample->raw, raw, old_at),
+    take(&(struct priority_change){.tid = number_at(sample->raw, raw, pid_at), .caller = (pid_t)sample->thread, .before = number_at(sample->raw, raw, old_at),
                           .after = number_at(sample->raw, raw, new_at), .time = (int64_t)sample->time});
 }
 
-/* A record may go round the end. */
+/* Copies from a ring; a record may wrap around its end. */
 static void copy_out(const struct ring *ring, uint64_t from, unsigned char *into, size_t size)
 {
     const size_t bytes = RING_PAGES * page_bytes;
@@ -60,8 +61,9 @@ static void copy_out(const struct ring *ring, uint64_t from, unsigned char *into
         into[i] = data[(from + i) % bytes];
 }
 
-/* PERF_RECORD_LOST comes with the next record that fits, which may never come: a ring without room for one more counts as well. */
-static bool drain(const struct ring *ring, void (*take)(const struct change *))
+/* The kernel writes PERF_RECORD_LOST together with the next record that fits, which may never
+ * come. So a ring without room for one more record counts as lost, too. */
+static bool drain(const struct ring *ring, void (*take)(const struct priority_change *))
 {
     _Alignas(struct sample) unsigned char record[RECORD_MAX];
     struct perf_event_header header;
@@ -83,7 +85,7 @@ static bool drain(const struct ring *ring, void (*take)(const struct change *))
     return some;
 }
 
-bool inheritance_events_drain(void (*take)(const struct change *))
+bool inheritance_events_drain(void (*take)(const struct priority_change *))
 {
     bool some = false;
     for (int i = 0; i < ring_count; i++)
@@ -98,7 +100,7 @@ bool inheritance_events_lost(void)
     return were_lost;
 }
 
-/* Not by a change to no events: that still wakes this thread, if only to find nothing. */
+/* Removes the descriptors: an epoll entry with an empty event mask still wakes the guard. */
 void inheritance_events_listen(bool on)
 {
     struct epoll_event wanted = {.events = EPOLLIN, .data.u64 = source};
@@ -110,13 +112,13 @@ void inheritance_events_listen(bool on)
 
 static bool open_ring(const struct perf_event_attr *event, int cpu)
 {
-    /* Only those that make a thread real-time, or end that: other programs' locks are nobody's business. */
+    /* only changes to or from a real-time priority: the guard ignores other boosts */
     static const char filter[] = "newprio < 100 || oldprio < 100";
     struct ring *ring = &rings[ring_count];
     struct epoll_event wanted = {.events = EPOLLIN, .data.u64 = source};
     ring->fd = (int)syscall(SYS_perf_event_open, event, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
     if (ring->fd < 0)
-        return errno == ENODEV || errno == EINVAL; /* no such CPU, or it is offline */
+        return errno == ENODEV || errno == EINVAL; /* no such CPU, or an offline CPU */
     ring->page = mmap(NULL, page_bytes * (1 + RING_PAGES), PROT_READ | PROT_WRITE, MAP_SHARED, ring->fd, 0);
     ring_count++;
     return ring->page != MAP_FAILED && ioctl(ring->fd, PERF_EVENT_IOC_SET_FILTER, filter) == 0 && epoll_ctl(epoll_fd, EPOLL_CTL_ADD, ring->fd, &wanted) == 0 &&
@@ -136,7 +138,7 @@ bool inheritance_events_open(const char *tracepoint, int epoll, uint64_t as)
         .config = id,
         .sample_period = 1,
         .sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_RAW,
-        .watermark = 1, /* each record wakes */
+        .watermark = 1, /* each record wakes the guard */
         .wakeup_watermark = 1,
         .use_clockid = 1,
         .clockid = CLOCK_MONOTONIC,

@@ -1,5 +1,6 @@
-/* What the tracepoint sched_pi_setprio tells: who has the rank of another thread now, or no longer. perf_event_open(2): the kernel writes a
- * record into the ring of the CPU where it happens. */
+/* Reads the tracepoint sched_pi_setprio: the kernel reports there that a thread gets the rank of
+ * another thread, or loses it again (rt_mutex_setprio). The kernel writes each report into the
+ * ring of the CPU where the change happens, see perf_event_open(2). */
 #ifndef RTF_INHERITANCE_EVENTS_H
 #define RTF_INHERITANCE_EVENTS_H
 
@@ -7,24 +8,28 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-struct change {
-    pid_t tid;         /* of whom */
-    pid_t caller;      /* who made the call by which it came */
-    int before, after; /* the kernel's priorities: 99 - rank, -1 under SCHED_DEADLINE, 100 and more for ordinary threads */
+struct priority_change {
+    pid_t tid;         /* the thread whose priority changes */
+    pid_t caller;      /* the thread whose system call changes it */
+    /* the kernel's priorities: 99 - rt_priority; -1 under SCHED_DEADLINE; 100 or more for
+     * ordinary threads */
+    int before, after;
     int64_t time;      /* CLOCK_MONOTONIC, ns */
 };
 
-/* "ID:PID:OLDPRIO:NEWPRIO", the tracepoint's id and where these fields are in its records. Each record makes `epoll` ready as `as`. False with
- * errno. */
+/* Opens one ring for each CPU. `tracepoint` is "ID:PID:OLDPRIO:NEWPRIO": the id of the
+ * tracepoint, and the offsets of these fields in its records, in bytes. Each record makes
+ * `epoll` ready, with the data `as`. False with errno. Called once; the rings stay open. */
 bool inheritance_events_open(const char *tracepoint, int epoll, uint64_t as);
 
-/* Takes out what is there. True: there was something. */
-bool inheritance_events_drain(void (*take)(const struct change *));
+/* Calls `take` for each new record, CPU by CPU; the records of two CPUs may be out of order.
+ * True: there was a record. */
+bool inheritance_events_drain(void (*take)(const struct priority_change *));
 
-/* Whether a ring had no room for a record since the last call. */
+/* True: since the last call the kernel may have left out a record, for want of room in a ring. */
 bool inheritance_events_lost(void);
 
-/* Off: nobody is woken. */
+/* on = false: records no longer make `epoll` ready. */
 void inheritance_events_listen(bool on);
 
 #endif

@@ -12,15 +12,16 @@
 
 enum { BOOSTS_MAX = 1024, RT_PRIORITIES = 100 };
 
-/* While there is more to come. */
-static const int64_t look_again = INT64_C(1000000);
+/* ns. As long as boosts keep coming, the events are read at this interval, without a wakeup for
+ * each. */
+static const int64_t read_interval = INT64_C(1000000);
 
 struct boost {
-    pid_t tid;              /* of who has more than is his */
-    struct guarded *lender; /* NULL: not known yet */
-    unsigned tried;         /* so many of those who are guarded, and none of them; */
-    int64_t try_at;         /* the next then; INT64_MAX: nobody who is guarded */
-    int priority;           /* the kernel's: 99 - rank, -1 under SCHED_DEADLINE */
+    pid_t tid;              /* the thread that is boosted */
+    struct guarded *lender; /* the guarded thread whose rank it has; NULL: unknown */
+    unsigned tried; /* while unknown: guarded threads of this priority that are not the lender */
+    int64_t try_at;         /* when to try the next; INT64_MAX: no more candidates */
+    int priority;           /* the kernel's: 99 - rt_priority; -1 under SCHED_DEADLINE */
     int64_t since;
     TAILQ_ENTRY(boost) of_unknown;
     UT_hash_handle hh; /* by tid */
@@ -29,48 +30,48 @@ static struct boost *boosts;
 static TAILQ_HEAD(, boost) unknown = TAILQ_HEAD_INITIALIZER(unknown);
 static TAILQ_HEAD(, guarded) lenders = TAILQ_HEAD_INITIALIZER(lenders);
 
-static int64_t look_at = INT64_MAX; /* INT64_MAX: the rings are waited for */
-static bool is_preempt_rt;          /* then they may be waited for in vain */
-static int64_t looked_at;           /* without being told to */
-static int64_t expect_until;        /* a thread may be made SCHED_DEADLINE */
-static struct guarded *by_us;
+static int64_t read_at = INT64_MAX; /* next read of the events; INT64_MAX: they wake the guard */
+static bool is_preempt_rt;          /* then a wakeup may fail to come, see lending.h */
+static int64_t last_unprompted_read; /* when the events were last read without a wakeup or timer */
+static int64_t expect_until;        /* until then a thread may be made SCHED_DEADLINE */
+static struct guarded *resuming;
 
 static int64_t later(int64_t one, int64_t other)
 {
     return one > other ? one : other;
 }
 
-/* ---- what is lent ---- */
+/* ---- what a guarded thread lends ---- */
 
 static int kernel_priority(const struct guarded *guarded)
 {
     return guarded->granted.policy == POLICY_DEADLINE ? -1 : RT_PRIORITIES - 1 - guarded->granted.priority;
 }
 
-static void settle(struct guarded *lender, int64_t now)
+static void count_lent(struct guarded *lender, int64_t now)
 {
-    if (now > lender->lends_since)
-        lender->lent += now - lender->lends_since;
-    lender->lends_since = now;
+    if (now > lender->lent_counted_to)
+        lender->lent += now - lender->lent_counted_to;
+    lender->lent_counted_to = now;
 }
 
-static void lend(struct guarded *lender, int64_t now)
+static void begin_lending(struct guarded *lender, int64_t now)
 {
-    if (lender->lends++ > 0)
+    if (lender->boost_count++ > 0)
         return;
-    if (now >= lender->lends_from + lender->window.period) {
-        lender->lends_from = now;
+    if (now >= lender->lend_window_began + lender->window.period) {
+        lender->lend_window_began = now;
         lender->lent = 0;
     }
-    lender->lends_since = now;
-    lender->own = guarded_used(lender, now);
+    lender->lent_counted_to = now;
+    lender->used_itself = guarded_used_in_window(lender, now);
     TAILQ_INSERT_TAIL(&lenders, lender, of_lenders);
 }
 
-static void take_back(struct guarded *lender, int64_t now)
+static void end_lending(struct guarded *lender, int64_t now)
 {
-    settle(lender, now);
-    if (--lender->lends == 0)
+    count_lent(lender, now);
+    if (--lender->boost_count == 0)
         TAILQ_REMOVE(&lenders, lender, of_lenders);
 }
 
@@ -84,7 +85,7 @@ static struct boost *boost_of(pid_t tid)
 static void end_boost(struct boost *boost, int64_t now)
 {
     if (boost->lender != NULL)
-        take_back(boost->lender, now);
+        end_lending(boost->lender, now);
     else
         TAILQ_REMOVE(&unknown, boost, of_unknown);
     HASH_DEL(boosts, boost);
@@ -95,30 +96,32 @@ static struct guarded *lender_by(pid_t caller)
 {
     struct guarded *guarded = guarded_find(caller);
     const struct boost *boost = boost_of(caller);
-    return guarded != NULL ? guarded : boost != NULL && boost->lender != NULL ? boost->lender : by_us;
+    return guarded != NULL ? guarded : boost != NULL && boost->lender != NULL ? boost->lender : resuming;
 }
 
 static void forget(const struct guarded *lender);
 
-/* How often a lender that is put in force again is expected to lend again at once. */
-enum { LENDS_AGAIN = 5 };
+/* How often a lender is put in force again at most, to have the kernel report its boosts. */
+enum { REPORT_ATTEMPTS = 5 };
 
 static void suspend_lender(struct guarded *lender, int64_t now)
 {
-    lender->lends_again = lender->lends > 0 ? LENDS_AGAIN : 0;
-    guarded_suspend(lender, lender->lends_from + lender->window.period > now ? lender->lends_from + lender->window.period : now + 1);
+    lender->report_attempts = lender->boost_count > 0 ? REPORT_ATTEMPTS : 0;
+    guarded_suspend(lender, lender->lend_window_began + lender->window.period > now ? lender->lend_window_began + lender->window.period : now + 1);
     forget(lender);
-    lender->has_lent = true;
+    lender->suspended_for_lending = true;
 }
 
-/* By the kernel's priority: how many threads are guarded that have it, and the shortest of their runtimes. */
+/* Indexed by the kernel's priority + 1: the number of guarded threads that have it, and their
+ * shortest runtime, ns. */
 static struct {
     int count;
     int64_t least;
 } ranks[RT_PRIORITIES + 1];
 
-/* It may have waited for a lock when it was made real-time, which is before anybody has an eye on it. */
-static void suspect(const struct guarded *lender)
+/* A thread that is guarded from now on may be the unknown lender of an older boost: it may have
+ * waited for a lock already when the attach helper made it real-time. */
+static void retry_unknown(const struct guarded *lender)
 {
     struct boost *boost;
     const int64_t at = monotonic_now() + lender->window.runtime;
@@ -136,10 +139,13 @@ static void may_lend(const struct guarded *lender, bool on)
         ranks[rank].least = lender->window.runtime;
     ranks[rank].count += on ? 1 : -1;
     if (on)
-        suspect(lender);
+        retry_unknown(lender);
 }
 
-/* Nobody could have used up a runtime before that. Who is only about to be guarded has a tick, for the broker mostly comes to say it. */
+/* When to look for the lender of a boost: once the shortest runtime of a possible lender has
+ * passed. If the lender can only be a thread about to be made SCHED_DEADLINE, after 4 ms: by
+ * then the broker has mostly begun to guard it, and the thread can be charged. INT64_MAX: no
+ * guarded thread can be the lender. */
 static int64_t first_try(int priority, int64_t since)
 {
     static const int64_t patience = INT64_C(4000000);
@@ -150,7 +156,7 @@ static int64_t first_try(int priority, int64_t since)
     return priority < -1 || priority >= RT_PRIORITIES || ranks[priority + 1].count == 0 ? INT64_MAX : since + ranks[priority + 1].least;
 }
 
-/* Who is known not to concern anybody makes room. */
+/* Boosts that no guarded thread lends make room for new ones. */
 static bool has_room(void)
 {
     struct boost *boost;
@@ -171,83 +177,86 @@ static void begin_boost(pid_t tid, pid_t caller, int priority, int64_t time)
     if (boost != NULL)
         end_boost(boost, time);
     if (!has_room() || (boost = calloc(1, sizeof *boost)) == NULL) {
-        if (lender != NULL) /* to a thousand at a time, or in such company */
+        /* the table is full, with a thousand boosts: what the thread lends is bounded at once */
+        if (lender != NULL)
             suspend_lender(lender, time);
         return;
     }
     *boost = (struct boost){.tid = tid, .lender = lender, .priority = priority, .since = time, .try_at = first_try(priority, time)};
     HASH_ADD(hh, boosts, tid, sizeof boost->tid, boost);
     if (lender != NULL)
-        lend(lender, time);
+        begin_lending(lender, time);
     else
         TAILQ_INSERT_TAIL(&unknown, boost, of_unknown);
 }
 
-/* ---- the rings ---- */
+/* ---- the kernel's reports ---- */
 
-static void take_change(const struct change *change)
+static void take_priority_change(const struct priority_change *change)
 {
     const int before = change->before, after = change->after;
     struct boost *boost = boost_of(change->tid);
     if (boost != NULL && change->time < boost->since)
-        return; /* of another CPU's ring, and what came after it has been read before it */
+        return; /* read late, from the ring of another CPU */
     if (after < RT_PRIORITIES && (after < before || (after < 0 && before < 0)))
         begin_boost(change->tid, change->caller, after, change->time);
     else if (boost != NULL) {
         const struct guarded *guarded = guarded_find(change->tid);
         end_boost(boost, change->time);
         if (after < RT_PRIORITIES && (guarded == NULL || kernel_priority(guarded) != after))
-            begin_boost(change->tid, change->tid, after, change->time); /* by somebody else than so far, or by nobody */
+            /* still boosted: by another lender, or by none */
+            begin_boost(change->tid, change->tid, after, change->time);
     }
 }
 
-static int64_t resynchronize_at = INT64_MAX; /* INT64_MAX: no record was lost */
+/* after a lost record: when to ask all threads; INT64_MAX: none was lost */
+static int64_t resynchronize_at = INT64_MAX;
 
 static bool drain_all(void)
 {
-    const bool some = inheritance_events_drain(take_change);
+    const bool some = inheritance_events_drain(take_priority_change);
     if (inheritance_events_lost())
         resynchronize_at = 0;
     return some;
 }
 
-/* As long as an attachment may take: then who was expected is guarded, or will never be. */
+/* ns. An attachment takes no longer: then the thread is guarded, or is never made real-time. */
 static const int64_t expected_within = INT64_C(5000000000);
 
-void lending_expected(int64_t now)
+void lending_expect_promotion(int64_t now)
 {
     promotions_drain();
     expect_until = now + expected_within;
 }
 
-/* How often one that sleeps is looked at. */
-static const int64_t ask_pause = INT64_C(1000000000);
+/* ns. How often a sleeping thread is checked for a boost that the kernel did not report. */
+static const int64_t check_interval = INT64_C(1000000000);
 
-/* When the rings are looked into in any case. */
-static int64_t look_anyway_at(void)
+/* When the events are read even without a wakeup; lending.h says why PREEMPT_RT needs this. */
+static int64_t next_unprompted_read(void)
 {
     if (!is_preempt_rt)
         return INT64_MAX;
     if (ranks[0].count > 0)
-        return looked_at + (ranks[0].least < ask_pause ? later(ranks[0].least, look_again) : ask_pause);
-    if (promotions_any() && looked_at < expect_until)
-        return looked_at + look_again;
-    return guarded_first() != NULL ? looked_at + ask_pause : INT64_MAX;
+        return last_unprompted_read + (ranks[0].least < check_interval ? later(ranks[0].least, read_interval) : check_interval);
+    if (promotions_any() && last_unprompted_read < expect_until)
+        return last_unprompted_read + read_interval;
+    return guarded_first() != NULL ? last_unprompted_read + check_interval : INT64_MAX;
 }
 
-void lending_ready(int64_t now)
+void lending_read_reports(int64_t now)
 {
     (void)drain_all();
-    if (look_at != INT64_MAX)
+    if (read_at != INT64_MAX)
         return;
     inheritance_events_listen(false);
-    look_at = now + look_again;
+    read_at = now + read_interval;
 }
 
-static void by(struct guarded *lender)
+static void attribute_boosts(struct guarded *lender)
 {
     (void)drain_all();
-    by_us = lender;
+    resuming = lender;
 }
 
 static void forget(const struct guarded *lender)
@@ -259,45 +268,49 @@ static void forget(const struct guarded *lender)
             end_boost(boost, monotonic_now());
 }
 
-/* ---- what nobody tells of ---- */
+/* ---- boosts without a report (PREEMPT_RT) ---- */
 
-/* It lent when it was suspended, and still sleeps: it waits for the lock, and the kernel should have told by now. */
-static bool has_told(struct guarded *lender)
+/* False: the thread lent when it was suspended and still sleeps, so it still waits for the lock,
+ * but no report of the kernel has come since it is in force again. */
+static bool boosts_reported(struct guarded *lender)
 {
-    if (!is_preempt_rt || lender->lends_again == 0 || lender->lends > 0 || !thread_sleeps(lender->tid))
+    if (!is_preempt_rt || lender->report_attempts == 0 || lender->boost_count > 0 || !thread_sleeps(lender->tid))
         return true;
-    lender->lends_again--;
+    lender->report_attempts--;
     return false;
 }
 
-/* One that has been asleep since it was looked at before, and seems to lend nothing. False: none is due. */
-static bool ask_one(int64_t now)
+/* Checks one thread that is due. If it has not run since the last check and no boost of it is
+ * known, the kernel has to report its boosts anew. False: no thread is due. */
+static bool check_one_sleeper(int64_t now)
 {
     struct guarded *guarded = guarded_first();
-    while (guarded != NULL && now < guarded->ask_at)
+    while (guarded != NULL && now < guarded->check_at)
         guarded = guarded->hh.next;
     if (guarded == NULL)
         return false;
     const int64_t ran = guarded_ran(guarded);
-    if (ran == guarded->had_run && guarded->lends == 0)
-        guarded_ask(guarded);
-    guarded->had_run = ran;
-    guarded->ask_at = now + ask_pause;
+    if (ran == guarded->ran_at_check && guarded->boost_count == 0)
+        guarded_renew_boosts(guarded);
+    guarded->ran_at_check = ran;
+    guarded->check_at = now + check_interval;
     return true;
 }
 
-/* Each costs some tens of us, and a hostile user decides how often there is a boost that nobody seems to lend. */
+/* Suspending a candidate takes some tens of us, and a hostile user decides how often a boost has
+ * an unknown lender. So the number at a time is bounded, and each batch is followed by a pause
+ * of 20 times its duration. */
 enum { TRIES_AT_ONCE = 16, PAUSE_PER_TRY = 20 };
 
-static void ask_some(int64_t now)
+static void check_sleepers(int64_t now)
 {
-    for (int i = 0; i < TRIES_AT_ONCE && ask_one(now); i++)
+    for (int i = 0; i < TRIES_AT_ONCE && check_one_sleeper(now); i++)
         ;
 }
 
-/* ---- when it is too much ---- */
+/* ---- suspending the lender ---- */
 
-/* Whether the kernel runs it above what is its own. */
+/* Whether the thread runs at a higher priority than its own policy gives it. */
 static bool is_boosted(pid_t tid)
 {
     struct attributes now;
@@ -316,20 +329,22 @@ static bool is_boosted(pid_t tid)
     return priority < own;
 }
 
-static int64_t over_at(const struct guarded *lender)
+static int64_t runtime_over_at(const struct guarded *lender)
 {
-    const int64_t left = lender->window.runtime - lender->own - lender->lent;
-    return lender->lends_since + (left > 0 ? left : 0);
+    const int64_t left = lender->window.runtime - lender->used_itself - lender->lent;
+    return lender->lent_counted_to + (left > 0 ? left : 0);
 }
 
-/* Who waits for a lock sleeps, and one that does not may have used up its runtime, and is not demoted for nothing. But with PREEMPT_RT it may spin in
- * the kernel instead (rtmutex_spin_on_owner), as long as the holder runs: a runtime in each period, for ever. */
+/* A thread that waits for a lock sleeps. A thread that is awake may have used up its own runtime
+ * and is then suspended for that, so it is not charged for lending. But with PREEMPT_RT a
+ * waiting thread spins in the kernel (rtmutex_spin_on_owner) while the holder runs, and counts
+ * as awake; so awake threads may wait, too. */
 static bool may_wait(const struct guarded *guarded)
 {
     return is_preempt_rt || thread_sleeps(guarded->tid);
 }
 
-static bool lends_really(const struct guarded *lender)
+static bool still_lends(const struct guarded *lender)
 {
     struct boost *boost, *next;
     bool really = false;
@@ -348,34 +363,37 @@ static bool is_not_boosted(pid_t tid)
 
 static int64_t next_try;
 
-/* After that those that do not sleep are tried, too, if they may wait. They notice it; so it is not done for a boost that is over in a moment. */
-static const int64_t long_lasting = INT64_C(200000000);
+/* ns. A boost that lasts longer than this also has awake threads tried as its lender, if they
+ * may wait (may_wait). They notice a suspension, so this is not done for short boosts. */
+static const int64_t long_boost = INT64_C(200000000);
 
-/* Whose suspension ends the boost is the lender. The others are asleep meanwhile, and notice nothing. */
+/* Suspends the possible lenders one after the other: the boost ends with the suspension of its
+ * lender. The others are asleep and do not notice. Returns the lender, which stays suspended;
+ * NULL: not found yet. */
 static struct guarded *find_lender(struct boost *boost, int64_t now)
 {
     const pid_t tid = boost->tid;
     const int priority = boost->priority;
     unsigned place = 0, tries = 0;
-    const bool lasts = is_preempt_rt && now >= boost->since + long_lasting;
+    const bool lasts = is_preempt_rt && now >= boost->since + long_boost;
     struct guarded *guarded = guarded_first();
     if (!is_boosted(tid)) {
         end_boost(boost, now);
         return NULL;
     }
     for (; guarded != NULL && tries < TRIES_AT_ONCE; guarded = guarded->hh.next) {
-        if ((guarded->state != GUARDED_IN_FORCE && guarded->state != GUARDED_LEAVING) || kernel_priority(guarded) != priority || place++ < boost->tried)
+        if ((guarded->state != GUARDED_IN_FORCE && guarded->state != GUARDED_ENDING) || kernel_priority(guarded) != priority || place++ < boost->tried)
             continue;
         tries++;
         if (!lasts && !thread_sleeps(guarded->tid))
             continue;
         guarded_suspend(guarded, now + guarded->window.period - guarded->window.runtime);
         if (!is_boosted(tid)) {
-            guarded->lends_again = LENDS_AGAIN;
-            guarded->has_lent = true;
+            guarded->report_attempts = REPORT_ATTEMPTS;
+            guarded->suspended_for_lending = true;
             return guarded;
         }
-        guarded_pardon(guarded);
+        guarded_undo_suspension(guarded);
         if ((boost = boost_of(tid)) == NULL)
             return NULL;
     }
@@ -385,21 +403,21 @@ static struct guarded *find_lender(struct boost *boost, int64_t now)
             return NULL;
     }
     boost->tried = guarded == NULL ? 0 : boost->tried + tries;
-    boost->try_at = guarded != NULL ? now : is_preempt_rt && !lasts ? boost->since + long_lasting : INT64_MAX;
+    boost->try_at = guarded != NULL ? now : is_preempt_rt && !lasts ? boost->since + long_boost : INT64_MAX;
     return NULL;
 }
 
-/* What is lent without a record would be bounded by nothing: whoever sleeps may be waiting for a lock. */
+/* After a lost record any sleeping thread may wait for a lock and lend without a bound. */
 static void resynchronize(void)
 {
     struct guarded *guarded;
     resynchronize_at = INT64_MAX;
     for (guarded = guarded_first(); guarded != NULL; guarded = guarded->hh.next)
-        guarded_ask(guarded);
+        guarded_renew_boosts(guarded);
 }
 
-/* One that is due. */
-static struct boost *to_be_tried(int64_t now)
+/* A boost with an unknown lender that is due for a try; NULL: none. */
+static struct boost *boost_to_try(int64_t now)
 {
     struct boost *boost;
     TAILQ_FOREACH(boost, &unknown, of_unknown)
@@ -408,45 +426,47 @@ static struct boost *to_be_tried(int64_t now)
     return NULL;
 }
 
-/* Into the rings, when it is time. */
+/* Reads the events when due. When none came since the last read, events wake the guard again. */
 static void look(int64_t now)
 {
-    if (now >= look_anyway_at()) {
-        looked_at = now;
-        guarded_forget_leaving(); /* or they would be looked for for ever */
+    if (now >= next_unprompted_read()) {
+        last_unprompted_read = now;
+        /* an ENDING thread would otherwise keep this periodic read going for ever */
+        guarded_forget_ended();
         (void)drain_all();
-        ask_some(now);
+        check_sleepers(now);
     }
-    if (now < look_at)
+    if (now < read_at)
         return;
-    look_at = drain_all() ? now + look_again : INT64_MAX;
-    if (look_at != INT64_MAX)
+    read_at = drain_all() ? now + read_interval : INT64_MAX;
+    if (read_at != INT64_MAX)
         return;
     inheritance_events_listen(true);
-    if (drain_all()) /* what came between the two wakes nobody any more */
-        lending_ready(now);
+    if (drain_all()) /* an event that came just before has woken nobody */
+        lending_read_reports(now);
 }
 
-struct guarded *lending_expire(int64_t now)
+struct guarded *lending_suspend_due(int64_t now)
 {
     struct guarded *lender, *next;
     struct boost *boost;
     look(now);
     for (lender = TAILQ_FIRST(&lenders); lender != NULL; lender = next) {
         next = TAILQ_NEXT(lender, of_lenders);
-        if (over_at(lender) > now)
+        if (runtime_over_at(lender) > now)
             continue;
-        if (lends_really(lender)) {
+        if (still_lends(lender)) {
             suspend_lender(lender, now);
             return lender;
         }
         forget(lender);
-        return NULL; /* the list has changed; there is another turn at once, if need be */
+        /* the list has changed; lending_next_due is due at once if another lender is */
+        return NULL;
     }
     lender = NULL;
     if (now >= later(resynchronize_at, next_try))
         resynchronize();
-    else if ((boost = to_be_tried(now)) != NULL)
+    else if ((boost = boost_to_try(now)) != NULL)
         lender = find_lender(boost, now);
     else
         return NULL;
@@ -454,30 +474,30 @@ struct guarded *lending_expire(int64_t now)
     return lender;
 }
 
-int64_t lending_deadline(void)
+int64_t lending_next_due(void)
 {
     const struct guarded *lender;
     const struct boost *boost;
-    int64_t first = look_at < look_anyway_at() ? look_at : look_anyway_at();
+    int64_t first = read_at < next_unprompted_read() ? read_at : next_unprompted_read();
     if (later(resynchronize_at, next_try) < first)
         first = later(resynchronize_at, next_try);
     TAILQ_FOREACH(lender, &lenders, of_lenders)
-        if (over_at(lender) < first)
-            first = over_at(lender);
+        if (runtime_over_at(lender) < first)
+            first = runtime_over_at(lender);
     TAILQ_FOREACH(boost, &unknown, of_unknown)
         if (later(boost->try_at, next_try) < first)
             first = later(boost->try_at, next_try);
     return first;
 }
 
-bool lending_may_come_unseen(void)
+bool lending_wakeup_may_fail(void)
 {
     return is_preempt_rt;
 }
 
 bool lending_open(const char *tracepoint, int epoll, uint64_t as)
 {
-    static const struct guarded_events events = {.by = by, .may_lend = may_lend, .forget = forget, .has_told = has_told};
+    static const struct guarded_events events = {.attribute_boosts = attribute_boosts, .may_lend = may_lend, .forget = forget, .boosts_reported = boosts_reported};
     struct utsname kernel;
     is_preempt_rt = uname(&kernel) == 0 && strstr(kernel.version, "PREEMPT_RT") != NULL;
     guarded_listen(&events);

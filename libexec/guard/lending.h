@@ -1,21 +1,35 @@
-/* Priority inheritance: who waits for a lock (PTHREAD_PRIO_INHERIT, futex(2) FUTEX_LOCK_PI) lends its rank to whoever holds it, be it an
- * ordinary thread of another user, and the kernel bounds what that one does with it by nothing. Here what is lent counts against the
- * runtime of the lender: when that is used up the lender is suspended until its next period, and the boost ends with it.
+/* Bounds what a guarded thread lends by priority inheritance.
  *
- * The kernel tells of each boost and of its end by the tracepoint sched_pi_setprio, and in whose name: the thread that begins to wait, or
- * one that holds what is waited for and begins to wait itself. Other ways exist (FUTEX_CMP_REQUEUE_PI is called by a third one), and then
- * it is tried out when the runtime is over: the boost ends when the right one is suspended.
+ * A thread that waits for a lock (PTHREAD_PRIO_INHERIT; FUTEX_LOCK_PI in futex(2)) lends its
+ * rank to the holder of the lock. The holder may be an ordinary thread of another user, and the
+ * kernel does not bound its CPU time. So the guard counts the time of a boost against the
+ * runtime of the lender. When the runtime is used up, the guard suspends the lender until its
+ * next period, and with that the boost ends.
  *
- * A boost that lasts for a moment costs a wakeup; while there are more of them the rings are looked into once a millisecond.
+ *     boost       begins and ends with a report of the kernel (inheritance-events.h)
+ *     lender      known: the report names the thread that began to wait. That thread is guarded, or
+ *                 is itself boosted by a guarded thread.
+ *                 unknown: the call came from a third thread (FUTEX_CMP_REQUEUE_PI). When the
+ *                 shortest runtime of a possible lender is over, the guard suspends the possible
+ *                 lenders one by one until the boost ends.
+ *     suspended   the lender, when its own use and its lending are one runtime. It may lend anew
+ *                 as soon as it is in force again.
  *
- * With PREEMPT_RT it is a thread of the kernel's (irq_work) that wakes who waits for a record, on the CPU where that was written. Who is lent
- * SCHED_DEADLINE on that very CPU keeps it from running, and nobody would ever hear of the boost. So there the rings are looked into without
- * being told to as long as SCHED_DEADLINE may be lent: as often as its shortest runtime lasts, but not more than once a millisecond.
+ * A short boost costs one wakeup of the guard. While boosts keep coming, the guard reads the
+ * reports once a millisecond instead.
  *
- * There a record may be left out, too: while irq_work is about to wake somebody and is preempted, what happens on its CPU is taken for its own
- * doing (perf_swevent_get_recursion_context, before Linux 6.11). So a lender that was suspended and still sleeps is put in force again until the
- * kernel tells whom it lends to; and one that has not run for a second, and seems to lend nothing, is made ordinary and real-time again, to
- * have the kernel tell. */
+ * PREEMPT_RT needs more, for two reasons. First, a thread of the kernel (irq_work) on the CPU of
+ * the report wakes the guard. A thread that is lent SCHED_DEADLINE on that CPU keeps irq_work
+ * from running, so no wakeup comes. As long as SCHED_DEADLINE may be lent, the guard therefore
+ * reads the reports without a wakeup, once per shortest SCHED_DEADLINE runtime, but not more
+ * often than once a millisecond.
+ *
+ * Second, a report may be missing. While irq_work is about to wake somebody and is preempted,
+ * the kernel takes events on its CPU for events of irq_work itself
+ * (perf_swevent_get_recursion_context, before Linux 6.11). So a lender that was suspended and
+ * still sleeps is put in force again until the kernel reports its boost; and a thread that has
+ * not run for a second, and lends nothing as far as is known, is made ordinary and real-time
+ * again, so that the kernel reports its boost. */
 #ifndef RTF_LENDING_H
 #define RTF_LENDING_H
 
@@ -24,20 +38,23 @@
 
 #include "guarded-threads.h"
 
-/* "ID:PID:OLDPRIO:NEWPRIO", the tracepoint's id and where these fields are in its records. False with errno: no boost is seen. */
+/* Begins to read the kernel's reports, see inheritance_events_open. False with errno: no boost
+ * is seen. */
 bool lending_open(const char *tracepoint, int epoll, uint64_t as);
 
-/* Something has been boosted. */
-void lending_ready(int64_t now);
+/* The epoll descriptor is ready: a report has come. */
+void lending_read_reports(int64_t now);
 
-/* With PREEMPT_RT. */
-bool lending_may_come_unseen(void);
+/* True with PREEMPT_RT: a report may come without a wakeup. */
+bool lending_wakeup_may_fail(void);
 
-/* A thread is about to become SCHED_DEADLINE (promotions.h). */
-void lending_expected(int64_t now);
+/* A thread is about to become SCHED_DEADLINE (promotions.h), and may then lend that. */
+void lending_expect_promotion(int64_t now);
 
-/* Whom to tell of; NULL: nobody more. */
-struct guarded *lending_expire(int64_t now);
-int64_t lending_deadline(void);
+/* Does what is due at `now`, and returns a lender that has been suspended: report it to the
+ * broker, and call again. NULL: nothing more is due. lending_next_due: when something is due
+ * (CLOCK_MONOTONIC, ns). */
+struct guarded *lending_suspend_due(int64_t now);
+int64_t lending_next_due(void);
 
 #endif

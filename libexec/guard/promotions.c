@@ -5,10 +5,11 @@
 
 #include "suspension.h"
 
-/* So many attachments may be under way; the oldest makes room: whoever is promoted has by then been heard of. */
+/* The attachments that may be under way at once. The oldest entry makes room: the guard has
+ * heard of that thread by then. */
 enum { EXPECTED_MAX = 256 };
 static struct expected {
-    struct promotion who; /* tid 0: nobody */
+    struct promotion who; /* tid 0: unused */
     struct overrun overrun;
     int64_t counted;
 } expected[EXPECTED_MAX];

@@ -1,8 +1,10 @@
-/* Threads that are about to become SCHED_DEADLINE, so that whom they lend that to can be dealt with before the broker comes to say that they
- * are guarded: it may be kept from running by just those.
+/* Threads that are about to become SCHED_DEADLINE.
  *
- * The broker writes a struct promotion into a pipe before it has a thread promoted. Nobody is woken: the guard reads the pipe when it
- * asks itself who lends to somebody whom no guarded thread does. */
+ * A thread that waits for a lock lends SCHED_DEADLINE as soon as the attach helper has made it
+ * so. The boosted thread may then keep the broker from running, so that the broker cannot have
+ * the thread guarded. So the broker writes a struct promotion into a pipe before the attach
+ * helper acts. The write wakes nobody, except with PREEMPT_RT: the guard reads the pipe when it
+ * looks for the lender of a boost and no guarded thread is. */
 #ifndef RTF_PROMOTIONS_H
 #define RTF_PROMOTIONS_H
 
@@ -16,21 +18,24 @@ struct promotion {
     int unused;
 };
 
-/* Takes the reading end over, in place of an earlier one. */
+/* Reads from the pipe `fd` from now on, and owns it. Closes an earlier one. */
 void promotions_from(int fd);
 
-/* Reads what has been written. */
+/* Reads the pipe. */
 void promotions_drain(void);
 
-/* It is guarded from now on, or nobody's concern any more. Until when the kernel counts what it had if it was made ordinary
- * (monotonic_now; 0: it does not). What it had overrun was perhaps so before, and is not sure to be forgiven then. */
+/* Forgets the thread: it is guarded from now on, or will not be. Returns until when the kernel
+ * counts its bandwidth if promotions_suspend has made it ordinary (CLOCK_MONOTONIC, ns); 0: it
+ * does not. What the thread had overrun is forgotten here: it may have overrun before, and may
+ * not have paid it back by then. */
 int64_t promotions_forget(pid_t tid);
 
-/* Is there any? After draining. */
+/* True: a thread is known to be about to become SCHED_DEADLINE. Call promotions_drain first. */
 bool promotions_any(void);
 
-/* Makes those ordinary that are SCHED_DEADLINE by now, one after another, until is_over(about). True: it is. Their attachments fail, or find them
- * as if they had been suspended. */
+/* Makes the known threads ordinary that are SCHED_DEADLINE by now, one after the other, until
+ * is_over(about) is true. Returns true then; false: no such thread made it true. For the broker
+ * their attachment fails, or is in force and the thread is suspended. */
 bool promotions_suspend(bool (*is_over)(pid_t), pid_t about);
 
 #endif

@@ -1,20 +1,27 @@
-/* rtf-guard: sees to it that real-time threads have no more than they were granted where the kernel does not, as `rtf-guard --serve`
- * beside the broker, with a SOCK_SEQPACKET socket as standard input: each datagram is one paragraph (lib/paragraph.h).
+/* rtf-guard: holds real-time threads to their runtimes where the kernel does not. The broker
+ * starts `rtf-guard --serve TRACEPOINT DOMAINS` with a SOCK_SEQPACKET socket as standard input.
+ * Each datagram is one paragraph (lib/paragraph.h).
  *
- *   op=begin id tid started_by budget every + attributes, a pidfd, and an event    from here on; times in us. again=1: it may have been
- *                                                                                  left suspended by one that was killed
- *   op=end   id tid started_by                                                     the helper has it in hand: it is not made real-time any more
- *   op=leave id                                                                    all are in force, but those that wait for a lock and lend, and
- *                                                                                  not touched any more
- *   op=yield id; op=rise id                                                        guard-rank.h: as FIFO, for now; as SCHED_DEADLINE
- *   op=listen id, and a pipe; op=look id                                           promotions.h: here it is; read it
+ *     op=begin id tid started_by budget every + attributes, a pidfd, and an event
+ *                               guard this thread; budget and every in us; again=1: an earlier
+ *                               guard may have left it suspended
+ *     op=end id tid started_by  do not make this thread real-time any more; the attach helper
+ *                               acts on it from now on
+ *     op=leave id               put all threads in force, except those that wait for a lock and
+ *                               lend, and touch none any more
+ *     op=yield id; op=rise id   run as FIFO for now; run as SCHED_DEADLINE (guard-rank.h)
+ *     op=listen id, and a pipe  read promotions from this pipe (promotions.h)
+ *     op=look id                read that pipe now
  *
- * What fails, and end, leave and rise in any case, is answered by id= and answer=ok|no. Without being asked it says
- * event=suspended|lent|lost|asleep tid= started_by=, and times= how often; and event=blind|beneath reason= (below).
+ * The guard answers end, leave and rise, and each request that fails, with id= and answer=ok|no.
+ * Unasked it sends event=suspended|lent|lost|asleep tid= started_by= times= (how often), and
+ * event=blind|beneath reason=, see report_unbounded_lending.
  *
- * It is a program of its own, and not part of the attach helper: that one waits for the kernel, in the middle of others' attachments,
- * for up to tens of ms, and a runaway thread would have those. This one never waits for anything but the next thing to do, runs above the
- * broker, and can do nothing but schedule. When the broker ends without a word, it does as for leave and ends, too. */
+ * The guard is a program of its own, not part of the attach helper: in the middle of an
+ * attachment the attach helper waits for the kernel, for up to tens of ms, and a runaway thread
+ * would run on for so long. The guard waits only for its next event, runs above the broker, and
+ * can do nothing but schedule. When the broker ends without a word, the guard does as for leave
+ * and ends. */
 #include <errno.h>
 #include <linux/capability.h>
 #include <sched.h>
@@ -40,12 +47,13 @@
 
 enum { EVENTS = 64 };
 
-/* How often the broker hears of one thread. */
-static const int64_t tell_pause = INT64_C(10000000000);
+/* ns. The least time between two reports on one thread. */
+static const int64_t report_pause = INT64_C(10000000000);
 
 static int epoll = -1;
 
-enum { FROM_BROKER = 0, FROM_EXPECTED = -1, FROM_BOOSTS = -2 }; /* or a thread's id: from its event */
+/* or a thread id: its event */
+enum { FROM_BROKER = 0, FROM_PROMOTIONS = -1, FROM_INHERITANCE = -2 };
 
 static bool wait_on(int fd, int64_t as)
 {
@@ -63,18 +71,19 @@ static bool send_out(struct paragraph_output *output)
     return sent;
 }
 
-static bool tell(const struct guarded *guarded, const char *what)
+static bool report(const struct guarded *guarded, const char *what)
 {
     static struct paragraph_output output;
     paragraph_add(&output, "event", what);
     paragraph_add_number(&output, "tid", (uint64_t)guarded->tid);
     paragraph_add_number(&output, "started_by", guarded->started_by);
-    paragraph_add_number(&output, "times", guarded->untold);
+    paragraph_add_number(&output, "times", guarded->unreported);
     return send_out(&output);
 }
 
-/* What is lent is not bounded: it is not seen (blind), or those who have it may keep the guard from running (beneath). */
-static bool tell_of_boosts(const char *event, int error)
+/* Reports why lending is not bounded. "blind": the kernel does not report boosts. "beneath":
+ * boosted threads may keep the guard from running. */
+static bool report_unbounded_lending(const char *event, int error)
 {
     static struct paragraph_output output;
     paragraph_add(&output, "event", event);
@@ -86,17 +95,18 @@ static void rise(void)
 {
     static bool is_told;
     if (!guard_rank_rise() && !is_told)
-        is_told = tell_of_boosts("beneath", errno);
+        is_told = report_unbounded_lending("beneath", errno);
 }
 
-/* The first time at once, then now and then, with their number. */
-static void tell_suspended(struct guarded *guarded, int64_t now)
+/* Reports the first suspension at once; later ones at most every report_pause, with their
+ * number. */
+static void report_suspended(struct guarded *guarded, int64_t now)
 {
-    if (guarded->untold == 0 || now < guarded->tell_at || !tell(guarded, guarded->has_lent ? "lent" : "suspended"))
+    if (guarded->unreported == 0 || now < guarded->report_at || !report(guarded, guarded->suspended_for_lending ? "lent" : "suspended"))
         return;
-    guarded->tell_at = now + tell_pause;
-    guarded->untold = 0;
-    guarded->has_lent = false;
+    guarded->report_at = now + report_pause;
+    guarded->unreported = 0;
+    guarded->suspended_for_lending = false;
 }
 
 /* ---- from the broker ---- */
@@ -110,7 +120,8 @@ static bool named_thread(const struct paragraph *request, pid_t *tid, uint64_t *
     return true;
 }
 
-/* us to ns; false: it is not there, or no time. */
+/* Reads microseconds and converts them to ns. False: the key is missing, or is not a time above
+ * 0. */
 static bool get_time(const struct paragraph *request, const char *key, int64_t *ns)
 {
     uint64_t us;
@@ -133,7 +144,7 @@ static const char *begin(const struct paragraph *request, int fds[2])
                              .window = {.runtime = runtime, .period = period}};
     if (granted.policy == POLICY_DEADLINE) {
         promotions_drain();
-        wanted.counted = promotions_forget(tid);
+        wanted.counted_until = promotions_forget(tid);
     }
     struct guarded *guarded = guarded_begin(&wanted, paragraph_get(request, "again") != NULL, &why);
     const int event = fds[1];
@@ -152,7 +163,7 @@ static const char *begin(const struct paragraph *request, int fds[2])
 static const char *listen_to(int fd)
 {
     promotions_from(fd);
-    return !lending_may_come_unseen() || wait_on(fd, FROM_EXPECTED) ? NULL : "the pipe cannot be waited for";
+    return !lending_wakeup_may_fail() || wait_on(fd, FROM_PROMOTIONS) ? NULL : "the pipe cannot be waited for";
 }
 
 static void end(const struct paragraph *request)
@@ -185,7 +196,7 @@ static bool serve_one(const struct paragraph *request, int fds[2])
     } else if (strcmp(op, "look") == 0)
         promotions_drain();
     else if (strcmp(op, "yield") == 0)
-        guard_rank_fall();
+        guard_rank_yield();
     else if (strcmp(op, "rise") == 0)
         rise();
     else if (strcmp(op, "end") == 0)
@@ -195,7 +206,7 @@ static bool serve_one(const struct paragraph *request, int fds[2])
     else
         why = "unknown op";
     if (why == NULL && strcmp(op, "end") != 0 && strcmp(op, "leave") != 0 && strcmp(op, "rise") != 0)
-        return true; /* what nobody waits for */
+        return true; /* the broker does not wait for an answer */
     paragraph_add(&output, "id", id);
     paragraph_add(&output, "answer", why == NULL ? "ok" : "no");
     if (why != NULL)
@@ -203,8 +214,8 @@ static bool serve_one(const struct paragraph *request, int fds[2])
     return send_out(&output);
 }
 
-/* False: the broker has gone. */
-static bool hear_broker(void)
+/* False: the broker has ended, or has sent nonsense. */
+static bool take_request(void)
 {
     static struct paragraph_input input;
     char bytes[PARAGRAPH_BYTES];
@@ -223,32 +234,35 @@ static bool hear_broker(void)
 
 /* ---- from the kernel ---- */
 
-static void hear_kernel(const struct epoll_event *ready, int64_t now)
+static void take_budget_event(const struct epoll_event *ready, int64_t now)
 {
     struct guarded *guarded = guarded_find((pid_t)ready->data.u64);
     if (guarded == NULL || guarded->event < 0)
-        return; /* it has been let go since */
+        return; /* no longer guarded */
     if ((ready->events & (EPOLLHUP | EPOLLERR)) != 0) {
         (void)epoll_ctl(epoll, EPOLL_CTL_DEL, guarded->event, NULL);
-        if (guarded_lost(guarded))
-            (void)tell(guarded, "lost");
+        if (guarded_lose_counter(guarded))
+            (void)report(guarded, "lost");
         return;
     }
     guarded_used_up(guarded, now);
-    tell_suspended(guarded, now);
+    report_suspended(guarded, now);
 }
 
-/* By a timeout of the call itself: with PREEMPT_RT a timerfd goes off by a thread of the kernel's (ktimers) on the CPU where it was set, which
- * whoever is lent SCHED_DEADLINE there keeps from running. That of a real-time thread's own sleep does not (__hrtimer_init_sleeper). */
+/* Waits with a timeout of the call itself, not with a timerfd: with PREEMPT_RT a thread of the
+ * kernel (ktimers) on the CPU that set a timerfd makes it fire, and a thread that is lent
+ * SCHED_DEADLINE on that CPU keeps ktimers from running. The timer of a real-time thread's own
+ * sleep fires in the interrupt (__hrtimer_init_sleeper). */
 static int wait_for_events(struct epoll_event *ready)
 {
-    const int64_t of_boosts = lending_deadline(), of_windows = guarded_deadline(), due = of_boosts < of_windows ? of_boosts : of_windows;
+    const int64_t of_boosts = lending_next_due(), of_windows = guarded_next_resume(), due = of_boosts < of_windows ? of_boosts : of_windows;
     const int64_t now = due == INT64_MAX ? 0 : monotonic_now(), left = due > now ? due - now : 0;
     const struct timespec time = {.tv_sec = left / 1000000000, .tv_nsec = left % 1000000000};
     return epoll_pwait2(epoll, ready, EVENTS, due == INT64_MAX ? NULL : &time, NULL);
 }
 
-/* What the kernel says comes first: who floods the broker's spool must not win time for his threads. */
+/* The kernel's events come before the broker's requests: a user who floods the spool must not
+ * gain time for real-time threads. */
 static bool turn(void)
 {
     struct epoll_event ready[EVENTS];
@@ -257,20 +271,20 @@ static bool turn(void)
     const int count = wait_for_events(ready);
     const int64_t now = monotonic_now();
     for (int i = 0; i < count; i++) {
-        if (ready[i].data.u64 == (uint64_t)FROM_EXPECTED)
-            lending_expected(now);
-        else if (ready[i].data.u64 == (uint64_t)FROM_BOOSTS)
-            lending_ready(now);
+        if (ready[i].data.u64 == (uint64_t)FROM_PROMOTIONS)
+            lending_expect_promotion(now);
+        else if (ready[i].data.u64 == (uint64_t)FROM_INHERITANCE)
+            lending_read_reports(now);
         else if (ready[i].data.u64 != FROM_BROKER)
-            hear_kernel(&ready[i], now);
+            take_budget_event(&ready[i], now);
     }
-    while ((lender = lending_expire(now)) != NULL)
-        tell_suspended(lender, now);
-    while ((sleeper = guarded_resume(now)) != NULL)
-        (void)tell(sleeper, "asleep");
+    while ((lender = lending_suspend_due(now)) != NULL)
+        report_suspended(lender, now);
+    while ((sleeper = guarded_resume_due(now)) != NULL)
+        (void)report(sleeper, "asleep");
     for (int i = 0; i < count; i++)
         if (ready[i].data.u64 == FROM_BROKER)
-            open = hear_broker();
+            open = take_request();
     return open;
 }
 
@@ -290,7 +304,7 @@ static bool confine(void)
     if (!confine_for_good() || !capabilities_keep(powers))
         return false;
     if (!hidden)
-        (void)confine_files(files); /* the broker has said whether there is such a thing */
+        (void)confine_files(files); /* the broker reports a kernel without Landlock */
     return confine_calls(calls);
 }
 
@@ -306,8 +320,8 @@ int main(int argc, char **argv)
     guard_rank_begin(&domains);
     (void)memory_lock(0);
     epoll = epoll_create1(EPOLL_CLOEXEC);
-    if (!lending_open(argv[2], epoll, (uint64_t)FROM_BOOSTS))
-        (void)tell_of_boosts("blind", errno);
+    if (!lending_open(argv[2], epoll, (uint64_t)FROM_INHERITANCE))
+        (void)report_unbounded_lending("blind", errno);
     if (epoll < 0 || !wait_on(STDIN_FILENO, FROM_BROKER) || !confine()) {
         fprintf(stderr, "rtf-guard: %s\n", strerror(errno));
         return EX_OSERR;

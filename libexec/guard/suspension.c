@@ -4,8 +4,9 @@
 
 #include "clock.h"
 
-/* It has ended, and who has the id by now would have been made real-time instead. */
-static void look_again(const struct target *target)
+/* If the thread has ended, the call may have made another thread with the same id real-time:
+ * makes that one ordinary. */
+static void read_interval(const struct target *target)
 {
     struct identity identity;
     struct attributes now;
@@ -22,7 +23,7 @@ int suspend_kernel_policy(enum policy policy)
     return policy == POLICY_RR ? SCHED_RR : SCHED_FIFO;
 }
 
-void suspend_fixed(const struct target *target, int *policy, int *priority)
+void suspend_fixed_priority(const struct target *target, int *policy, int *priority)
 {
     const struct sched_param none = {0};
     struct sched_param param;
@@ -37,18 +38,19 @@ void suspend_fixed(const struct target *target, int *policy, int *priority)
         (void)sched_setscheduler(target->tid, SCHED_OTHER | SCHED_RESET_ON_FORK, &none);
 }
 
-void resume_fixed(const struct target *target, int policy, int priority)
+void resume_fixed_priority(const struct target *target, int policy, int priority)
 {
     const struct sched_param param = {.sched_priority = priority};
     if ((policy != SCHED_FIFO && policy != SCHED_RR) || thread_has_ended(target->pidfd))
         return;
     (void)sched_setscheduler(target->tid, policy | SCHED_RESET_ON_FORK, &param);
-    look_again(target);
+    read_interval(target);
 }
 
 int64_t suspend_deadline(const struct target *target, struct overrun *overrun)
 {
-    static const int64_t late = INT64_C(100000000); /* the timers of a virtual CPU that the host stops */
+    /* ns: the timers of a virtual CPU are late when its host stops it */
+    static const int64_t late = INT64_C(100000000);
     overrun->due = 0;
     if (!thread_has_ended(target->pidfd))
         scheduling_suspend(target, overrun);
@@ -60,12 +62,12 @@ enum apply_result resume_deadline(const struct target *target, const struct attr
     struct attributes wanted = *granted, now;
     if (thread_has_ended(target->pidfd) || !thread_attributes(target->tid, &now) || policy_is_real_time(now.policy))
         return APPLY_DONE;
-    wanted.domain = false; /* it is there */
+    wanted.domain = false; /* the thread is still in its cpuset domain */
     wanted.reset_on_fork = true;
     return scheduling_resume(target, &wanted, overrun);
 }
 
-bool suspend_is_left_over(const struct target *target)
+bool suspension_is_left_over(const struct target *target)
 {
     struct attributes now;
     return !thread_has_ended(target->pidfd) && thread_attributes(target->tid, &now) && !policy_is_real_time(now.policy) && now.reset_on_fork;

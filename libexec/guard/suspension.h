@@ -1,6 +1,7 @@
-/* Between what was granted to a thread and ordinary, and back, as often as it uses up its runtime: what is not granted anew each time
- * need not be proved anew. CPUs, nice value and the flag reset-on-fork stay. All look again after the call, so that nothing is done to a
- * thread that took the id over. */
+/* Makes a granted thread ordinary and real-time again, as often as it uses up its runtime. The
+ * grant has been proved when the thread was attached, so nothing is proved anew here. CPUs, nice
+ * value and reset-on-fork stay. Each function checks the pidfd before its call, and the resume
+ * functions also after it, so that a thread that has taken over the id does not stay real-time. */
 #ifndef RTF_SUSPENSION_H
 #define RTF_SUSPENSION_H
 
@@ -8,17 +9,19 @@
 
 int suspend_kernel_policy(enum policy policy);
 
-/* FIFO and RR. *policy and *priority are the kernel's words for what it was; one that its owner has made ordinary stays so. */
-void suspend_fixed(const struct target *target, int *policy, int *priority);
-void resume_fixed(const struct target *target, int policy, int priority);
+/* FIFO and RR. *policy and *priority: what the thread had at suspension, as the kernel's
+ * numbers. A thread that its owner has made ordinary meanwhile stays ordinary. */
+void suspend_fixed_priority(const struct target *target, int *policy, int *priority);
+void resume_fixed_priority(const struct target *target, int policy, int priority);
 
-/* SCHED_DEADLINE; what has been overrun as scheduling_suspend wants it. Until when (monotonic_now) it must not be resumed, for the kernel counts what it
- * had; 0: it may be. */
+/* SCHED_DEADLINE. *overrun as for scheduling_suspend. Returns the time before which the thread
+ * must not be resumed, because the kernel still counts its bandwidth (CLOCK_MONOTONIC, ns); 0:
+ * none. */
 int64_t suspend_deadline(const struct target *target, struct overrun *overrun);
-/* As scheduling_resume; APPLY_DONE, too, if there is nothing to resume. */
+/* As scheduling_resume; also APPLY_DONE if the thread has ended or is real-time already. */
 enum apply_result resume_deadline(const struct target *target, const struct attributes *granted, const struct overrun *overrun);
 
-/* It is ordinary, and none that was never more. */
-bool suspend_is_left_over(const struct target *target);
+/* True: the thread is ordinary with reset-on-fork, as only a suspended thread is. */
+bool suspension_is_left_over(const struct target *target);
 
 #endif
