@@ -15,39 +15,6 @@
 #include "told.h"
 #include "unit.h"
 
-static struct spec of(const char *plugin, uint64_t runtime, uint64_t desired)
-{
-    struct spec spec = tenth(plugin);
-    spec.runtime = runtime;
-    spec.desired_runtime = desired;
-    return spec;
-}
-
-static struct spec claims(enum resource resource, uint64_t amount)
-{
-    struct spec spec = {0};
-    claims_push(&spec.claims, resource)->values[0] = amount;
-    return spec;
-}
-
-static void is_at(const struct reservation *reservation, enum step step)
-{
-    check(step_of(reservation) == step, "at %s instead of %s: %s", step_name(step_of(reservation)), step_name(step), verdict.reason);
-}
-
-static void is_granted(const struct reservation *reservation)
-{
-    is_at(reservation, STEPS);
-    check(verdict.result == RESULT_OK && reservation->grant != NULL, "%s", verdict.reason);
-}
-
-static void is_refused(const struct reservation *reservation, enum why code, bool never)
-{
-    is_at(reservation, STEPS);
-    assert_null(reservation->grant);
-    check(verdict.refusal.code == code && verdict.refusal.never == never, "%d, never %d: %s", (int)verdict.refusal.code, verdict.refusal.never, verdict.reason);
-}
-
 /* From LATE, whose plan NEXT judges. */
 static struct reservation *offered_by_late(const char *name, struct spec spec, uint64_t runtime)
 {
@@ -59,7 +26,7 @@ static struct reservation *offered_by_late(const char *name, struct spec spec, u
 
 static struct reservation *granted_by(const char *name, const char *plugin, uint64_t runtime)
 {
-    struct reservation *reservation = writes(name, of(plugin, runtime, 0));
+    struct reservation *reservation = writes(name, spec_of(plugin, runtime, 0));
     plugin_offers(reservation, ANSWER_OK, runtime);
     while (step_of(reservation) == STEP_JUDGE || step_of(reservation) == STEP_SCHEDULE)
         plugin_answers(reservation, ANSWER_OK, 0, false);
@@ -72,7 +39,7 @@ static struct reservation *granted_by(const char *name, const char *plugin, uint
 static void a_claim_is_held_and_granted_alone(void **state)
 {
     (void)state;
-    struct reservation *reservation = writes("cam", claims(RESOURCE_UNITS, 3));
+    struct reservation *reservation = writes("cam", spec_with(RESOURCE_UNITS, 3));
     is_at(reservation, STEP_CLAIM);
     plugin_answers(reservation, ANSWER_OK, 0, false);
     is_granted(reservation);
@@ -83,11 +50,11 @@ static void a_claim_is_held_and_granted_alone(void **state)
 static void a_claim_that_its_plugin_refuses_is_refused(void **state)
 {
     (void)state;
-    struct reservation *reservation = writes("cam", claims(RESOURCE_UNITS, 3));
+    struct reservation *reservation = writes("cam", spec_with(RESOURCE_UNITS, 3));
     plugin_answers(reservation, ANSWER_NO, 2, false);
     is_refused(reservation, WHY_FULL, false);
     assert_int_equal(verdict.refusal.nearest, 2);
-    reservation = writes("cam", claims(RESOURCE_UNITS, 3));
+    reservation = writes("cam", spec_with(RESOURCE_UNITS, 3));
     plugin_answers(reservation, ANSWER_NO, 0, true);
     is_refused(reservation, WHY_UNSUITABLE, true);
 }
@@ -96,7 +63,7 @@ static void what_a_plugin_accepts_beyond_its_capacity_is_not_held(void **state)
 {
     (void)state;
     rules_are("20021 UNITS max_amount 100\n");
-    struct reservation *reservation = writes("cam", claims(RESOURCE_UNITS, 11));
+    struct reservation *reservation = writes("cam", spec_with(RESOURCE_UNITS, 11));
     plugin_answers(reservation, ANSWER_OK, 0, false);
     is_refused(reservation, WHY_UNSUITABLE, true);
     assert_int_equal(verdict.refusal.nearest, 10);
@@ -105,7 +72,7 @@ static void what_a_plugin_accepts_beyond_its_capacity_is_not_held(void **state)
 static void what_was_held_is_let_go_when_the_next_claim_is_refused(void **state)
 {
     (void)state;
-    struct spec spec = claims(RESOURCE_UNITS, 10);
+    struct spec spec = spec_with(RESOURCE_UNITS, 10);
     spec.runtime = SECOND / 10;
     spec.period = SECOND;
     spec.plugin = strdup("EDF");
@@ -114,7 +81,7 @@ static void what_was_held_is_let_go_when_the_next_claim_is_refused(void **state)
     is_at(reservation, STEP_ACCEPT);
     plugin_answers(reservation, ANSWER_NO, 0, true);
     is_refused(reservation, WHY_UNSUITABLE, true);
-    reservation = writes("all", claims(RESOURCE_UNITS, 10));
+    reservation = writes("all", spec_with(RESOURCE_UNITS, 10));
     plugin_answers(reservation, ANSWER_OK, 0, false);
     is_granted(reservation);
 }
@@ -122,10 +89,10 @@ static void what_was_held_is_let_go_when_the_next_claim_is_refused(void **state)
 static void without_a_guarantee_nobody_is_asked(void **state)
 {
     (void)state;
-    struct spec spec = claims(RESOURCE_NETWORK, 0);
+    struct spec spec = spec_with(RESOURCE_NETWORK, 0);
     spec.claims->background = true;
     is_granted(writes("cam", spec));
-    spec = claims(RESOURCE_NETWORK, 0);
+    spec = spec_with(RESOURCE_NETWORK, 0);
     spec.claims->background = true;
     strcpy(spec.claims->plugin, "NEVER");
     is_refused(writes("dog", spec), WHY_NO_PLUGIN, true);
@@ -172,7 +139,7 @@ static void a_plugin_that_restarts_may_say_yes_later(void **state)
 static void a_part_is_taken_when_nobody_offers_all(void **state)
 {
     (void)state;
-    struct reservation *reservation = writes("cam", of("LATE", SECOND / 10, SECOND / 2));
+    struct reservation *reservation = writes("cam", spec_of("LATE", SECOND / 10, SECOND / 2));
     plugin_offers(reservation, ANSWER_PARTIAL, SECOND / 5);
     is_at(reservation, STEP_JUDGE);
     plugin_answers(reservation, ANSWER_OK, 0, false);
@@ -184,7 +151,7 @@ static void a_part_is_taken_when_nobody_offers_all(void **state)
 static void a_part_that_a_neighbour_cannot_bear_is_not_taken(void **state)
 {
     (void)state;
-    struct reservation *reservation = writes("cam", of("LATE", SECOND / 10, SECOND / 2));
+    struct reservation *reservation = writes("cam", spec_of("LATE", SECOND / 10, SECOND / 2));
     plugin_offers(reservation, ANSWER_PARTIAL, SECOND / 5);
     plugin_answers(reservation, ANSWER_NO, 0, false);
     is_refused(reservation, WHY_NEIGHBOUR, false);
@@ -194,7 +161,7 @@ static void an_offer_that_crossed_with_another_task_is_asked_for_again_once(void
 {
     (void)state;
     (void)has_grant("dog");
-    struct reservation *reservation = writes("cam", of("EDF", SECOND * 85 / 100, 0));
+    struct reservation *reservation = writes("cam", spec_of("EDF", SECOND * 85 / 100, 0));
     plugin_offers(reservation, ANSWER_OK, SECOND * 85 / 100); /* on the CPU of dog */
     is_at(reservation, STEP_ACCEPT);
     assert_int_equal(reservation->request->inquiry.plugin, EDF);
@@ -240,7 +207,7 @@ static void a_neighbour_that_cannot_bear_the_offer_refuses(void **state)
 static void less_than_is_desired_is_enough(void **state)
 {
     (void)state;
-    struct reservation *reservation = offered_by_late("cam", of("LATE", SECOND / 10, SECOND / 2), SECOND / 2);
+    struct reservation *reservation = offered_by_late("cam", spec_of("LATE", SECOND / 10, SECOND / 2), SECOND / 2);
     plugin_answers(reservation, ANSWER_NO, SECOND / 5, false);
     is_at(reservation, STEP_ACCEPT);
     assert_int_equal(reservation->request->inquiry.ceiling, SECOND / 5);
@@ -332,7 +299,7 @@ static void those_that_neighbours_judge_are_decided_one_at_a_time(void **state)
 static void a_dry_run_holds_nothing(void **state)
 {
     (void)state;
-    struct spec spec = claims(RESOURCE_UNITS, 10);
+    struct spec spec = spec_with(RESOURCE_UNITS, 10);
     spec.dry_run = true;
     struct reservation *reservation = writes("cam", spec);
     plugin_answers(reservation, ANSWER_OK, 0, false);
@@ -380,7 +347,7 @@ static void what_is_owed_is_waited_for_once(void **state)
 
 static struct reservation *has_more_than_it_needs(void)
 {
-    struct reservation *rich = writes("rich", of("EDF", SECOND / 10, SECOND * 8 / 10));
+    struct reservation *rich = writes("rich", spec_of("EDF", SECOND / 10, SECOND * 8 / 10));
     plugin_offers(rich, ANSWER_OK, SECOND * 8 / 10);
     is_granted(rich);
     return rich;
@@ -389,7 +356,7 @@ static struct reservation *has_more_than_it_needs(void)
 static void what_others_do_not_need_is_taken_back_after_a_trial(void **state)
 {
     (void)state;
-    struct reservation *rich = has_more_than_it_needs(), *reservation = writes("cam", of("EDF", SECOND / 2, 0));
+    struct reservation *rich = has_more_than_it_needs(), *reservation = writes("cam", spec_of("EDF", SECOND / 2, 0));
     plugin_answers(reservation, ANSWER_NO, 0, false);
     is_at(reservation, STEP_ACCEPT);
     assert_int_equal(reservation->request->spare.trial, TRIAL_RUNS);
@@ -408,7 +375,7 @@ static void what_others_do_not_need_is_taken_back_after_a_trial(void **state)
 static void a_trial_that_fails_takes_nothing(void **state)
 {
     (void)state;
-    struct reservation *rich = has_more_than_it_needs(), *reservation = writes("cam", of("EDF", SECOND / 2, 0));
+    struct reservation *rich = has_more_than_it_needs(), *reservation = writes("cam", spec_of("EDF", SECOND / 2, 0));
     plugin_answers(reservation, ANSWER_NO, 0, false);
     plugin_answers(reservation, ANSWER_NO, 0, false);
     is_at(reservation, STEP_ACCEPT);
@@ -422,13 +389,13 @@ static void of_a_claim_it_is_the_same(void **state)
 {
     (void)state;
     rules_are("20021 UNITS max_amount 100\n");
-    struct reservation *rich = writes("rich", claims(RESOURCE_UNITS, 2));
+    struct reservation *rich = writes("rich", spec_with(RESOURCE_UNITS, 2));
     plugin_answers(rich, ANSWER_OK, 0, false);
     is_granted(rich);
     rich->grant->holdings->claim.least = 1; /* it needs one and desires two */
     *claim_desired_value(&rich->grant->holdings->claim) = 2;
     desired_amounts_follow(rich);
-    struct reservation *reservation = writes("cam", claims(RESOURCE_UNITS, 9));
+    struct reservation *reservation = writes("cam", spec_with(RESOURCE_UNITS, 9));
     plugin_answers(reservation, ANSWER_NO, 0, false);
     is_at(reservation, STEP_CLAIM);
     assert_int_equal(reservation->request->spare.trial, TRIAL_RUNS);

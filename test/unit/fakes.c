@@ -112,6 +112,7 @@ bool fake_thread_has_ended(int pidfd) __asm__("__wrap_thread_has_ended");
 int64_t fake_thread_started(const struct identity *identity) __asm__("__wrap_thread_started");
 bool real_attachment_watch(struct attachment *attachment) __asm__("__real_attachment_watch");
 bool fake_attachment_watch(struct attachment *attachment) __asm__("__wrap_attachment_watch");
+bool fake_attachment_keep_watch(struct attachment *attachment, int watch, bool armed) __asm__("__wrap_attachment_keep_watch");
 bool fake_reservation_record(struct reservation *reservation) __asm__("__wrap_reservation_record");
 bool fake_journal_gone(const struct reservation *reservation) __asm__("__wrap_journal_gone");
 bool fake_account_ready(struct account *account) __asm__("__wrap_account_ready");
@@ -172,6 +173,14 @@ bool thread_group(enum cgroups which, const char *controller, pid_t tid, char gr
 bool fake_attachment_watch(struct attachment *attachment)
 {
     return thread.can_be_watched && real_attachment_watch(attachment);
+}
+
+bool fake_attachment_keep_watch(struct attachment *attachment, int watch, bool armed)
+{
+    (void)attachment;
+    (void)watch;
+    (void)armed;
+    return thread.can_be_watched;
 }
 
 bool leader_is_alike(const struct identity *identity)
@@ -419,6 +428,21 @@ struct spec tenth(const char *plugin)
     return (struct spec){.runtime = SECOND / 10, .period = SECOND, .plugin = plugin == NULL ? NULL : strdup(plugin)};
 }
 
+struct spec spec_of(const char *plugin, uint64_t runtime, uint64_t desired)
+{
+    struct spec spec = tenth(plugin);
+    spec.runtime = runtime;
+    spec.desired_runtime = desired;
+    return spec;
+}
+
+struct spec spec_with(enum resource resource, uint64_t amount)
+{
+    struct spec spec = {0};
+    claims_push(&spec.claims, resource)->values[0] = amount;
+    return spec;
+}
+
 struct reservation *writes(const char *name, struct spec spec)
 {
     struct snapshot snapshot = as_judged(name);
@@ -471,14 +495,21 @@ static uint64_t asked(const struct reservation *reservation)
 
 void plugin_offers(const struct reservation *reservation, enum answer answer, uint64_t runtime)
 {
+    const struct plugin_line *line = plugin_line(reservation->request->inquiry.plugin);
+    int cpu = 0;
+    while (!CPU_ISSET((size_t)cpu, &line->cpus))
+        cpu++;
+    plugin_offers_on(reservation, answer, runtime, cpu);
+}
+
+void plugin_offers_on(const struct reservation *reservation, enum answer answer, uint64_t runtime, int cpu)
+{
     const struct spec *spec = &reservation->request->spec;
     const struct plugin_line *line = plugin_line(reservation->request->inquiry.plugin);
     struct plugin_event event = {.kind = PLUGIN_ANSWER, .id = asked(reservation), .answer = answer, .reason = "it has room"};
     event.plan = (struct attributes){.policy = line->deadline ? POLICY_DEADLINE : POLICY_FIFO, .priority = line->deadline ? 0 : line->lowest, .runtime = runtime,
                                      .period = spec->period, .deadline = spec->deadline != 0 ? spec->deadline : spec->period};
-    for (size_t cpu = 0; CPU_COUNT(&event.plan.cpus) == 0; cpu++)
-        if (CPU_ISSET(cpu, &line->cpus))
-            CPU_SET(cpu, &event.plan.cpus);
+    CPU_SET((size_t)cpu, &event.plan.cpus);
     pipeline_plugin_answered(&event);
 }
 
@@ -511,6 +542,26 @@ struct reservation *has_thread(const char *name)
     helper_answers(reservation, HELPER_OK, 0);
     assert_non_null(reservation->attachment);
     return reservation;
+}
+
+/* ---- what a test expects ---- */
+
+void is_at(const struct reservation *reservation, enum step step)
+{
+    check(step_of(reservation) == step, "at %s instead of %s: %s", step_name(step_of(reservation)), step_name(step), verdict.reason);
+}
+
+void is_granted(const struct reservation *reservation)
+{
+    is_at(reservation, STEPS);
+    check(verdict.result == RESULT_OK && reservation->grant != NULL, "%s", verdict.reason);
+}
+
+void is_refused(const struct reservation *reservation, enum why code, bool never)
+{
+    is_at(reservation, STEPS);
+    assert_null(reservation->grant);
+    check(verdict.refusal.code == code && verdict.refusal.never == never, "%d, never %d: %s", (int)verdict.refusal.code, verdict.refusal.never, verdict.reason);
 }
 
 /* ---- before and after ---- */

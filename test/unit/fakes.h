@@ -50,8 +50,10 @@ int fakes_end(void **state);
 /* acl.conf. */
 void rules_are(const char *text);
 
-/* 0.1 of a CPU: 100 ms in each second; of this plugin, NULL: of any. */
+/* 0.1 of a CPU, 100 ms in each second, of this plugin; NULL: of any. Another runtime, and a desired one. A claim, and no CPU time. */
 struct spec tenth(const char *plugin);
+struct spec spec_of(const char *plugin, uint64_t runtime, uint64_t desired);
+struct spec spec_with(enum resource resource, uint64_t amount);
 
 /* The owner writes NAME.json, or one that is no spec; a thread's id into NAME.tid; or removes it. Then the broker looks. */
 struct reservation *writes(const char *name, struct spec spec);
@@ -63,8 +65,9 @@ void removes(struct reservation *reservation);
 /* The broker looks at what was written before, without being told anything new. */
 void is_looked_at(struct reservation *reservation);
 
-/* What was asked last answers. */
+/* What was asked last answers. An offer is on the first of the line's CPUs. */
 void plugin_offers(const struct reservation *reservation, enum answer answer, uint64_t runtime);
+void plugin_offers_on(const struct reservation *reservation, enum answer answer, uint64_t runtime, int cpu);
 void plugin_answers(const struct reservation *reservation, enum answer answer, uint64_t nearest, bool never);
 void helper_answers(const struct reservation *reservation, enum helper_answer answer, int64_t after);
 
@@ -74,6 +77,11 @@ struct reservation *has_thread(const char *name);
 
 /* Where its request is; STEPS: it has none. */
 enum step step_of(const struct reservation *reservation);
+
+/* Fail with the verdict's reason. */
+void is_at(const struct reservation *reservation, enum step step);
+void is_granted(const struct reservation *reservation);
+void is_refused(const struct reservation *reservation, enum why code, bool never);
 
 /* Fails unless each edge of the machine that begins at one of these steps was passed since the program began. */
 void all_edges_are_passed(const enum step *from, int count);
