@@ -222,7 +222,7 @@ rename() { at "$near" sh -c "ip link set $1 down && ip link set $1 name $2 && ip
 }
 
 @test "a helper that ends at once is not started again for a line that is off" {
-    starts() { grep -c 'the network helper ended and is started again' "$EVENTS"; }
+    starts() { grep -c 'the network helper is started again: it ended' "$EVENTS"; }
     nsenter() { exec unshare --mount --propagation private sh -c 'mount --bind /bin/false "$0" && exec nsenter "$@"' "$RTF_LIBEXEC/rtf-net" "$@"; }
     broker_start
     unset -f nsenter

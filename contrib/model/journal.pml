@@ -105,7 +105,7 @@ inline write_anew()
 mtype said;
 
 /* A helper that died over an order is started again, and told again. */
-/* libexec/broker/threads/attach.c attach_apply and attach_restore; libexec/broker/helper/helper.c start_again */
+/* libexec/broker/threads/attach.c attach_apply and attach_restore; libexec/broker/helper/helper.c helper_on_start */
 inline tell(what, r)
 {
     do

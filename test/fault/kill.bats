@@ -259,7 +259,7 @@ kill_at_start() { # as kill_at
     eventually says $ALICE other '.request == "detach"'
     kernel_says "$ORDINARY"
 }
-has_died_twice() { [ "$(grep -c 'attach helper ended' "$EVENTS")" -ge 2 ]; }
+has_died_twice() { [ "$(grep -c 'attach helper is started again' "$EVENTS")" -ge 2 ]; }
 is_refused() { says $ALICE "$1" '.request == "attach" and .result == "ATTACH_FAIL"'; }
 
 # bats test_tags=turn:2

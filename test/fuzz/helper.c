@@ -42,24 +42,31 @@ static void take_attributes(const uint8_t *bytes, size_t length)
     input.taken = input.length = 0;
 }
 
+static void must_be_an_answer(const struct helper_event *event)
+{
+    must_be_text(event->reason, sizeof event->reason);
+    must(event->answer <= HELPER_PENDING && event->after >= 0);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 {
-    struct helper_event event;
+    static struct paragraph_input input;
+    struct paragraph said;
+    const char *why;
+    int fd = -1;
     if (length == 0)
         return 0;
-    if (helper.name == NULL) {
-        helper = (struct helper){.name = "the helper", .process = {.in = -1, .out = -1}};
-        TAILQ_INIT(&helper.messages);
-    }
-    last_id = 0;
+    if (helper.tell == NULL)
+        attach_prepare((char *)"/bin/true", must_be_an_answer);
+    helper_last_id = 0;
     ask_something(bytes[0]);
     take_attributes(bytes + 1, length - 1);
-    must(paragraph_feed(&helper.process.input, bytes + 1, length - 1));
-    for (int i = 0; i < 100 && receive(&helper, &event); i++)
-        must_be_text(event.reason, sizeof event.reason);
-    helper.process.input.taken = helper.process.input.length = 0;
-    while (!TAILQ_EMPTY(&helper.messages))
-        forget(&helper, TAILQ_FIRST(&helper.messages));
-    timer_end(&helper.timer);
+    must(paragraph_feed(&input, bytes + 1, length - 1));
+    while (paragraph_take(&input, &said, &why) == 1 && helper_on_message(&helper.program, &said, &fd))
+        ;
+    input.taken = input.length = 0;
+    helper_on_gone(&helper.program, "the end");
+    attach_stop();
+    must(TAILQ_EMPTY(&helper.messages) && timers_first() == NULL);
     return 0;
 }

@@ -14,7 +14,7 @@ $(B)/fuzz/spec: $(call fuzzed,plugin-lines.c)
 # What every resource is by, and what that needs of the ledger.
 KINDS = plugin-lines.c resource-kinds.c resource-cpu.c resource-amount.c ledger.c background.c
 $(B)/fuzz/state: $(call fuzzed,$(KINDS) expiry.c wait-queue.c memory.c loop.c timers.c)
-$(addprefix $(B)/fuzz/,plugin helper reader adopter): $(call fuzzed,$(KINDS) coprocess.c loop.c timers.c,send-fds.c)
+$(addprefix $(B)/fuzz/,plugin helper reader adopter): $(call fuzzed,$(KINDS) supervise.c coprocess.c loop.c timers.c,send-fds.c)
 $(B)/fuzz/acl: $(call fuzzed,$(KINDS) acl.c acl-judge.c names.c fair-queue.c supervise.c coprocess.c loop.c timers.c,send-fds.c)
 $(addprefix $(B)/fuzz/,muse-experiment muse-marks): $(patsubst %.c,$(B)/fuzz/obj/%.o,test/fuzz/fuzz.c $(addprefix libexec/muse/,events.c experiment.c marks.c measure.c separations.c supply.c) lib/units.c)
 $(addprefix $(B)/fuzz/,muse-experiment muse-marks): LDLIBS = -lm

@@ -1,8 +1,6 @@
 #include "helper.h"
 
 #include <fcntl.h>
-#include <poll.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,69 +9,44 @@
 #include "event.h"
 
 static const uint64_t longest_wait = UINT64_C(10000000); /* us */
-static const int64_t answer_within = INT64_C(5000000000), restart_pause = INT64_C(1000000000);
+static const int64_t answer_within = INT64_C(5000000000);
 
 struct message {
     TAILQ_ENTRY(message) next;
     uint64_t id;
-    int fds[2], fd_count, tries, most, watch;
+    int fds[2], fd_count, tries, most;
     int pidfd; /* a copy, if it has to wait: what it is of may end before it is sent */
     bool sent;
     struct paragraph_output text;
 };
 
-static uint64_t last_id;
+static uint64_t helper_last_id;
 
-static void drop_watch(struct message *message)
-{
-    if (message->watch >= 0)
-        close(message->watch);
-    message->watch = -1;
-}
+/* ---- to it ---- */
 
-static void expect_answer(struct helper *helper)
+/* The time of the first message to be answered. */
+static void helper_expect(struct helper *helper)
 {
-    if (helper->process.running)
-        timer_set(&helper->timer, TAILQ_EMPTY(&helper->messages) ? INT64_MAX : monotonic_now() + answer_within);
-}
-
-static bool restart(struct helper *helper)
-{
-    struct message *message;
-    coprocess_kill(&helper->process);
-    TAILQ_FOREACH(message, &helper->messages, next) {
-        if (message->most == 1)
-            message->tries = 1;
-        message->sent = false;
-        drop_watch(message);
-    }
-    helper->unsent = helper->unanswered = TAILQ_FIRST(&helper->messages);
-    helper->started = monotonic_now();
-    timer_end(&helper->timer);
-    const bool good = coprocess_start(&helper->process, helper->process.child, COPROCESS_SOCKET, -1, helper->shared_lock);
-    expect_answer(helper);
-    return good;
+    supervise_expect(&helper->program, TAILQ_EMPTY(&helper->messages) ? INT64_MAX : answer_within);
 }
 
 /* Sends as much as the socket takes; the rest when it is ready again. */
-static void send_waiting(struct helper *helper)
+static void helper_send(struct helper *helper)
 {
-    if (!helper->process.running)
-        return; /* when it is back */
+    struct coprocess *process = &helper->program.process;
     bool full = false;
-    for (; helper->unsent != NULL; helper->unsent = TAILQ_NEXT(helper->unsent, next)) {
-        if (helper->unsent->tries >= helper->unsent->most)
-            continue;
-        if (!coprocess_send_fds(&helper->process, helper->unsent->text.data, helper->unsent->text.length, helper->unsent->fds, helper->unsent->fd_count)) {
-            full = true;
-            break;
+    if (!supervise_runs(&helper->program))
+        return; /* when it is back */
+    while (helper->unsent != NULL && !full) {
+        struct message *message = helper->unsent;
+        if (message->tries < message->most) {
+            full = !coprocess_send_fds(process, message->text.data, message->text.length, message->fds, message->fd_count);
+            message->sent = !full;
         }
-        helper->unsent->sent = true;
+        if (!full)
+            helper->unsent = TAILQ_NEXT(message, next);
     }
-    if (full != helper->process.writing && helper->process.in >= 0) {
-        helper->process.writing = full;
-        loop_change(helper->process.in, full ? EPOLLIN | EPOLLOUT : EPOLLIN, &helper->process.source);
-    }
+    coprocess_wait_for_room(process, full);
 }
 
 struct message *helper_begin(const char *op, int tries)
@@ -81,9 +54,9 @@ struct message *helper_begin(const char *op, int tries)
     struct message *message = calloc(1, sizeof *message);
     if (message == NULL)
         abort();
-    message->id = ++last_id;
+    message->id = ++helper_last_id;
     message->most = tries;
-    message->pidfd = message->watch = -1;
+    message->pidfd = -1;
     paragraph_add(&message->text, "op", op);
     paragraph_add_number(&message->text, "id", message->id);
     return message;
@@ -108,196 +81,144 @@ uint64_t helper_finish(struct helper *helper, struct message *message, int pidfd
     const bool is_first = TAILQ_EMPTY(&helper->messages);
     TAILQ_INSERT_TAIL(&helper->messages, message, next);
     if (is_first)
-        expect_answer(helper);
+        helper_expect(helper);
     helper->unsent = helper->unsent == NULL ? message : helper->unsent;
-    helper->unanswered = helper->unanswered == NULL ? message : helper->unanswered;
-    send_waiting(helper);
+    helper_send(helper);
     message->fd_count = others;
     if (!message->sent)
         helper_carry(message, message->pidfd = pidfd < 0 ? -1 : fcntl(pidfd, F_DUPFD_CLOEXEC, 0));
     return message->id;
 }
 
-static void forget(struct helper *helper, struct message *message)
+static void helper_forget(struct helper *helper, struct message *message)
 {
     helper->unsent = helper->unsent == message ? TAILQ_NEXT(message, next) : helper->unsent;
-    helper->unanswered = helper->unanswered == message ? TAILQ_NEXT(message, next) : helper->unanswered;
     TAILQ_REMOVE(&helper->messages, message, next);
-    drop_watch(message);
     if (message->pidfd >= 0)
         close(message->pidfd);
     paragraph_output_free(&message->text);
     free(message);
-    expect_answer(helper);
+    helper_expect(helper);
 }
 
-static void start_again(struct helper *helper)
+/* ---- from it ---- */
+
+/* The first message is answered. */
+static void helper_answer(struct helper *helper, struct helper_event *event)
 {
-    if (!restart(helper)) {
-        event_broker("error", "%s cannot be started", helper->name);
-        timer_set(&helper->timer, monotonic_now() + restart_pause);
+    helper_forget(helper, TAILQ_FIRST(&helper->messages));
+    if (helper->drained == NULL) {
+        helper->tell(event);
         return;
     }
-    send_waiting(helper);
-    if (helper->again != NULL)
-        helper->again();
+    if (event->watch >= 0)
+        close(event->watch);
+    helper->owed = event->after > helper->owed ? event->after : helper->owed;
+    *helper->drained = *event;
 }
 
-/* Starts it again; what has been tried too often is given up by receive. */
-static void lost(struct helper *helper, const char *why)
+/* What has been tried too often. */
+static void helper_give_up(struct helper *helper)
 {
-    struct message *first = TAILQ_FIRST(&helper->messages);
-    event_broker("error", "%s %s and is started again", helper->name, why);
-    if (first != NULL)
-        first->tries++;
-    coprocess_kill(&helper->process);
-    timer_set(&helper->timer, helper->started + restart_pause);
+    struct message *first;
+    while ((first = TAILQ_FIRST(&helper->messages)) != NULL && first->tries >= first->most) {
+        struct helper_event event = {.id = first->id, .answer = HELPER_NO, .watch = -1};
+        snprintf(event.reason, sizeof event.reason, "%s failed %d times over it", helper->is.name, first->tries);
+        helper_answer(helper, &event);
+    }
 }
 
 /* Answers come in the order of the messages. */
-static void keep_watch(struct helper *helper, int watch)
+static bool helper_on_message(struct program *program, const struct paragraph *said, int *fd)
 {
-    if (helper->unanswered == NULL) {
-        if (watch >= 0)
-            close(watch);
-        return;
-    }
-    helper->unanswered->watch = watch;
-    helper->unanswered = TAILQ_NEXT(helper->unanswered, next);
-}
-
-static void hear(struct helper *helper)
-{
-    bool received;
-    int watch = -1;
-    if (!helper->process.running)
-        return;
-    if (!coprocess_receive(&helper->process, &received, &watch)) {
-        lost(helper, "ended");
-        return;
-    }
-    if (received)
-        keep_watch(helper, watch);
-    else if (watch >= 0)
-        close(watch);
-    send_waiting(helper);
-}
-
-static bool receive(struct helper *helper, struct helper_event *event)
-{
-    struct paragraph said;
-    const char *why;
-    struct message *first = TAILQ_FIRST(&helper->messages);
-    if (first == NULL)
-        return false;
-    *event = (struct helper_event){.id = first->id, .watch = -1};
-    if (first->tries >= first->most) {
-        event->answer = HELPER_NO;
-        snprintf(event->reason, sizeof event->reason, "%s failed %d times over it", helper->name, first->tries);
-        forget(helper, first);
-        return true;
-    }
-    int taken = paragraph_take(&helper->process.input, &said, &why);
-    if (taken == 0)
-        return false;
-    const char *answer = taken < 0 ? NULL : paragraph_get(&said, "answer"), *reason = taken < 0 ? NULL : paragraph_get(&said, "reason");
-    uint64_t id;
-    if (answer == NULL || paragraph_get_number(&said, "id", UINT64_MAX, &id) != 1 || id != first->id) {
-        lost(helper, "babbled");
-        return receive(helper, event);
-    }
-    const char *unlocked = paragraph_get(&said, "unlocked");
-    if (unlocked != NULL)
-        event_broker("warning", "%s is not locked in memory, and may have to wait for the disk: %.200s", helper->name, unlocked);
     static const char *const answers[] = {[HELPER_OK] = "ok", [HELPER_GONE] = "gone", [HELPER_BUSY] = "busy", [HELPER_NO] = "no", [HELPER_PENDING] = "pending"};
-    event->answer = HELPER_NO;
+    struct helper *helper = container_of(program, struct helper, program);
+    const struct message *first = TAILQ_FIRST(&helper->messages);
+    const char *answer = paragraph_get(said, "answer"), *reason = paragraph_get(said, "reason"), *unlocked = paragraph_get(said, "unlocked");
+    struct helper_event event = {.answer = HELPER_NO, .watch = *fd};
+    uint64_t after = 0;
+    if (first == NULL || answer == NULL || paragraph_get_number(said, "id", UINT64_MAX, &event.id) != 1 || event.id != first->id)
+        return false;
+    *fd = -1;
+    if (unlocked != NULL)
+        event_broker("warning", "%s is not locked in memory, and may have to wait for the disk: %.200s", helper->is.name, unlocked);
     for (int i = HELPER_OK; i <= HELPER_PENDING; i++)
         if (strcmp(answer, answers[i]) == 0)
-            event->answer = (enum helper_answer)i;
+            event.answer = (enum helper_answer)i;
     if (reason != NULL)
-        snprintf(event->reason, sizeof event->reason, "%s", reason);
-    uint64_t after = 0;
-    if ((event->answer == HELPER_PENDING || event->answer == HELPER_OK) && paragraph_get_number(&said, "after", longest_wait, &after) == 1)
-        event->after = (int64_t)after * 1000;
-    event->watch = first->watch;
-    first->watch = -1;
-    forget(helper, first);
+        snprintf(event.reason, sizeof event.reason, "%s", reason);
+    if ((event.answer == HELPER_PENDING || event.answer == HELPER_OK) && paragraph_get_number(said, "after", longest_wait, &after) == 1)
+        event.after = (int64_t)after * 1000;
+    helper_answer(helper, &event);
+    helper_give_up(helper);
     return true;
 }
 
-static void take_events(struct helper *helper)
-{
-    struct helper_event event;
-    while (receive(helper, &event))
-        helper->tell(&event);
-}
+/* ---- the program ---- */
 
-static void ready(struct source *source, uint32_t events)
+/* Another process does not know what the one before it was told. */
+static void helper_on_start(struct program *program, bool again)
 {
-    struct helper *helper = (struct helper *)((char *)source - offsetof(struct helper, process.source));
-    (void)events;
-    hear(helper);
-    take_events(helper);
-}
-
-static void due(struct timer *late)
-{
-    struct helper *helper = (struct helper *)((char *)late - offsetof(struct helper, timer));
-    if (!helper->process.running) {
-        start_again(helper);
-    } else {
-        hear(helper); /* an answer that the broker was kept from reading is not late */
-        if (helper->process.running && helper->process.input.length == helper->process.input.taken)
-            lost(helper, "hung");
-        else
-            expect_answer(helper);
+    struct helper *helper = container_of(program, struct helper, program);
+    struct message *message;
+    TAILQ_FOREACH(message, &helper->messages, next) {
+        if (message->most == 1)
+            message->tries = 1;
+        message->sent = false;
     }
-    take_events(helper);
+    helper->unsent = TAILQ_FIRST(&helper->messages);
+    helper_expect(helper);
+    helper_send(helper);
+    if (again && helper->again != NULL)
+        helper->again();
+    helper_give_up(helper);
+}
+
+static void helper_on_room(struct program *program)
+{
+    helper_send(container_of(program, struct helper, program));
+}
+
+/* It may be the first message that it dies of. */
+static void helper_on_gone(struct program *program, const char *why)
+{
+    struct helper *helper = container_of(program, struct helper, program);
+    struct message *first = TAILQ_FIRST(&helper->messages);
+    (void)why;
+    if (first != NULL)
+        first->tries++;
+    helper_give_up(helper);
 }
 
 void helper_prepare(struct helper *helper, const char *name, enum child_kind kind, char *const argv[], void (*tell)(const struct helper_event *event))
 {
-    *helper = (struct helper){.name = name, .process = {.source.ready = ready, .in = -1, .out = -1}, .timer.due = due, .shared_lock = -1, .tell = tell};
+    *helper = (struct helper){.tell = tell, .is = {.name = name, .kind = kind, .talk = COPROCESS_SOCKET, SUPERVISE_EACH_SECOND,
+        .on_start = helper_on_start, .on_message = helper_on_message, .on_room = helper_on_room, .on_gone = helper_on_gone}};
     TAILQ_INIT(&helper->messages);
-    helper->process.child = launcher_add(kind, argv, (struct identity_to_run_as){0, 0});
+    supervise_prepare(&helper->program, &helper->is, argv, (struct identity_to_run_as){0, 0});
 }
 
 bool helper_start(struct helper *helper, int lock)
 {
-    helper->shared_lock = lock;
-    return restart(helper);
+    return supervise_start(&helper->program, -1, lock);
 }
 
 void helper_stop(struct helper *helper)
 {
-    struct message *next;
-    coprocess_kill(&helper->process);
-    for (struct message *message = TAILQ_FIRST(&helper->messages); message != NULL; message = next) {
-        next = TAILQ_NEXT(message, next);
-        forget(helper, message);
-    }
-    timer_end(&helper->timer);
+    struct message *message;
+    supervise_stop(&helper->program);
+    while ((message = TAILQ_FIRST(&helper->messages)) != NULL)
+        helper_forget(helper, message);
 }
 
 bool helper_drain(struct helper *helper, int seconds, struct helper_event *last)
 {
-    int64_t until = monotonic_now() + (int64_t)seconds * 1000000000;
-    while (!TAILQ_EMPTY(&helper->messages)) {
-        if (receive(helper, last)) {
-            if (last->watch >= 0)
-                close(last->watch);
-            helper->owed = last->after > helper->owed ? last->after : helper->owed;
-            continue;
-        }
-        if (!helper->process.running)
-            start_again(helper); /* the end of the broker does not wait for a pause */
-        struct pollfd one = {.fd = helper->process.in, .events = (short)(helper->process.writing ? POLLIN | POLLOUT : POLLIN)};
-        int64_t left = (until - monotonic_now()) / 1000000;
-        if (left <= 0 || poll(&one, 1, (int)left) <= 0)
-            return false;
-        hear(helper);
-    }
-    return true;
+    const int64_t until = monotonic_now() + (int64_t)seconds * 1000000000;
+    helper->drained = last;
+    while (!TAILQ_EMPTY(&helper->messages) && supervise_hurry(&helper->program) && supervise_wait(&helper->program, until))
+        ;
+    helper->drained = NULL;
+    return TAILQ_EMPTY(&helper->messages);
 }
 
 int64_t helper_owed(struct helper *helper)

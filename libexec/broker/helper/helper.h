@@ -8,8 +8,7 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
-#include "coprocess.h"
-#include "launcher.h"
+#include "supervise.h"
 
 enum helper_answer { HELPER_OK, HELPER_GONE, HELPER_NO, HELPER_BUSY, HELPER_PENDING };
 enum { HELPER_REASON = 512 };
@@ -27,13 +26,11 @@ struct message;
 TAILQ_HEAD(message_list, message);
 
 struct helper {
-    const char *name; /* "the attach helper" */
-    struct coprocess process;
-    struct timer timer; /* while it runs, the time for its next answer; else its start */
+    struct program_description is; /* is.name: "the attach helper" */
+    struct program program;
     struct message_list messages;
-    struct message *unsent, *unanswered; /* the first; NULL: none */
-    int shared_lock;
-    int64_t started; /* not more often than once a second */
+    struct message *unsent;       /* the first; NULL: none */
+    struct helper_event *drained; /* where answers go instead of `tell`; NULL */
     int64_t owed;
     void (*tell)(const struct helper_event *event);
     void (*again)(void); /* it has been started again, and comes to what it has not answered; NULL */
