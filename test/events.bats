@@ -8,10 +8,10 @@ prepare() { configure_rules "$ALICE - max_utilization 20" "$ALICE FP max_priorit
 
 tidy() {
     if [ -n "${FOLLOWER:-}" ]; then kill -- -"$FOLLOWER" 2>/dev/null || true; fi
-    for part in log state specs; do
-        if mountpoint -q "$SPOOL/$part"; then
+    for part in "$SPOOL/log" "$SPOOL/specs" ${PLACE:+"$PLACE"}; do
+        if mountpoint -q "$part"; then
             if [ -n "$BROKER" ]; then broker_stop TERM; fi
-            eventually umount "$SPOOL/$part"
+            eventually umount "$part"
         fi
     done
 }
@@ -20,6 +20,15 @@ tidy() {
 tiny() {
     mkdir -p "$SPOOL/$1"
     mount -t tmpfs -o "size=$2" none "$SPOOL/$1"
+}
+
+# tiny_place SIZE: the directory of the journal is a file system of its own
+tiny_place() {
+    mkdir -p "$SPOOL"
+    PLACE=$(place_of "$SPOOL")
+    mkdir -p -m 1711 /run/rtf
+    mkdir -m 700 "$PLACE"
+    mount -t tmpfs -o "size=$1,mode=700" none "$PLACE"
 }
 
 # fill_up DIRECTORY: to the last byte
@@ -298,14 +307,14 @@ i" && echo 1 >"$(printf "j\377")"' sh "$SPECS"
     every_line "$well_formed"
 }
 
-@test "with a full state/ a spec is granted or refused with a sentence, nothing is lost, and service resumes" {
-    tiny state 64k
-    broker_start --state "$SPOOL/state"
+@test "with a full /run a spec is granted or refused with a sentence, nothing is lost, and service resumes" {
+    tiny_place 64k
+    broker_start
     sleeper $ALICE
     before=$(kernel "$SLEEPER")
     spec $ALICE early "$cam" >/dev/null
     attach $ALICE early "$SLEEPER" >/dev/null
-    fill_up "$SPOOL/state"
+    fill_up "$PLACE"
     refused=
     for n in $(seq 50); do # the rest of its last page
         run spec $BOB w$n '{"runtime": "10us", "period": "10ms"}'
@@ -326,7 +335,7 @@ i" && echo 1 >"$(printf "j\377")"' sh "$SPECS"
     run attach $ALICE early "$SLEEPER"
     [ "$(field .result "$output")" = ATTACH_FAIL ]
     [ "$(kernel "$SLEEPER")" = "$before" ]
-    rm "$SPOOL/state/.filler"
+    rm "$PLACE/.filler"
     # The thread was let go, and the journal says so as soon as it can: nothing else is about to be written.
     eventually logged '.stage == "broker" and .decision == "ok" and (.reason | test("journal"))'
     "$RTF_LIBEXEC/rtf-invariants" --spool "$SPOOL"
@@ -350,13 +359,13 @@ i" && echo 1 >"$(printf "j\377")"' sh "$SPECS"
 
 # bats test_tags=turn:1
 @test "a journal that cannot be written afresh is still a journal" {
-    tiny state 4400k
+    tiny_place 4400k
     tiny specs 16m # quicker than a disk
     configure_rules "$ALICE - max_utilization 1000" "$BOB - max_utilization 2"
-    broker_start --state "$SPOOL/state"
+    broker_start
     spec $BOB first "$cam" >/dev/null
     # It is written afresh when it has passed 4 MiB; there is no room for that then.
-    dd if=/dev/zero of="$SPOOL/state/.filler" bs=1k count=296 status=none || true
+    dd if=/dev/zero of="$PLACE/.filler" bs=1k count=296 status=none || true
     as $ALICE /usr/bin/python3 -S - "$SPECS/$ALICE" <<'END'
 import os, sys, time
 os.makedirs(sys.argv[1], exist_ok=True)
@@ -383,7 +392,7 @@ for turn in range(22):
         time.sleep(0.002)
 END
     eventually logged '.stage == "broker" and (.reason | test("journal"))'
-    rm "$SPOOL/state/.filler"
+    rm "$PLACE/.filler"
     sleeper $BOB
     before=$(kernel "$SLEEPER")
     attach $BOB first "$SLEEPER" >/dev/null

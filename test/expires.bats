@@ -14,7 +14,7 @@ logged() { [ -n "$(jq -c "select($1)" "$EVENTS")" ]; }
 # other_clock SECONDS: the broker sees that much more time since boot than has been, from now on.
 other_clock() {
     unshare --time --boottime "$1" "$RTF_LIBEXEC/rtf-brokerd" --foreground --spool "$SPOOL" --config "$CONFIG" --group "$GROUP" \
-        ${RTF_STATE:+--state "$RTF_STATE"} ${RTF_PLUGIN_USER:+--plugin-user "$RTF_PLUGIN_USER"} >>"$WORK/broker.out" 2>&1 3>&- &
+        ${RTF_PLUGIN_USER:+--plugin-user "$RTF_PLUGIN_USER"} >>"$WORK/broker.out" 2>&1 3>&- &
     BROKER=$!
     echo "$BROKER" >>"$WORK/pids"
     eventually broker_serves
@@ -202,7 +202,7 @@ is_waiting() { told '.result == "WAITING" and .grant.accepted_runtime == 1000' "
     spec $ALICE leg "{\"runtime\": \"1ms\", \"period\": \"20ms\", \"attach\": $SLEEPER}" >/dev/null
     kill_broker
     kill -KILL "$SLEEPER"
-    rm -rf "$SPOOL/state" "${RTF_STATE:-/run/rtf}"/*/journal
+    rm -rf "$SPOOL/state" "$(place_of "$SPOOL")"
     sleep 2.5
     other_clock "-$(($(cut -d. -f1 /proc/uptime) - 1))" # it is up for a second, and what it finds is older
     eventually reservation_is_gone arm

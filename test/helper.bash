@@ -65,11 +65,14 @@ rt_limit() {
 }
 rt_limit_is_back() { ! grep -qs "^by=$WORK/" /run/rtf/throttle && [ "$(rt_limit)" = "$RT_RUNTIME" ]; }
 
-# What a spool had in force stays in memory when the spool is removed, for a day.
+# place_of SPOOL: the directory of its journal
+place_of() { printf '/run/rtf/%s-%x' $(stat -c '%D %i' "$1"); }
+
+# What a spool had in force stays in memory when the spool is removed, until the next boot.
 forget_places() {
-    local record
-    for record in "${RTF_STATE:-/run/rtf}"/*/spool; do
-        if grep -q " $WORK/" "$record" 2>/dev/null; then rm -rf "${record%/spool}"; fi
+    local link place
+    for link in "$WORK"/*/state/current "$WORK"/*/*/state/current; do
+        [ ! -L "$link" ] || { place=$(readlink "$link") && [[ $place != /run/rtf/*-* ]] || rm -rf "$place"; }
     done
     # What a broker left that was killed, and /run/rtf, if nothing is in it.
     "$RTF_LIBEXEC/rtf-brokers" >"$WORK/brokers"
@@ -141,7 +144,7 @@ configure_rules() { printf '%s\n' "$@" >"$CONFIG/acl.conf"; }
 # broker_start [OPTION...]: returns when clients can be served. Its output is in $WORK/broker.out.
 broker_start() {
     ${RTF_NET:+nsenter --net="$RTF_NET"} "$RTF_LIBEXEC/rtf-brokerd" --foreground --spool "$SPOOL" --config "$CONFIG" --group "$GROUP" \
-        ${RTF_STATE:+--state "$RTF_STATE"} ${RTF_PLUGIN_USER:+--plugin-user "$RTF_PLUGIN_USER"} "$@" >>"$WORK/broker.out" 2>&1 3>&- &
+        ${RTF_PLUGIN_USER:+--plugin-user "$RTF_PLUGIN_USER"} "$@" >>"$WORK/broker.out" 2>&1 3>&- &
     BROKER=$!
     echo "$BROKER" >>"$WORK/pids"
     eventually broker_serves || { cat "$WORK/broker.out" >&2; return 1; }
@@ -161,7 +164,7 @@ broker_begins() {
     printf '#!/bin/sh\nwhile [ ! -e "%s" ]; do sleep 0.05; done\nexec "%s" "$@"\n' "$WORK/greet" "$RTF_LIBEXEC/plugins/edf" >"$WORK/slow"
     chmod 755 "$WORK/slow"
     configure_plugins "EDF $WORK/slow - all partition=global threshold=0.9"
-    "$RTF_LIBEXEC/rtf-brokerd" --foreground --spool "$SPOOL" --config "$CONFIG" --group "$GROUP" ${RTF_STATE:+--state "$RTF_STATE"} \
+    "$RTF_LIBEXEC/rtf-brokerd" --foreground --spool "$SPOOL" --config "$CONFIG" --group "$GROUP" \
         ${RTF_PLUGIN_USER:+--plugin-user "$RTF_PLUGIN_USER"} >>"$WORK/broker.out" 2>&1 3>&- &
     BROKER=$!
     echo "$BROKER" >>"$WORK/pids"

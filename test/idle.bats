@@ -178,12 +178,14 @@ says_rest() { [ "$(spec $ALICE rest '{"runtime": "1s", "period": "1s", "plugin":
     mount -t tmpfs -o size=128m,mode=755 none "$SPOOL" # quicker than a disk
     broker_start
     sleeper $ALICE
+    journal() { stat -c %i "$SPOOL/state/current/journal"; }
+    first=$(journal)
     # Buffers keep the size of the most that was ever in them: so first as many cycles as it takes until the journal is made anew.
     for _ in $(seq 60); do
         cycles 1000 "$SLEEPER" || { jq -c 'select(.name == "w0-0" or .stage == "plugin" or .stage == "broker")' "$EVENTS" | tail -n 12; false; }
-        [ ! -s "$SPOOL/state/current/journal.other" ] || break
+        [ "$(journal)" = "$first" ] || break
     done
-    [ -s "$SPOOL/state/current/journal.other" ]
+    [ "$(journal)" != "$first" ]
     memory_before=$(memory)
     eventually readers_have_ended # when they do is their affair
     descriptors_before=$(descriptors)

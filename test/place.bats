@@ -1,4 +1,4 @@
-# Where the journal is: in memory, found again after a crash, a move, an upgrade; and nothing of it stays behind.
+# Where the journal is: in /run/rtf, by the spool's device and inode, found again after a crash and a move; and no other file is taken for it.
 load helper
 
 cam='{"priority": 12, "plugin": "FP"}'
@@ -6,20 +6,17 @@ cam='{"priority": 12, "plugin": "FP"}'
 prepare() {
     configure_plugins 'FP fp 11-20 all'
     configure_rules "$ALICE - max_utilization 100"
-    MEMORY=$(mktemp -d /dev/shm/rtf-test.XXXXXX)
-    RTF_STATE=$MEMORY
+    # with-run MOUNT COMMAND...: the command, with another /run: of these words of mount(8)
+    # shellcheck disable=SC2016 # the script's
+    printf '%s\n' '#!/bin/sh' 'exec unshare --mount --propagation private sh -c '\''mount $0 /run && exec "$@"'\'' "$@"' >"$WORK/with-run"
+    chmod 755 "$WORK/with-run"
 }
 tidy() {
     if [ -n "$BROKER" ]; then broker_stop TERM; fi
     if [ -n "${SECOND:-}" ]; then kill "$SECOND" 2>/dev/null || true; wait "$SECOND" 2>/dev/null || true; fi
-    rm -rf "$MEMORY"
+    if [ -n "${PLACE:-}" ]; then rm -rf "$PLACE"; fi
+    [ -z "${MEMORY:-}" ] || rm -rf "$MEMORY"
     [ -z "${DISK:-}" ] || { umount -q "$DISK" || true; rmdir "$DISK"; }
-}
-# on_disk COMMAND...: runs the command where /run is a directory on a disk. Where / is in memory, the disk is a file system of the test's own.
-on_disk() {
-    DISK=$(mktemp -d /var/tmp/rtf-test.XXXXXX)
-    [[ $(stat -f -c %T "$DISK") != @(tmpfs|ramfs) ]] || { truncate -s 4M "$WORK/disk" && mkfs.ext4 -q "$WORK/disk" && mount -o loop "$WORK/disk" "$DISK"; }
-    unshare --mount sh -c 'mount --bind "$1" /run && shift && exec "$@"' sh "$DISK" "$@" >>"$WORK/broker.out" 2>&1 3>&- &
 }
 
 place() { readlink "$SPOOL/state/current"; }
@@ -27,6 +24,12 @@ broker_dies() {
     kill -KILL "$BROKER"
     wait "$BROKER" || true
     BROKER=
+    eventually none_of_ours
+}
+# refuses STATUS WORDS [COMMAND...]: the broker does not start, beneath that command, and says so.
+refuses() {
+    run timeout 10 "${@:3}" "$RTF_LIBEXEC/rtf-brokerd" --foreground --spool "$SPOOL" --config "$CONFIG" --group "$GROUP"
+    [[ $status == "$1" && $output == *"$2"* ]] || { echo "$output"; return 1; }
 }
 # holds: a thread of Alice's, in $SLEEPER, with a grant
 holds() {
@@ -41,100 +44,115 @@ gives_back() {
     eventually is_policy "$SLEEPER" other
 }
 agree() { "$RTF_LIBEXEC/rtf-invariants" --spool "$SPOOL"; }
+warned() { eventually grep -q "$1" "$EVENTS"; }
 
 @test "what is in force is written down in memory, and is there after a crash" {
     broker_start
-    [[ $(place) =~ ^$MEMORY/[0-9a-f]{16}$ ]]
+    [ "$(place)" = "$(place_of "$SPOOL")" ]
     [ "$(stat -c '%U %a' "$(place)")" = 'root 700' ]
-    first=$(place)
     holds
     grep -q '^name=cam$' "$(place)/journal"
-    [ ! -e "$SPOOL/state/journal" ]
     [ "$(cd "$SPOOL/state" && echo *)" = 'broker current lock' ]
     agree
     broker_dies
     broker_start
-    [ "$(place)" = "$first" ]
+    [ "$(place)" = "$(place_of "$SPOOL")" ]
+    [ "$(cd "$(place)" && echo *)" = 'journal orders' ]
     agree
     gives_back
 }
 
-@test "by default it is beneath /run/rtf, if that is in memory" {
-    unshare --mount sh -c 'mount -t tmpfs none /run && exec "$@"' sh \
-        "$RTF_LIBEXEC/rtf-brokerd" --foreground --spool "$SPOOL" --config "$CONFIG" --group "$GROUP" >>"$WORK/broker.out" 2>&1 3>&- &
+@test "where /run is in memory, the log has no doubt of it; where it is on a disk, the log says so" {
+    "$WORK/with-run" '-t tmpfs none' "$RTF_LIBEXEC/rtf-brokerd" --foreground --spool "$SPOOL" --config "$CONFIG" --group "$GROUP" >>"$WORK/broker.out" 2>&1 3>&- &
     BROKER=$!
     echo "$BROKER" >>"$WORK/pids"
     eventually broker_serves
-    [[ $(place) =~ ^/run/rtf/[0-9a-f]{16}$ ]]
     [ -s "/proc/$BROKER/root$(place)/journal" ]
-    [ ! -e "$SPOOL/state/journal" ]
+    [ ! -e "$(place)" ]
     run jq -r 'select(.decision == "warning") | .reason' "$EVENTS"
-    [[ $output != *journal* ]]
-}
-
-@test "where /run is no memory it is in state/, and the log says so" {
-    on_disk "$RTF_LIBEXEC/rtf-brokerd" --foreground --spool "$SPOOL" --config "$CONFIG" --group "$GROUP"
-    BROKER=$!
-    echo "$BROKER" >>"$WORK/pids"
-    eventually broker_serves
-    [ "$(place)" = . ]
-    [ -s "$SPOOL/state/journal" ]
-    eventually grep -q 'the journal is in state/, and the broker may have to wait for its disk: /run/rtf: it is not in memory' "$EVENTS"
-}
-
-@test "what an older broker left in force in state/ is taken up, and goes on in memory" {
-    broker_start
-    holds
-    broker_stop INT
-    mv "$(place)/journal" "$SPOOL/state/journal"
-    rm -r "$(place)" "$SPOOL/state/current"
-    broker_start
-    is_policy "$SLEEPER" fifo
-    [ ! -e "$SPOOL/state/journal" ]
-    agree
-    gives_back
-}
-
-@test "a start that fails has moved nothing" {
-    broker_start
-    holds
-    broker_dies
-    mv "$(place)/journal" "$SPOOL/state/journal"
-    rm -r "$(place)" "$SPOOL/state/current"
-    cp "$SPOOL/state/journal" "$WORK/journal"
-    sed -i '0,/^record=reservation/s//rec\x01rd/' "$SPOOL/state/journal"
-    run timeout 10 "$RTF_LIBEXEC/rtf-brokerd" --foreground --spool "$SPOOL" --config "$CONFIG" --group "$GROUP" --state "$MEMORY"
-    [ "$status" -eq 71 ]
-    [ -e "$SPOOL/state/journal" ]
-    cp "$WORK/journal" "$SPOOL/state/journal"
-    broker_start
-    agree
-    gives_back
+    [[ $output != */run/rtf* ]]
     broker_stop TERM
-    [ "$(ls "$MEMORY")" = '' ]
-}
-
-@test "another directory, and back to the spool: each takes up what was in force" {
-    broker_start
-    holds
-    broker_stop INT
-    mkdir "$MEMORY/other"
-    RTF_STATE=$MEMORY/other
-    broker_start
-    [[ $(place) == "$MEMORY/other/"* ]]
-    agree
-    broker_stop INT
-    # As where /run has become unwritable.
-    on_disk "$RTF_LIBEXEC/rtf-brokerd" --foreground --spool "$SPOOL" --config "$CONFIG" --group "$GROUP"
+    DISK=$(mktemp -d /var/tmp/rtf-test.XXXXXX)
+    [[ $(stat -f -c %T "$DISK") != @(tmpfs|ramfs) ]] || { truncate -s 4M "$WORK/disk" && mkfs.ext4 -q "$WORK/disk" && mount -o loop "$WORK/disk" "$DISK"; }
+    "$WORK/with-run" "--bind $DISK" "$RTF_LIBEXEC/rtf-brokerd" --foreground --spool "$SPOOL" --config "$CONFIG" --group "$GROUP" >>"$WORK/broker.out" 2>&1 3>&- &
     BROKER=$!
     echo "$BROKER" >>"$WORK/pids"
     eventually broker_serves
-    agree
-    broker_dies
+    [ -s "/proc/$BROKER/root$(place)/journal" ]
+    warned '/run/rtf is not in memory (a tmpfs): the broker may have to wait for the disk'
+}
+
+@test "where /run is full or cannot be written, a broker does not start, and says why" {
+    refuses 69 '/run/rtf: Read-only file system' "$WORK/with-run" '-t tmpfs -o ro none'
+    refuses 69 "$(place_of "$SPOOL"): No space left on device" "$WORK/with-run" '-t tmpfs -o nr_inodes=2 none'
+    refuses 71 "$(place_of "$SPOOL")/journal.new: No space left on device" "$WORK/with-run" '-t tmpfs -o nr_inodes=6 none'
+    refuses 71 "$(place_of "$SPOOL")/journal: No space left on device" "$WORK/with-run" '-t tmpfs -o size=4k none'
     broker_start
-    [[ $(place) == "$MEMORY/other/"* ]]
+    holds
+    agree
+}
+
+@test "a start that fails has changed nothing" {
+    broker_start
+    holds
+    broker_dies
+    cp -p "$(place)/journal" "$WORK/journal"
+    sed -i '0,/^record=reservation/s//rec\x01rd/' "$(place)/journal"
+    cp -p "$(place)/journal" "$WORK/damaged"
+    refuses 71 "$(place)/journal cannot be read"
+    cmp "$(place)/journal" "$WORK/damaged"
+    cp "$WORK/journal" "$(place)/journal"
+    broker_start
     agree
     gives_back
+    first=$(place)
+    broker_stop TERM
+    [ ! -e "$first" ]
+}
+
+@test "a journal that somebody but root can have written, or that was cut short, is not taken up" {
+    broker_start
+    holds
+    broker_dies
+    cp -p "$(place)/journal" "$WORK/journal"
+    good() { rm "$(place)/journal" && cp -p "$WORK/journal" "$(place)/journal"; }
+    not_ours="$(place)/journal cannot be read: it is not a file of root's alone; move it away to start without it"
+    chown $ALICE "$(place)/journal"
+    refuses 71 "$(place)/journal cannot be read: Permission denied"
+    chmod 644 "$(place)/journal"
+    refuses 71 "$not_ours"
+    good
+    chmod 622 "$(place)/journal"
+    refuses 71 "$not_ours"
+    good
+    ln "$(place)/journal" "$(place)/another"
+    refuses 71 "$not_ours"
+    rm "$(place)/another" "$(place)/journal"
+    mkfifo "$(place)/journal"
+    refuses 71 "$not_ours"
+    rm "$(place)/journal"
+    ln -s "$WORK/journal" "$(place)/journal"
+    refuses 71 "$(place)/journal cannot be read: Too many levels of symbolic links"
+    good
+    sed -i '/^record=whole/,$d' "$(place)/journal"
+    refuses 71 "$(place)/journal cannot be read: it is cut short"
+    good
+    # One that has begun, and has never had the name, is nothing.
+    sed '/^record=whole/,$d' "$WORK/journal" >"$(place)/journal.new"
+    broker_start
+    agree
+    gives_back
+}
+
+@test "a journal of another boot that was cut short is no journal" {
+    broker_start
+    holds
+    broker_dies
+    sed -i '/^record=whole/,$d; s/^boot=.*/boot=another/' "$(place)/journal"
+    rm -r "${SPECS:?}/$ALICE"
+    broker_start
+    no grep '^name=cam' "$(place)/journal"
+    chrt -o -p 0 "$SLEEPER"
 }
 
 @test "a spool that was moved keeps its directory" {
@@ -150,18 +168,21 @@ agree() { "$RTF_LIBEXEC/rtf-invariants" --spool "$SPOOL"; }
     gives_back
 }
 
-@test "a spool that was moved to another file system takes up what was in force" {
+@test "a spool that was moved to another file system has another directory, and the log says what that means" {
     broker_start
     holds
+    PLACE=$(place)
     broker_stop INT
-    mkdir "$MEMORY/new"
-    chmod 755 "$MEMORY" "$MEMORY/new"
-    cp -a "$SPOOL" "$MEMORY/new/spool"
+    MEMORY=$(mktemp -d /dev/shm/rtf-test.XXXXXX)
+    chmod 755 "$MEMORY"
+    cp -a "$SPOOL" "$MEMORY/spool"
     rm -r "$SPOOL"
-    SPOOL=$MEMORY/new/spool SPECS=$MEMORY/new/spool/specs
+    SPOOL=$MEMORY/spool SPECS=$MEMORY/spool/specs EVENTS=$MEMORY/spool/log/events.ndjson
     broker_start
-    agree
-    gives_back
+    [ "$(place)" = "$(place_of "$SPOOL")" ]
+    warned "the spool was copied or moved: what a broker has left in force by $PLACE is not taken up"
+    broker_stop TERM
+    [ ! -e "$(place)" ] || rm -r "$(place)"
 }
 
 @test "a copy of a spool gets a directory of its own, also while the first is served" {
@@ -169,11 +190,10 @@ agree() { "$RTF_LIBEXEC/rtf-invariants" --spool "$SPOOL"; }
     holds
     cp -a "$SPOOL" "$WORK/copy"
     [ "$(readlink "$WORK/copy/state/current")" = "$(place)" ]
-    "$RTF_LIBEXEC/rtf-brokerd" --foreground --spool "$WORK/copy" --config "$CONFIG" --group "$GROUP" --state "$MEMORY" >"$WORK/second" 2>&1 3>&- &
+    "$RTF_LIBEXEC/rtf-brokerd" --foreground --spool "$WORK/copy" --config "$CONFIG" --group "$GROUP" >"$WORK/second" 2>&1 3>&- &
     SECOND=$!
-    eventually grep -q '"started"' "$WORK/copy/log/events.ndjson"
     eventually grep -q "spool $WORK/copy" "$WORK/copy/log/events.ndjson"
-    [ "$(readlink "$WORK/copy/state/current")" != "$(place)" ]
+    [ "$(readlink "$WORK/copy/state/current")" = "$(place_of "$WORK/copy")" ]
     is_policy "$SLEEPER" fifo
     kill "$SECOND"
     wait "$SECOND"
@@ -184,55 +204,77 @@ agree() { "$RTF_LIBEXEC/rtf-invariants" --spool "$SPOOL"; }
     gives_back
 }
 
+@test "a spool has one broker, even if its lock was removed" {
+    broker_start
+    holds
+    refuses 69 'another broker serves this spool'
+    mv "$SPOOL/state" "$WORK/state"
+    refuses 69 "$(place_of "$SPOOL"): another broker has its journal there"
+    rm -r "$SPOOL/state"
+    mv "$WORK/state" "$SPOOL/state"
+    agree
+    gives_back
+}
+
 @test "where nothing is in force, nothing is left; else it is there for the next start" {
     broker_start
     first=$(place)
     holds
     broker_stop TERM
-    [ -s "$first/journal" ]
+    [ "$(ls "$first")" = journal ]
     broker_start
     gives_back
     eventually test ! -e "$SPECS/$ALICE/cam.verdict"
+    link=$(stat -c %i "$SPOOL/state/current")
     broker_stop TERM
-    [ "$(ls "$MEMORY")" = '' ]
+    [ ! -e "$first" ]
     broker_start
-    [ "$(place)" = "$first" ] # the link is not written anew
+    [ "$(place)" = "$first" ]
+    [ "$(stat -c %i "$SPOOL/state/current")" = "$link" ] # which is not written anew
 }
 
-@test "what a spool that is gone has left is removed by a later broker, after a day" {
+@test "what a spool that was removed has left is not taken up by a spool with the same inode number" {
     broker_start
     holds
-    first=$(place)
     broker_dies
-    eventually none_of_ours
-    mv "$SPOOL" "$WORK/away"
+    rm -r "$SPOOL/state" "${SPECS:?}/$ALICE"
     broker_start
-    [ -e "$first/journal" ]
-    broker_stop TERM
-    touch -d '-2 days' "$first/journal"
-    broker_start
-    [ ! -e "$first" ]
+    no grep '^name=cam' "$(place)/journal"
     chrt -o -p 0 "$SLEEPER"
 }
 
 @test "only where root alone can write" {
-    chmod 777 "$MEMORY"
-    run timeout 10 "$RTF_LIBEXEC/rtf-brokerd" --foreground --spool "$SPOOL" --config "$CONFIG" --group "$GROUP" --state "$MEMORY"
-    [ "$status" -eq 69 ]
-    [[ $output == *"$MEMORY: it must be a directory that only root can write to"* ]]
-    chmod 755 "$MEMORY"
+    refuses 69 '/run/rtf: must be a directory that only root can write to' \
+        unshare --mount --propagation private sh -c 'mount -t tmpfs none /run && mkdir -m 777 /run/rtf && chmod 777 /run/rtf && exec "$@"' sh
     broker_start
-    first=$(place)
+    PLACE=$(place)
     broker_stop TERM
     # Somebody else's directory, or a link to one, of that name.
     mkdir "$WORK/evil"
-    ln -s "$WORK/evil" "$first"
-    broker_start
-    [ "$(place)" != "$first" ]
+    ln -s "$WORK/evil" "$PLACE"
+    refuses 69 "$PLACE: "
     [ "$(ls "$WORK/evil")" = '' ]
-    rm "$first"
-    broker_stop TERM
-    mkdir "$first" && chown $ALICE "$first"
+    rm "$PLACE"
+    mkdir -p -m 700 "$PLACE" && chown $ALICE "$PLACE"
+    refuses 69 "$PLACE: must be a directory that root alone can enter"
+    chown 0 "$PLACE"
+    chmod 755 "$PLACE"
+    refuses 69 "$PLACE: must be a directory that root alone can enter"
+    rmdir "$PLACE"
     broker_start
-    [ "$(stat -c %u "$(place)")" = 0 ]
+}
+
+@test "a broker that is killed as the new journal takes the place of the former loses nothing" {
+    command -v strace >/dev/null || skip 'no strace'
+    broker_start
+    holds
+    broker_dies
+    run timeout 10 strace -o "$WORK/trace" -e trace=renameat,renameat2 -e inject=renameat,renameat2:signal=KILL:when=1 \
+        "$RTF_LIBEXEC/rtf-brokerd" --foreground --spool "$SPOOL" --config "$CONFIG" --group "$GROUP" 3>&-
+    grep -q 'killed by SIGKILL' "$WORK/trace"
+    [ "$(cd "$(place)" && echo journal*)" = 'journal journal.new' ]
+    eventually none_of_ours
+    broker_start
+    agree
+    gives_back
 }

@@ -26,10 +26,9 @@ mtype = {APPLY, RESTORE, DONE, REFUSED, GONE, DIED}; /* what the helper is told,
 typedef journal {
     mtype record[2];
     mtype former[2];
-    bool whole;
 };
 journal file[2];
-bit latest; /* of two whole ones this has the higher generation */
+bit named; /* this one has the name journal */
 
 bool spec[2];       /* NAME.json is there */
 bool alive[2];      /* the thread */
@@ -37,9 +36,8 @@ mtype attributes[2];
 mtype original[2];  /* the thread had these before rtf */
 
 /* libexec/broker/reservations/journal.c journal_read */
-#define IN_FORCE (file[latest].whole -> latest : 1 - latest)
-#define RECORD(r) file[IN_FORCE].record[r]
-#define FORMER(r) file[IN_FORCE].former[r]
+#define RECORD(r) file[named].record[r]
+#define FORMER(r) file[named].former[r]
 
 inline agrees()
 {
@@ -79,23 +77,20 @@ inline write(r, kind, before)
 inline write_anew()
 {
     atomic {
-        writing = 1 - IN_FORCE;
-        file[writing].whole = false;
+        writing = 1 - named;
         file[writing].record[0] = NOTHING;
         file[writing].record[1] = NOTHING;
         file[writing].former[0] = 0;
         file[writing].former[1] = 0;
 #if FAULT == 6
-        file[writing].whole = true;
-        latest = writing;
+        named = writing;
 #endif
         agrees()
     }
     atomic { file[writing].record[0] = (granted[0] -> (attached[0] -> ATTACHED : GRANTED) : NOTHING); file[writing].former[0] = former[0] }
     atomic { file[writing].record[1] = (granted[1] -> (attached[1] -> ATTACHED : GRANTED) : NOTHING); file[writing].former[1] = former[1] }
-    atomic { file[writing].whole = true; latest = writing; agrees() }
     atomic {
-        file[1 - writing].whole = false;
+        named = writing; /* the rename, which takes the name from the former journal */
         file[1 - writing].record[0] = NOTHING; file[1 - writing].former[0] = 0;
         file[1 - writing].record[1] = NOTHING; file[1 - writing].former[1] = 0;
         agrees()
@@ -334,8 +329,7 @@ init
         alive[0] = true; alive[1] = true;
         original[0] = NICE; original[1] = ORDINARY;
         attributes[0] = NICE; attributes[1] = ORDINARY;
-        file[0].record[0] = NOTHING; file[0].record[1] = NOTHING; file[1].record[0] = NOTHING; file[1].record[1] = NOTHING;
-        file[0].whole = true
+        file[0].record[0] = NOTHING; file[0].record[1] = NOTHING; file[1].record[0] = NOTHING; file[1].record[1] = NOTHING
     }
     atomic {
         run broker(); run helper(); run readers(); run users(); run other_user(); run thread(); run fate(); run settled()

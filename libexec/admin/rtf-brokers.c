@@ -89,10 +89,8 @@ static void print_journals(const struct registered *broker)
     const int directory = broker->process > 0 && is_of_our_namespace(broker->process) ? open(path, O_PATH | O_CLOEXEC) : -1;
     if (directory < 0)
         return;
-    if (register_is_there(broker)) {
+    if (register_is_there(broker))
         print_file(directory, "journal");
-        print_file(directory, "journal.other");
-    }
     close(directory);
 }
 

@@ -44,7 +44,7 @@ int main(int argc, char **argv)
     loop_start();
     if (options.put_back)
         return put_back(&options);
-    if (!spool_open(options.spool, find_group(options.group), &lock, reason) || !place_open(options.state, reason))
+    if (!spool_open(options.spool, find_group(options.group), &lock, reason) || !place_open(reason))
         die(EX_UNAVAILABLE, reason);
     serving_catch_signals();
     start(&options, lock);

@@ -14,7 +14,7 @@
 #include "resource.h"
 #include "units.h"
 
-static const char *const names[] = {"journal", "journal.other"};
+static const char file_name[] = "journal";
 static const char no_plugin[] = "-";
 
 /* The last record of each reservation. */
@@ -220,26 +220,6 @@ static void read_on(void)
     }
 }
 
-/* Returns the generation of a journal; 0: the journal is not complete. */
-static uint64_t generation_of(int fd)
-{
-    struct paragraph_input text = {0};
-    struct paragraph record;
-    const char *why, *kind;
-    uint64_t generation = 1;
-    bool whole = false;
-    int taken = 1;
-    while (!whole && taken >= 0 && paragraph_fill(&text, fd) > 0)
-        while (!whole && (taken = paragraph_take(&text, &record, &why)) == 1) {
-            kind = paragraph_get(&record, "record");
-            whole = kind != NULL && strcmp(kind, "whole") == 0;
-            if (kind != NULL && strcmp(kind, "boot") == 0)
-                (void)paragraph_get_number(&record, "generation", UINT64_MAX - 1, &generation);
-        }
-    paragraph_input_free(&text);
-    return whole ? generation : 0;
-}
-
 /* Opens state/current, and refuses a directory in which a user can have made a file: errno EPERM. */
 static int open_state(int root)
 {
@@ -252,35 +232,13 @@ static int open_state(int root)
     return -1;
 }
 
-/* Opens the journal in force: of the two files, the complete one with the larger generation. -1: there is none. */
-static int open_in_force(int state)
-{
-    int best = -1;
-    uint64_t latest = 0;
-    for (int i = 0; i < 2; i++) {
-        const int fd = openat(state, names[i], O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
-        const uint64_t generation = fd < 0 ? 0 : generation_of(fd);
-        if (generation > latest) {
-            if (best >= 0)
-                close(best);
-            best = fd;
-            latest = generation;
-        } else if (fd >= 0)
-            close(fd);
-    }
-    return best;
-}
-
-/* The open file is still one of the two journals, and the broker has not truncated it. */
+/* The open file is still the journal, and the broker has not truncated it. */
 static bool is_in_force_still(int state)
 {
     struct stat open, named;
     if (file < 0 || fstat(file, &open) != 0 || open.st_size < length)
         return false;
-    for (int i = 0; i < 2; i++)
-        if (fstatat(state, names[i], &named, AT_SYMLINK_NOFOLLOW) == 0 && named.st_ino == open.st_ino && named.st_dev == open.st_dev)
-            return length > 0;
-    return false;
+    return length > 0 && fstatat(state, file_name, &named, AT_SYMLINK_NOFOLLOW) == 0 && named.st_ino == open.st_ino && named.st_dev == open.st_dev;
 }
 
 static void read_anew(int state)
@@ -288,7 +246,7 @@ static void read_anew(int state)
     struct booked *booked, *next;
     if (file >= 0)
         close(file);
-    file = open_in_force(state);
+    file = state < 0 ? -1 : openat(state, file_name, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
     length = 0;
     paragraph_input_free(&input);
     input = (struct paragraph_input){0};

@@ -53,7 +53,7 @@ as_alice() { as $ALICE "$RTF_LIBEXEC/front/rtf-doctor" --spool "$SPOOL" --config
     mkdir -m 777 "$WORK/here"
     cat >"$WORK/script" <<'END'
 cd "$WORK/here"
-"$RTF_LIBEXEC/rtf-brokerd" --foreground --spool "$SPOOL" --config "$CONFIG" --group "$GROUP" --state "$WORK" >"$WORK/broker.out" 2>&1 &
+"$RTF_LIBEXEC/rtf-brokerd" --foreground --spool "$SPOOL" --config "$CONFIG" --group "$GROUP" >"$WORK/broker.out" 2>&1 &
 broker=$!
 until dd if=/dev/null of="$SPOOL/alive" oflag=nonblock conv=notrunc,nocreat 2>/dev/null; do kill -0 $broker; sleep 0.01; done
 for user in 0 $ALICE; do

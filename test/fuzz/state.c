@@ -5,38 +5,32 @@
 
 #include "fuzz.h"
 
-struct spool spool = {.state = -1, .former = -1};
+struct spool spool = {.state = -1};
+const char place_journal[] = "journal", place_journal_new[] = "journal.new";
+
+const char *place_path(void)
+{
+    return "/run/rtf/0-0";
+}
 
 static char directory[] = "/dev/shm/rtf-fuzz.XXXXXX";
 
 static void remove_directory(void)
 {
-    (void)unlinkat(spool.state, names[0], 0);
-    (void)unlinkat(spool.state, names[1], 0);
+    (void)unlinkat(spool.state, place_journal, 0);
     (void)rmdir(directory);
 }
 
-static void write_file(int which, const uint8_t *bytes, size_t length)
-{
-    static int files[2] = {-1, -1};
-    if (files[which] < 0) {
-        files[which] = openat(spool.state, names[which], O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-        must(files[which] >= 0);
-    }
-    must(ftruncate(files[which], 0) == 0 && pwrite(files[which], bytes, length, 0) == (ssize_t)length);
-}
-
-/* What is behind the first zero byte is journal.other. */
 static void write_journal(const uint8_t *bytes, size_t length)
 {
-    const uint8_t *end = length == 0 ? NULL : memchr(bytes, 0, length);
-    const size_t first = end == NULL ? length : (size_t)(end - bytes);
-    if (spool.state < 0) {
+    static int file = -1;
+    if (file < 0) {
         must(mkdtemp(directory) != NULL && atexit(remove_directory) == 0);
         spool.state = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        file = openat(spool.state, place_journal, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+        must(file >= 0);
     }
-    write_file(0, bytes, first);
-    write_file(1, end == NULL ? bytes : end + 1, end == NULL ? 0 : length - first - 1);
+    must(ftruncate(file, 0) == 0 && pwrite(file, bytes, length, 0) == (ssize_t)length);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)

@@ -50,7 +50,7 @@ static bool journal_afresh(char reason[static REASON_BYTES])
         if (reservation->state != RESERVATION_OVER_LIMIT)
             good = journal_reservation(reservation);
     if (!good)
-        snprintf(reason, REASON_BYTES, "state/current/journal: %s", strerror(errno));
+        snprintf(reason, REASON_BYTES, "%s/%s: %s", place_path(), place_journal, strerror(errno));
     if (good && journal_commit(reason))
         return true;
     journal_abandon();
@@ -367,7 +367,7 @@ bool recover(struct recorded_state *state, char reason[static REASON_BYTES])
     for (int i = 0; i < state->count; i++)
         apply[i] = take_up(&state->reservations[i], state->same_boot);
     follow_orphans(state);
-    bool good = settle_rt_limit(reason) && journal_afresh(reason) && place_settle(reason) && make_domains(reason) && probe_global(reason);
+    bool good = settle_rt_limit(reason) && journal_afresh(reason) && make_domains(reason) && probe_global(reason);
     for (int i = 0; good && i < state->count; i++)
         go_on(&state->reservations[i], apply[i]);
     if (good)
@@ -437,7 +437,7 @@ void lay_down(void)
     if (!drop_domains(reason))
         event_broker("error", "%s", reason);
     if (reservation_first() == NULL)
-        place_leave();
+        state_clear();
     else if (!journal_afresh(reason))
         event_broker("error", "%s", reason);
 }

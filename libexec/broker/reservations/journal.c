@@ -10,48 +10,62 @@
 
 #include "background.h"
 #include "expiry.h"
+#include "place.h"
 #include "plugins.h"
 #include "spec.h"
 #include "spool.h"
 #include "units.h"
 #include "wait-queue.h"
 
-static const char *const names[] = {"journal", "journal.other"};
 enum { BLOAT_BYTES = 4 << 20, BLOAT_TIMES = 4, AT_ONCE_BYTES = 1 << 16 };
 
-static int in_force = 0;                   /* which of the two */
-static uint64_t generation;                /* of that */
-static int journal = -1, old_journal = -1; /* old: in force until the new one is committed */
-static off_t length, old_length, begun_length, retry_length;
-static bool behind, torn, old_torn; /* torn: part of a record stands behind length */
-static bool afresh;                 /* not in force yet: its records need not be written one by one */
-static struct paragraph_output output;
+/* A file that records are appended to. */
+struct written {
+    int fd;
+    off_t length;
+    bool torn; /* part of a record is behind `length` */
+};
+static const struct written no_file = {.fd = -1};
+
+static struct {
+    struct written file, old; /* old: in force until the new one is committed */
+    off_t begun_length, retry_length;
+    bool behind;
+    bool afresh; /* the file is not in force yet: its records need not be written one by one */
+    struct paragraph_output output;
+} writer = {.file = {.fd = -1}, .old = {.fd = -1}};
 
 /* ---- writing ---- */
+
+static bool is_being_written_anew(void)
+{
+    return writer.old.fd >= 0;
+}
 
 /* A record is there whole or not at all, and none follows half of another. */
 static bool put_out(void)
 {
-    if (torn)
-        torn = ftruncate(journal, length) != 0;
-    ssize_t put = journal < 0 || torn ? -1 : write(journal, output.data, output.length);
-    bool good = put == (ssize_t)output.length;
-    int error = put >= 0 && !good ? ENOSPC : errno;
+    struct written *file = &writer.file;
+    if (file->torn)
+        file->torn = ftruncate(file->fd, file->length) != 0;
+    const ssize_t put = file->fd < 0 || file->torn ? -1 : write(file->fd, writer.output.data, writer.output.length);
+    const bool good = put == (ssize_t)writer.output.length;
+    const int error = put >= 0 && !good ? ENOSPC : errno;
     if (put > 0 && !good)
-        torn = ftruncate(journal, length) != 0;
+        file->torn = ftruncate(file->fd, file->length) != 0;
     if (good)
-        length += put;
-    else if (old_journal < 0) /* else it is a new one, which is given up */
-        behind = true;
-    output.length = 0;
+        file->length += put;
+    else if (!is_being_written_anew()) /* else the new one is given up */
+        writer.behind = true;
+    writer.output.length = 0;
     errno = error;
     return good;
 }
 
 static bool append(void)
 {
-    paragraph_close(&output);
-    return (afresh && output.length < AT_ONCE_BYTES) || put_out();
+    paragraph_close(&writer.output);
+    return (writer.afresh && writer.output.length < AT_ONCE_BYTES) || put_out();
 }
 
 static const int64_t second = 1000000000; /* ns */
@@ -64,7 +78,7 @@ static void add_stamp(const char *key, const struct stamp *stamp)
     char *end = stpcpy(both, format_number(stamp->inode, inode));
     *end = ':';
     (void)stpcpy(end + 1, format_seconds(stamp->changed, changed));
-    paragraph_add(&output, key, both);
+    paragraph_add(&writer.output, key, both);
 }
 
 static void add_claims(const struct holding *holding)
@@ -72,7 +86,7 @@ static void add_claims(const struct holding *holding)
     for (; holding != NULL; holding = holding->next) {
         struct claim claim = holding->claim;
         snprintf(claim.plugin, sizeof claim.plugin, "%s", plugin_line(holding->plugin)->name);
-        claims_add(&output, &claim);
+        claims_add(&writer.output, &claim);
     }
 }
 
@@ -80,64 +94,64 @@ static void add_background(const struct grant *grant)
 {
     for (int plugin = grant_background(grant); plugin != NO_PLUGIN; plugin = grant_background_after(grant, plugin)) {
         const struct claim claim = grant_background_claim(plugin);
-        claims_add(&output, &claim);
+        claims_add(&writer.output, &claim);
     }
 }
 
 static void add_grant(const struct grant *grant)
 {
     if (grant->plugin == NO_PLUGIN)
-        paragraph_add(&output, "plugin", NO_PLUGIN_NAME);
+        paragraph_add(&writer.output, "plugin", NO_PLUGIN_NAME);
     else {
-        paragraph_add(&output, "plugin", plugin_line(grant->plugin)->name);
-        cpu_record(&output, grant);
+        paragraph_add(&writer.output, "plugin", plugin_line(grant->plugin)->name);
+        cpu_record(&writer.output, grant);
     }
     add_claims(grant->holdings);
     add_background(grant);
-    spec_add_mode(&output, &grant->spec);
-    paragraph_add_stated(&output, "lifetime_thread", grant->spec.lifetime_thread);
-    paragraph_add_stated(&output, "expires", grant->spec.expires);
-    paragraph_add_stated(&output, "importance", (uint64_t)grant->spec.importance);
-    paragraph_add_stated(&output, "weight", (uint64_t)grant->spec.weight);
-    paragraph_add_stated(&output, "move_process", grant->spec.move_process);
-    paragraph_add_stated(&output, "attach", (uint64_t)grant->spec.attach);
-    paragraph_add_stated(&output, "attach_kept", grant->spec.attach_kept);
+    spec_add_mode(&writer.output, &grant->spec);
+    paragraph_add_stated(&writer.output, "lifetime_thread", grant->spec.lifetime_thread);
+    paragraph_add_stated(&writer.output, "expires", grant->spec.expires);
+    paragraph_add_stated(&writer.output, "importance", (uint64_t)grant->spec.importance);
+    paragraph_add_stated(&writer.output, "weight", (uint64_t)grant->spec.weight);
+    paragraph_add_stated(&writer.output, "move_process", grant->spec.move_process);
+    paragraph_add_stated(&writer.output, "attach", (uint64_t)grant->spec.attach);
+    paragraph_add_stated(&writer.output, "attach_kept", grant->spec.attach_kept);
 }
 
 static void name_reservation(const char *record, const struct reservation *reservation)
 {
-    paragraph_add(&output, "record", record);
-    paragraph_add(&output, "user", reservation->user->name);
-    paragraph_add(&output, "name", reservation->name);
-    paragraph_add_number(&output, "task", reservation->task);
+    paragraph_add(&writer.output, "record", record);
+    paragraph_add(&writer.output, "user", reservation->user->name);
+    paragraph_add(&writer.output, "name", reservation->name);
+    paragraph_add_number(&writer.output, "task", reservation->task);
 }
 
 bool journal_reservation(const struct reservation *reservation)
 {
     name_reservation("reservation", reservation);
-    paragraph_add_number(&output, "time", (uint64_t)reservation->decided);
-    paragraph_add_stated(&output, "class", reservation->class);
+    paragraph_add_number(&writer.output, "time", (uint64_t)reservation->decided);
+    paragraph_add_stated(&writer.output, "class", reservation->class);
     add_stamp("judged", &reservation->judged);
     add_stamp("judged_tid", &reservation->judged_tid);
-    paragraph_add_stated(&output, "lease", (uint64_t)expiry_end(reservation));
-    paragraph_add_stated(&output, "waits", (uint64_t)waits_since(reservation));
-    paragraph_add_stated(&output, "ending", reservation->state == RESERVATION_ENDING && reservation->grant == NULL ? (uint64_t)reservation->ended : 0);
+    paragraph_add_stated(&writer.output, "lease", (uint64_t)expiry_end(reservation));
+    paragraph_add_stated(&writer.output, "waits", (uint64_t)waits_since(reservation));
+    paragraph_add_stated(&writer.output, "ending", reservation->state == RESERVATION_ENDING && reservation->grant == NULL ? (uint64_t)reservation->ended : 0);
     if (reservation->token != NULL)
-        paragraph_add(&output, "token", reservation->token);
+        paragraph_add(&writer.output, "token", reservation->token);
     if (reservation->grant != NULL)
         add_grant(reservation->grant);
     if (reservation->attachment != NULL) {
-        paragraph_add_number(&output, "tid", (uint64_t)reservation->attachment->tid);
-        paragraph_add_number(&output, "started_by", reservation->attachment->started_by);
-        paragraph_add_number(&output, "process", (uint64_t)reservation->attachment->process);
-        paragraph_add_stated(&output, "by_file", reservation->attachment->by_file);
-        paragraph_add_stated(&output, "laid_down", reservation->attachment->state == ATTACHMENT_LAID_DOWN);
-        paragraph_add_stated(&output, "pending", attachment_is_pending(reservation->attachment));
-        attributes_add(&output, "former_", &reservation->attachment->former);
+        paragraph_add_number(&writer.output, "tid", (uint64_t)reservation->attachment->tid);
+        paragraph_add_number(&writer.output, "started_by", reservation->attachment->started_by);
+        paragraph_add_number(&writer.output, "process", (uint64_t)reservation->attachment->process);
+        paragraph_add_stated(&writer.output, "by_file", reservation->attachment->by_file);
+        paragraph_add_stated(&writer.output, "laid_down", reservation->attachment->state == ATTACHMENT_LAID_DOWN);
+        paragraph_add_stated(&writer.output, "pending", attachment_is_pending(reservation->attachment));
+        attributes_add(&writer.output, "former_", &reservation->attachment->former);
         if (reservation->attachment->former_ioprio >= 0)
-            paragraph_add_number(&output, "former_ioprio", (uint64_t)reservation->attachment->former_ioprio);
+            paragraph_add_number(&writer.output, "former_ioprio", (uint64_t)reservation->attachment->former_ioprio);
         if (reservation->attachment->group != NULL)
-            paragraph_add(&output, "former_group", reservation->attachment->group);
+            paragraph_add(&writer.output, "former_group", reservation->attachment->group);
     }
     return append();
 }
@@ -150,7 +164,7 @@ bool journal_gone(const struct reservation *reservation)
 
 bool journal_left(void)
 {
-    paragraph_add(&output, "record", "left");
+    paragraph_add(&writer.output, "record", "left");
     return append();
 }
 
@@ -164,94 +178,69 @@ static void read_boot(char boot[static 64])
         fclose(file);
 }
 
-/* What stands in this directory is older than what stands in spool.former, whatever its generation. */
-static void forget_older(void)
-{
-    for (int i = 0; i < 2; i++) {
-        const int fd = openat(spool.state, names[i], O_WRONLY | O_TRUNC | O_NOFOLLOW | O_CLOEXEC);
-        if (fd >= 0)
-            close(fd);
-    }
-    in_force = 1;
-}
-
 bool journal_begin(char reason[static REASON_BYTES])
 {
     char boot[64];
-    if (journal < 0 && spool.former >= 0)
-        forget_older();
-    const char *name = names[1 - in_force];
-    int fd = openat(spool.state, name, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
+    const int fd = openat(spool.state, place_journal_new, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0) {
-        snprintf(reason, REASON_BYTES, "state/current/%s: %s", name, strerror(errno));
+        snprintf(reason, REASON_BYTES, "%s/%s: %s", place_path(), place_journal_new, strerror(errno));
         return false; /* and nothing has begun */
     }
-    old_journal = journal;
-    old_length = length;
-    old_torn = torn;
-    journal = fd;
-    length = 0;
-    torn = false;
-    afresh = true;
+    writer.old = writer.file;
+    writer.file = (struct written){.fd = fd};
+    writer.afresh = true;
     read_boot(boot);
-    paragraph_add(&output, "record", "boot");
-    paragraph_add(&output, "boot", boot);
-    paragraph_add_number(&output, "generation", generation + 1);
-    paragraph_add_number(&output, "format", JOURNAL_FORMAT);
+    paragraph_add(&writer.output, "record", "boot");
+    paragraph_add(&writer.output, "boot", boot);
+    paragraph_add_number(&writer.output, "format", JOURNAL_FORMAT);
     return append();
 }
 
 bool journal_commit(char reason[static REASON_BYTES])
 {
-    paragraph_add(&output, "record", "whole");
-    paragraph_close(&output);
-    afresh = false;
-    if (!put_out()) {
-        snprintf(reason, REASON_BYTES, "state/current/%s: %s", names[1 - in_force], strerror(errno));
+    paragraph_add(&writer.output, "record", "whole");
+    paragraph_close(&writer.output);
+    writer.afresh = false;
+    if (!put_out() || renameat(spool.state, place_journal_new, spool.state, place_journal) != 0) {
+        snprintf(reason, REASON_BYTES, "%s/%s: %s", place_path(), place_journal, strerror(errno));
         return false;
     }
-    in_force = 1 - in_force;
-    generation++;
-    if (old_journal >= 0) {
-        (void)ftruncate(old_journal, 0); /* it counts no more in any case */
-        close(old_journal);
-    }
-    old_journal = -1;
-    begun_length = length;
-    retry_length = 0;
-    behind = false;
+    if (writer.old.fd >= 0)
+        close(writer.old.fd);
+    writer.old = no_file;
+    writer.begun_length = writer.file.length;
+    writer.retry_length = 0;
+    writer.behind = false;
     return true;
 }
 
 void journal_abandon(void)
 {
-    afresh = false;
-    output.length = 0;
-    if (old_journal < 0)
-        return; /* the first one: there is nothing to go back to */
-    (void)ftruncate(journal, 0); /* for the disk's sake: it never counted */
-    close(journal);
-    journal = old_journal;
-    length = old_length;
-    torn = old_torn;
-    old_journal = -1;
-    retry_length = length * 2; /* not at every turn */
+    writer.afresh = false;
+    writer.output.length = 0;
+    if (writer.file.fd >= 0 && is_being_written_anew()) {
+        (void)ftruncate(writer.file.fd, 0); /* for the space: the file stays until the next one is begun */
+        close(writer.file.fd);
+        writer.file = writer.old;
+        writer.old = no_file;
+        writer.retry_length = writer.file.length * 2; /* not at every turn */
+    }
 }
 
-void journal_settle(void)
+void state_clear(void)
 {
-    if (in_force != 0 && renameat(spool.state, names[1], spool.state, names[0]) == 0)
-        in_force = 0;
+    (void)ftruncate(writer.file.fd, 0);
 }
 
 bool journal_is_behind(void)
 {
-    return behind;
+    return writer.behind;
 }
 
 bool journal_is_bloated(void)
 {
-    return length > BLOAT_BYTES && length > begun_length * BLOAT_TIMES && length > retry_length;
+    const off_t length = writer.file.length;
+    return length > BLOAT_BYTES && length > writer.begun_length * BLOAT_TIMES && length > writer.retry_length;
 }
 
 /* ---- reading ---- */
@@ -399,43 +388,43 @@ static void remember(struct recorded_state *state, struct known **known, struct 
     HASH_ADD(hh, *known, task, sizeof found->task, found);
 }
 
-/* What one file says. */
-struct one_file {
-    struct recorded_state state;
-    uint64_t generation;
-    bool exists, whole;
+/* What the file says. */
+struct reading {
+    struct recorded_state *state;
+    struct known *known;
+    bool whole;
+    const char *why; /* it cannot be read */
 };
 
-/* False: *why. */
-static bool take_boot(struct one_file *file, const struct paragraph *record, const char **why)
+static bool take_boot(struct reading *reading, const struct paragraph *record)
 {
     char boot[64];
     uint64_t format;
     read_boot(boot);
     const char *recorded = paragraph_get(record, "boot");
-    file->state.same_boot = recorded != NULL && strcmp(recorded, boot) == 0;
-    if (!get(record, "format", UINT64_MAX, &format) || !get(record, "generation", UINT64_MAX, &file->generation))
+    reading->state->same_boot = recorded != NULL && strcmp(recorded, boot) == 0;
+    if (!get(record, "format", UINT64_MAX, &format))
         return false;
-    *why = format == JOURNAL_FORMAT ? *why : "another version of rtf has written the journal";
+    if (format != JOURNAL_FORMAT)
+        reading->why = "another version of rtf has written the journal";
     return format == JOURNAL_FORMAT;
 }
 
-static bool take_record(struct one_file *file, struct known **known, const struct paragraph *record, const char **why)
+static bool take_record(struct reading *reading, const struct paragraph *record)
 {
-    struct recorded_state *state = &file->state;
     struct recorded_reservation reservation;
     const char *kind = paragraph_get(record, "record");
     if (kind == NULL)
         return false;
-    state->left_in_force = strcmp(kind, "left") == 0;
+    reading->state->left_in_force = strcmp(kind, "left") == 0;
     if (strcmp(kind, "boot") == 0)
-        return take_boot(file, record, why);
+        return take_boot(reading, record);
     if (strcmp(kind, "whole") == 0)
-        file->whole = true;
+        reading->whole = true;
     else if (strcmp(kind, "reservation") == 0 || strcmp(kind, "gone") == 0) {
         if (!get_reservation(record, &reservation))
             return false;
-        remember(state, known, &reservation, kind[0] == 'g');
+        remember(reading->state, &reading->known, &reservation, kind[0] == 'g');
     }
     return true;
 }
@@ -460,54 +449,68 @@ static void forget_keys(struct known **known)
     }
 }
 
-static bool read_file(int directory, const char *name, struct one_file *file, char reason[static REASON_BYTES])
+/* A file that somebody but the broker can have written is not trusted. */
+static bool is_ours(int fd)
+{
+    struct stat status;
+    return fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == geteuid() && status.st_nlink == 1 && (status.st_mode & 022) == 0;
+}
+
+static bool read_records(int fd, struct reading *reading)
 {
     struct paragraph_input input = {0};
     struct paragraph record;
-    struct known *known = NULL;
-    const char *why = "a record that is not understood";
+    ssize_t got;
     bool good = true;
-    *file = (struct one_file){.state.same_boot = true};
-    int fd = openat(directory, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-    if (fd < 0 && errno != ENOENT) {
-        snprintf(reason, REASON_BYTES, "state/current/%s: %s", name, strerror(errno));
-        return false;
+    reading->why = "a record that is not understood";
+    while (good && (got = paragraph_fill(&input, fd)) != 0) {
+        int taken = 0;
+        good = got > 0;
+        while (good && (taken = paragraph_take(&input, &record, &reading->why)) != 0)
+            good = taken == 1 && take_record(reading, &record);
     }
-    while (good && fd >= 0 && paragraph_fill(&input, fd) > 0) {
-        int taken;
-        while (good && (taken = paragraph_take(&input, &record, &why)) != 0) {
-            file->exists = true;
-            good = taken == 1 && take_record(file, &known, &record, &why);
-        }
-    }
-    forget_keys(&known);
     paragraph_input_free(&input);
-    if (fd >= 0)
-        close(fd);
-    drop_gone(&file->state);
-    if (!good)
-        snprintf(reason, REASON_BYTES, "state/current/%s cannot be read: %s; move it away to start without it", name, why);
     return good;
 }
 
-/* One that was cut short before it was whole has never been in force. */
-static bool counts(const struct one_file *file)
+/* A journal gets its name when it is whole: one of this boot that is not whole was damaged. The end of the machine may have cut short one of
+ * another boot; of that one, and of an empty one (state_clear), nothing counts. */
+static bool is_not_cut_short(struct reading *reading)
 {
-    return file->exists && file->whole;
+    const bool damaged = !reading->whole && reading->state->same_boot;
+    if (damaged)
+        reading->why = "it is cut short";
+    else if (!reading->whole)
+        journal_free(reading->state);
+    return !damaged;
+}
+
+/* False: *why. */
+static bool read_journal(struct recorded_state *state, const char **why)
+{
+    struct reading reading = {.state = state};
+    const int fd = spool.state < 0 ? -1 : openat(spool.state, place_journal, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0) {
+        *why = strerror(errno);
+        return spool.state < 0 || errno == ENOENT;
+    }
+    const bool ours = is_ours(fd), good = ours && read_records(fd, &reading) && is_not_cut_short(&reading);
+    *why = ours ? reading.why : "it is not a file of root's alone";
+    close(fd);
+    forget_keys(&reading.known);
+    drop_gone(state);
+    return good;
 }
 
 bool journal_read(struct recorded_state *state, char reason[static REASON_BYTES])
 {
-    struct one_file files[2] = {0};
-    const int directory = spool.former >= 0 ? spool.former : spool.state;
-    const bool good = read_file(directory, names[0], &files[0], reason) && read_file(directory, names[1], &files[1], reason);
-    in_force = counts(&files[1]) && !(counts(&files[0]) && files[0].generation > files[1].generation) ? 1 : 0;
-    generation = files[in_force].generation;
-    *state = counts(&files[in_force]) ? files[in_force].state : (struct recorded_state){.same_boot = true};
-    for (int i = 0; i < 2; i++)
-        if (i != in_force || !counts(&files[i]))
-            journal_free(&files[i].state);
-    return good;
+    const char *why;
+    *state = (struct recorded_state){0};
+    if (read_journal(state, &why))
+        return true;
+    journal_free(state);
+    snprintf(reason, REASON_BYTES, "%s/%s cannot be read: %s; move it away to start without it", place_path(), place_journal, why);
+    return false;
 }
 
 void journal_free(struct recorded_state *state)

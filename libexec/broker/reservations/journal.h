@@ -2,8 +2,7 @@
  * not be forgotten. It is made of paragraphs (lib/paragraph.h); the last one about a reservation counts, and one that
  * was cut short by a crash or a full disk does not.
  *
- *   record=boot    boot= the kernel's boot id: threads of another boot are never touched; generation= the number of this journal;
- *                  format= JOURNAL_FORMAT
+ *   record=boot    boot= the kernel's boot id: threads of another boot are never touched; format= JOURNAL_FORMAT
  *   record=whole   all that was in force when this journal was begun stands before
  *   record=left    the broker ended by SIGINT and left everything in force
  *   record=reservation    user= name= task= time= and, as they exist: judged=, judged_tid=, lease=, waits=, ending= (it has nothing, and its spec is being removed: enum ended says why), token=, the grant (plugin=- where it
@@ -11,9 +10,8 @@
  *                  attributes, former_ioprio= among them, as ioprio_get(2) says it, where enforce=ioprio raises it
  *   record=gone    user= name= task=
  *
- * There are two files, journal and journal.other: a journal that has grown is written afresh into the one that is not in force. It is in
- * force from its record=whole on; then the former is made empty. If a crash comes between, the later generation counts. So the broker needs
- * no right to rename or remove files; when it starts and ends, the one in force gets the name journal.
+ * A journal that has grown is written anew, as journal.new, and renamed over the former one when it is whole. So the file journal is always whole,
+ * and a crash at any point leaves the former journal or the new one. seccomp allows the broker this rename and no other.
  *
  * Nothing here is synced: kill -9 loses nothing that was written, and a reboot voids it all but the reservations. */
 #ifndef RTF_JOURNAL_H
@@ -53,19 +51,19 @@ struct recorded_state {
     int count;
 };
 
-/* Reads the journal of spool.former, or of spool.state. False: *reason. */
+/* Reads the journal. A journal that is damaged, or that somebody but root can have written, is not taken up. False: *reason. */
 bool journal_read(struct recorded_state *state, char reason[static REASON_BYTES]);
 void journal_free(struct recorded_state *state);
 
-/* Starts a journal afresh, which is in force when journal_commit has succeeded. */
+/* Starts a journal anew, which is in force when journal_commit has succeeded. */
 bool journal_begin(char reason[static REASON_BYTES]);
 bool journal_commit(char reason[static REASON_BYTES]);
 
-/* While files may be renamed still: the one in force becomes `journal`. */
-void journal_settle(void);
-
 /* Instead of committing: the journal before goes on. */
 void journal_abandon(void);
+
+/* Nothing is in force, and nothing is to be kept: makes the journal empty. */
+void state_clear(void);
 
 /* Each appends one record. False with errno: nothing was appended. */
 bool journal_reservation(const struct reservation *reservation);

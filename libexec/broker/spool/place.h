@@ -1,10 +1,8 @@
-/* Where the journal is. No grant outlives its kernel, so it is in memory, where no disk is waited for: in a directory with a random
- * name beneath /run/rtf. The link state/current of the spool leads there, and stays: the next boot makes the same one again.
- * Where /run is on a disk, or cannot be written, it is in state/ itself, and the link says ".".
+/* Where the journal is: the directory /run/rtf/DEVICE-INODE, by the device and inode number (hexadecimal) of the spool. No grant outlives its
+ * kernel, so the journal is in memory, where the broker waits for no disk. Only root can enter the directory.
  *
- * In the directory, the file `spool` says which link it belongs to, by device, inode and path: so a copy of a spool, with a
- * copy of the link, gets a directory of its own, and one that was moved keeps its. It is locked for as long as its broker lives, and
- * who finds it unlocked, and its spool gone, removes it. */
+ * The spool's state/current is a link to that directory, for root's tools. It is also the proof that the journal is the spool's own: the
+ * inode number of a spool that was removed is given to another directory sooner or later. Without the link, the broker removes what it finds. */
 #ifndef RTF_PLACE_H
 #define RTF_PLACE_H
 
@@ -12,29 +10,23 @@
 
 #include "reason.h"
 
-/* Sets spool.state, and spool.former where an older journal is to be read, which place_settle then removes. `parent` NULL: the default.
- * After the spool is locked. False: *reason. */
-bool place_open(const char *parent, char reason[static REASON_BYTES]);
+/* The journal, and the one that is being written anew. Constant, so that seccomp can allow the broker to rename the one to the other and nothing else. */
+extern const char place_journal[], place_journal_new[];
 
-/* The new journal is complete. False: *reason. */
-bool place_settle(char reason[static REASON_BYTES]);
+/* Makes the directory and the link, locks the directory, and sets spool.state. After the spool is locked. False: *reason. */
+bool place_open(char reason[static REASON_BYTES]);
 
-/* Sets spool.state and nothing else: where the journal of a spool is that is not to be served. */
+/* Sets spool.state to the directory of a spool that is not to be served, if the spool has one. */
 void place_find(void);
 
-/* Nothing is in force, and nothing to be kept. */
-void place_leave(void);
-
-/* In the launcher, while the broker waits for its end; `directory` is what spool.state is: the broker may neither rename nor remove. */
+/* In the launcher, while the broker waits for its end, for the broker may not remove files. `directory` is a descriptor of spool.state. Removes
+ * what only a running broker needs, and all if the journal is empty. */
 void place_end(int directory);
 
-/* "": there is nothing to remove, or to be allowed. */
+/* The directory's path; "" before place_open. */
 const char *place_path(void);
 
-/* Of spool.former, where that is not in the spool; "". */
-const char *place_former_path(void);
-
-/* Why it is not in memory; NULL: it is, or was not to be. */
+/* What the administrator should know of the place; NULL: nothing. */
 const char *place_doubt(void);
 
 #endif

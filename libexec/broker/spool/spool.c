@@ -13,7 +13,7 @@
 
 #include "paragraph.h"
 
-struct spool spool = {.root = -1, .specs = -1, .log = -1, .starting = -1, .lasting = -1, .state = -1, .former = -1, .alive = -1};
+struct spool spool = {.root = -1, .specs = -1, .log = -1, .starting = -1, .lasting = -1, .state = -1, .alive = -1};
 
 /* ---- the spool itself ---- */
 

@@ -10,7 +10,7 @@
 struct spool {
     char path[200]; /* as far as it is printable: for people, and to tell one broker from another */
     int root, specs, log, starting, alive; /* specs: for the adopter alone */
-    int lasting, state, former; /* place.h: state/; where the journal is; and where an older one is, or -1 */
+    int lasting, state; /* state/; and the directory of the journal (place.h), or -1 */
     gid_t group;
 };
 

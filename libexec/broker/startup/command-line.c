@@ -12,7 +12,7 @@
 #include "reservations.h"
 #include "units.h"
 
-enum { OPTION_PLUGIN_USER = 256, OPTION_READER_USER, OPTION_MAX_SPECS, OPTION_CHECK, OPTION_PUT_BACK, OPTION_STATE };
+enum { OPTION_PLUGIN_USER = 256, OPTION_READER_USER, OPTION_MAX_SPECS, OPTION_CHECK, OPTION_PUT_BACK };
 
 static error_t parse_option(int key, char *argument, struct argp_state *state)
 {
@@ -30,11 +30,6 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         return 0;
     case 'g':
         options->group = argument;
-        return 0;
-    case OPTION_STATE:
-        if (argument[0] != '/')
-            argp_error(state, "--state takes an absolute path");
-        options->state = argument;
         return 0;
     case OPTION_PLUGIN_USER:
         options->plugin_user = argument;
@@ -72,7 +67,6 @@ static const struct argp_option argp_options[] = {
     {"plugin-user", OPTION_PLUGIN_USER, "USER", 0, "As whom plugins run (default rtf-plugin, else nobody)", 0},
     {"reader-user", OPTION_READER_USER, "USER", 0, "Whose identity the programs have that read users' files (default rtf-reader, else as plugins)", 0},
     {"max-specs", OPTION_MAX_SPECS, "N", 0, "The most specs that one user may have (default 1000)", 0},
-    {"state", OPTION_STATE, "DIR", 0, "Where what is in force is written down, in a directory of its own (default /run/rtf if it is in memory, else the spool)", 0},
     {"check", OPTION_CHECK, "faults", OPTION_ARG_OPTIONAL, "Read plugins.conf and acl.conf, print what is wrong and, unless =faults, what may be a mistake, and end", 0},
     {"put-back", OPTION_PUT_BACK, NULL, 0, "Put kernel-wide settings back that a broker left changed, and end", 0},
     {0}};

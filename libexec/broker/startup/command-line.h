@@ -9,7 +9,7 @@
 
 struct options {
     bool foreground, check, faults, put_back;
-    const char *spool, *config, *state, *group, *plugin_user, *reader_user;
+    const char *spool, *config, *group, *plugin_user, *reader_user;
 };
 
 void command_line_read(int argc, char **argv, struct options *options);

@@ -14,6 +14,7 @@
 #include "event.h"
 #include "place.h"
 #include "capabilities.h"
+#include "spool.h"
 
 /* What is root's is its own, and users' files it never touches: all that is left is that what is locked in memory may grow (IPC_LOCK). The last
  * is for machines where nobody sees others' processes without it. */
@@ -57,14 +58,13 @@ static const char *directory_behind(const char *config)
     return path;
 }
 
-void privileges_drop(const char *spool, const char *config)
+void privileges_drop(const char *path, const char *config)
 {
     char mount[GROUP_BYTES] = "/sys", state[PATH_MAX], alive[PATH_MAX];
-    snprintf(state, sizeof state, "%s/state", spool);
-    snprintf(alive, sizeof alive, "%s/alive", spool);
+    snprintf(state, sizeof state, "%s/state", path);
+    snprintf(alive, sizeof alive, "%s/alive", path);
     (void)cgroups_find("cpuset", mount);
-    const char *place = place_path()[0] == '\0' ? state : place_path(), *former = place_former_path()[0] == '\0' ? state : place_former_path();
-    const struct confine_path files[] = {{state, MAY_CHANGE}, {alive, MAY_READ}, {place, MAY_CHANGE}, {former, MAY_CHANGE}, {config, MAY_READ}, {directory_behind(config), MAY_READ}, {"/proc", MAY_READ},
+    const struct confine_path files[] = {{state, MAY_CHANGE}, {alive, MAY_READ}, {place_path(), MAY_CHANGE}, {config, MAY_READ}, {directory_behind(config), MAY_READ}, {"/proc", MAY_READ},
                                          {"/sys", MAY_READ}, {mount, MAY_READ}, {"/dev/null", MAY_WRITE}, {0}};
     json_object_seed(0); /* from the kernel's random numbers, which cannot be opened any more when the first object is made */
     const bool hidden = confine_proc_is_hidden();
@@ -83,7 +83,14 @@ void privileges_drop(const char *spool, const char *config)
     need(confine_calls(all), "system calls");
 }
 
+/* The journal that was written anew takes the place of the former (journal.h): no other file gets another name. */
 void privileges_to_serve(void)
 {
-    need(confine_calls(calls), "system calls");
+    const uint64_t directory = (uint64_t)spool.state, from = (uint64_t)(uintptr_t)place_journal_new, to = (uint64_t)(uintptr_t)place_journal;
+    const struct confine_exact renames[] = {
+        {"renameat", 4, {{0, directory}, {1, from}, {2, directory}, {3, to}}},
+        {"renameat2", 4, {{0, directory}, {1, from}, {2, directory}, {3, to}}},
+        {0},
+    };
+    need(confine_calls_exactly(calls, renames), "system calls");
 }

@@ -182,7 +182,6 @@ void start(const struct options *options, int lock)
     }
     if (!revoking_start())
         die_errno(EX_OSERR, "epoll");
-    journal_settle();
     privileges_to_serve();
     acl_names(rules, names_warn_unknown);
     if (place_doubt() != NULL)

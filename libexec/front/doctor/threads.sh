@@ -116,12 +116,9 @@ foreign() {
 }
 
 # Prints the journal of a broker that was killed: its grants are still in force.
-left_journals() {
+left_journal() {
     if [ "$is_served" = yes ] || [ -L "$spool/state" ] || [ "$(stat -c '%u %a' "$spool/state" 2>/dev/null)" != '0 700' ]; then return; fi
-    for journal in "$spool/state/current/journal" "$spool/state/current/journal.other"; do
-        cat "$journal" 2>/dev/null || continue
-        printf '\036'
-    done
+    ! cat "$spool/state/current/journal" 2>/dev/null || printf '\036'
 }
 
 # Prints the ids of the threads that are attached: for root from the journals of all brokers, where the last record of a reservation counts.
@@ -130,7 +127,7 @@ granted_threads() {
         cut -f 1 "$work/attached"
         return
     fi
-    { "$libexec/rtf-brokers" --journals; left_journals; } | LC_ALL=C sed 's/\x1e/\n\n\x1e\n\n/g' | awk -F = 'BEGIN { RS = "" }
+    { "$libexec/rtf-brokers" --journals; left_journal; } | LC_ALL=C sed 's/\x1e/\n\n\x1e\n\n/g' | awk -F = 'BEGIN { RS = "" }
         function tell() { for (task in attached) if (attached[task] > 0) print attached[task]; split("", attached) }
         $0 == "\036" { tell(); next }
         { record = task = tid = ""
