@@ -36,6 +36,11 @@ struct fake_verdict {
     enum ended ended;
 };
 extern struct fake_verdict verdict;
+extern uint64_t codes_told; /* a bit for each enum why, since the program began */
+
+/* How often the reader was asked to look at a file, and whether for its content the last time. */
+extern int looks;
+extern bool looks_for_the_whole;
 
 /* What a helper was told last: "apply", "restore", or KEPT for an allocator. */
 extern const char *helper_op;

@@ -2,7 +2,7 @@
 # needs of the broker's own objects, but for those at the edge, which act on the world: test/unit has stubs for them. Needs cmocka.
 UNITS = timers units wire disk disk-place disk-way reader-files group-limits ledger debts desires acl spec window fair-queue scans plugin-lines nearest child-budget supervise $(REQUEST_UNITS) $(MUSE_UNITS)
 # Whole requests, with fakes.c around them: the machine is in fakes.c, and what is wrapped is the kernel, the journal and the accounts.
-REQUEST_UNITS = pipeline ask-plugins apply-grant
+REQUEST_UNITS = pipeline ask-plugins apply-grant reconcile refusals
 WRAPPED = thread_find thread_look thread_is thread_attributes thread_has_ended thread_started attachment_watch attachment_keep_watch reservation_record journal_gone account_ready allocator_finish
 MUSE_UNITS = muse-supply muse-marks muse-phases
 EDGE  = $(call of_broker,main.c attach.c event.c guard.c reconcile.c dispatch.c pipeline.c plugins.c readers.c launcher.c) lib/cgroup.c lib/clock.c lib/tick.c
@@ -22,7 +22,7 @@ $(B)/unit/child-budget: $(call objects,libexec/broker/launcher/child-budget.c)
 $(B)/unit/nearest: | $(PLUGINS:%=$(B)/libexec/plugins/%)
 # Not worth compiling once more under sanitizers: what no unit test has come to.
 NO_UNIT = $(addprefix libexec/broker/,startup/% launcher/% report/% recovery/% inspection/% log/logging.c) $(call of_broker,reassign.c privileges.c reload.c serving.c watchdog.c acl-tell.c adjustments.c \
-    drift.c apply-grant.c execve.c placement.c spare-capacity.c thread-events.c tracepoint.c claims.c ask-plugins.c neighbours.c refusals.c directories.c recover.c) \
+    drift.c apply-grant.c execve.c placement.c spare-capacity.c thread-events.c tracepoint.c owner.c claims.c ask-plugins.c neighbours.c refusals.c directories.c recover.c) \
     $(addprefix lib/,apply-result.c capabilities.c confine.c cpuset-domains.c cpuset-leaf.c demote.c disk-option.c held-signals.c helper-loop.c kernel-refusal.c net-option.c \
     notify.c options.c register.c retry.c scheduling.c)
 $(B)/unit/rtf.a: $(call objects,$(filter-out $(EDGE) $(NO_UNIT),$(BROKER_SRC) $(wildcard lib/*.c)) libexec/guard/budget-window.c) Makefile test/unit/rules.mk
