@@ -20,6 +20,7 @@
 #include "readers.h"
 #include "reconcile.h"
 #include "reservations.h"
+#include "shares.h"
 #include "spool.h"
 #include "status.h"
 #include "thread-events.h"
@@ -661,6 +662,7 @@ int fakes_end(void **state)
         if (reservation->attachment != NULL)
             attachment_end(reservation);
         grant_unbook(reservation, true);
+        shares_follow(reservation);
         reservation_forget(reservation);
     }
     attachments_sweep();
