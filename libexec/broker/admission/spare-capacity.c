@@ -99,8 +99,10 @@ static bool is_settled(const struct reservation *reservation)
 
 /* ---- sharing out ---- */
 
-static uint64_t shared_at; /* spare_capacity_occasion() then; nothing has changed since */
-static struct timer pause;
+static struct {
+    uint64_t at; /* spare_capacity_occasion() then; nothing has changed since */
+    struct timer pause;
+} sharing;
 enum { NEVER = 0 };
 
 static uint64_t spare_capacity_occasion(void)
@@ -110,12 +112,12 @@ static uint64_t spare_capacity_occasion(void)
 
 bool spare_capacity_is_due(void)
 {
-    return desired_amounts_first() != NULL && pause.at == 0 && shared_at != spare_capacity_occasion();
+    return desired_amounts_first() != NULL && sharing.pause.at == 0 && sharing.at != spare_capacity_occasion();
 }
 
 void spare_capacity_look_again(void)
 {
-    shared_at = NEVER;
+    sharing.at = NEVER;
 }
 
 /* Returns when it is to be looked at again; 0: that is not to be known. */
@@ -162,8 +164,8 @@ void spare_capacity_share_out(void)
             const int64_t then = spare_capacity_settle(reservation, now);
             again = then != 0 && (again == 0 || then < again) ? then : again;
         }
-    shared_at = again != 0 ? NEVER : spare_capacity_occasion();
-    timer_set(&pause, again > now + between_rounds ? again : now + between_rounds);
+    sharing.at = again != 0 ? NEVER : spare_capacity_occasion();
+    timer_set(&sharing.pause, again > now + between_rounds ? again : now + between_rounds);
 }
 
 /* ---- more ---- */

@@ -94,8 +94,10 @@ struct lessened {
     uint64_t task;
 };
 
-static struct lessened *all;
-static size_t count;
+static struct {
+    struct lessened *all;
+    size_t count;
+} lessened;
 
 static void each_charge(const struct lessened *one, void (*on)(const struct charge *charge, uint64_t amount))
 {
@@ -109,36 +111,36 @@ void trial_enter(const struct request *request)
 {
     if (!is_tried(request))
         return;
-    all = allocate((desired_amounts_count() + 1) * sizeof *all);
+    lessened.all = allocate((desired_amounts_count() + 1) * sizeof *lessened.all);
     for (struct reservation *reservation = desired_amounts_first(); reservation != NULL; reservation = TAILQ_NEXT(reservation, of_desires)) {
         if (!may_be_lessened(reservation, request))
             continue;
-        all[count] = (struct lessened){reservation->grant, grant_at_least(reservation->grant), reservation->task};
-        ledger_as_if(all[count].least, all[count].grant);
-        each_charge(&all[count++], acl_set_aside);
+        lessened.all[lessened.count] = (struct lessened){reservation->grant, grant_at_least(reservation->grant), reservation->task};
+        ledger_as_if(lessened.all[lessened.count].least, lessened.all[lessened.count].grant);
+        each_charge(&lessened.all[lessened.count++], acl_set_aside);
     }
 }
 
 void trial_leave(void)
 {
-    while (count != 0) {
-        const struct lessened *one = &all[--count];
+    while (lessened.count != 0) {
+        const struct lessened *one = &lessened.all[--lessened.count];
         each_charge(one, acl_bring_back);
         ledger_as_if(one->grant, one->least);
         grant_free(one->least);
     }
-    free(all);
-    all = NULL;
+    free(lessened.all);
+    lessened.all = NULL;
 }
 
 void trial_tell(int plugin)
 {
-    for (size_t i = 0; i < count; i++)
-        feed_one(plugin, all[i].task, all[i].least);
+    for (size_t i = 0; i < lessened.count; i++)
+        feed_one(plugin, lessened.all[i].task, lessened.all[i].least);
 }
 
 void trial_tell_back(int plugin)
 {
-    for (size_t i = 0; i < count; i++)
-        feed_one(plugin, all[i].task, all[i].grant);
+    for (size_t i = 0; i < lessened.count; i++)
+        feed_one(plugin, lessened.all[i].task, lessened.all[i].grant);
 }

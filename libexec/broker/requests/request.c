@@ -19,51 +19,52 @@
 #include "reservations.h"
 #include "wait-queue.h"
 
-static struct request *asked_plugins, *asked_helper;
+static struct {
+    TAILQ_HEAD(, request) waiting;          /* for their turn */
+    const struct request *serving;          /* the request whose turn it is */
+    const struct queue *last_served;
+    struct request *by_plugin, *by_helper;  /* requests that wait for an answer, by its id */
+} requests = {.waiting = TAILQ_HEAD_INITIALIZER(requests.waiting)};
 
 enum step_result wait_for_plugin(struct request *request, uint64_t id)
 {
     request->answer_id = id;
-    HASH_ADD(hh, asked_plugins, answer_id, sizeof request->answer_id, request);
+    HASH_ADD(hh, requests.by_plugin, answer_id, sizeof request->answer_id, request);
     return IN_PROGRESS;
 }
 
 enum step_result wait_for_helper(struct request *request, uint64_t id)
 {
     request->answer_id = id;
-    HASH_ADD(hh, asked_helper, answer_id, sizeof request->answer_id, request);
+    HASH_ADD(hh, requests.by_helper, answer_id, sizeof request->answer_id, request);
     return IN_PROGRESS;
 }
 
 /* ---- turns ---- */
 
-static TAILQ_HEAD(, request) waiting = TAILQ_HEAD_INITIALIZER(waiting);
-static const struct request *serving;
-static const struct queue *last_served;
-
 bool turn_take(struct request *request)
 {
-    if (serving == NULL && TAILQ_EMPTY(&waiting))
-        serving = request;
-    else if (serving != request)
-        TAILQ_INSERT_TAIL(&waiting, request, of_turn);
-    return serving == request;
+    if (requests.serving == NULL && TAILQ_EMPTY(&requests.waiting))
+        requests.serving = request;
+    else if (requests.serving != request)
+        TAILQ_INSERT_TAIL(&requests.waiting, request, of_turn);
+    return requests.serving == request;
 }
 
 bool turn_pass(struct request *request)
 {
-    return (serving == NULL && TAILQ_EMPTY(&waiting)) || turn_take(request);
+    return (requests.serving == NULL && TAILQ_EMPTY(&requests.waiting)) || turn_take(request);
 }
 
 void turn_end(const struct request *request)
 {
-    if (serving == request)
-        serving = NULL;
+    if (requests.serving == request)
+        requests.serving = NULL;
 }
 
 bool turn_is_due(void)
 {
-    return serving == NULL && !TAILQ_EMPTY(&waiting);
+    return requests.serving == NULL && !TAILQ_EMPTY(&requests.waiting);
 }
 
 /* The first of another user than the last one, if there is any: nobody waits behind all that somebody else has piled up. */
@@ -71,14 +72,14 @@ struct request *turn_next(void)
 {
     if (!turn_is_due())
         return NULL;
-    struct request *request = TAILQ_FIRST(&waiting);
-    while (request != NULL && request->queue == last_served)
+    struct request *request = TAILQ_FIRST(&requests.waiting);
+    while (request != NULL && request->queue == requests.last_served)
         request = TAILQ_NEXT(request, of_turn);
     if (request == NULL)
-        request = TAILQ_FIRST(&waiting);
-    TAILQ_REMOVE(&waiting, request, of_turn);
-    last_served = request->queue;
-    serving = request;
+        request = TAILQ_FIRST(&requests.waiting);
+    TAILQ_REMOVE(&requests.waiting, request, of_turn);
+    requests.last_served = request->queue;
+    requests.serving = request;
     return request;
 }
 
@@ -97,12 +98,12 @@ static struct request *request_take(struct request **table, uint64_t id)
 
 struct request *take_waiting_for_plugin(uint64_t id)
 {
-    return request_take(&asked_plugins, id);
+    return request_take(&requests.by_plugin, id);
 }
 
 struct request *take_waiting_for_helper(uint64_t id)
 {
-    return request_take(&asked_helper, id);
+    return request_take(&requests.by_helper, id);
 }
 
 bool request_is_detaching(const struct reservation *reservation)

@@ -16,40 +16,43 @@ struct waiter {
     TAILQ_ENTRY(waiter) of_account;
 };
 
-static TAILQ_HEAD(, account) ring = TAILQ_HEAD_INITIALIZER(ring); /* of those who have some; who was granted something last comes last */
-static uint64_t kicks;
-static uint64_t passed; /* then nobody was left to be asked */
 enum { NEVER = 0 };
+
+static struct {
+    TAILQ_HEAD(, account) ring; /* of those who have some; who was granted something last comes last */
+    uint64_t kicks;
+    uint64_t passed;            /* then nobody was left to be asked */
+    int64_t taken;
+    struct timer pause;
+    struct waiter *asked;
+    struct timer awaited;
+} wait_queue = {.ring = TAILQ_HEAD_INITIALIZER(wait_queue.ring)};
 
 /* Whoever creates and releases something in a loop makes room all the time, and has others' specs asked again each time: of the broker's time
  * that may take a part that is known beforehand. ns for each that was asked; then there is a pause of as many. */
 static const int64_t each_takes = 10000000;
-static int64_t taken;
-static struct timer pause;
 
 /* One at a time, or whose reader is quicker would come first. A reader that does not answer in time holds up its own user alone. */
 static const int64_t patience = 100000000; /* ns */
-static struct waiter *asked;
-static struct timer awaited;
 
 static bool is_awaited(void)
 {
-    if (asked != NULL && (!asked->is_asked_again || awaited.at == 0)) {
-        asked = NULL;
-        timer_end(&awaited);
+    if (wait_queue.asked != NULL && (!wait_queue.asked->is_asked_again || wait_queue.awaited.at == 0)) {
+        wait_queue.asked = NULL;
+        timer_end(&wait_queue.awaited);
     }
-    return asked != NULL;
+    return wait_queue.asked != NULL;
 }
 
 /* What has happened that may have made room. */
 static uint64_t wait_queue_occasion(void)
 {
-    return 1 + ledger_removals() + kicks;
+    return 1 + ledger_removals() + wait_queue.kicks;
 }
 
 void wait_queue_kick(void)
 {
-    kicks++;
+    wait_queue.kicks++;
 }
 
 static void insert(struct account *account, struct waiter *waiter)
@@ -71,7 +74,7 @@ static void wait_queue_begin(struct reservation *reservation, int64_t since)
         TAILQ_INIT(&account->waiters);
     *waiter = (struct waiter){.reservation = reservation, .since = since, .asked_at = TAILQ_EMPTY(&account->waiters) ? wait_queue_occasion() : NEVER};
     if (TAILQ_EMPTY(&account->waiters))
-        TAILQ_INSERT_TAIL(&ring, account, of_waiters);
+        TAILQ_INSERT_TAIL(&wait_queue.ring, account, of_waiters);
     insert(account, waiter);
     reservation->waiter = waiter;
 }
@@ -108,19 +111,19 @@ void wait_queue_leave(struct reservation *reservation)
         return;
     TAILQ_REMOVE(&account->waiters, reservation->waiter, of_account);
     reservation->waiter->is_asked_again = false;
-    passed = NEVER;
+    wait_queue.passed = NEVER;
     (void)is_awaited();
     free(reservation->waiter);
     reservation->waiter = NULL;
     if (TAILQ_EMPTY(&account->waiters)) {
-        TAILQ_REMOVE(&ring, account, of_waiters);
+        TAILQ_REMOVE(&wait_queue.ring, account, of_waiters);
         return;
     }
     TAILQ_FIRST(&account->waiters)->asked_at = NEVER;
     /* Who was asked in vain keeps his place: else who comes next would depend on how many were asked in between. */
     if (reservation->grant != NULL) {
-        TAILQ_REMOVE(&ring, account, of_waiters);
-        TAILQ_INSERT_TAIL(&ring, account, of_waiters);
+        TAILQ_REMOVE(&wait_queue.ring, account, of_waiters);
+        TAILQ_INSERT_TAIL(&wait_queue.ring, account, of_waiters);
     }
 }
 
@@ -132,15 +135,15 @@ const struct reservation *waits_behind(const struct reservation *reservation)
 
 bool wait_queue_are_due(void)
 {
-    return !TAILQ_EMPTY(&ring) && passed != wait_queue_occasion() && pause.at == 0 && !is_awaited();
+    return !TAILQ_EMPTY(&wait_queue.ring) && wait_queue.passed != wait_queue_occasion() && wait_queue.pause.at == 0 && !is_awaited();
 }
 
 static void round_is_over(uint64_t now)
 {
-    passed = now;
-    if (taken != 0)
-        timer_set(&pause, monotonic_now() + taken);
-    taken = 0;
+    wait_queue.passed = now;
+    if (wait_queue.taken != 0)
+        timer_set(&wait_queue.pause, monotonic_now() + wait_queue.taken);
+    wait_queue.taken = 0;
 }
 
 struct reservation *wait_queue_next(void)
@@ -149,15 +152,15 @@ struct reservation *wait_queue_next(void)
     const uint64_t now = wait_queue_occasion();
     if (!wait_queue_are_due())
         return NULL;
-    TAILQ_FOREACH(account, &ring, of_waiters) {
+    TAILQ_FOREACH(account, &wait_queue.ring, of_waiters) {
         struct waiter *first = TAILQ_FIRST(&account->waiters);
         if (first->is_asked_again || first->asked_at == now)
             continue;
         first->is_asked_again = true;
         first->asked_at = now;
-        taken += each_takes;
-        asked = first;
-        timer_set(&awaited, monotonic_now() + patience);
+        wait_queue.taken += each_takes;
+        wait_queue.asked = first;
+        timer_set(&wait_queue.awaited, monotonic_now() + patience);
         return first->reservation;
     }
     round_is_over(now);
