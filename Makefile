@@ -247,6 +247,7 @@ lint: $(SOURCES:%=$(B)/lint/%)
 	test/circles
 	test/floors
 	test/hollow
+	test/parts
 	test/lanes
 	test/acts-as-users
 	contrib/mutate/run --check

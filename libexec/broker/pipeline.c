@@ -27,6 +27,7 @@
 #include "trial.h"
 #include "verdict.h"
 #include "wait-queue.h"
+#include "zero-lag-wait.h"
 
 static bool nothing_is_left(const struct reservation *reservation)
 {
@@ -214,14 +215,12 @@ static enum step_result released(struct request *request)
     return IN_PROGRESS;
 }
 
-/* Until what others have used is paid back, which can take some seconds. Whoever does not wait so long is to know why. */
+/* The request waits until what others have used is paid back, which can take some seconds. The owner gets to know why. */
 static enum step_result tell_waiting(struct request *request)
 {
-    const int64_t long_enough = 100000000; /* ns */
     const struct outcome kept = request->outcome;
-    if (request->wait.has_said_so || is_asked_again(request->reservation) || request->wait.timer.at < monotonic_now() + long_enough)
+    if (is_asked_again(request->reservation) || !zero_lag_wait_is_to_be_told(request))
         return IN_PROGRESS;
-    request->wait.has_said_so = true;
     request_take_token(request);
     refusal_say(request, RESOURCE_CPU);
     request->outcome.result = RESULT_WAITING;
@@ -247,38 +246,76 @@ static enum step_result pipeline_wait(struct request *request)
 
 /* ---- what follows what ----
  *
- * Who may have what: claim after claim, then CPU time; plugin after plugin, until one takes it.
+ * First the plugins decide: claim after claim, then CPU time; plugin after plugin, until one plugin takes the request.
  *
- *                        TURN                          ┌───────── crossed ─────────┐
- *                        │  ▲                          ▼                           │
- *     BEGUN ► ACCOUNT ► CHOOSE ─┬─► CLAIM ─ held ──► CHOOSE                        │
- *                        │  ▲   ├─► ACCEPT ─┬─────► JUDGE ─┬─ agreed ► SCHEDULE ─► ENFORCE
- *                        │  │   │    ▲  ▲   │         ▲    │                       ▲
- *                        │  │   │    │  └ less is ────┼────┤                       │
- *                        │  │   │    │    enough      │    │                       │
- *                        │  │   └─► PROBE ◄──┼────────┴────┤ other runtime         │
- *                        │  │                └─ granted at once ──────────────────┘
- *                        │  └── NEXT_PLUGIN ◄── CLAIM, ACCEPT, PROBE, JUDGE say no
- *                        ▼
- *                     REFUSED ─┬─ something came free ──────────► ROUND ─► CHOOSE
- *                              ├─ something will ───► ROOM ──────► ROUND
- *                              └─ nothing will ─────► ANSWER
+ *     BEGUN ┬─ a spec ─────────► ACCOUNT ┬─ known ────────► CHOOSE
+ *           │                            └─ decided ──────► ANSWER
+ *           ├─ more is wanted ─► CHOOSE
+ *           ├─ thread is named ► ENFORCE
+ *           ├─ thread is known ► APPLY
+ *           ├─ let go ─────────► DETACH
+ *           ├─ spec is gone ───► RELEASE
+ *           └─ decided ────────► ANSWER
  *
- * Then the kernel follows the grant. Each may end in ANSWER, or in DETACH and then ANSWER.
+ *     CHOOSE ┬─ a claim ───────► CLAIM ─┬─ held ───────────► CHOOSE
+ *            │                          └─ no ─────────────► NEXT_PLUGIN ───► CHOOSE
+ *            ├─ CPU time ──────► ACCEPT ┬─ granted ────────► ENFORCE
+ *            │                          ├─ offered ────────► JUDGE
+ *            │                          ├─ other runtime ──► PROBE
+ *            │                          ├─ crossed ────────► CHOOSE, the same plugin
+ *            │                          └─ no, or a part ──► NEXT_PLUGIN
+ *            ├─ other runtime ─► PROBE ─┬─ offered ────────► JUDGE
+ *            │                          ├─ other runtime ──► PROBE
+ *            │                          └─ no ─────────────► NEXT_PLUGIN
+ *            ├─ a part is left ► JUDGE ─┬─ agreed ─────────► SCHEDULE
+ *            │                          ├─ less is enough ─► ACCEPT
+ *            │                          ├─ other runtime ──► PROBE
+ *            │                          ├─ crossed ────────► CHOOSE, the same plugin
+ *            │                          └─ no ─────────────► NEXT_PLUGIN
+ *            ├─ agreed ────────► SCHEDULE ┬─ granted ──────► ENFORCE
+ *            │                            ├─ trial is over ► CHOOSE, from the first plugin
+ *            │                            └─ decided ──────► ANSWER
+ *            ├─ no plugin left ► REFUSED ┬─ came free ─────► ROUND ─────────► CHOOSE, from the first plugin
+ *            │                           ├─ must wait ─────► ROOM ──────────► ROUND
+ *            │                           ├─ trial is over, claim again ─────► CHOOSE, from the first plugin
+ *            │                           └─ decided ───────► ANSWER
+ *            ├─ not its turn ──► TURN ──► CHOOSE, the same plugin
+ *            ├─ held ──────────► CHOOSE, the next claim
+ *            ├─ granted ───────► ENFORCE
+ *            └─ decided ───────► ANSWER
  *
- *     ENFORCE ─┬─────────────────────────► RECORD ─► APPLY ─► BIND ─► ANSWER
- *       ▲  ▲   ├─► SHARE ──► ENFORCE          └── no CPU time ─┘
- *       │  │   ├─► DEBT ───► ENFORCE       APPLY ──► DEBT
- *       │  │   └─► DETACH, another thread is attached ──► ENFORCE
- *       │  │         │  ▲
- *       │  │         LEAVE                 DETACH ─► RELEASE where the spec is gone
+ * Then the kernel follows the grant. No step from here on leads back to a plugin.
  *
- * The table has every edge. No step has another edge, and no request leaves the table. */
+ *     ENFORCE ┬─ share is due ──► SHARE ─┬─ done ──────────► ENFORCE
+ *             │                          ├─ let go ────────► DETACH
+ *             │                          └─ decided ───────► ANSWER
+ *             ├─ must wait ─────► DEBT ──► ENFORCE
+ *             ├─ thread is known► RECORD ┬─ done ──────────► APPLY
+ *             │                          ├─ no CPU time ───► BIND
+ *             │                          ├─ let go ────────► DETACH
+ *             │                          └─ decided ───────► ANSWER
+ *             ├─ let go ────────► DETACH ┬─ done ──────────► ENFORCE, for another thread
+ *             │                          ├─ must wait ─────► LEAVE ─────────► DETACH
+ *             │                          ├─ spec is gone ──► RELEASE
+ *             │                          └─ decided ───────► ANSWER
+ *             └─ decided ───────► ANSWER
+ *
+ *     APPLY ┬─ done ───────────► BIND ─┬─ share is due ────► BIND, the next helper
+ *           │                          ├─ let go ──────────► DETACH
+ *           │                          └─ decided ─────────► ANSWER
+ *           ├─ awake ──────────► APPLY
+ *           ├─ must wait ──────► DEBT
+ *           ├─ let go ─────────► DETACH
+ *           ├─ has ended ──────► LOOK_AGAIN
+ *           └─ decided ────────► ANSWER
+ *
+ * The tables below say the same. `begin` begins a step, and `plugin` or `helper` takes an answer that the step waits for. as_if: during a trial the books are
+ * as if the other reservations had only what they need (trial.h). */
 static const struct {
     enum step_result (*begin)(struct request *request);
     enum step_result (*plugin)(struct request *request, const struct plugin_event *event);
     enum step_result (*helper)(struct request *request, const struct helper_event *event);
-    bool as_if; /* while the request is tried, the books are as if others had what they need (trial.h) */
+    bool as_if;
 } steps[STEPS] = {
     [STEP_ACCOUNT] = {.begin = owner_look_up},
     [STEP_CHOOSE] = {.begin = ask_plugins_choose, .as_if = true},
@@ -305,7 +342,7 @@ static const struct {
     [STEP_LOOK_AGAIN] = {.begin = pipeline_look_again},
 };
 
-/* STEP_BEGUN: there is no such edge. */
+/* STEP_BEGUN: there is no such edge, for no step leads back to the beginning. */
 static const enum step follows[STEPS][STEP_RESULTS] = {
     [STEP_BEGUN] = {[SPEC_IS_NEW] = STEP_ACCOUNT, [MORE_IS_WANTED] = STEP_CHOOSE, [THREAD_IS_NAMED] = STEP_ENFORCE, [THREAD_IS_KNOWN] = STEP_APPLY,
                     [LET_GO] = STEP_DETACH, [SPEC_IS_GONE] = STEP_RELEASE, [DECIDED] = STEP_ANSWER},
@@ -338,13 +375,13 @@ enum step pipeline_follows(enum step step, enum step_result result)
     return follows[step][result];
 }
 
-/* Until something has to be waited for, or the request is no more. */
+/* Ends when the request waits for something, or is freed. */
 static void pipeline_go_on(struct request *request, enum step_result result)
 {
     while (result != IN_PROGRESS) {
         const enum step step = follows[request->step][result];
         if (step == STEP_BEGUN)
-            abort(); /* rather no broker than one that goes on with a request in a state that nobody has drawn */
+            abort(); /* a request in an undrawn state could be granted twice; the next broker starts from the journal */
         request->step = step;
         if (steps[step].as_if)
             trial_enter(request);
@@ -396,7 +433,6 @@ bool pipeline_helper_answered(const struct helper_event *event)
 
 void pipeline_has_waited(struct request *request)
 {
-    if (request->spare.trial == TRIAL_FAILED)
-        request->spare.trial = TRIAL_NONE;
+    trial_may_begin_again(request);
     pipeline_go_on(request, DONE);
 }

@@ -15,21 +15,12 @@
 
 /* ---- sums ---- */
 
-/* What is charged in full is known from what is granted; of a request that is under way only the part that
- * was held, for the rest is its grant's. */
 static void charge_again(struct acl *acl, const struct reservation *reservation)
 {
-    const struct account *account = reservation->user->account;
-    struct request *request = reservation->request;
-    if (reservation->grant != NULL) {
-        grant_charge(acl, account, reservation->grant);
-    }
-    for (struct holding *holding = request == NULL ? NULL : request->inquiry.holdings; holding != NULL; holding = holding->next)
-        acl_charge_again(acl, account, holding->plugin, &holding->charge);
-    if (request != NULL && request->inquiry.hold.count != 0)
-        acl_charge_again(acl, account, request->inquiry.plugin, &request->inquiry.hold);
-    if (request != NULL && request->inquiry.partial != NULL)
-        acl_charge_again(acl, account, request->inquiry.partial->plugin, &request->inquiry.partial->charge);
+    if (reservation->grant != NULL)
+        grant_charge(acl, reservation->user->account, reservation->grant);
+    if (reservation->request != NULL)
+        request_charge_again(reservation->request, acl);
 }
 
 void reload_rules(struct acl *acl)

@@ -86,6 +86,12 @@ enum step_result trial_fails(struct request *request)
     return is_anybody_left_out(request) && zero_lag_wait_for_a_moment(request) ? MUST_WAIT : TRIAL_IS_OVER;
 }
 
+void trial_may_begin_again(struct request *request)
+{
+    if (request->spare.trial == TRIAL_FAILED)
+        request->spare.trial = TRIAL_NONE;
+}
+
 /* ---- as if ---- */
 
 struct lessened {

@@ -16,6 +16,9 @@ bool trial_passes(struct request *request);
 /* MUST_WAIT: somebody who is being changed was left out, and it is tried again in a moment. */
 enum step_result trial_fails(struct request *request);
 
+/* The request has waited: a trial that failed before may pass now. */
+void trial_may_begin_again(struct request *request);
+
 /* Between the two the books are as if. Nothing is done for a request that is not tried. */
 void trial_enter(const struct request *request);
 void trial_leave(void);

@@ -247,3 +247,15 @@ void request_drop(struct request *request)
     spec_free(&request->spec);
     free(request);
 }
+
+/* The rest is charged with what its reservation has. */
+void request_charge_again(struct request *request, struct acl *acl)
+{
+    const struct account *account = request->reservation->user->account;
+    for (struct holding *holding = request->inquiry.holdings; holding != NULL; holding = holding->next)
+        acl_charge_again(acl, account, holding->plugin, &holding->charge);
+    if (request->inquiry.hold.count != 0)
+        acl_charge_again(acl, account, request->inquiry.plugin, &request->inquiry.hold);
+    if (request->inquiry.partial != NULL)
+        acl_charge_again(acl, account, request->inquiry.partial->plugin, &request->inquiry.partial->charge);
+}

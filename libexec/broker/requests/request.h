@@ -63,7 +63,7 @@ enum step_result {
     STEP_RESULTS
 };
 
-/* What is tried for the request: claim after claim, and plugin after plugin. Only admission/ changes this. */
+/* What is tried for the request: claim after claim, and plugin after plugin. Changed in admission/. */
 struct inquiry {
     const struct claim *claim;  /* the next claim on another resource than CPU time; NULL: all are held */
     struct holding *holdings;   /* what is held by now */
@@ -80,7 +80,8 @@ struct inquiry {
     uint64_t removals;          /* ledger_removals() when this round began */
 };
 
-/* What speaks against the request so far: the no of a plugin, and the denial of a rule. admission/refusals.c decides which of them is told. */
+/* What speaks against the request so far: the no of a plugin, and the denial of a rule. Changed by admission/refusals.c, which decides what the owner is told, and
+ * by claims.c and ask-plugins.c. */
 struct refusals {
     struct no {
         int plugin;             /* -1: none has said no */
@@ -97,7 +98,7 @@ struct refusals {
     uint64_t nearest;           /* what would be granted instead; 0: not known */
 };
 
-/* What the neighbours of the plugin that offered say of the offer: admission/neighbours.c asks. */
+/* What the neighbours of the plugin that offered say of the offer. Changed by admission/neighbours.c and ask-plugins.c. */
 struct hearing {
     struct grant *offer;
     int judge;                  /* the plugin that is asked */
@@ -108,7 +109,7 @@ struct hearing {
     char reason[256];
 };
 
-/* Spare capacity: admission/spare-capacity.c and admission/trial.c. */
+/* Capacity beyond what reservations need. Changed by admission/spare-capacity.c and trial.c. */
 struct spare {
     bool for_more;              /* the broker asks by itself: the reservation is to have more than it needs, */
     uint64_t most;              /* but no larger runtime than this; 0: no bound */
@@ -117,7 +118,7 @@ struct spare {
     int takes;                  /* how often others have given up what they do not need */
 };
 
-/* The kernel is made to follow the grant: activation/apply-grant.c. */
+/* How the kernel follows the grant. Changed by activation/apply-grant.c; `old` and `debt` by admission/ask-plugins.c, which books the grant. */
 struct activation {
     struct grant *old;          /* put back when the kernel refuses the change */
     uint64_t debt;              /* debt_keep of what `old` has beyond the new grant; it may be over by now */
@@ -127,7 +128,7 @@ struct activation {
     bool has_asked_guard;       /* for bandwidth */
 };
 
-/* The request waits for a time: requests/zero-lag-wait.c. */
+/* A wait for a time. Changed by requests/zero-lag-wait.c. */
 struct wait {
     struct timer timer;
     bool has_said_so;           /* to the owner */
@@ -135,7 +136,7 @@ struct wait {
     int moments;                /* how often it has waited for others' requests */
 };
 
-/* Which part of it is whose to change, its comment says; all may read. */
+/* The comment of each part names the files that change the part; request.c begins and ends all parts. test/parts checks this. */
 struct request {
     struct reservation *reservation;
     struct queue *queue;        /* the queue of its user */
@@ -164,6 +165,10 @@ struct request *request_begin(struct reservation *reservation, enum kind kind);
 
 /* Gives back what it held, and frees it. */
 void request_drop(struct request *request);
+
+/* Under new rules: charges what the request holds beyond the grant of its reservation. */
+struct acl;
+void request_charge_again(struct request *request, struct acl *acl);
 
 /* Plugins that judge one another's tasks are asked for one request at a time, from its first question until it
  * is dropped or cannot be undone any more: what is true when one of them is asked must be true when all have been,

@@ -17,6 +17,9 @@ bool zero_lag_wait_may_help(struct request *request);
 /* Others are being changed, and the request waits for them: it is asked again. False: it has waited for long enough. */
 bool zero_lag_wait_for_a_moment(struct request *request);
 
+/* The wait is so long that the owner is to be told of it. True once for each request. */
+bool zero_lag_wait_is_to_be_told(struct request *request);
+
 /* A request that waits, and whose owner has changed his mind: forgets it if nothing has been decided yet. */
 bool zero_lag_wait_cancel(struct request *request);
 
