@@ -1,13 +1,13 @@
-/* What is kept of an attached thread.
+/* An attached thread.
  *
  *                       it sleeps              it wakes
- *      IN_FORCE ───────────────────► ASLEEP ─────────────► AWAKE      IN_FORCE: it runs as granted, or the helper has been told to see to that.
- *       │    ▲                         ▲                    │         ASLEEP: the kernel makes it real-time only when it runs.
- *       │    └─────────────────────────┴──── applied ───────┤         AWAKE: it runs, and is to be made real-time now.
- *       │ it did not follow                                 │         ASTRAY: it is not what it was told to be; a request sees to it, or tells
- *       └──────────────────────► ASTRAY ────────────────────┘                 its owner why not.
+ *      IN_FORCE ───────────────────► ASLEEP ─────────────► AWAKE      IN_FORCE: the thread runs as granted, or the attach helper has the order to make it so.
+ *       │    ▲                         ▲                    │         ASLEEP: the thread sleeps. The kernel refuses the change until the thread runs.
+ *       │    └─────────────────────────┴──── applied ───────┤         AWAKE: the thread runs again. The broker makes it real-time now.
+ *       │ the call failed                                 │         ASTRAY: the thread is not as granted. A request corrects the thread, or tells
+ *       └──────────────────────► ASTRAY ────────────────────┘                 the owner why not.
  *
- *      any ──► LAID_DOWN: put back at the broker's end, to be attached again by the next. */
+ *      any ──► LAID_DOWN: the broker ends and has put the thread back. The next broker attaches the thread again. */
 #ifndef RTF_ATTACHMENT_H
 #define RTF_ATTACHMENT_H
 
@@ -24,13 +24,13 @@ struct reservation;
 
 enum attachment_state { ATTACHMENT_IN_FORCE, ATTACHMENT_ASLEEP, ATTACHMENT_AWAKE, ATTACHMENT_ASTRAY, ATTACHMENT_LAID_DOWN };
 
-/* An attached thread, as who else is on its CPUs feels it. {0}: not at all. */
+/* How long an attached thread keeps other threads on its CPUs waiting (placement.c). {0}: not at all. */
 struct presence {
     cpu_set_t cpus;
-    uint64_t mean, longest; /* ns, that it keeps another one waiting */
+    uint64_t mean, longest; /* of the time another thread waits, ns */
 };
 
-/* By which helper something is kept: allocators.h. */
+/* Which helper program keeps a promise about a resource other than CPU time: allocators.h. */
 enum kept { KEPT_NETWORK, KEPT_DISK, KEPT_IOPRIO, KEPT };
 
 struct attachment {
@@ -40,33 +40,33 @@ struct attachment {
     pid_t tid, process;
     uint64_t started_by; /* thread.h */
     int pidfd;
-    bool scheduled; /* the helper has been told to make it real-time, at least once */
-    bool bound[KEPT]; /* that helper has been told of it: shares.h */
-    bool by_file;   /* asked for by NAME.tid, not by the key attach */
-    bool died;      /* its watch has seen it end without an execve(2) */
-    bool served;    /* it has been real-time, */
-    int64_t since;  /* and for no longer than since then: CLOCK_MONOTONIC, ns; 0: not known */
+    bool scheduled; /* the attach helper has had the order to make it real-time, at least once */
+    bool bound[KEPT]; /* this helper knows the thread: shares.h */
+    bool by_file;   /* NAME.tid names the thread, not the key "attach" */
+    bool died;      /* the watch saw the thread end without an execve(2) */
+    bool served;    /* the thread has been real-time */
+    int64_t since;  /* the thread became real-time at this time or later: CLOCK_MONOTONIC, ns; 0: not known */
     struct attributes former;
-    int former_ioprio; /* before shares_bind; -1: not noted */
+    int former_ioprio; /* the I/O priority before shares_bind; -1: not read */
     struct presence presence;
-    char *group;      /* the cpuset group it came from; NULL where no line of plugins.conf has domains */
-    bool guarded;     /* guard.h: it can be ordinary until its next period, */
-    bool has_lent;    /* under SCHED_DEADLINE, too */
-    bool only_awake;  /* the guard could not make it real-time in its sleep: when it runs */
-    int naps;         /* how often it slept again before it could be made real-time */
+    char *group;      /* the cpuset group of the thread before; NULL: no line of plugins.conf has partition=cpuset */
+    bool guarded;     /* rtf-guard guards the thread: it is ordinary from the end of its runtime to its next period */
+    bool has_lent;    /* the thread was suspended because it lent its rank, also under SCHED_DEADLINE */
+    bool only_awake;  /* the guard could not make the sleeping thread real-time: wait until it runs */
+    int naps;         /* how often the thread fell asleep again before the call succeeded */
     int watch;        /* libexec/attach/task-events.h; -1: none */
-    bool watch_once;  /* the thread's running, not its execve */
+    bool watch_once;  /* the watch tells when the thread runs, not of its execve */
     void *watch_page;
     size_t watch_bytes;
     struct source watch_source;
-    struct timer to_watch; /* it will be watched then */
-    struct timer doubt;    /* then it is looked again whether its id goes on */
+    struct timer to_watch; /* when the broker asks for the watch */
+    struct timer doubt;    /* when the broker looks again whether the id still exists */
     int looks;
-    RB_ENTRY(attachment) of_process; /* if it does not lead it */
+    RB_ENTRY(attachment) of_process; /* only for a thread that does not lead its process */
     UT_hash_handle hh; /* by tid */
 };
 
-/* It sleeps, or has just woken: its owner is told that it is pending. */
+/* The thread sleeps, or has just woken. The verdict calls it pending. */
 static inline bool attachment_is_pending(const struct attachment *attachment)
 {
     return attachment->state == ATTACHMENT_ASLEEP || attachment->state == ATTACHMENT_AWAKE;

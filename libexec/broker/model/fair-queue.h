@@ -1,13 +1,13 @@
-/* Whose reservation is looked at next: users in turn, however much one of them has piled up. Uids without an account are one user
- * here as they are for the limit on reservations: who can make up uids (user namespaces) does not have more turns for it.
+/* Whose reservation has the next turn: users in turn, however many reservations one user has queued. All uids without an account are one user here, as
+ * for the limit on reservations: a user with a range of uids (user_namespaces(7)) gains no turns.
  *
- * A user has so many requests under way and no more, root excepted: each holds a file of his open. His next reservation waits. */
+ * A user other than root has a limited number of requests under way, because each request holds a file of the user open. The next reservation waits. */
 #ifndef RTF_FAIR_QUEUE_H
 #define RTF_FAIR_QUEUE_H
 
 #include "reservation.h"
 
-/* What waits of one user; part of struct account. */
+/* The reservations of one user that wait for their turn; part of struct account. */
 struct queue {
     TAILQ_HEAD(reservation_list, reservation) reservations;
     TAILQ_ENTRY(queue) of_ring;
@@ -17,19 +17,19 @@ struct queue {
 
 void queue_init(struct queue *queue, bool unlimited);
 
-/* Behind what else waits of the same queue; nothing if it waits already. */
+/* Appends the reservation. A reservation that is in a queue stays at its place. */
 void queue_add(struct reservation *reservation, struct queue *queue);
 
-/* The queue of what was there when the broker started: those are taken in the order of their times, whosever they are. */
+/* The queue of the reservations that existed when the broker started. They are taken in the order of their times, whoever owns them. */
 struct queue *queue_of_old(void);
 
 void queue_leave(struct reservation *reservation);
 
-/* Takes the next one out; NULL: there is none that may begin. */
+/* Takes out the reservation that has the next turn; NULL: none may begin now. */
 struct reservation *queue_next(void);
 bool queue_is_due(void);
 
-/* A request of this queue begins, or is over. */
+/* A request of this queue begins; a request of this queue is over. */
 void queue_begin(struct queue *queue);
 void queue_end(struct queue *queue);
 

@@ -1,8 +1,8 @@
-/* What the broker keeps of the reader of a user, as a part of struct user. Only readers.c changes it.
+/* The reader process of a user, as the broker sees it: a part of struct user. Only readers.c changes it.
  *
- *     NONE ──► RUNS ──► ENDS ──► NONE     NONE: nothing to do; the inotify instance that the last one has left tells when that changes.
- *                │                        ENDS: it has said that it ends, and it had nothing to do.
- *                ▼                        KILLED: it did not answer, or talked nonsense; until its end is certain no other is started.
+ *     NONE ──► RUNS ──► ENDS ──► NONE     NONE: no reader runs. The inotify instance that the last reader left wakes the broker when files change.
+ *                │                        ENDS: the reader had nothing to do and has said that it ends.
+ *                ▼                        KILLED: the reader did not answer, or broke the protocol. The next reader starts when this one has ended.
  *             KILLED ──► NONE
  */
 #ifndef RTF_READER_H
@@ -22,14 +22,14 @@ enum reader_state { READER_NONE, READER_RUNS, READER_ENDS, READER_KILLED };
 /* Part of struct user. */
 struct reader {
     enum reader_state state;
-    struct source source, wake; /* its socket; the inotify instance while it does not run */
+    struct source source, wake; /* source: the socket; wake: the inotify instance while no reader runs */
     struct slot *slot;          /* readers.c; NULL */
     int socket, inotify;        /* -1 */
     unsigned life;              /* counts the readers of this user */
-    bool writing, scan_owed;    /* writing: waits for the socket to take more; scan_owed: events may have been lost with the one before */
-    bool has_last_word;         /* op=last has been said */
-    int asked;                  /* questions that it has not answered */
-    struct timer timer;         /* NONE: to be started then; RUNS: its time to answer */
+    bool writing, scan_owed;    /* writing: the socket is full; scan_owed: the last reader may have lost events */
+    bool has_last_word;         /* the broker has sent op=last */
+    int asked;                  /* questions without an answer */
+    struct timer timer;         /* NONE: when the reader starts; RUNS: when the answer is late */
     int64_t started, start_at, pause;
     struct paragraph_input input;
     struct paragraph_output output;
@@ -37,8 +37,8 @@ struct reader {
     TAILQ_ENTRY(user) of_unsent;
 };
 
-/* A user's file that his reader has open, too. While that lives, closing it here is nothing; after it, who closes it last may have to
- * wait for a file system, and that is left to the adopter. */
+/* A file of a user, which the user's reader has open, too. The last close(2) of a file may wait for a file system (FUSE, NFS). While the reader lives, the
+ * broker's close(2) is not the last one. Afterwards the broker passes the descriptor to the adopter, which may wait. */
 struct open_file {
     int fd; /* -1 */
     unsigned life;

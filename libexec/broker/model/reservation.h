@@ -1,7 +1,7 @@
-/* What flows through the broker: a reservation, the request that is under way for it, the grant it ends in.
+/* A reservation and its grant.
  *
- * A reservation is what a spec, NAME.json of one user's directory, becomes: asked for, refused, or granted. It lives as long as
- * one of these does: its files, its grant, its attachment, a request. Times are microseconds, 0 is "not stated". */
+ * The broker has a reservation for each spec, the file NAME.json in a user's directory. The reservation may be asked for, refused or granted. It exists as
+ * long as any of these exists: its files, its grant, its attachment, a request. Times are microseconds; 0: the spec does not state this time. */
 #ifndef RTF_RESERVATION_H
 #define RTF_RESERVATION_H
 
@@ -20,7 +20,7 @@
 
 enum { PLUGINS_MAX = 64 };
 
-/* What the access rules' sums hold of one grant; acl.c's. */
+/* What one grant adds to the sums of the access rules; acl.c. */
 struct counter;
 struct charge {
     int count;
@@ -30,29 +30,28 @@ struct charge {
     } *parts;
 };
 
-/* What a grant holds of another resource than CPU time. */
+/* A share of a resource other than CPU time, as part of a grant. */
 struct holding {
     struct holding *next;
     struct claim claim;
     int plugin;
-    uint64_t ahead; /* before it is granted: what the ledger holds for it beyond what the reservation has already */
-    uint64_t aim;   /* desired-amounts.h: the first value that it is to have */
+    uint64_t ahead; /* during admission: the amount that the ledger holds beyond the reservation's present share */
+    uint64_t aim;   /* desired-amounts.h: the first value that the holding shall get */
     struct charge charge;
 };
 
-/* A plan that is in force. plan.runtime is the accepted runtime Qa, plan.deadline the relative deadline:
- * set when the spec states them, whatever the policy. utilization is 0 without a runtime. Where no CPU time is claimed the
- * plugin is NO_PLUGIN, and there are holdings, or lines of which it has what others leave. */
+/* A grant in force. plan.runtime is the accepted runtime Qa of paper 000, plan.deadline the relative deadline. Both are set when the spec states them, under
+ * every policy. utilization is 0 without a runtime. A grant without CPU time has the plugin NO_PLUGIN, and has holdings or background lines. */
 enum { NO_PLUGIN = -1 };
 struct grant {
     int plugin;
     struct attributes plan;
     struct spec spec;
     uint64_t utilization;
-    uint64_t aim; /* desired-amounts.h: the runtime that it is to have */
+    uint64_t aim; /* desired-amounts.h: the runtime that the grant shall get */
     struct charge charge;
     struct holding *holdings; /* NULL: none */
-    uint64_t background;      /* a bit for each line that lets it in without a guarantee: no plugin and no book has heard of that */
+    uint64_t background;      /* a bit for each line that admits the grant without a guarantee: neither a plugin nor the ledger counts it there */
 };
 _Static_assert(PLUGINS_MAX <= 64, "a set of lines is 64 bits");
 
@@ -66,21 +65,21 @@ struct scan;
 
 /* A directory in specs/.
  *
- *     FOUND ──► ADOPTING ──► ADOPTED     FOUND: its owner has to become known first, or may not have it.
- *       │           │           │        ADOPTING: the adopter has been told to close it to others.
- *       └───────────┴───────────┴──► GONE: kept until the last of its reservations has been released. */
+ *     FOUND ──► ADOPTING ──► ADOPTED     FOUND: the account of the owner is not known yet, or the owner may not have the directory.
+ *       │           │           │        ADOPTING: the adopter has the order to close the directory to others.
+ *       └───────────┴───────────┴──► GONE: the directory is removed. The record stays until its last reservation is released. */
 enum directory_state { DIRECTORY_FOUND, DIRECTORY_ADOPTING, DIRECTORY_ADOPTED, DIRECTORY_GONE };
 
 struct user {
     char name[NAME_BYTES];
     uid_t uid;
     uint64_t inode;
-    int directory; /* O_PATH: for readers to enter, never to be looked into here; -1 until it is adopted */
+    int directory; /* O_PATH, for readers to enter; the broker never looks into it; -1: not adopted */
     enum directory_state state;
-    bool told;                   /* by the adopter that runs now */
-    bool scanned;                /* once at least */
-    struct timer look;           /* directories.c: to be judged then */
-    struct account *of;          /* whose number of directories it is part of; NULL: not adopted */
+    bool told;                   /* the adopter that runs now has reported the directory */
+    bool scanned;                /* a reader has looked through the directory at least once */
+    struct timer look;           /* directories.c: when the directory is judged again */
+    struct account *of;          /* the account whose directories include this one; NULL: not adopted */
     struct account *account;
     struct reader reader;
     struct scan *scan;           /* scans.c; NULL */
@@ -90,19 +89,19 @@ struct user {
     UT_hash_handle hh; /* by name */
 };
 
-/* Which of its files a scan has found; TOLD: and its verdict is the last one. */
+/* Which files of the reservation a scan has found. TOLD: the verdict is the latest one. */
 enum { OF_JSON = 1, OF_TID = 2, OF_VERDICT = 4, OF_VERDICT_TOLD = 8 };
 
-/* What cannot be told from its grant, its attachment and the files that are judged.
+/* The state of a reservation, beside its grant, its attachment and its judged files.
  *
- *     RECOVERED ──► OPEN ◄──► OVER_LIMIT     RECOVERED: granted before a restart or in another boot, and to be asked again.
- *                    │ ▲                     OVER_LIMIT: its user has as many as he may have. It is told so, and forgotten.
- *                    ▼ │                     ENDING: it ends: NAME.json is being removed.
- *      REVOKED, WITHDRAWN ──► ENDING         REVOKED: its owner may have nothing any more; what is granted is about to be taken back.
- *                                            WITHDRAWN: root has ordered so (revoking.h). What is granted is taken back, and then it ends. */
+ *     RECOVERED ──► OPEN ◄──► OVER_LIMIT     RECOVERED: granted by an earlier broker. The plugins have to be asked again.
+ *                    │ ▲                     OVER_LIMIT: the user has --max-specs reservations already. The verdict says so, and the broker forgets the reservation.
+ *                    ▼ │                     ENDING: the reader removes NAME.json.
+ *      REVOKED, WITHDRAWN ──► ENDING         REVOKED: the owner may have no reservations any more. The grant is about to be taken back.
+ *                                            WITHDRAWN: root has revoked the reservation (revoking.h). The grant is taken back; then the reservation ends. */
 enum reservation_state { RESERVATION_OPEN, RESERVATION_RECOVERED, RESERVATION_OVER_LIMIT, RESERVATION_ENDING, RESERVATION_REVOKED, RESERVATION_WITHDRAWN };
 
-/* Words for programs, which stay what they are: rtf-verdict(5). */
+/* The codes of refusals, stable words for programs: rtf-verdict(5). */
 enum why {
     WHY_BAD_SPEC, WHY_NOT_A_MEMBER, WHY_NO_ACCOUNT, WHY_NOT_OPENED, WHY_BEYOND_RULE, WHY_RULE_USED_UP, WHY_TOO_MANY_SPECS, WHY_NO_PLUGIN, WHY_UNSUITABLE,
     WHY_FULL, WHY_RESTARTING, WHY_NEIGHBOUR, WHY_NO_GRANT, WHY_NO_CPU_CLAIM, WHY_NO_THREAD, WHY_NOT_YOURS, WHY_NO_USER_THREAD, WHY_STALE, WHY_ATTACHED_ELSEWHERE,
@@ -113,42 +112,42 @@ enum why {
  * next broker takes up what had only stopped with the broker. The journal has these numbers. */
 enum ended { ENDED_NOT, ENDED_REVOKE, ENDED_LEASE, ENDED_THREAD, ENDED_USER, ENDED_BROKER };
 
-/* What its reader will tell: nothing that is known of; that its files have changed, without being asked; the answer to a question. */
+/* What the broker expects of the reader for this reservation: nothing; a report that files have changed; the answer to a question. */
 enum expected_of_reader { EXPECT_NOTHING, EXPECT_CHANGES, EXPECT_ANSWER };
 
-/* What has changed since the reservation was last looked at: its files, while a request was under way; its thread. */
+/* Changes since the last look at the reservation: of its files, during a request; of its thread. */
 enum { FILES_CHANGED = 1, THREAD_CHANGED = 2 };
 
-/* The thread has to be made again what was granted, as soon as its owner's file has been seen. */
+/* reconcile.c: the thread has to be corrected, as soon as the reader has reported the owner's file. */
 struct recovery;
 
 struct reservation {
     struct user *user;
-    char *token;                         /* of the last spec that was judged; NULL */
-    uint64_t task;                       /* its number towards plugins */
-    struct stamp judged, judged_tid;     /* the files that have had their answer */
-    struct stamp leaving_tid;            /* its reader has been told to remove this one, and has not told since that it has gone */
-    struct snapshot *snapshot;           /* what its reader has told of its files and has not been answered; NULL */
-    struct open_file json;               /* that came with it */
+    char *token;                         /* the token of the last spec that was judged; NULL */
+    uint64_t task;                       /* the task's number in the plugin protocol */
+    struct stamp judged, judged_tid;     /* the files that the last answer is about */
+    struct stamp leaving_tid;            /* the reader has the order to remove this NAME.tid, and has not reported the removal */
+    struct snapshot *snapshot;           /* the reader's last report of the files, while it has no answer; NULL */
+    struct open_file json;               /* the open NAME.json of this report */
     struct grant *grant;
     struct attachment *attachment;
-    struct share *shares;                /* shares.c: one for each kind of keeper; NULL */
+    struct share *shares;                /* shares.c: one for each kind of helper; NULL */
     struct request *request;             /* at most one at a time */
     struct recovery *recovery;           /* reconcile.c; NULL */
-    struct account *counted;             /* whose number of reservations it is part of */
-    TAILQ_ENTRY(reservation) of_queue;           /* fair-queue.c: to be looked at in turn; */
-    struct queue *queue;                   /* NULL: not */
-    struct lease *lease;                 /* expiry.c; NULL: it does not end for want of renewal */
-    struct waiter *waiter;               /* wait-queue.c; NULL: it does not wait */
-    int64_t shared_out;                  /* CLOCK_MONOTONIC: when what it has was last made more or less for others' sake */
+    struct account *counted;             /* the account whose reservations include this one */
+    TAILQ_ENTRY(reservation) of_queue;           /* fair-queue.c */
+    struct queue *queue;                   /* the queue that the reservation waits in; NULL: none */
+    struct lease *lease;                 /* expiry.c; NULL: the spec has no key "expires" */
+    struct waiter *waiter;               /* wait-queue.c; NULL: the spec does not wait for room */
+    int64_t shared_out;                  /* when spare-capacity.c last changed the grant: CLOCK_MONOTONIC, ns */
     TAILQ_ENTRY(reservation) of_desires;
-    int64_t zero_lag;                 /* CLOCK_MONOTONIC: what its last thread used is paid back then */
-    int64_t decided;                     /* CLOCK_REALTIME, ns: when what holds now was decided */
+    int64_t zero_lag;                 /* the 0-lag time of the last thread: CLOCK_MONOTONIC, ns */
+    int64_t decided;                     /* when the present grant was decided: CLOCK_REALTIME, ns */
     enum reservation_state state;
-    enum ended ended;                    /* of one that is ENDING */
+    enum ended ended;                    /* why, in the state ENDING */
     enum expected_of_reader expected;
-    uint16_t class;                      /* of its shares; 0: none */
-    bool desires, raises;                /* desired-amounts.c: it would rather have more; and there is room for that, as the grant's aims say */
+    uint16_t class;                      /* the class of its shares; 0: none */
+    bool desires, raises;                /* desired-amounts.c: the spec desires more than the grant has; the aims of the grant are higher than the grant */
     unsigned char pending_changes;       /* ..._CHANGED */
     unsigned char found;                 /* scans.c: OF_... */
     UT_hash_handle hh;                   /* by name within the user */
@@ -161,15 +160,15 @@ enum result { RESULT_OK, SCHEDULE_FAIL, ACL_FAIL, BAD_SPEC, ATTACH_FAIL, RESULT_
 
 struct refusal {
     enum why code;
-    char by[PLUGIN_NAME_BYTES];  /* a plugin, "access", "kernel", "broker" or "spec"; "" is no refusal */
+    char by[PLUGIN_NAME_BYTES];  /* a plugin, "access", "kernel", "broker" or "spec"; "": no refusal */
     char rule[256];              /* "acl.conf:7: @students EDF max_runtime 2000"; or "" */
     char asked[32], available[32];
-    uint64_t nearest;            /* of the runtime, us, or of the first value of a claim on `of`; 0 is none */
+    uint64_t nearest;            /* the nearest runtime that fits, us, or the first value of a claim on `of`; 0: none */
     enum resource of;
-    bool at_least;               /* nearest is the least that would be granted, not the most */
-    const struct counter *counter; /* of the rule, whose sum it is; NULL. To be compared only: new rules have others */
-    uint64_t lacks;              /* so much less of CPU time in that sum would do; 0: not known */
-    bool never;                  /* no other task's end can change the answer */
+    bool at_least;               /* nearest is the least amount that would be granted, not the largest */
+    const struct counter *counter; /* the sum of the rule; NULL. Only for comparison: a reload replaces the counters */
+    uint64_t lacks;              /* the sum has to become this much smaller for a grant, in units of utilization; 0: not known */
+    bool never;                  /* the end of other tasks cannot change the answer */
 };
 
 enum answer { ANSWER_OK, ANSWER_PARTIAL, ANSWER_NO, ANSWER_RESTARTING };
@@ -180,7 +179,7 @@ struct reply {
     char reason[256];
 };
 
-/* What the owner is told: rtf-verdict(5). */
+/* The content of a verdict: rtf-verdict(5). */
 struct outcome {
     enum kind kind;
     enum result result;
@@ -190,8 +189,8 @@ struct outcome {
     int reply_count;
     enum ended ended;
     bool dry_run;
-    const struct spec *judged;       /* of a dry run: what the rules were asked; NULL: they were not */
-    const struct grant *would_grant; /* of a dry run; NULL */
+    const struct spec *judged;       /* dry run: the spec that the rules judged; NULL: the rules judged none */
+    const struct grant *would_grant; /* dry run: the grant that the spec would have; NULL */
 };
 
 #endif
