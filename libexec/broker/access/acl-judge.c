@@ -33,14 +33,14 @@ bool rule_is_of_amounts(const struct rule *rule)
     return rule->property == MAX_AMOUNT || rule->property == MAX_USER_AMOUNT;
 }
 
-/* Which value of a claim a rule bounds, by its key; NULL: none. */
+/* The value of a claim that a rule bounds, by its key in the spec; NULL: a rule of another kind. */
 static const char *bounded_key(const struct rule *rule)
 {
     const bool block = rule->property == MIN_BLOCK || rule->property == MAX_BLOCK;
     return block ? "block" : rule->property == MIN_PERIOD || rule->property == MAX_PERIOD ? "period" : NULL;
 }
 
-/* Where a claim on the resource has it; -1: nowhere. */
+/* The index of this value in a claim on the resource; -1: the resource has no such value. */
 static int place_of_key(enum resource resource, const char *name)
 {
     const struct claim_key *keys = resource_keys(resource);
@@ -105,7 +105,7 @@ static uint64_t held_by(const struct grant *const own[2], const struct counter *
     return (own[0] == NULL ? 0 : part_of(&own[0]->charge, counter)) + (own[1] == NULL ? 0 : part_of(&own[1]->charge, counter));
 }
 
-/* The first rule that refuses is the one that is told. */
+/* The first rule that refuses goes into the refusal. */
 enum remedy { WHEN_FREED, OTHER_RUNTIME, NONE };
 static void deny(struct question *question, const struct rule *rule, enum remedy remedy, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
@@ -164,7 +164,7 @@ static void judge_utilization(struct question *question, const struct rule *rule
         return;
     bool first = !question->denied;
     bool fixed = question->spec->runtime == 0 || window == 0;
-    if (fixed) /* it weighs a whole CPU, whatever runtime it states: none would pass, not even one that all other rules let pass */
+    if (fixed) /* the spec weighs a whole CPU, whatever runtime it states: no runtime passes this rule */
         question->ceiling = 0;
     deny(question, rule, asked <= rule->value ? WHEN_FREED : fixed ? NONE : OTHER_RUNTIME, "%s used, %s asked%s",
          format_utilization(used, used_text), format_utilization(asked, asked_text),
@@ -210,7 +210,7 @@ static void judge_least_runtime(struct question *question, const struct rule *ru
         return;
     if (rule->tick)
         snprintf(tick, sizeof tick, ", a tick is %lluus", (unsigned long long)rule->value);
-    const bool of_a_mode = asked < question->spec->runtime; /* which another runtime of the spec would not help */
+    const bool of_a_mode = asked < question->spec->runtime; /* another runtime in the spec does not change the runtime of this mode */
     deny(question, rule, of_a_mode ? NONE : OTHER_RUNTIME, "%lluus asked%s%s", (unsigned long long)asked, of_a_mode ? " in a mode" : "", tick);
     tell_time(question->refusal, asked, rule->value);
 }
@@ -261,9 +261,9 @@ void rule_judge(struct question *question, const struct rule *rule)
         if (spec->ignore_admission && rule->value == 0)
             deny(question, rule, NONE, "the spec asks to pass over the admission test");
         break;
-    case MAX_AMOUNT: /* acl_check_claim */
+    case MAX_AMOUNT: /* acl_check_claim judges it */
     case MAX_USER_AMOUNT:
-    case MAX_IMPORTANCE: /* acl_importance_passes */
+    case MAX_IMPORTANCE: /* acl_importance_passes judges it */
     case MIN_BLOCK:
     case MAX_BLOCK:
     case PROPERTIES:
@@ -283,7 +283,8 @@ static void deny_by_default(struct question *question, const char *plugin_name, 
              question->account->name == NULL ? "a user without account" : question->account->name, question->account->uid, plugin_name);
 }
 
-/* Only what is new is held, or rewriting two reservations at once would refuse one. */
+/* The hold has only what the request adds to the reservation's own charge. Otherwise two users who rewrite their specs at the same time
+ * could refuse each other. */
 static void leave_out(struct charge *hold, const struct charge *own, const struct charge *other)
 {
     for (int i = 0; i < hold->count; i++) {
@@ -348,7 +349,7 @@ static void judge_amount(struct question *question, const struct rule *rule, uin
     }
 }
 
-/* The period or the block of a claim. */
+/* Judges the period or the block size of a claim. */
 static bool judge_value(struct question *question, const struct rule *rule, const struct claim *claim)
 {
     const bool least = rule->property == MIN_PERIOD || rule->property == MIN_BLOCK, period = rule->property == MIN_PERIOD || rule->property == MAX_PERIOD;
@@ -397,7 +398,7 @@ bool acl_check_claim(struct acl *acl, const struct account *account, int plugin,
     return true;
 }
 
-/* Whoever may have nothing is not let in; a sum that is used up is no matter, nor is the form of what he does not ask for. */
+/* A claim without a guarantee needs a rule that opens the line, and a bound above 0. A used-up sum does not matter, because the claim takes nothing from the sum. */
 bool acl_check_background(struct acl *acl, const struct account *account, int plugin, struct refusal *refusal, char reason[static REASON_BYTES])
 {
     struct question question = {.acl = acl, .account = account, .plugin = plugin, .refusal = refusal, .reason = reason};

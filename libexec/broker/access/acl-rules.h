@@ -1,4 +1,4 @@
-/* The rules as they are kept, for the files that read, judge and tell them: acl.c, acl-judge.c, acl-tell.c. */
+/* The rules in memory, for the files that read, judge and report them: acl.c, acl-judge.c, acl-tell.c. */
 #ifndef RTF_ACL_RULES_H
 #define RTF_ACL_RULES_H
 
@@ -20,49 +20,49 @@ struct rule {
     int plugin;
     enum property property;
     uint64_t value;
-    bool bandwidth; /* an amount that was written as one */
-    bool tick; /* min_runtime tick: for plugins of which the kernel ends a runtime at a tick only */
+    bool bandwidth; /* the amount is written as a rate (max_bandwidth) */
+    bool tick; /* min_runtime tick: bounds only plugins whose runtimes the kernel ends at a tick */
     char text[192]; /* the line, blanks folded */
-    struct counter *counter; /* of the subject, for max_utilization */
+    struct counter *counter; /* the sum of the subject, for max_utilization */
 };
 
-/* What a subject, or (for_uid) one uid under one plugin, uses in all: billionths of a CPU, or of a plugin's other resource in its unit. */
+/* What a subject uses in all: in billionths of a CPU, or in the unit of the plugin's other resource. With for_uid: what one uid uses of one plugin. */
 struct counter {
     char key[104];
     uint64_t used;
-    unsigned held; /* by rules and parts of charges */
+    unsigned held; /* number of rules and of parts of charges that refer to this counter */
     UT_hash_handle hh;
 };
 
 struct acl {
-    unsigned number; /* how many rule sets were loaded before this one */
+    unsigned number; /* number of rule sets that were loaded before this one */
     struct rule *rules;
     int count;
     struct counter *counters;
-    unsigned most_counters; /* before those that nothing holds are forgotten */
+    unsigned most_counters; /* at this number of counters, acl.c frees counters without references */
 };
 
-/* Is this account of that domain, and this rule one for it on that plugin? */
+/* True: the rule's domain includes this account, and the rule is about this plugin. */
 bool rule_is_of(const struct rule *rule, const struct account *account);
 bool rule_matches(const struct rule *rule, const struct account *account, int plugin);
 
-/* Is it a bound on a sum of amounts of another resource than CPU time? Those are for one plugin each. */
+/* True: the rule bounds a sum of amounts of a resource other than CPU time. Each plugin has a sum of its own. */
 bool rule_is_of_amounts(const struct rule *rule);
 
-/* Has that resource what the rule bounds? */
+/* True: a claim on this resource has the value that the rule bounds. */
 bool rule_concerns(const struct rule *rule, enum resource resource);
 
-/* Whose use a rule bounds: NULL where it is none of a sum. */
+/* The counter whose sum the rule bounds; NULL: the rule bounds no sum. */
 struct counter *rule_counter(struct acl *acl, const struct rule *rule, const struct account *account);
 struct counter *acl_user_counter(struct acl *acl, uid_t uid, int plugin);
 struct counter *acl_counter(struct acl *acl, const char *key);
 
 bool rule_opens(const struct rule *rule);
 
-/* Of min_runtime: `tick` bounds only where the kernel ends a runtime at a tick. */
+/* About min_runtime. `min_runtime tick` bounds only plugins whose runtimes the kernel ends at a tick. */
 bool rule_bounds_least(const struct rule *rule, int plugin);
 
-/* What somebody asks for, and what has been said so far. */
+/* A request under judgement, and the result so far. */
 struct question {
     struct acl *acl;
     const struct account *account;
@@ -73,12 +73,12 @@ struct question {
     struct refusal *refusal;
     char *reason;
     bool denied, never;
-    bool denied_for_good; /* no runtime, however small, would pass */
+    bool denied_for_good; /* no runtime passes, however small */
 };
 
 void rule_judge(struct question *question, const struct rule *rule);
 
-/* What is in use of a rule's sum beside what the same reservation holds. */
+/* How much of a rule's sum is in use, without the share of the same reservation. */
 uint64_t rule_used(const struct question *question, const struct rule *rule);
 
 #endif

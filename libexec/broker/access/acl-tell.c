@@ -20,7 +20,7 @@ static json_t *judged(struct question *question, const struct rule *rule)
                      "says", question->denied ? "refuses" : rule_opens(rule) ? "opens" : "passes");
 }
 
-/* Each by itself: of several that refuse all are told, where the refusal has the first. */
+/* Judges each rule by itself: the list shows all rules that refuse, where the refusal shows the first one only. */
 void acl_tell(struct acl *acl, const struct account *account, int plugin, const struct spec *spec, const struct grant *own, json_t *list)
 {
     const struct grant *const owns[2] = {own, NULL};

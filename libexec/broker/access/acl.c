@@ -27,7 +27,7 @@ static const char *const property_names[PROPERTIES] = {
     [MIN_BLOCK] = "min_block",             [MAX_BLOCK] = "max_block",
 };
 
-/* What a network has as an amount is bytes a second. */
+/* The amount of a network is a rate in bytes a second. */
 static const char *const bandwidth_names[PROPERTIES] = {[MAX_AMOUNT] = "max_bandwidth", [MAX_USER_AMOUNT] = "max_user_bandwidth"};
 
 /* ---- reading the file ---- */
@@ -60,7 +60,7 @@ static bool parse_least_runtime(const char *word, struct rule *rule)
     return rule->tick || (parse_number(word, TIME_MAX, &rule->value) && rule->value > 0) || parse_time(word, &rule->value);
 }
 
-/* Rounded down: no more is opened than is written. */
+/* Rounds down: a rule opens no more than the administrator has written. */
 static bool parse_bandwidth(const char *word, uint64_t *bytes)
 {
     uint64_t bits;
@@ -70,7 +70,7 @@ static bool parse_bandwidth(const char *word, uint64_t *bytes)
     return true;
 }
 
-/* Times are microseconds as in the paper's file, or carry a unit. */
+/* A time is a number of microseconds, as in the paper's file, or has a unit. */
 static bool parse_value(const char *word, struct rule *rule, char *reason)
 {
     switch (rule->property) {
@@ -195,7 +195,7 @@ static bool add_line(struct acl *acl, const struct config_lines *conf, char *rea
     return true;
 }
 
-/* Those of uids that have come and gone: each time that there are twice as many as were left. */
+/* Frees counters without references, which uids leave behind that come and go. It runs each time the number of counters has doubled. */
 static void forget_counters(struct acl *acl)
 {
     enum { ROOM = 256 };
@@ -203,7 +203,7 @@ static void forget_counters(struct acl *acl)
     if (HASH_COUNT(acl->counters) < (acl->most_counters == 0 ? ROOM : acl->most_counters))
         return;
     counter = acl->counters;
-    HASH_CLEAR(hh, acl->counters); /* the table; its elements stay linked in their order */
+    HASH_CLEAR(hh, acl->counters); /* only the table goes; the counters stay linked in their order */
     for (; counter != NULL; counter = next) {
         next = counter->hh.next;
         if (counter->held != 0)
@@ -272,7 +272,7 @@ void acl_free(struct acl *acl)
     if (acl == NULL)
         return;
     struct counter *counter = acl->counters;
-    HASH_CLEAR(hh, acl->counters); /* the table; its elements stay linked in their order */
+    HASH_CLEAR(hh, acl->counters); /* only the table goes; the counters stay linked in their order */
     for (struct counter *next; counter != NULL; counter = next) {
         next = counter->hh.next;
         free(counter);
@@ -347,7 +347,7 @@ static void drop_parts(struct charge *charge)
 static void add_part(struct charge *charge, struct counter *counter, uint64_t amount)
 {
     if (part_of(charge, counter) != NULL)
-        return; /* two rules of one subject share its sum */
+        return; /* two rules of one subject share one sum */
     append_part(charge, counter, amount);
     counter->used += amount;
 }
@@ -393,7 +393,7 @@ void acl_join(struct charge *into, struct charge *from)
 void acl_settle(struct charge *charge, uint64_t amount)
 {
     for (int i = 0; i < charge->count; i++) {
-        charge->parts[i].counter->used += amount - charge->parts[i].amount; /* unsigned: wraps to the difference either way */
+        charge->parts[i].counter->used += amount - charge->parts[i].amount; /* unsigned arithmetic wraps, so the difference may be negative */
         charge->parts[i].amount = amount;
     }
 }

@@ -1,9 +1,8 @@
-/* Access rules: acl.conf(5), paper 000 section 4. Default deny, intersection, aggregates per subject.
- *
- * A subject is a pair (domain, plugin); what its grants use in all is kept in a counter, and so is what one
- * uid uses of a plugin, for max_user_utilization. A grant holds the list of counters that it was charged to,
- * and exactly those are given back. Charging happens when a request is checked, before any plugin is asked:
- * two requests under way cannot both pass. */
+/* Access rules: acl.conf(5), paper 000 section 4. Deny by default, intersection of rules, aggregates per subject.
+ * 
+ * A subject is a pair (domain, plugin). A counter has the sum that all grants of the subject use. For max_user_utilization, one uid under one plugin has a
+ * counter, too. A grant keeps the list of counters that it was charged to, and gives back exactly these charges. The charge happens during the check, before
+ * any plugin is asked: two requests under way cannot both take the last of a sum. */
 #ifndef RTF_ACL_H
 #define RTF_ACL_H
 
@@ -15,83 +14,81 @@
 
 struct acl;
 
-/* Those in force. */
+/* The rules in force. */
 extern struct acl *rules;
 
-/* Reads and checks the file. NULL: *reason is "acl.conf:7: ..." and nothing has changed. The plugins that it
- * names are those of plugins.conf. */
+/* Reads and checks the file. NULL: *reason is "acl.conf:7: ...", and the rules in force have not changed. Rules name plugins of plugins.conf. */
 struct acl *acl_load(const char *path, char reason[static REASON_BYTES]);
 void acl_free(struct acl *acl);
 
-/* No two calls of acl_load return rules with the same number. */
+/* Each call of acl_load returns rules with another number. */
 unsigned acl_number(const struct acl *acl);
 
-/* Each rule with its line and its text, for status.json. Null if there are more than ACL_TOLD rules: a client reads no more than 1 MiB of that file. */
+/* Each rule with its line number and its text, for status.json. Null if there are more than ACL_TOLD rules: a client reads at most 1 MiB of that file. */
 enum { ACL_TOLD = 4000 };
 json_t *acl_as_json(const struct acl *acl);
 
 /* Calls `each` with every user name and @group that the rules name. */
 void acl_names(const struct acl *acl, void (*each)(const char *name));
 
-/* A uid that the rules name by number may have a directory without being in the group. */
+/* True: the rules name this uid by number. Such a uid may have a directory without being in the group. */
 bool acl_names_uid(const struct acl *acl, uid_t uid);
 
-/* May `account` have this of `plugin`? What the same reservation holds already, as a grant to be replaced or as
- * another plugin's offer, does not count against it (`own`, two pointers, NULL where there is none). True:
- * *ceiling is the largest runtime it may get (UINT64_MAX: no bound), and what min(desired, ceiling) weighs
- * beyond `own` has been charged to *hold. False: refusal and reason say why; *ceiling is the largest
- * runtime that would pass, 0 if none would. *least is the smallest, 0 where there is no such bound. */
+/* May `account` have this of `plugin`? `own` are two grants, NULL where there is none: the grant to be replaced, and another plugin's offer. Their charges
+ * do not count against the request. True: *ceiling is the largest runtime that the rules allow (UINT64_MAX: no bound), and *hold has been charged with the
+ * weight of min(desired, ceiling) beyond `own`. False: refusal and reason say why; *ceiling is the largest runtime that would pass, 0 if none would. *least
+ * is the smallest runtime that the rules allow, 0: no bound. */
 bool acl_check(struct acl *acl, const struct account *account, int plugin, const char *plugin_name, const struct spec *spec,
                const struct grant *const own[2], struct charge *hold, uint64_t *least, uint64_t *ceiling, struct refusal *refusal,
                char reason[static REASON_BYTES]);
 
-/* The same for a claim on another resource, beside what the reservation has been charged for the same plugin (`own`, or NULL). *left is the
- * largest amount that would pass. */
+/* The same for a claim on another resource. `own` is what the reservation has been charged for the same plugin, or NULL. *left is the largest amount that
+ * would pass. */
 bool acl_check_claim(struct acl *acl, const struct account *account, int plugin, const struct claim *claim, const struct charge *own, struct charge *hold,
                      uint64_t *left, struct refusal *refusal, char reason[static REASON_BYTES]);
 
-/* And for one that asks for no guarantee: a rule has to open the line, and none may close it. Nothing is charged. */
+/* The same for a claim without a guarantee: a rule has to open the line, and no rule may close it. Nothing is charged. */
 bool acl_check_background(struct acl *acl, const struct account *account, int plugin, struct refusal *refusal, char reason[static REASON_BYTES]);
 
-/* Bounds on the POSIX priority of a plan. The range within which every priority passes, for asking first. */
+/* acl_priority_passes judges the POSIX priority of a plan. The other function returns the range within which each priority passes, for the question to the plugin. */
 bool acl_priority_passes(struct acl *acl, const struct account *account, int plugin, int priority, struct refusal *refusal,
                          char reason[static REASON_BYTES]);
 
-/* May `account` say that its spec is so important? That is about no plugin. False: refusal and reason say why. */
+/* May the specs of `account` have this importance? The rule is about no plugin. False: refusal and reason say why. */
 bool acl_importance_passes(struct acl *acl, const struct account *account, int importance, struct refusal *refusal, char reason[static REASON_BYTES]);
 
-/* What a grant weighs against max_utilization: its runtime over min(T, D); a whole CPU without either. */
+/* The weight of a grant against max_utilization: its runtime over min(T, D); a whole CPU where the spec states neither T nor D. */
 uint64_t acl_weight(const struct spec *spec, uint64_t runtime);
 
 /* Charges `amount` to all counters of (account, plugin). */
 void acl_charge(struct acl *acl, const struct account *account, int plugin, uint64_t amount, struct charge *charge);
 
-/* The same for a charge that was made under rules that are going: its counters are forgotten, not given back. */
+/* The same for a charge under rules that a reload replaces: the old counters are forgotten, and nothing is given back to them. */
 void acl_charge_again(struct acl *acl, const struct account *account, int plugin, struct charge *charge);
 
-/* Gives back what *charge holds and empties it. */
+/* Gives back the charge, and empties *charge. */
 void acl_release(struct charge *charge);
 
-/* What *from holds is *into's from now on. */
+/* Moves the charge of *from to *into. */
 void acl_join(struct charge *into, struct charge *from);
 
-/* For a moment the sums are as if the charge were no more than `amount`; and as they were. */
+/* Lowers the sums for a trial, as if the charge were at most `amount`; acl_bring_back undoes this. */
 void acl_set_aside(const struct charge *charge, uint64_t amount);
 void acl_bring_back(const struct charge *charge, uint64_t amount);
 
-/* Turns what was held for a request into what its grant weighs. */
+/* Turns the hold of a request into the weight of its grant. */
 void acl_settle(struct charge *charge, uint64_t amount);
 
-/* Appends to a JSON array what each rule says that is consulted for this spec, beside `own` (or NULL) that it would replace: the
- * "rules" of rtf-verdict(5). Charges nothing. Of 300 bytes each, so many fit into the reader's 64 KiB beside what 64 plugins can reply. */
+/* Appends to a JSON array what each rule says about this spec, beside `own` (or NULL), which the grant would replace: the "rules" of rtf-verdict(5).
+ * Nothing is charged. RULES_TOLD rules of 300 bytes fit into the reader's 64 KiB beside the replies of 64 plugins. */
 enum { RULES_TOLD = 64 };
 void acl_tell(struct acl *acl, const struct account *account, int plugin, const struct spec *spec, const struct grant *own, json_t *list);
 
-/* Whose sum a part of a charge is in, for people; and every sum that is not zero. */
+/* The subject of a counter, for people; and each sum that is not zero. */
 const char *acl_subject(const struct counter *counter);
 void acl_each(const struct acl *acl, void (*each)(const char *subject, uint64_t used));
 
-/* Reports, as events, the subjects that are over the bounds of the rules in force: all, and this account. */
+/* Writes an event for each subject whose sum is above a bound of the rules in force: of all subjects, or of this account. */
 void acl_report_overdrawn(const struct acl *acl);
 void acl_report_overdrawn_by(struct acl *acl, const struct account *account);
 

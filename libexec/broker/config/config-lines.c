@@ -23,7 +23,7 @@ bool config_lines_open(struct config_lines *conf, const char *path, char reason[
 {
     struct stat status;
     const char *slash = strrchr(path, '/');
-    const int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC); /* a FIFO must not keep root waiting */
+    const int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC); /* the file may be a FIFO, which must not keep root waiting */
     *conf = (struct config_lines){.name = slash == NULL ? path : slash + 1, .file = fd < 0 ? NULL : fdopen(fd, "r")};
     if (conf->file == NULL || fstat(fileno(conf->file), &status) != 0) {
         snprintf(reason, REASON_BYTES, "%.300s: %s", path, strerror(errno));
@@ -50,7 +50,7 @@ int config_lines_next(struct config_lines *conf, char reason[static REASON_BYTES
     while ((length = getline(&conf->text, &conf->size, conf->file)) >= 0) {
         conf->line++;
         conf->count = 0;
-        /* In a comment anything may stand, in whatever encoding; a NUL would hide what follows it. */
+        /* A comment may have any characters, in any encoding, except NUL: a NUL would hide the rest of the line. */
         size_t rules = strcspn(conf->text, "#");
         if (strlen(conf->text) != (size_t)length || !is_plain(conf->text, rules)) {
             config_lines_wrong(reason, conf->name, conf->line, "only printable ASCII is allowed outside comments");

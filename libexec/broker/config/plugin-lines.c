@@ -13,10 +13,10 @@
 #include "units.h"
 #include "wire.h"
 
-/* 98 and 99 stay for the plugins and the broker, which must outrank what they grant. */
+/* 98 and 99 are for the plugins and the broker, which must outrank the threads that they grant */
 enum { HIGHEST_GRANTED = 97 };
-/* Twice what a plugin may wait for its CPU while ordinary threads have the 50 ms of each second that no real-time thread takes
- * from them (fair server, since Linux 6.12; before, RT throttling): one that waits must not be taken for one that hangs. */
+/* The time a plugin has to answer, in ns: twice the time that it may wait for its CPU. Real-time threads leave 50 ms of each second to ordinary threads (fair
+ * server since Linux 6.12, RT throttling before). A plugin that waits must not look like a plugin that hangs. */
 static const int64_t default_timeout = INT64_C(100000000);
 
 static struct plugin_line lines[PLUGINS_MAX];
@@ -54,7 +54,7 @@ static bool is_where(const char *word, const struct plugin_line *line)
 
 static const char *const examples[RESOURCES] = {[RESOURCE_NETWORK] = "an interface, such as eth0", [RESOURCE_DISK] = "a disk, such as sda"};
 
-/* The broker's own words of a line for another resource; all go to the plugin as well. False: it is none, or *reason says what is wrong. */
+/* The broker's own words on a line for another resource. The plugin gets all words, too. False: the word is another one, or *reason says what is wrong. */
 static bool parse_resource_word(const char *word, const char *value, struct plugin_line *line, char *reason)
 {
     if (strncmp(word, "resource=", 9) == 0) {
@@ -85,7 +85,7 @@ static bool is_only_one(const struct plugin_line *line, char *reason)
     return true;
 }
 
-/* What may be promised of a disk is its time. */
+/* The capacity of a disk is its time. */
 static bool check_disk(struct plugin_line *line, char *reason)
 {
     if (line->capacity != 0 || line->where[0] == '\0' || line->rates.count == 0)
@@ -95,7 +95,7 @@ static bool check_disk(struct plugin_line *line, char *reason)
     return is_only_one(line, reason) && (line->capacity > 0 || wrong(reason, line->line, "threshold=0 leaves nothing"));
 }
 
-/* What may be promised of a link follows from its rate. */
+/* The capacity of a link follows from its rate. */
 static bool check_network(struct plugin_line *line, char *reason)
 {
     if (line->capacity != 0 || line->where[0] == '\0' || line->rate == 0)
@@ -107,7 +107,7 @@ static bool check_network(struct plugin_line *line, char *reason)
     return line->capacity > 0 || wrong(reason, line->line, "rate= times threshold= is less than a byte a second");
 }
 
-/* Neither priorities nor CPUs, and a capacity; or the other way round. */
+/* A line has a capacity and neither priorities nor CPUs, or priorities and CPUs and no capacity. */
 static bool check_resource(struct plugin_line *line, const char *priorities, const char *cpus, char *reason)
 {
     if (line->resource == RESOURCE_CPU)
@@ -130,7 +130,7 @@ static bool parse_cpu_word(const char *word, struct plugin_line *line, char *rea
 {
     if (strcmp(word, "-") == 0) {
         CPU_ZERO(&line->cpus);
-        return true; /* check_resource */
+        return true; /* check_resource has taken this word */
     }
     if (strcmp(word, "all") == 0) {
         online_cpus(&line->cpus);
@@ -140,7 +140,7 @@ static bool parse_cpu_word(const char *word, struct plugin_line *line, char *rea
            wrong(reason, line->line, "a CPU list is written like 0-3,6 with CPUs below %d, or all, not \"%.40s\"", CPU_SETSIZE, word);
 }
 
-/* What another resource has words for are any plugin's own where the line has not said resource= before. */
+/* The broker's words for another resource are the plugin's own words on a line without resource= before them. */
 static bool is_resource_word(const char *word, const struct plugin_line *line)
 {
     return strncmp(word, "resource=", 9) == 0 || strncmp(word, "capacity=", 9) == 0 ||
@@ -212,7 +212,7 @@ static bool parse_threshold(const char *value, struct plugin_line *line, char *r
     return true;
 }
 
-/* Those of them that the plugin hears as well. */
+/* The words of the broker that the plugin gets as well. */
 static const struct {
     const char *key;
     bool (*parse)(const char *value, struct plugin_line *line, char *reason);
@@ -312,7 +312,7 @@ static bool add_line(const struct config_lines *conf, const char *directory, cha
     return true;
 }
 
-/* With cgroup version 2 a CPU that is a domain is taken away from all that is outside it. */
+/* Under cgroup version 2, a CPU with a scheduling domain of its own is lost to all processes outside the domain. */
 static bool check_domains(char *reason)
 {
     char mount[GROUP_BYTES];
@@ -409,7 +409,7 @@ bool plugin_has_greeted(int plugin, const char *tests, bool judges, bool tested)
     struct plugin_line *line = &lines[plugin];
     char proof[sizeof line->tests];
     snprintf(proof, sizeof proof, "%s", tests);
-    if (line->greeted) /* the ledger's sums and the check of neighbours rest on what it said first */
+    if (line->greeted) /* the ledger's sums and the check of neighbours rest on the first greeting */
         return strcmp(line->tests, proof) == 0 && line->judges == judges && line->tested == tested;
     memcpy(line->tests, proof, sizeof proof);
     line->proves = line->resource == RESOURCE_CPU && (strcmp(proof, "sufficient") == 0 || strcmp(proof, "exact") == 0);
@@ -420,7 +420,7 @@ bool plugin_has_greeted(int plugin, const char *tests, bool judges, bool tested)
     return true;
 }
 
-/* SCHED_DEADLINE runs above all priorities; of two priorities the lower one cannot touch the higher. */
+/* SCHED_DEADLINE runs above all priorities. A thread of lower priority cannot delay a thread of higher priority. */
 static bool can_touch(const struct plugin_line *judge, bool deadline, int priority)
 {
     return deadline || (!judge->deadline && judge->lowest <= priority);
@@ -455,14 +455,13 @@ static bool is_among_judges(int plugin)
     return false;
 }
 
-/* An exact test takes long. One can wait behind one of somebody else's, but not behind all that he has piled up. */
+/* An exact test takes long. A request may have to wait behind one test of another user, but never behind all requests of another user. */
 bool plugin_is_asked_alone(int plugin)
 {
     return strcmp(lines[plugin].tests, "exact") == 0 || is_among_judges(plugin);
 }
 
-/* Its yes is more than a sum, so that what was granted meanwhile can be in the way of a plan that is put back, and the
- * ledger would not see it. */
+/* The plugin's test is more than a sum. A grant that was made meanwhile can keep an old plan from coming back, and the ledger would not see this. */
 bool plugin_takes_turns(int plugin)
 {
     return (lines[plugin].proves && !lines[plugin].deadline) || plugin_is_asked_alone(plugin);
@@ -481,7 +480,7 @@ static bool check_deadline_pair(const struct plugin_line *tested, const struct p
                  other->name, lacks->name, lacks->judges ? "vouch for all its tasks (grants=tested)" : "judge the other's tasks (judges=load)");
 }
 
-/* Between FIFO and RR: whatever reaches the tested one's priorities must be as good, be above, and be judged. */
+/* For FIFO and RR: each line that reaches the priorities of the tested line must be tested as well, be above, and be judged. */
 static bool check_ranks(const struct plugin_line *tested, const struct plugin_line *other, char *reason)
 {
     if (other->highest < tested->lowest)
@@ -502,8 +501,8 @@ static bool check_ranks(const struct plugin_line *tested, const struct plugin_li
                                        "CPUs, or %s a test that can (rm: admission=rta)", tested->name, other->name, tested->name);
 }
 
-/* A test proves nothing about a task that may be preempted by others that are held to less, or that it cannot
- * judge, nor beside global EDF, whose tasks may be on any of its CPUs at any time. */
+/* A test proves nothing about a task that other tasks may preempt for longer than the test assumes, or that the plugin cannot judge. A test proves nothing
+ * beside global EDF either, whose tasks may run on each of its CPUs at any time. */
 static bool check_pair(const struct plugin_line *tested, const struct plugin_line *other, char *reason)
 {
     if (other->deadline && other->partition == PARTITION_GLOBAL)
