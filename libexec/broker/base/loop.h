@@ -1,5 +1,5 @@
-/* The one place that waits. Every descriptor that can become ready belongs to a source, and whatever has a time to a timer. Nothing polls:
- * without events, and with no timer set, the broker sleeps. */
+/* The only place where the broker waits. Each descriptor that can become ready belongs to a source; each time to wait for belongs to a timer. Nothing polls:
+ * without events and timers the broker sleeps. */
 #ifndef RTF_LOOP_H
 #define RTF_LOOP_H
 
@@ -11,7 +11,7 @@
 
 struct source {
     void (*ready)(struct source *source, uint32_t events);
-    bool is_first; /* comes before those that are ready with it */
+    bool is_first; /* this source comes before others that are ready in the same turn */
 };
 
 enum { LOOP_EVENTS = 64 };
@@ -21,8 +21,8 @@ bool loop_add(int fd, uint32_t events, struct source *source);
 void loop_change(int fd, uint32_t events, struct source *source);
 void loop_remove(int fd);
 
-/* Calls the sources that are ready. Unless `busy`, waits until there is one, or until the first timer's time. A source stays valid until it
- * returns, even if it has been removed. */
+/* Calls the sources that are ready. Unless `busy`, waits until a source is ready, or until the first timer is due. A removed source stays valid until
+ * loop_turn returns. */
 void loop_turn(bool busy);
 
 #endif

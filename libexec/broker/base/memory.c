@@ -6,6 +6,6 @@ void *allocate(size_t size)
 {
     void *memory = calloc(1, size);
     if (memory == NULL)
-        abort(); /* state/ brings a new broker back to here */
+        abort(); /* the next broker continues from the journal */
     return memory;
 }

@@ -1,10 +1,10 @@
-/* Memory for what flows through the broker. */
+/* Memory that the broker cannot do without. */
 #ifndef RTF_MEMORY_H
 #define RTF_MEMORY_H
 
 #include <stddef.h>
 
-/* Zeroed; ends the broker when there is none, for state/ brings it back to here. */
+/* Returns zeroed memory. Without memory the broker ends: the next broker continues from the journal. */
 void *allocate(size_t size);
 
 #endif

@@ -1,6 +1,6 @@
 #include "timers.h"
 
-/* Who is set later comes behind those of the same time. */
+/* Of two timers with the same time, the one that was set first comes first. */
 static int by_time(const struct timer *fresh, const struct timer *other)
 {
     return fresh->at < other->at ? -1 : 1;

@@ -11,7 +11,7 @@
 static int manager = -1;
 static int64_t each; /* ns */
 
-/* It may be meant for who started us: WATCHDOG_PID says so. */
+/* The variable may be for the parent process: WATCHDOG_PID says which process it is for. */
 static uint64_t number_of(const char *variable)
 {
     uint64_t number;

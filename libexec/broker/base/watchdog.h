@@ -1,9 +1,9 @@
-/* Tells a service manager that started the broker with NOTIFY_SOCKET= and WATCHDOG_USEC= (sd_notify(3)) that it serves, and
- * that it still does: a broker that hangs is then started again. Without these nothing happens, and nothing wakes it. */
+/* Tells a service manager that the broker serves, and goes on serving: NOTIFY_SOCKET= and WATCHDOG_USEC= (sd_notify(3)). The service manager restarts a
+ * broker that hangs. Without these variables nothing happens, and nothing wakes the broker. */
 #ifndef RTF_WATCHDOG_H
 #define RTF_WATCHDOG_H
 
-/* While a socket can still be opened. */
+/* Opens the socket, before the broker gives up the right to open one. */
 void watchdog_open(void);
 void watchdog_ready(void);
 

@@ -23,7 +23,7 @@ static bool echo_to_stderr, reopens;
 static const char *spool_of_log;
 static uint64_t lost;
 
-/* What one turn of the broker has to tell is one write; and what the pipe does not take waits here. */
+/* The lines of one turn of the loop, which go out in one write; and the lines that the pipe had no room for. */
 static char waiting[131072];
 static size_t waiting_length;
 
@@ -58,7 +58,7 @@ const char *ended_name(enum ended ended)
 char *format_now(char text[static 40])
 {
     char nanoseconds[SECONDS_TEXT];
-    static char second[24]; /* as far as it is the same for all of a second */
+    static char second[24]; /* the part of the time that is the same for a whole second */
     static time_t second_is = -1;
     static size_t length;
     struct timespec time;
@@ -93,7 +93,7 @@ const char *json_as_line(const json_t *json, size_t *length)
     }
     if (needed == 0)
         return NULL;
-    text[needed] = '\n'; /* one write, one line */
+    text[needed] = '\n'; /* one write is one line */
     *length = needed + 1;
     return text;
 }
@@ -116,7 +116,7 @@ void event_start(const char *spool)
     (void)atexit(finish);
 }
 
-/* The writer opens the file anew at an empty line: each line before it is in the old one. */
+/* The writer reopens the file at an empty line: the lines before it go to the old file. */
 static void put_reopening(void)
 {
     if (!reopens || waiting_length == sizeof waiting)
@@ -131,14 +131,13 @@ void event_reopen(void)
     put_reopening();
 }
 
-/* What is not UTF-8 is shown as null: every line has every key. */
+/* A text that is not UTF-8 becomes null: each line has each key. */
 static json_t *text_or_null(const char *text)
 {
     return text == NULL ? json_null() : json_string(text);
 }
 
-/* The reader may be a program that our own grants keep from running: what it does not take at once is not
- * waited for. log/ has it all. */
+/* The reader of stderr may be a program that a grant keeps from running. A line that it does not take at once is dropped; the log has all lines. */
 static void echo(const char *line, size_t length)
 {
     static bool is_no_socket;
@@ -146,7 +145,7 @@ static void echo(const char *line, size_t length)
     if (!is_no_socket && (send(STDERR_FILENO, line, length, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0 || errno != ENOTSOCK))
         return;
     is_no_socket = true;
-    if (length <= PIPE_BUF && poll(&one, 1, 0) > 0 && (one.revents & POLLOUT) != 0) /* a pipe has room for so much then */
+    if (length <= PIPE_BUF && poll(&one, 1, 0) > 0 && (one.revents & POLLOUT) != 0) /* a pipe that is ready has room for this many bytes */
         (void)!write(STDERR_FILENO, line, length);
 }
 
@@ -155,13 +154,13 @@ static json_t *number_or_null(int64_t number, bool present)
     return present ? json_integer(number) : json_null();
 }
 
-/* Without memory for it a value is null, not what it was in the line before. */
+/* Without memory for the value the key is null, not the value of the line before. */
 static void set(json_t *line, const char *key, json_t *value)
 {
     json_object_set_new_nocheck(line, key, value == NULL ? json_null() : value);
 }
 
-/* One object serves all lines: its keys stay, and with them their order. */
+/* One object serves all lines, so that the keys keep their order. */
 static json_t *filled(const struct event *event, uint64_t left_out)
 {
     static json_t *line;
@@ -237,15 +236,14 @@ static void write_event(const struct event *event, uint64_t left_out)
 
 /* ---- budgets ---- */
 
-/* Returns the account to whose log budget the line is charged; NULL: the line has no budget. */
+/* Returns the account whose log budget pays for the line; NULL: the line has no budget. */
 static struct account *charged_account(const struct event *event)
 {
     struct account *account = event->user == NULL || event->user->uid == 0 ? NULL : event->user->account;
     return account != NULL && account->log_of != NULL ? account->log_of : account;
 }
 
-/* What one user may have written in a time, so that nobody fills the disk of the log, and others' lines are found. Root and the
- * broker itself have no limit. */
+/* Bounds the bytes that one user may cause in a time: no user fills the disk of the log, or hides the lines of others. Root and the broker have no bound. */
 static bool has_budget(const struct event *event, uint64_t *left_out)
 {
     char reason[160];

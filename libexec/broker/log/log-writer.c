@@ -12,14 +12,14 @@
 #include "supervise.h"
 #include "units.h"
 
-/* Some thousand lines: for as long as a disk is busy with somebody else's. */
+/* Room for some thousand lines, while the disk is busy. */
 enum { PIPE_BYTES = 1 << 20, FINISH_WITHIN = 2000 /* ms */ };
 
 static void log_writer_has_room(struct source *source, uint32_t events);
 
 static struct {
     struct program writer;
-    int to_writer, from_broker; /* the pipe; -1 */
+    int to_writer, from_broker; /* the pipe; -1: closed */
     struct source room;
     bool waits_for_room;
 } logging = {.to_writer = -1, .from_broker = -1, .room.ready = log_writer_has_room};
@@ -68,7 +68,7 @@ size_t log_writer_send(const char *text, size_t length)
     return sent;
 }
 
-/* There is no more to do: whoever writes to it does so at the end of each turn. */
+/* Nothing to do: event_flush writes at the end of each turn. */
 static void log_writer_has_room(struct source *source, uint32_t events)
 {
     (void)source;

@@ -3,13 +3,13 @@
 #include "background.h"
 #include "resource-kinds.h"
 
-/* What a grant (or NULL) has of a pool. */
+/* How much of the pool the grant takes; grant NULL: 0. */
 static uint64_t amount_in(const struct pool *pool, const struct grant *grant)
 {
     return grant == NULL ? 0 : pool->of->amount_in(pool, grant);
 }
 
-/* Calls `on` with each pool that the grant takes something of, until it says false. */
+/* Calls `on` for each pool that the grant takes from, until `on` returns false. */
 static bool each_pool(const struct grant *grant, on_pool *on, void *context)
 {
     return resource_amount.of_grant(grant, on, context) && resource_cpu.of_grant(grant, on, context);
@@ -38,7 +38,7 @@ static bool fits_in(const struct pool *pool, const struct grant *grant, void *co
     return false;
 }
 
-/* A user who may pass over the admission test of CPUs may not pass over anything else. */
+/* A user with the property "ignore admission" is exempt from the sums of CPUs only. */
 static bool fits(const struct grant *grant, struct question question)
 {
     return resource_amount.of_grant(grant, fits_in, &question) &&
@@ -83,7 +83,7 @@ static bool take_out(const struct pool *pool, const struct grant *grant, void *c
     return true;
 }
 
-/* No sum: how many there are. */
+/* Not a sum: the number of grants on each line without a guarantee. */
 static int background[PLUGINS_MAX];
 
 static void count_background(const struct grant *grant, int by)

@@ -1,5 +1,5 @@
-/* A pool is something of which only so much may be promised: one line's share of a CPU, all of a CPU, all that a line has of another resource.
- * What a grant takes of which pools says the resource (resource-kinds.h); the ledger adds it up. */
+/* A pool is an amount of which only so much may be promised: a line's share of a CPU, a whole CPU, the capacity of a line of another resource. The resource
+ * says what a grant takes of which pools (resource-kinds.h), and the ledger has the sums. */
 #ifndef RTF_POOLS_H
 #define RTF_POOLS_H
 
@@ -7,17 +7,16 @@
 
 struct resource_kind;
 
-/* `cpu` is -1 where the pool is not of one CPU, `plugin` where it is of all lines. Values are in the resource's unit: CPU time in billionths of
- * a CPU. */
+/* `cpu` is -1: a pool of no single CPU. `plugin` is -1: a pool that lines share. Values have the resource's unit; for CPU time billionths of a CPU. */
 struct pool {
     const struct resource_kind *of;
     int plugin, cpu;
     uint64_t capacity;
-    uint64_t slack; /* beyond the capacity, for what plugins add up exactly and the ledger rounded */
+    uint64_t slack; /* beyond the capacity: plugins add exact fractions, and the ledger rounds each one up */
     uint64_t *used;
 };
 
-/* Says whether to go on with the next one. */
+/* Returns whether to go on with the next pool. */
 typedef bool on_pool(const struct pool *pool, const struct grant *grant, void *context);
 
 #endif

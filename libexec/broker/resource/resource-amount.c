@@ -1,4 +1,4 @@
-/* What is counted, and has no plan: a line's capacity is its only pool, of a disk its time. */
+/* A resource with amounts and no plans. A line has one pool, its capacity; the capacity of a disk is its time. */
 #include <stdio.h>
 
 #include "resource-kinds.h"

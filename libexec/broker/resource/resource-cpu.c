@@ -1,7 +1,7 @@
-/* Its pools are, of each line, each CPU, or under partition=global all of its CPUs together, with threshold= as the capacity; and each CPU that lines
- * share, which is one CPU. A plan on several CPUs weighs fully on each of them, except under partition=global, where the kernel balances one
- * sum over the whole domain. A plan without a runtime weighs nothing, nor does one of a plugin that tests nothing and has no threshold=:
- * nothing is promised. */
+/* The pools of CPU time: for each line, each CPU with threshold= as the capacity, or under partition=global all its CPUs together; and each CPU that lines
+ * share, with one CPU as the capacity. A plan on several CPUs weighs fully on each of them, except under partition=global, where the kernel balances one sum
+ * over the whole domain. A plan without a runtime weighs nothing. Neither does a plan of a plugin that tests nothing and has no threshold=, because such a
+ * line promises nothing. */
 #include "resource-cpu.h"
 
 #include <stdio.h>
@@ -90,7 +90,7 @@ bool cpu_take_move(const struct paragraph *said, struct cpu_move *move)
     return stated >= 0 && (cpus == NULL || parse_cpus(cpus, &move->cpus));
 }
 
-/* Each move has to fit when it is said: a plugin that wants to swap two tasks goes by a CPU that has room. */
+/* Each move has to fit by itself: a plugin that swaps two tasks moves one to a third CPU first. */
 bool cpu_may_move(const struct grant *grant, const struct cpu_move *move, struct grant *moved)
 {
     char reason[REASON_BYTES];
@@ -248,8 +248,8 @@ json_t *cpu_book(const struct grant *grant)
 
 uint64_t cpu_window(const struct grant *grant)
 {
-    /* A task loads its CPU by Q/T, however short its deadline. Only of a sufficient test under EDF, or of none, can
-     * it be said that the densities, too, have to stay below the threshold. */
+    /* A task loads its CPU by Q/T, however short its deadline is. Densities have to stay below the threshold only under a sufficient test for EDF, or
+     * under no test. */
     const struct plugin_line *line = plugin_line(grant->plugin);
     bool by_rate = !line->deadline || strcmp(line->tests, "exact") == 0 || strcmp(line->tests, "necessary") == 0;
     return by_rate && grant->spec.period != 0 ? grant->spec.period : spec_window(&grant->spec);
@@ -266,8 +266,8 @@ uint64_t cpu_weight(const struct grant *grant)
     return grant->plugin != NO_PLUGIN && plugin_line(grant->plugin)->promises ? grant->utilization : 0;
 }
 
-/* Of a CPU that is shared no more than all of it can be promised. A line's own sum may be of densities, which is more than
- * they use of the CPU; what plugins know of one another are rates. */
+/* All promises on a shared CPU together are one CPU at most. A line's own sum may be of densities, which are more than the CPU time in use. Plugins tell one
+ * another rates. */
 uint64_t cpu_rate(const struct grant *grant)
 {
     return cpu_weight(grant) == 0 || grant->spec.period == 0 ? cpu_weight(grant) : utilization(grant->plan.runtime, grant->spec.period);
@@ -275,10 +275,10 @@ uint64_t cpu_rate(const struct grant *grant)
 
 /* ---- pools ---- */
 
-static uint64_t by_cpu[CPU_SETSIZE], whole_lines[PLUGINS_MAX]; /* whole_lines: of those under partition=global */
+static uint64_t by_cpu[CPU_SETSIZE], whole_lines[PLUGINS_MAX]; /* whole_lines: sums of lines under partition=global */
 static uint64_t *by_line[PLUGINS_MAX];                         /* [CPU] */
 
-/* A plugin may add exact fractions where the ledger rounds each up; that is no lie. */
+/* A plugin may add exact fractions, where the ledger rounds each one up. This difference is no lie. */
 enum { ROUNDING = 1000 };
 
 static uint64_t *sums_of(int plugin)
