@@ -19,8 +19,8 @@
 static struct user *users;
 static TAILQ_HEAD(, user) closed = TAILQ_HEAD_INITIALIZER(closed);
 static bool held, scanned, swept;
-static int adopting; /* directories that the adopter has been told to adopt */
-enum { STRANGERS_MOST = 64 }; /* directories of uids without an account */
+static int adopting; /* number of directories that the adopter has to adopt */
+enum { STRANGERS_MOST = 64 }; /* number of directories of uids without an account */
 static const int64_t try_again_after = INT64_C(3200000000), restart_pause = INT64_C(1000000000); /* ns */
 
 /* ---- owners ---- */
@@ -32,8 +32,8 @@ static bool is_named_by_uid(const struct user *user)
     return strcmp(user->name, decimal) == 0;
 }
 
-/* The directory of a uid without an account can only be named by that uid. A user can make up any number of such uids (user namespaces): they are asked for
- * last, and delay no directory that is named as an account or that a rule is for. */
+/* A directory of a uid without an account has that uid as its name. A user may have any number of such uids (user_namespaces(7)), so the broker asks for
+ * them last: they delay no directory with an account's name, or with a rule of its own. */
 static bool account_of_is_ready(struct user *user)
 {
     return is_named_by_uid(user) && !acl_names_uid(rules, user->uid) ? account_ready_last(user->account) : account_ready(user->account);
@@ -43,7 +43,7 @@ static bool account_of_is_ready(struct user *user)
 
 struct message {
     TAILQ_ENTRY(message) next;
-    int fd; /* -1; closed when it is sent */
+    int fd; /* -1: none; closed after sending */
     struct paragraph_output text;
 };
 
@@ -71,7 +71,7 @@ static void send_waiting(void)
             break;
         TAILQ_REMOVE(&messages, message, next);
         if (message->fd >= 0)
-            close(message->fd); /* not the last one */
+            close(message->fd); /* another message has the descriptor, too */
         paragraph_output_free(&message->text);
         free(message);
     }
@@ -126,11 +126,11 @@ void directories_rescan(void)
 {
     send_soon(begin("scan"));
     for (struct user *user = users; user != NULL; user = user->hh.next) {
-        user->account->log_of = user_bucket(user); /* the new rules may name others */
+        user->account->log_of = user_bucket(user); /* the new rules may name other users */
         if (user->state == DIRECTORY_ADOPTED && !held)
             reader_scan(user);
         else if (user->state == DIRECTORY_FOUND && account_of_is_ready(user))
-            directories_of(user->account); /* a uid that is named now may have one */
+            directories_of(user->account); /* a uid that the new rules name may have a directory */
     }
 }
 
@@ -140,7 +140,7 @@ bool directories_start(void)
     swept = false;
     for (struct user *user = users; user != NULL; user = user->hh.next) {
         user->told = false;
-        if (user->state == DIRECTORY_ADOPTING) /* the one before was asked, and may not have done it */
+        if (user->state == DIRECTORY_ADOPTING) /* the dead adopter had the order, and may not have obeyed */
             user->state = DIRECTORY_FOUND;
     }
     if (!coprocess_start(&adopter, child, COPROCESS_SOCKET, -1, spool.specs))
@@ -176,7 +176,7 @@ struct user *user_find(const char *name)
     return user;
 }
 
-/* The name becomes printable. All uids without an account have one limit of lines together. */
+/* The name becomes printable. All uids without an account share one budget of lines. */
 void report_found(const struct user *user, const char *name, const char *decision, const char *reason)
 {
     char text[80];
@@ -192,7 +192,7 @@ static void look_again(struct timer *timer)
 {
     struct user *user = container_of(timer, struct user, look);
     if (user->state == DIRECTORY_ADOPTED)
-        send_about("adopt", user); /* its descriptor has not come */
+        send_about("adopt", user); /* the descriptor has not come */
     else if (user->state == DIRECTORY_FOUND && account_of_is_ready(user))
         judge(user);
 }
@@ -236,7 +236,7 @@ void users_sweep(void)
     }
 }
 
-/* It is not there any more, or not this one's: nothing is in it. */
+/* The directory is gone, or belongs to another owner: the reservations in it end. */
 static void let_go(struct user *user)
 {
     struct reservation *reservation, *next;
@@ -255,8 +255,8 @@ static void let_go(struct user *user)
         return;
     }
     HASH_ITER(hh, user->reservations, reservation, next) {
-        reservation->expected = EXPECT_NOTHING; /* nor will its reader tell what it was about to */
-        reservation_queue(reservation); /* all of them are gone; the last one takes the user along */
+        reservation->expected = EXPECT_NOTHING; /* the reader's report will not come either */
+        reservation_queue(reservation); /* all of them have gone; the last one frees the user */
     }
 }
 
@@ -273,7 +273,7 @@ static void adopt(struct user *user)
     send_about("adopt", user);
 }
 
-/* A user can make up any number of uids without an account. Their specs are refused anyway, so a few directories for all of them are enough. */
+/* A user may have any number of uids without an account. Their specs are refused anyway, so a few directories for all of them suffice. */
 static bool has_room(const struct user *user)
 {
     const struct account *bucket = user_bucket(user);
@@ -281,7 +281,7 @@ static bool has_room(const struct user *user)
     return user->of != NULL || user->uid == 0 || bucket->directories < (is_stranger && max_specs > STRANGERS_MOST ? STRANGERS_MOST : max_specs);
 }
 
-/* Neither the broker nor the adopter keeps anything about the directory. The adopter tells of it again when its owner changes it, and at each scan. */
+/* Neither the broker nor the adopter remembers the directory. The adopter reports it again when the owner changes it, and at each scan. */
 static void ignore(struct user *user)
 {
     report_found(user, user->name, "ignored", "uids without an account have as many directories as they may have together");
@@ -299,7 +299,7 @@ static void judge(struct user *user)
         return;
     }
     if (!is_named_for(user)) {
-        /* One that root made for somebody is given away in the next step: chown will call again. */
+        /* root has made the directory for a user, and chown(2) follows: the adopter reports it again */
         if (user->uid == 0)
             return;
         report_found(user, user->name, "refused", "moved aside: a directory in specs/ is named as its owner, or as his uid");
@@ -335,7 +335,7 @@ void directory_adopt_for_now(struct user *user)
     if (user->state == DIRECTORY_ADOPTING)
         adopting--;
     user->state = DIRECTORY_ADOPTED;
-    send_about("adopt", user); /* the answer brings the descriptor that its reader needs */
+    send_about("adopt", user); /* the answer brings the descriptor for the reader */
 }
 
 void directories_hold(bool hold)
@@ -372,13 +372,12 @@ static void found(const char *name, uint64_t inode, uid_t uid)
         user = user_new(name, inode, uid);
     user->told = true;
     if (user->state == DIRECTORY_ADOPTED)
-        send_about("adopt", user); /* an adopter that was started again */
+        send_about("adopt", user); /* an adopter that was started again reports all directories */
     else if (user->state == DIRECTORY_FOUND && account_of_is_ready(user))
-        judge(user); /* its owner may have joined the group */
+        judge(user); /* the owner may have joined the group */
 }
 
-/* The answer came without its descriptor: the broker is at its limit of open files. A directory that was adopted for now stays so, because reservations have
- * been taken up in it. */
+/* The answer has no descriptor, because the broker has no free descriptor. A directory that was adopted for now stays adopted: reservations have been taken up in it. */
 static void adopt_later(struct user *user)
 {
     if (user->state == DIRECTORY_ADOPTING) {
@@ -388,7 +387,7 @@ static void adopt_later(struct user *user)
     timer_set(&user->look, monotonic_now() + try_again_after);
 }
 
-/* A user that has a descriptor keeps it: an adopter that was started again is asked once more. */
+/* A user keeps the descriptor of the first answer: an adopter that was started again is asked again. */
 static void adopted(const char *name, uint64_t inode, int *fd)
 {
     struct user *user = user_find(name);
@@ -413,7 +412,7 @@ static void put_aside(const char *name, uid_t uid)
     report_found(&stranger, name, "refused", "moved aside: only directories that are named as their owners belong in specs/");
 }
 
-/* Not one of those lines of which there are only so many: it comes once. */
+/* Not counted against the budget of lines: it happens once. */
 static void full(uid_t uid, const char *why_not)
 {
     char reason[REASON_BYTES];
@@ -426,7 +425,7 @@ static void full(uid_t uid, const char *why_not)
     event_write(&(struct event){.stage = "spool", .user = &stranger, .decision = why_not == NULL ? "warning" : "error", .reason = reason, .microseconds = -1});
 }
 
-/* While there was no adopter, nobody told what went. */
+/* Without an adopter, nobody reported removed directories. */
 static void let_go_of_untold(void)
 {
     struct user *user, *next;

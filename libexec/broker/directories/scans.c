@@ -9,7 +9,7 @@
 
 struct find {
     uint64_t task;
-    int64_t time; /* change time of the reservation, ns */
+    int64_t time; /* when the reservation changed, ns */
 };
 
 struct finds {
@@ -48,7 +48,7 @@ static int by_time(const void *one, const void *other)
     return a->time != b->time ? a->time < b->time ? -1 : 1 : a->task < b->task ? -1 : a->task > b->task;
 }
 
-/* In the queue of each one's user, or all in the given one. */
+/* Queues each reservation in its user's queue, or all of them in the given queue. */
 static void queue_finds(struct finds *finds, struct queue *queue)
 {
     if (finds->count > 0)
@@ -82,7 +82,7 @@ void scan_begin(struct user *user, int64_t since)
     user->scan->since = since;
 }
 
-/* NULL: beyond his limit one is told so, and the rest would be told the same. */
+/* NULL: the user is above the limit. One verdict has said so; more would say the same. */
 static struct reservation *find(struct user *user, const char *name)
 {
     struct reservation *reservation = reservation_find(user, name, false);
@@ -98,7 +98,7 @@ static struct reservation *find(struct user *user, const char *name)
     return reservation;
 }
 
-/* One that was known comes before what is new: what it gives up can be theirs. */
+/* Known reservations come before new ones: the new ones may use what the known ones give up. */
 void scan_file(struct user *user, const char *name, bool is_json, const struct stamp *stamp)
 {
     struct reservation *reservation = user->scan == NULL ? NULL : find(user, name);
@@ -117,10 +117,10 @@ void scan_verdict(struct user *user, const char *name, int64_t decided)
         return;
     reservation->found |= decided == reservation->decided ? OF_VERDICT | OF_VERDICT_TOLD : OF_VERDICT;
     if (reservation->judged.inode == 0 && reservation->grant == NULL)
-        remember(&user->scan->finds, reservation, INT64_MAX); /* perhaps of nothing */
+        remember(&user->scan->finds, reservation, INT64_MAX); /* the spec of this verdict may not exist */
 }
 
-/* Decided, written down, and then somebody died before the owner was told? */
+/* The broker may have died after the decision and before the verdict: the verdict is written again. */
 static void tell_again(struct reservation *reservation, int64_t since)
 {
     if ((reservation->found & OF_VERDICT_TOLD) != 0 || reservation->decided == 0 || reservation->decided >= since || reservation->state == RESERVATION_ENDING || !is_quiet(reservation) || reservation->snapshot != NULL)
@@ -128,10 +128,10 @@ static void tell_again(struct reservation *reservation, int64_t since)
     if (reservation->grant != NULL)
         verdict_again(reservation, RECOVER, "the grant is in force");
     else if (reservation->judged.inode != 0)
-        reservation->judged = (struct stamp){0}; /* why it was refused went with who knew: it is asked again */
+        reservation->judged = (struct stamp){0}; /* the reason of the refusal was lost with the earlier broker: the plugins are asked again */
 }
 
-/* Known, but not there: its files may have gone. */
+/* The scan has not found the files of this reservation: they may be gone. */
 static void look_for_missing(struct scan *scan, struct reservation *reservation)
 {
     const bool had_json = reservation->judged.inode != 0;

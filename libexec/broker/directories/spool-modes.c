@@ -20,7 +20,7 @@ static const struct {
              {"alive", S_IFIFO, 0620}, {"starting", S_IFIFO, 0620}, {"status.json", S_IFREG, 0640}};
 static int inotify = -1;
 
-/* Any member may change times in the spool without end: the first change is mended at once, and those after it after a pause. */
+/* A member may change times in the spool without end. The first change is corrected at once; later changes after a pause. */
 static const int64_t pause_after = 1000000000; /* ns */
 static struct timer rest;
 
@@ -50,7 +50,7 @@ static bool take_events(void)
     return read(inotify, bytes, sizeof bytes) > 0;
 }
 
-/* Whatever the events say: our own changes find all as it should be. */
+/* The broker's own changes cause events, too; then all modes are right already. */
 static void changed(struct source *source, uint32_t events)
 {
     (void)events;
@@ -62,7 +62,7 @@ static void changed(struct source *source, uint32_t events)
 
 static struct source source = {.ready = changed};
 
-/* What is left of the events makes for another pause. */
+/* Events that came during the pause cause another pause. */
 static void pause_is_over(struct timer *timer)
 {
     enum { READS_MOST = 16 };
@@ -73,7 +73,7 @@ static void pause_is_over(struct timer *timer)
     loop_change(inotify, EPOLLIN, &source);
 }
 
-/* A watch of a directory tells of what is in it, too. */
+/* A watch of a directory reports changes of its entries, too. */
 void spool_modes_watch(void)
 {
     char path[64];

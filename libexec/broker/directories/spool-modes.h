@@ -1,12 +1,12 @@
-/* The modes of what is root's in the spool, as spool/manifest has them. Who changes those of all that is there, by chmod -R, opens the log and the state to
- * everybody: they are put right when that happens, and at each SIGHUP. The adopter does it, for it may. */
+/* The modes of root's directories in the spool, as spool/manifest has them. An administrator may change all modes (chmod -R), which opens the log and the
+ * state to all users. The adopter, which has the right, sets the modes again at once, and at each SIGHUP. */
 #ifndef RTF_SPOOL_MODES_H
 #define RTF_SPOOL_MODES_H
 
-/* Before privileges are given up. Where there is no inotify instance left, the log says so, and SIGHUP remains. */
+/* Before the broker gives up its privileges. Without an inotify instance the log says so, and SIGHUP remains. */
 void spool_modes_watch(void);
 
-/* What is as it should be is left alone. */
+/* Sets modes that differ; others stay as they are. */
 void spool_modes_mend(void);
 
 #endif

@@ -11,12 +11,12 @@
 
 static const int64_t fresh_for = INT64_C(10000000000), answer_within = INT64_C(5000000000);
 
-/* Questions are answered in order. */
+/* The database answers questions in order. */
 struct question {
     STAILQ_ENTRY(question) next;
     struct account *account;
     bool is_last;
-    char name[80]; /* of a question about a name in acl.conf */
+    char name[80]; /* the name, of a question about a name in acl.conf */
 };
 STAILQ_HEAD(questions, question);
 enum { LAST_AT_ONCE = 8 };
@@ -24,8 +24,8 @@ enum { LAST_AT_ONCE = 8 };
 static struct {
     struct program lookup;
     struct account *accounts, nameless;
-    struct questions asked, last; /* last: not sent yet */
-    int count, urgent;            /* of `asked`; and how many of them were never in `last` */
+    struct questions asked, last; /* last: questions that are sent when few others wait */
+    int count, urgent;            /* of `asked`: how many; and how many that were not in `last` */
     void (*tell)(struct account *account);
 } names = {.nameless.queue.reservations = TAILQ_HEAD_INITIALIZER(names.nameless.queue.reservations),
            .asked = STAILQ_HEAD_INITIALIZER(names.asked), .last = STAILQ_HEAD_INITIALIZER(names.last)};
@@ -34,7 +34,7 @@ static void names_send(const struct question *question)
 {
     struct coprocess *process = &names.lookup.process;
     if (!supervise_runs(&names.lookup))
-        return; /* when it is back */
+        return; /* the questions are sent when the program is back */
     paragraph_add(&process->output, "op", question->account != NULL ? "user" : "known");
     paragraph_add(&process->output, "id", "0");
     if (question->account != NULL)
@@ -45,7 +45,7 @@ static void names_send(const struct question *question)
     (void)coprocess_flush(process);
 }
 
-/* The time of the first question to be answered. */
+/* Sets the time at which the first question has to be answered. */
 static void names_expect(void)
 {
     supervise_expect(&names.lookup, STAILQ_EMPTY(&names.asked) ? INT64_MAX : answer_within);
@@ -68,7 +68,7 @@ void account_let_go(struct account *account)
 
 static void forget_groups(struct account *account);
 
-/* What was asked for is answered first. */
+/* Frees accounts that nothing holds. */
 static void forget_unused(void)
 {
     struct account *account, *next;
@@ -80,7 +80,7 @@ static void forget_unused(void)
         }
 }
 
-/* Each time that there are twice as many as there were left: one look at each for each new one, all in all. */
+/* Runs each time the number of accounts has doubled: on average, one look at an account for each new account. */
 static void make_room(void)
 {
     enum { ROOM = 256 };
@@ -113,7 +113,7 @@ struct account *account_bucket(struct account *account)
     return account->name != NULL || account->uid == 0 ? account : &names.nameless;
 }
 
-/* Changes whenever one of the two files does; a directory server is covered by fresh_for. */
+/* Changes when /etc/passwd or /etc/group does. fresh_for covers a directory server. */
 static uint64_t files_stamp(void)
 {
     static const char *const files[] = {"/etc/passwd", "/etc/group"};
@@ -154,7 +154,7 @@ static void names_ask_last(void)
     }
 }
 
-/* False: nothing is known of the account, or that is too old, and the caller asks unless it was asked already. */
+/* False: the account is unknown, or its answer is too old; the caller asks, unless a question is under way. */
 static bool is_ready(struct account *account)
 {
     if (account->state == ACCOUNT_ASKED)
@@ -243,7 +243,7 @@ static void add_gids(struct account *account, const char *gids)
     free(copy);
 }
 
-/* One paragraph of perhaps several. True: it was the last one. */
+/* Takes one paragraph of an answer. True: it was the last paragraph. */
 static bool learn(struct account *account, const struct paragraph *answer)
 {
     const char *name = paragraph_get(answer, "name"), *groups = paragraph_get(answer, "groups"), *gids = paragraph_get(answer, "gids");
@@ -261,7 +261,7 @@ static bool learn(struct account *account, const struct paragraph *answer)
     return !account->learning;
 }
 
-/* The question has been answered; NULL: it will not be. */
+/* The question has its answer; answer NULL: the question failed. */
 static void names_end_question(struct question *question, const struct paragraph *answer)
 {
     struct account *account = question->account;
@@ -279,7 +279,7 @@ static void names_end_question(struct question *question, const struct paragraph
         names.tell(account);
 }
 
-/* One user's name and groups must never be taken for another's. */
+/* The name and the groups of one user must never count for another user. */
 static bool is_answer_to(const struct question *question, const struct paragraph *answer)
 {
     uint64_t uid;
@@ -295,7 +295,7 @@ static void names_on_start(struct program *lookup, bool again)
     (void)lookup;
     (void)again;
     STAILQ_FOREACH(question, &names.asked, next)
-        names_send(question); /* asked while it was away */
+        names_send(question); /* asked while the program did not run */
     names_expect();
 }
 
@@ -308,13 +308,13 @@ static bool names_on_message(struct program *lookup, const struct paragraph *ans
         return false;
     names_expect();
     if (question->account != NULL && !learn(question->account, answer))
-        return true; /* more of it is to come */
+        return true; /* more paragraphs follow */
     STAILQ_REMOVE_HEAD(&names.asked, next);
     names_end_question(question, answer);
     return true;
 }
 
-/* All that it owed fails. What is asked from here on is sent when it is back. */
+/* The questions of the dead program fail. Later questions are sent when the program is back. */
 static void names_on_gone(struct program *lookup, const char *why)
 {
     struct questions owed = STAILQ_HEAD_INITIALIZER(owed);

@@ -12,16 +12,16 @@
 #include "send-fds.h"
 #include "reservation.h"
 
-/* OUTPUT_MAX: a reader that leaves so much unread does not read at all. HEARD_AT_ONCE: a reader that never stops sending delays no other. */
+/* OUTPUT_MAX: a reader that leaves so many bytes unread does not read at all. HEARD_AT_ONCE: a reader that never stops sending delays no other. */
 enum { DATAGRAM_BYTES = 8192, TEXT_BYTES = 4000, OUTPUT_MAX = 4 << 20, HEARD_AT_ONCE = 16 };
 static const int64_t answer_within = INT64_C(10000000000), first_pause = INT64_C(100000000), longest_pause = INT64_C(60000000000),
                      good_behaviour = INT64_C(60000000000);
 
 static int child;
 static const struct reader_events *tell;
-static TAILQ_HEAD(, user) unsent = TAILQ_HEAD_INITIALIZER(unsent); /* has output that has not been tried */
+static TAILQ_HEAD(, user) unsent = TAILQ_HEAD_INITIALIZER(unsent); /* users with output that has not been sent */
 
-/* What the launcher knows a reader by. */
+/* How the launcher knows a reader. */
 struct slot {
     SLIST_ENTRY(slot) next;
     int number;
@@ -83,12 +83,12 @@ static void free_slot(struct reader *reader)
 
 /* ---- who has to answer ---- */
 
-/* After whatever may have changed it. Each has as long from the moment that he owes something, or was last heard. */
+/* Sets the time by which the reader has to answer: counted from the first unanswered question, or from the reader's last message. */
 static void reckon(struct user *user, bool was_heard)
 {
     struct reader *reader = &user->reader;
     if (reader->state == READER_NONE)
-        return; /* its timer is for its start */
+        return; /* the timer is for the reader's start */
     if (reader->state != READER_RUNS || (reader->asked == 0 && reader->output.length == 0))
         timer_end(&reader->timer);
     else if (reader->timer.at == 0 || was_heard)
@@ -111,7 +111,7 @@ static bool spawn(struct user *user)
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
         return false;
     reader->slot = take_slot();
-    /* Only our end. That there is room again is no message, and one who says nothing is not to be waited for. */
+    /* Only the broker's end does not block. The reader may wait for room, because the broker always reads. */
     bool started = reader->slot != NULL && fcntl(ends[0], F_SETFL, O_NONBLOCK) == 0 &&
                    launcher_start_reader(reader->slot->number, user->uid, ends[1], user->directory, reader->inotify);
     close(ends[1]);
@@ -150,14 +150,14 @@ static void start(struct user *user)
     struct reader *reader = &user->reader;
     const int64_t now = monotonic_now();
     if (reader->state != READER_NONE || user->state == DIRECTORY_GONE || user->directory < 0)
-        return; /* when the descriptor comes, a scan starts the reader */
+        return; /* a scan starts the reader when the descriptor comes */
     if (now < reader->start_at) {
         timer_set(&reader->timer, reader->start_at);
         return;
     }
     timer_end(&reader->timer);
     if (reader->inotify >= 0)
-        loop_remove(reader->inotify); /* from here on it tells the reader */
+        loop_remove(reader->inotify); /* from here on, the inotify instance wakes the reader */
     if (!spawn(user)) {
         reader->start_at = now + first_pause;
         timer_set(&reader->timer, reader->start_at);
@@ -192,7 +192,7 @@ static void kill_it(struct user *user)
     timer_end(&user->reader.timer);
 }
 
-/* Its socket has ended, and so it has. */
+/* The socket is closed, because the reader has ended. */
 static void hung_up(struct user *user)
 {
     struct reader *reader = &user->reader;
@@ -209,7 +209,7 @@ static void hung_up(struct user *user)
     timer_end(&reader->timer);
     if (in_order) {
         if (reader->output.length > 0 || reader->inotify < 0 || !loop_add(reader->inotify, EPOLLIN, &reader->wake))
-            start(user); /* or nothing would tell */
+            start(user); /* otherwise nothing reports the events */
         else
             paragraph_output_free(&reader->output);
         return;
@@ -245,7 +245,7 @@ void reader_leave(struct user *user)
     reader->socket = -1;
     free_slot(reader);
     if (reader->inotify >= 0)
-        tell->dispose(reader->inotify); /* closing the last one takes the kernel some ms */
+        tell->dispose(reader->inotify); /* the last close(2) of an inotify instance takes the kernel some ms */
     reader->inotify = -1;
     reader->state = READER_NONE;
     paragraph_input_free(&reader->input);
@@ -263,7 +263,7 @@ void reader_scan(struct user *user)
     reader->scan_owed = true;
     start(user);
     if (owed || reader->state == READER_NONE)
-        return; /* it begins with that */
+        return; /* a new reader begins with a scan */
     add_scan(user);
     send_soon(user);
 }
@@ -310,7 +310,7 @@ void reader_verdict(struct user *user, const char *name, const struct told_verdi
 void reader_done(struct user *user, const char *name)
 {
     if (user->state == DIRECTORY_GONE || user->reader.state == READER_NONE || user->reader.state == READER_KILLED)
-        return; /* it knows of nothing */
+        return; /* a new reader knows no files */
     add_op(user, "done", name);
     send_soon(user);
 }
@@ -338,7 +338,7 @@ void reader_release(struct user *user, const char *name, const char *why)
     remove_file(user, name, "verdict", NULL, why);
 }
 
-/* As many whole paragraphs as go into one datagram. */
+/* The length of the whole paragraphs that fit into one datagram. */
 static size_t datagram_length(const struct paragraph_output *output, size_t from)
 {
     const size_t left = output->length - from;
@@ -363,7 +363,7 @@ static void flush(struct user *user)
         if (send_with_fds(reader->socket, reader->output.data + sent, length, NULL, 0, MSG_NOSIGNAL | MSG_DONTWAIT))
             sent += length;
         else if (errno == EAGAIN || !is_transient(errno) || ++tries >= TRANSIENT_TRIES)
-            full = true; /* or it has ended, which its socket tells */
+            full = true; /* or the reader has ended, and its socket reports this */
     }
     if (sent > 0)
         paragraph_drop(&reader->output, sent);
@@ -381,7 +381,7 @@ void readers_flush(void)
     }
 }
 
-/* What the reader still tells is dropped: the next broker looks at all files. */
+/* Reports that still come are dropped: the next broker looks at all files. */
 bool reader_finish(struct user *user)
 {
     static char ignored[65536];
@@ -389,7 +389,7 @@ bool reader_finish(struct user *user)
     ssize_t got;
     int fd;
     if (!reader->has_last_word && reader->state == READER_NONE) {
-        reader->start_at = 0; /* after a crash the pause may be longer than the broker lasts */
+        reader->start_at = 0; /* after a crash, the pause may be longer than the broker lives */
         start(user);
     }
     if (reader->state != READER_RUNS)
@@ -451,7 +451,7 @@ static bool take_seen(struct user *user, const struct paragraph *said, const cha
     return has_json || has_tid || has_verdict == 1;
 }
 
-/* Not by the output, which would be the next one's if this one ends before. */
+/* Answers at once, not through the output: if this reader ends first, the output goes to the next one. */
 static void take_idle(struct user *user)
 {
     static const char end[] = "op=end\n\n";
@@ -517,7 +517,7 @@ static bool take_one(struct user *user, const struct paragraph *said, int *fd)
     return true;
 }
 
-/* Takes one datagram, so that nobody who says much has more of the broker's time than others. */
+/* Takes one datagram: a reader that sends much takes no more of the broker's time than others. */
 static void receive(struct user *user)
 {
     static char bytes[65536];
@@ -543,7 +543,7 @@ static void receive(struct user *user)
                 break;
             }
     if (fd >= 0)
-        tell->dispose(fd); /* whatever it is */
+        tell->dispose(fd); /* an unexpected descriptor */
     if (taken < 0)
         reader_fail(user, why);
     reckon(user, true);
@@ -557,7 +557,7 @@ static void ready(struct source *source, uint32_t events)
     receive(container_of(source, struct user, reader.source));
 }
 
-/* Something has happened in the directory of a user who has none. */
+/* An event in the directory of a user without a reader. */
 static void wake(struct source *source, uint32_t events)
 {
     (void)events;

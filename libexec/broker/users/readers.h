@@ -1,7 +1,7 @@
-/* The readers: for each user of whom there is something to do, a process with his rights that looks after his directory (libexec/reader). What the
- * broker knows of files it knows from them, and what it has to say about files goes to them; it never touches one itself, and waits for none
- * of them: a reader that does not answer is its user's trouble.
- *
+/* The readers. Each user with files to look at has a reader: a process with the user's rights in the user's directory (libexec/reader). The broker learns
+ * of files from the reader, and the reader writes the broker's answers. The broker never touches a user's file and never waits for a reader: a reader that
+ * does not answer delays its own user only.
+ * 
  * Times are CLOCK_MONOTONIC, ns. */
 #ifndef RTF_READERS_H
 #define RTF_READERS_H
@@ -15,56 +15,56 @@ struct reservation;
 
 void open_file_close(const struct user *user, struct open_file *file);
 
-/* What they tell. */
+/* The reports of readers. The broker's stages take them. */
 struct reader_events {
-    void (*files)(struct user *user, const char *name, struct snapshot *snapshot, struct open_file json); /* takes spec and file over */
+    void (*files)(struct user *user, const char *name, struct snapshot *snapshot, struct open_file json); /* the callee owns *snapshot and the file */
     void (*news)(struct user *user, const char *name);
     void (*odd)(struct user *user, const char *name);
-    void (*overflow)(struct user *user); /* events were lost: a scan follows */
+    void (*overflow)(struct user *user); /* the reader has lost events: a scan follows */
     void (*unwritten)(struct user *user, const char *name, const char *request, const char *reason);
-    void (*scanning)(struct user *user, int64_t since); /* what was decided before (CLOCK_REALTIME) had reached it */
+    void (*scanning)(struct user *user, int64_t since); /* since (CLOCK_REALTIME): the reader has written all verdicts that were decided before */
     void (*seen_file)(struct user *user, const char *name, bool is_json, const struct stamp *stamp);
     void (*seen_verdict)(struct user *user, const char *name, int64_t decided);
     void (*scanned)(struct user *user);
-    void (*dispose)(int fd);             /* to be closed where nobody waits for that */
-    void (*lost)(struct user *user, const char *why); /* it has died; what it was told and asked is forgotten, and all is looked at again */
+    void (*dispose)(int fd);             /* closes a descriptor in a process that may wait */
+    void (*lost)(struct user *user, const char *why); /* the reader has died: its orders and questions are forgotten, and the next reader looks at everything */
 };
 
-/* Before the launcher is forked: tells it about the program, and whose uid it has. */
+/* Tells the launcher about the program and its uid, before the launcher is forked. */
 void readers_prepare(char *path, struct identity_to_run_as as, const struct reader_events *events);
 
-/* Of a user who has just been made; and who is gone: all it has is let go. */
+/* Sets up the reader of a new user; and frees the reader of a removed user. */
 void reader_init(struct user *user);
 void reader_leave(struct user *user);
 
-/* Each starts a reader if there is none. */
+/* Each of these starts a reader if none runs. */
 void reader_scan(struct user *user);
 void reader_look(struct user *user, const char *name, bool whole);
 
-/* What is to be put at NAME.verdict, as one line of printable ASCII; decided (CLOCK_REALTIME, ns) becomes its modification time. */
+/* The text of NAME.verdict, one line of printable ASCII. `decided` (CLOCK_REALTIME, ns) becomes its modification time. */
 struct told_verdict {
     const char *text;
     size_t length;
     int64_t decided;
     const char *request;
-    bool answers, more; /* what has been told of the name; in part, and the rest will have another one */
+    bool answers, more; /* answers: the verdict answers the reported files; more: it answers a part of them, and another verdict follows */
 };
 void reader_verdict(struct user *user, const char *name, const struct told_verdict *verdict);
 
 void reader_done(struct user *user, const char *name);
 
-/* judged: only if the file is still so; NULL: whatever it is. file: "json", "tid" or "verdict". */
+/* Has a file removed: "json", "tid" or "verdict". judged: only a file in this state; NULL: in any state. */
 void reader_remove(struct user *user, const char *name, const char *file, const struct stamp *judged);
 
-/* What it held has ended, and so does its verdict; whether the owner has removed that already or not. */
+/* The reservation has ended: the verdict goes, even if the owner has removed it already. */
 void reader_release(struct user *user, const char *name, const char *why);
 
-/* What it says makes no sense: it is killed, and another one started. */
+/* The reader breaks the protocol: it is killed, and another one starts. */
 void reader_fail(struct user *user, const char *why);
 
 void readers_flush(void);
 
-/* When the broker stops: sends what is left, and op=last. False: the reader has done all of it, or is gone. */
+/* Sends the rest and op=last, when the broker stops. False: the reader has done everything, or is gone. */
 bool reader_finish(struct user *user);
 
 #endif
