@@ -274,7 +274,7 @@ made_up() { mkdir -p "$(dirname "$1/$2")" && printf '%s\n' "$3" >"$1/$2"; }
     made_up "$root" proc/sys/kernel/sched_rt_runtime_us -1
     finds rt-runtime 'sched_rt_runtime_us is -1: *and no line of plugins.conf asks for that. *--put-back*' doctor --root "$root"
     made_up "$root" run/rtf/throttle "$(printf 'boot=1\nformer=950000\nby=/srv/rtf')"
-    finds rt-runtime 'sched_rt_runtime_us is -1, *; the broker of /srv/rtf does. ?rtf-brokerd --put-back --spool /srv/rtf?, if *' doctor --root "$root"
+    finds rt-runtime 'sched_rt_runtime_us is -1: *; the broker of /srv/rtf does. ?rtf-brokerd --put-back --spool /srv/rtf?, if *' doctor --root "$root"
     echo 'OTHER edf - 0 partition=unthrottled' >>"$CONFIG/plugins.conf"
     finds_not rt-runtime doctor --root "$root"
     made_up "$root" proc/sys/kernel/sched_deadline_period_min_us 200
