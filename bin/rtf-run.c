@@ -15,11 +15,10 @@
 
 #include "child.h"
 #include "client.h"
-#include "disk-option.h"
+#include "command-line.h"
 #include "held-signals.h"
 #include "thread-names.h"
-#include "net-option.h"
-#include "options.h"
+#include "needs.h"
 #include "ready.h"
 #include "units.h"
 
@@ -27,25 +26,6 @@
 #define ANSWER_WITHIN UINT64_C(30000000) /* us */
 
 enum { EXIT_OURS = 125, EXIT_CANNOT_RUN = 126, EXIT_NOT_FOUND = 127 };
-enum { /* long options without a letter */
-    KEY_DESIRED = 256,
-    KEY_PRIORITY,
-    KEY_PLUGIN,
-    KEY_IGNORE,
-    KEY_NAME,
-    KEY_COMMENT,
-    KEY_TIMEOUT,
-    KEY_SPOOL,
-    KEY_DRY_RUN,
-    KEY_FALLBACK,
-    KEY_ATTACH,
-    KEY_REPLACE,
-    KEY_CPUS,
-    KEY_NET,
-    KEY_DISK,
-    KEY_WAIT
-};
-
 /* When the command's thread is attached. */
 enum when { AT_START, AT_READY, AT_TIME, AT_THREAD };
 
@@ -56,12 +36,12 @@ enum { LITTLE = 20000 }; /* us */
 enum { LEASE = 30000000, RENEWAL = 10000 }; /* us; ms */
 
 struct options {
-    uint64_t runtime, desired_runtime, period, deadline, priority, timeout; /* times in us; 0: not stated */
-    uint64_t attach_after, wait_for; /* us; wait_for 0: no limit */
-    const char *plugin, *name, *comment, *spool, *thread, *cpus, *net, *disk; /* thread: pattern of --attach=thread:NAME */
-    json_t *claim; /* the claim that --disk states */
+    struct needs needs;
+    json_t *spec;                              /* the needs; without the keys that say when, and for which thread */
+    uint64_t timeout, attach_after, wait_for;  /* us; wait_for 0: no limit */
+    const char *name, *thread;                 /* name NULL: run-PID; thread: pattern of --attach=thread:NAME */
     enum when when;
-    bool ignore_admission, dry_run, fallback, verbose, says_when, replace, waits;
+    bool dry_run, fallback, verbose, says_when, replace, waits;
     char **command;
 };
 
@@ -72,72 +52,17 @@ struct spec {
     ino_t inode; /* of NAME.json; 0: there is no such file */
 };
 
-const char *argp_program_version = "rtf-run " RTF_VERSION;
-
-static const struct argp_option option_table[] = {
-    {NULL, 0, NULL, 0, "What CMD needs. A TIME is a whole number and a unit: 800us, 5ms, 1s", 1},
-    {"runtime", 'T', "TIME", 0, "CPU time it uses in each period", 1},
-    {"sched-runtime", 0, NULL, OPTION_ALIAS, NULL, 1},
-    {"period", 'P', "TIME", 0, "Time from one activation to the next", 1},
-    {"sched-period", 0, NULL, OPTION_ALIAS, NULL, 1},
-    {"deadline", 'D', "TIME", 0, "Time from an activation within which it gets the runtime (default: the period)", 1},
-    {"sched-deadline", 0, NULL, OPTION_ALIAS, NULL, 1},
-    {"desired-runtime", KEY_DESIRED, "TIME", 0, "Take up to this much runtime if there is room", 1},
-    {"priority", KEY_PRIORITY, "N", 0, "Priority, 1 to 99; higher runs first", 1},
-    {"cpus", KEY_CPUS, "LIST", 0, "Only these CPUs, such as 0-3,6; or all (default: the CPUs that taskset(1) has set, if they are fewer)", 1},
-    {"net", KEY_NET, "[INTERFACE:]SIZE[/TIME]", 0, "What CMD sends: an amount in each period, 1024B/20ms, or a rate, eth0:10Mbit; with CPU time or alone; eth0:background: without a guarantee", 1},
-    {"disk", KEY_DISK, "[DISK:]SIZE[/TIME]", 0, "What CMD reads and writes: an amount in each period, sda:32KiB/50ms, or in each second, on the disk of a path, /var/rec:640kB; "
-     "in blocks of a size with ,block=SIZE behind it; with CPU time or alone", 1},
-    {"plugin", KEY_PLUGIN, "NAME", 0, "Ask only this plugin", 1},
-    {"ignore-admission", KEY_IGNORE, NULL, 0, "Ask to be admitted even if the test fails", 1},
-    {NULL, 0, NULL, 0, "How to ask", 2},
-    {"attach", KEY_ATTACH, "WHEN", 0, "Attach CMD at its start (start: the default), when it says that it is ready (ready), after a TIME, or attach its "
-     "thread with this name (thread:NAME)", 2},
-    {"name", KEY_NAME, "NAME", 0, "Name of the spec (default: run-PID)", 2},
-    {"replace", KEY_REPLACE, NULL, 0, "Replace a spec of that name that has no thread", 2},
-    {"comment", KEY_COMMENT, "TEXT", 0, "A note to put into the spec", 2},
-    {"timeout", KEY_TIMEOUT, "TIME", 0, "Wait no longer than this for the answer (default: 30s)", 2},
-    {"wait", KEY_WAIT, "TIME", OPTION_ARG_OPTIONAL, "If there is no room, wait for room, in the order of arrival; no longer than this", 2},
-    {"fallback", KEY_FALLBACK, NULL, 0, "Run CMD without a reservation if the broker grants none", 2},
-    {"spool", KEY_SPOOL, "DIR", 0, "The spool (default: " RTF_SPOOL ")", 2},
-    {"dry-run", KEY_DRY_RUN, NULL, 0, "Print the spec and do nothing", 2},
-    {"verbose", 'v', NULL, 0, "Print the broker's answer on standard error", 2},
+static const struct command_option table[] = {
+    COMMAND_NEEDS,
+    {0, "attach", "WHEN", "When CMD is attached: start (the default), ready (sd_notify(3)), thread:NAME, or after a TIME"},
+    {0, "name", "NAME", "Name of the spec (default: run-PID)"},
+    {0, "replace", NULL, "Replace a spec of that name that has no thread"},
+    {0, "timeout", "TIME", "Wait no longer than this for the answer (default: 30s)"},
+    {0, "wait", "[=TIME]", "If there is no room, wait for room, in the order of arrival; no longer than this"},
+    {0, "fallback", NULL, "Run CMD without a reservation if the broker grants none"},
+    {0, "dry-run", NULL, "Print the spec and do nothing"},
+    {'v', "verbose", NULL, "Print the broker's answer on standard error"},
     {0}};
-
-static void take_time(struct argp_state *state, const char *option, const char *text, uint64_t *time)
-{
-    const char *wrong = client_take_time(text, time);
-    if (wrong != NULL)
-        argp_failure(state, EXIT_OURS, 0, "%s %s: %s", option, text, wrong);
-}
-
-static void take_wait(struct argp_state *state, const char *option, const char *text, uint64_t *time)
-{
-    const char *wrong = client_take_wait(text, time);
-    if (wrong != NULL)
-        argp_failure(state, EXIT_OURS, 0, "%s %s: %s", option, text, wrong);
-}
-
-static void take_priority(struct argp_state *state, const char *text, uint64_t *priority)
-{
-    if (!parse_number(text, PRIORITY_MAX, priority) || *priority == 0)
-        argp_failure(state, EXIT_OURS, 0, "--priority %s: a priority is 1 to %d", text, PRIORITY_MAX);
-}
-
-static void take_name(struct argp_state *state, const char *text, const char **name)
-{
-    if (!client_name_ok(text))
-        argp_failure(state, EXIT_OURS, 0, "--name %s: " CLIENT_NAME_RULE, text);
-    *name = text;
-}
-
-static void take_cpus(struct argp_state *state, const char *text, const char **cpus)
-{
-    cpu_set_t set;
-    if (strcmp(text, "all") != 0 && !parse_cpus(text, &set))
-        argp_failure(state, EXIT_OURS, 0, "--cpus %s: it is a list of CPUs such as 0-3,6, or all", text);
-    *cpus = text;
-}
 
 static pid_t parent_of(pid_t process)
 {
@@ -179,17 +104,7 @@ static const char *own_cpus(char text[static CPU_LIST_TEXT])
     return CPU_EQUAL(&both, &own) && !CPU_EQUAL(&own, &usual) && !are_inherited_from_grant(&own) ? format_cpus(&own, text) : NULL;
 }
 
-/* A spec is JSON, and so UTF-8. This message can name the option; the broker's cannot. */
-static void take_text(struct argp_state *state, const char *option, const char *text, const char **value)
-{
-    json_t *string = json_string(text);
-    if (string == NULL)
-        argp_failure(state, EXIT_OURS, 0, "%s: this is not UTF-8 text", option);
-    json_decref(string);
-    *value = text;
-}
-
-static void take_attach(struct argp_state *state, const char *text, struct options *options)
+static void take_attach(struct options *options, const char *text)
 {
     static const char thread[] = "thread:";
     options->says_when = true;
@@ -203,105 +118,91 @@ static void take_attach(struct argp_state *state, const char *text, struct optio
     } else if (client_take_wait(text, &options->attach_after) == NULL)
         options->when = AT_TIME;
     else
-        argp_failure(state, EXIT_OURS, 0, "--attach %s: it is start, ready, thread:NAME or a time with a unit such as 200ms", text);
+        command_wrong("--attach %s: it is start, ready, thread:NAME or a time with a unit such as 200ms", command_typed(text));
+}
+
+static void take_wait(struct options *options, const char *value)
+{
+    options->waits = true;
+    options->wait_for = value == NULL ? 0 : command_wait("--wait", value);
+}
+
+static void take(void *context, const char *name, const char *value)
+{
+    struct options *options = context;
+    if (strcmp(name, "attach") == 0)
+        take_attach(options, value);
+    else if (strcmp(name, "name") == 0)
+        options->name = command_name_option(value);
+    else if (strcmp(name, "replace") == 0)
+        options->replace = true;
+    else if (strcmp(name, "timeout") == 0)
+        options->timeout = command_wait("--timeout", value);
+    else if (strcmp(name, "wait") == 0)
+        take_wait(options, value);
+    else if (strcmp(name, "fallback") == 0)
+        options->fallback = true;
+    else if (strcmp(name, "dry-run") == 0)
+        options->dry_run = true;
+    else if (strcmp(name, "verbose") == 0)
+        options->verbose = true;
+    else
+        (void)needs_take(&options->needs, name, value);
 }
 
 /* In "--wait 2s CMD" the word 2s would be the command: the value of --wait is optional, and so stands behind "=". */
-static void check_command(struct argp_state *state, const struct options *options)
+static void check(const struct options *options)
 {
     uint64_t time;
+    if (options->command == NULL && !options->dry_run)
+        command_misused("a command is missing");
+    if (options->replace && options->name == NULL)
+        command_misused("--replace needs --name");
     if (options->waits && options->wait_for == 0 && options->command != NULL && client_take_wait(options->command[0], &time) == NULL)
-        argp_failure(state, EXIT_OURS, 0, "--wait %s: this would run the command \"%s\"; to wait that long: --wait=%s", options->command[0], options->command[0],
-                     options->command[0]);
+        command_wrong("--wait %s: this would run the command \"%s\"; to wait that long: --wait=%s", options->command[0], options->command[0], options->command[0]);
 }
 
-static error_t take_option(int key, char *argument, struct argp_state *state)
+static bool has_any(const json_t *spec, const char *const *keys)
 {
-    struct options *options = state->input;
-    switch (key) {
-    case 'T': take_time(state, "-T", argument, &options->runtime); break;
-    case 'P': take_time(state, "-P", argument, &options->period); break;
-    case 'D': take_time(state, "-D", argument, &options->deadline); break;
-    case KEY_DESIRED: take_time(state, "--desired-runtime", argument, &options->desired_runtime); break;
-    case KEY_PRIORITY: take_priority(state, argument, &options->priority); break;
-    case KEY_PLUGIN: take_text(state, "--plugin", argument, &options->plugin); break;
-    case KEY_IGNORE: options->ignore_admission = true; break;
-    case KEY_NAME: take_name(state, argument, &options->name); break;
-    case KEY_COMMENT: take_text(state, "--comment", argument, &options->comment); break;
-    case KEY_TIMEOUT: take_wait(state, "--timeout", argument, &options->timeout); break;
-    case KEY_WAIT:
-        options->waits = true;
-        if (argument != NULL)
-            take_wait(state, "--wait", argument, &options->wait_for);
-        break;
-    case KEY_NET: take_text(state, "--net", argument, &options->net); break;
-    case KEY_DISK: take_text(state, "--disk", argument, &options->disk); break;
-    case KEY_CPUS: take_cpus(state, argument, &options->cpus); break;
-    case KEY_REPLACE: options->replace = true; break;
-    case KEY_ATTACH: take_attach(state, argument, options); break;
-    case KEY_FALLBACK: options->fallback = true; break;
-    case KEY_SPOOL: options->spool = argument; break;
-    case KEY_DRY_RUN: options->dry_run = true; break;
-    case 'v': options->verbose = true; break;
-    case ARGP_KEY_ARG: /* the command; the words that follow are its arguments */
-        options->command = state->argv + state->next - 1;
-        state->next = state->argc;
-        break;
-    case ARGP_KEY_END:
-        if (options->command == NULL && !options->dry_run)
-            argp_error(state, "a command is missing");
-        if (options->replace && options->name == NULL)
-            argp_error(state, "--replace needs --name");
-        check_command(state, options);
-        break;
-    default: return ARGP_ERR_UNKNOWN;
-    }
-    return 0;
-}
-
-static void add_number(json_t *spec, const char *key, uint64_t number)
-{
-    if (number != 0)
-        json_object_set_new(spec, key, json_integer((json_int_t)number));
-}
-
-static void add_text(json_t *spec, const char *key, const char *text)
-{
-    if (text != NULL)
-        json_object_set_new(spec, key, json_string(text));
+    while (*keys != NULL && json_object_get(spec, *keys) == NULL)
+        keys++;
+    return *keys != NULL;
 }
 
 /* The spec states a network or a disk, and no CPU time. Then it must not state `cpus`, not even the CPUs of taskset(1). */
-static bool claims_no_cpu(const struct options *options)
+static bool claims_no_cpu(const json_t *spec)
 {
-    return (options->net != NULL || options->disk != NULL) && options->runtime == 0 && options->desired_runtime == 0 && options->period == 0 && options->deadline == 0 &&
-           options->priority == 0 && options->plugin == NULL && options->cpus == NULL && !options->ignore_admission;
+    static const char *const others[] = {"network", "disk", NULL};
+    static const char *const cpu[] = {"runtime", "desired_runtime", "period", "deadline", "priority", "plugin", "cpus", "ignore_admission", NULL};
+    return has_any(spec, others) && !has_any(spec, cpu);
+}
+
+/* The needs as a spec. Without --cpus its CPUs are those of taskset(1); with --cpus=all it states none. */
+static json_t *spec_of(struct needs *needs)
+{
+    char list[CPU_LIST_TEXT];
+    json_t *spec = json_object();
+    needs_lay_over(needs, spec);
+    const char *stated = client_string(spec, "cpus"), *own = stated == NULL && !claims_no_cpu(spec) ? own_cpus(list) : NULL;
+    if (own != NULL)
+        json_object_set_new(spec, "cpus", json_string(own));
+    else if (stated != NULL && strcmp(stated, "all") == 0)
+        (void)json_object_del(spec, "cpus");
+    return spec;
 }
 
 /* Returns the spec as one line, which the caller frees. NULL: no memory. thread 0: there is no thread to attach yet. */
 static char *make_spec(const struct options *options, const char *token, pid_t thread)
 {
-    json_t *spec = json_object();
-    add_number(spec, "runtime", options->runtime);
-    add_number(spec, "desired_runtime", options->desired_runtime);
-    add_number(spec, "period", options->period);
-    add_number(spec, "deadline", options->deadline);
-    add_number(spec, "priority", options->priority);
-    add_text(spec, "plugin", options->plugin);
-    add_text(spec, "cpus", options->cpus);
-    if (options->net != NULL)
-        json_object_set_new(spec, "network", net_option(options->net));
-    if (options->claim != NULL)
-        json_object_set(spec, "disk", options->claim);
-    if (options->ignore_admission)
-        json_object_set_new(spec, "ignore_admission", json_true());
-    add_number(spec, "attach", (uint64_t)thread);
-    add_text(spec, "lifetime", "thread");
+    json_t *spec = json_copy(options->spec);
+    if (thread != 0)
+        json_object_set_new(spec, "attach", json_integer(thread));
+    json_object_set_new(spec, "lifetime", json_string("thread"));
     if (options->waits)
         json_object_set_new(spec, "on_refusal", json_string("wait"));
-    add_number(spec, "expires", thread == 0 ? LEASE : 0);
-    add_text(spec, "token", token);
-    add_text(spec, "comment", options->comment);
+    if (thread == 0)
+        json_object_set_new(spec, "expires", json_integer(LEASE));
+    json_object_set_new(spec, "token", json_string(token));
     char *text = json_dumps(spec, JSON_COMPACT);
     json_decref(spec);
     return text;
@@ -413,7 +314,7 @@ static enum client_outcome reserve(struct client *client, const struct options *
                                 struct held_signals *signals, struct spec *spec)
 {
     const int64_t until = client_until(options->timeout);
-    enum client_outcome outcome = client_open(client, options->spool);
+    enum client_outcome outcome = client_open(client, command_spool());
     if (outcome == CLIENT_OK)
         outcome = client_connect(client, until);
     if (outcome == CLIENT_OK)
@@ -590,9 +491,11 @@ static int supervise(struct client *client, const struct options *options, const
 /* The reservation also limits how fast the command is loaded: with little CPU time, a user could think that the command hangs. */
 static void advise(const struct options *options)
 {
-    if (options->says_when || options->runtime == 0 || options->period == 0 || !isatty(STDERR_FILENO))
+    const uint64_t runtime = (uint64_t)json_integer_value(json_object_get(options->spec, "runtime"));
+    const uint64_t period = (uint64_t)json_integer_value(json_object_get(options->spec, "period"));
+    if (options->says_when || runtime == 0 || period == 0 || !isatty(STDERR_FILENO))
         return;
-    const uint64_t each_second = (uint64_t)((unsigned __int128)options->runtime * 1000000 / options->period);
+    const uint64_t each_second = (uint64_t)((unsigned __int128)runtime * 1000000 / period);
     if (each_second < LITTLE)
         fprintf(stderr, "rtf-run: %s is also loaded with %llu%s of CPU time a second, which may take long; --attach=ready or --attach=1s "
                         "attaches it after it is loaded\n", options->command[0],
@@ -638,32 +541,26 @@ static int run(const struct options *options)
     return status;
 }
 
-/* Goes after all options: the disk is looked up in the spool that --spool names. */
-static bool take_disk(struct options *options)
-{
-    char why[DISK_OPTION_WHY];
-    options->claim = disk_option(options->disk, options->spool, why);
-    if (options->claim == NULL)
-        fprintf(stderr, "rtf-run: --disk %s: %s\n", options->disk, why);
-    return options->claim != NULL;
-}
-
 int main(int argc, char **argv)
 {
-    static const struct argp argp = {
-        .options = option_table,
-        .parser = take_option,
-        .args_doc = "CMD [ARG...]",
-        .doc = "Run CMD with real-time scheduling that the rtf broker has reserved for it.\v"
-               "Exit status: 125 if rtf-run fails or is refused, 126 if CMD cannot be run, 127 if CMD is not "
-               "found, else the exit status of CMD."};
-    struct options options = {.spool = RTF_SPOOL, .timeout = ANSWER_WITHIN};
-    char cpus[CPU_LIST_TEXT];
-    client_hold_standard_fds();
-    if (parse_options(&argp, argc, argv, ARGP_IN_ORDER, &options, EXIT_OURS, EXIT_OURS) != 0)
-        return EXIT_OURS;
-    if (options.disk != NULL && !take_disk(&options))
-        return EXIT_OURS;
-    options.cpus = claims_no_cpu(&options) ? NULL : options.cpus == NULL ? own_cpus(cpus) : strcmp(options.cpus, "all") == 0 ? NULL : options.cpus;
-    return options.dry_run ? dry_run(&options) : run(&options);
+    static const struct command command = {
+        .name = "run",
+        .program = "rtf-run",
+        .about = "Run CMD with real-time scheduling that the rtf broker has reserved for it.\nA TIME is a whole number and a unit: 800us, 5ms, 1s.",
+        .operands = "[OPTION...] CMD [ARG...]",
+        .closing = "Exit status: 125 if rtf-run fails or is refused, 126 if CMD cannot be run, 127 if CMD is not\nfound, else the exit status of CMD.",
+        .options = table,
+        .needs = needs_options,
+        .needs_named = " runtime period deadline desired-runtime priority plugin ignore-admission cpus net disk comment sched-runtime sched-period sched-deadline ",
+        .runs_command = true,
+        .failure = EXIT_OURS,
+        .take = take};
+    struct options options = {.timeout = ANSWER_WITHIN, .needs = {.in_microseconds = true}};
+    char **operands = command_parse(&command, argc, argv, &options);
+    options.command = operands[0] == NULL ? NULL : operands;
+    check(&options);
+    options.spec = spec_of(&options.needs);
+    const int status = options.dry_run ? dry_run(&options) : run(&options);
+    json_decref(options.spec);
+    return status;
 }

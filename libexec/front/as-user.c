@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "client.h"
-#include "request/command.h"
+#include "command-line.h"
 #include "units.h"
 
 /* A number stands for a user without an account. */

@@ -7,9 +7,9 @@
 #include <sysexits.h>
 #include <unistd.h>
 
-#include "request/command.h"
+#include "command-line.h"
+#include "needs.h"
 #include "request/declare.h"
-#include "request/needs.h"
 #include "request/request.h"
 #include "thread.h"
 

@@ -11,9 +11,9 @@
 #include <sysexits.h>
 #include <unistd.h>
 
+#include "command-line.h"
+#include "needs.h"
 #include "request/affinity.h"
-#include "request/command.h"
-#include "request/needs.h"
 #include "request/request.h"
 #include "units.h"
 

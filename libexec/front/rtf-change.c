@@ -2,8 +2,8 @@
 #include <string.h>
 #include <sysexits.h>
 
-#include "request/command.h"
-#include "request/needs.h"
+#include "command-line.h"
+#include "needs.h"
 #include "request/request.h"
 
 struct options {

@@ -1,9 +1,9 @@
 /* rtf-declare(1): puts a spec into the spool and waits for the answer. A refused spec is taken back. */
 #include <string.h>
 
-#include "request/command.h"
+#include "command-line.h"
+#include "needs.h"
 #include "request/declare.h"
-#include "request/needs.h"
 #include "request/request.h"
 
 struct options {

@@ -1,7 +1,7 @@
 /* rtf-detach(1): detaches threads. Their reservations stay. */
 #include <string.h>
 
-#include "request/command.h"
+#include "command-line.h"
 #include "request/request.h"
 
 static const struct command_option table[] = {{0, "timeout", "TIME", "Wait no longer than this for each answer (default: 30s)"}, {0}};

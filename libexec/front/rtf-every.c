@@ -23,7 +23,8 @@
 #include <unistd.h>
 
 #include "client.h"
-#include "options.h"
+#include "command-line.h"
+#include "needs.h"
 #include "units.h"
 
 #define ANSWER_WITHIN UINT64_C(30000000) /* us, as rtf-run */
@@ -31,13 +32,14 @@ enum { AHEAD = 5000, HASTE = 500 };      /* us: a process is attached at most AH
 enum { LEASE = 60000000 };               /* us: the reservation ends after this time if rtf-every is killed; a loop's ends with the loop */
 
 enum { EXIT_OURS = 125, EXIT_CANNOT_RUN = 126, EXIT_NOT_FOUND = 127 };
-enum { KEY_DESIRED = 256, KEY_PRIORITY, KEY_PLUGIN, KEY_IGNORE, KEY_CPUS, KEY_COMMENT, KEY_LOOP, KEY_COUNT, KEY_UNTIL, KEY_ERREXIT, KEY_TIMEOUT, KEY_SPOOL, KEY_JSON };
-
 struct options {
-    uint64_t runtime, desired_runtime, period, deadline, priority, timeout, count; /* times in us; 0: not stated */
-    int64_t until;                                                                 /* CLOCK_MONOTONIC, us; 0: not stated */
-    const char *plugin, *name, *comment, *spool, *cpus;
-    bool ignore_admission, loop, errexit, verbose, json;
+    struct needs needs;
+    json_t *spec;                      /* the needs; without the keys that a thread or a lease adds */
+    uint64_t runtime, period, deadline; /* us, of the spec; 0: not stated */
+    uint64_t timeout, count;           /* us; 0: no limit */
+    int64_t until;                     /* CLOCK_MONOTONIC, us; 0: not stated */
+    const char *name;                  /* NULL: every-PID */
+    bool loop, errexit, verbose, json;
     char **command;
 };
 
@@ -49,7 +51,7 @@ struct tally {
     int64_t worst;   /* us: the longest time from an activation to the end of its run; in a loop: the largest lateness of an activation */
 };
 
-static struct options options = {.spool = RTF_SPOOL, .timeout = ANSWER_WITHIN};
+static struct options options = {.timeout = ANSWER_WITHIN, .needs = {.in_microseconds = true}};
 static struct tally tally;
 static struct client client;
 static struct {
@@ -60,17 +62,6 @@ static sigset_t inherited;
 static int signals = -1;
 static int ended_by; /* the signal that ends rtf-every; 0: none has come */
 
-__attribute__((format(printf, 1, 2)))
-static void say(const char *format, ...)
-{
-    va_list values;
-    va_start(values, format);
-    fputs("rtf every: ", stderr);
-    vfprintf(stderr, format, values);
-    fputc('\n', stderr);
-    va_end(values);
-}
-
 static int64_t now(void)
 {
     struct timespec time;
@@ -80,38 +71,16 @@ static int64_t now(void)
 
 /* ---- the spec ---- */
 
-static void add_number(json_t *object, const char *key, uint64_t number)
-{
-    if (number != 0)
-        json_object_set_new(object, key, json_integer((json_int_t)number));
-}
-
-static void add_text(json_t *object, const char *key, const char *text)
-{
-    if (text != NULL)
-        json_object_set_new(object, key, json_string(text));
-}
-
 /* Returns the spec as text, which the caller frees. The reservation of a thread ends with the thread; without a thread (0) it has a lease. */
 static char *make_spec(pid_t thread)
 {
-    json_t *object = json_object();
-    add_number(object, "runtime", options.runtime);
-    add_number(object, "desired_runtime", options.desired_runtime);
-    add_number(object, "period", options.period);
-    add_number(object, "deadline", options.deadline);
-    add_number(object, "priority", options.priority);
-    add_text(object, "plugin", options.plugin);
-    add_text(object, "cpus", options.cpus);
-    if (options.ignore_admission)
-        json_object_set_new(object, "ignore_admission", json_true());
-    add_number(object, "attach", (uint64_t)thread);
-    if (thread != 0)
-        add_text(object, "lifetime", "thread");
-    else
-        add_number(object, "expires", LEASE);
-    add_text(object, "token", spec.token);
-    add_text(object, "comment", options.comment);
+    json_t *object = json_copy(options.spec);
+    if (thread != 0) {
+        json_object_set_new(object, "attach", json_integer(thread));
+        json_object_set_new(object, "lifetime", json_string("thread"));
+    } else
+        json_object_set_new(object, "expires", json_integer(LEASE));
+    json_object_set_new(object, "token", json_string(spec.token));
     char *text = json_dumps(object, JSON_COMPACT);
     json_decref(object);
     return text;
@@ -136,7 +105,7 @@ static bool refused(const json_t *verdict)
     if (!json_is_object(json_object_get(verdict, "refusal")))
         return false;
     client_tell_refusal(verdict, why);
-    say("%s", why);
+    command_say("%s", why);
     return true;
 }
 
@@ -148,7 +117,7 @@ static bool await(const char *token, ino_t inode, uint64_t within)
     enum client_outcome outcome = client_wait(&client, &wait, &verdict);
     if (outcome != CLIENT_OK) {
         if (outcome != CLIENT_INTERRUPTED)
-            say("%s", client.why);
+            command_say("%s", client.why);
         return false;
     }
     bool good = !refused(verdict.json);
@@ -170,7 +139,7 @@ static bool reserve(pid_t thread)
     if (outcome == CLIENT_TAKEN)
         client_tell_holder(&client, spec.name, "");
     if (outcome != CLIENT_OK) {
-        say("%s", client.why);
+        command_say("%s", client.why);
         spec.inode = 0;
         return false;
     }
@@ -187,13 +156,13 @@ static bool begin(void)
     sigaddset(&held, SIGHUP);
     sigprocmask(SIG_BLOCK, &held, &inherited);
     signals = signalfd(-1, &held, SFD_CLOEXEC | SFD_NONBLOCK);
-    enum client_outcome outcome = signals < 0 ? CLIENT_ERROR : client_open(&client, options.spool);
+    enum client_outcome outcome = signals < 0 ? CLIENT_ERROR : client_open(&client, command_spool());
     if (outcome == CLIENT_OK)
         outcome = client_connect(&client, client_until(options.timeout));
     if (outcome == CLIENT_OK)
         outcome = client_enter(&client, true);
     if (outcome != CLIENT_OK)
-        say("%s", client.why);
+        command_say("%s", client.why);
     return outcome == CLIENT_OK;
 }
 
@@ -221,7 +190,7 @@ static void become_command(int gate)
     sigprocmask(SIG_SETMASK, &inherited, NULL);
     execvp(options.command[0], options.command);
     int status = errno == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN;
-    say("%s: %s", options.command[0], strerror(errno));
+    command_say("%s: %s", options.command[0], strerror(errno));
     _exit(status);
 }
 
@@ -318,7 +287,7 @@ static bool put_thread(pid_t thread)
         good = close(fd) == 0 && good;
     good = good && renameat(client.directory, aside, client.directory, file) == 0;
     if (!good) {
-        say("%s/specs/%s/%s: %s", options.spool, client.user, file, strerror(errno));
+        command_say("%s/specs/%s/%s: %s", command_spool(), client.user, file, strerror(errno));
         unlinkat(client.directory, aside, 0);
     }
     return good;
@@ -337,7 +306,7 @@ static pid_t ready_child(int64_t activation, int *gate)
 {
     pid_t child = start_child(-1, gate);
     if (child < 0) {
-        say("cannot start a process: %s", strerror(errno));
+        command_say("cannot start a process: %s", strerror(errno));
         return -1;
     }
     struct pollfd fd = {.fd = signals, .events = POLLIN};
@@ -490,13 +459,13 @@ static int run_loop(void)
 {
     int input[2], gate;
     if (pipe2(input, O_CLOEXEC | O_NONBLOCK) != 0 || fcntl(input[0], F_SETFL, 0) != 0) {
-        say("pipe: %s", strerror(errno));
+        command_say("pipe: %s", strerror(errno));
         return EXIT_OURS;
     }
     pid_t child = start_child(input[0], &gate);
     bool good = child > 0 && reserve(child);
     if (child < 0)
-        say("cannot start a process: %s", strerror(errno));
+        command_say("cannot start a process: %s", strerror(errno));
     if (good)
         open_gate(gate, now());
     if (gate >= 0)
@@ -511,58 +480,31 @@ static int run_loop(void)
 
 /* ---- the command line ---- */
 
-static const struct argp_option option_table[] = {
-    {NULL, 0, NULL, 0, "What CMD needs. A TIME is a whole number and a unit: 800us, 5ms, 1s", 1},
-    {"runtime", 'T', "TIME", 0, "CPU time it uses in each period", 1},
-    {"period", 'P', "TIME", 0, "Time from one activation to the next", 1},
-    {"deadline", 'D', "TIME", 0, "Time from an activation within which CMD must have ended (default: the period)", 1},
-    {"desired-runtime", KEY_DESIRED, "TIME", 0, "Take up to this much runtime if there is room", 1},
-    {"priority", KEY_PRIORITY, "N", 0, "Priority, 1 to 99; higher runs first", 1},
-    {"plugin", KEY_PLUGIN, "NAME", 0, "Ask only this plugin", 1},
-    {"ignore-admission", KEY_IGNORE, NULL, 0, "Ask to be admitted even if the test fails", 1},
-    {"cpus", KEY_CPUS, "LIST", 0, "Only these CPUs, such as 0-3,6", 1},
-    {NULL, 0, NULL, 0, "What to do", 2},
-    {"loop", KEY_LOOP, NULL, 0, "Start CMD once; each activation is a line on its standard input", 2},
-    {"count", KEY_COUNT, "N", 0, "End after N activations", 2},
-    {"until", KEY_UNTIL, "WHEN", 0, "End then: +TIME from now, or a time of day as 17:30 or 17:30:15", 2},
-    {"errexit", KEY_ERREXIT, NULL, 0, "End when CMD fails", 2},
-    {"name", 'n', "NAME", 0, "Name of the spec (default: every-PID)", 2},
-    {"comment", KEY_COMMENT, "TEXT", 0, "A note to put into the spec", 2},
-    {"timeout", KEY_TIMEOUT, "TIME", 0, "Wait no longer than this for an answer (default: 30s)", 2},
-    {"spool", KEY_SPOOL, "DIR", 0, "The spool (default: " RTF_SPOOL ")", 2},
-    {"json", KEY_JSON, NULL, 0, "At the end print the counts, as JSON on standard error", 2},
-    {"verbose", 'v', NULL, 0, "At the end print the counts, also if no activation was missed or skipped", 2},
+static const struct command_option table[] = {
+    COMMAND_NEEDS,
+    {0, "loop", NULL, "Start CMD once; each activation is a line on its standard input"},
+    {0, "count", "N", "End after N activations"},
+    {0, "until", "WHEN", "End then: +TIME from now, or a time of day as 17:30 or 17:30:15"},
+    {0, "errexit", NULL, "End when CMD fails"},
+    {'n', "name", "NAME", "Name of the spec (default: every-PID)"},
+    {0, "timeout", "TIME", "Wait no longer than this for an answer (default: 30s)"},
+    {0, "json", NULL, "At the end print the counts, as JSON on standard error"},
+    {'v', "verbose", NULL, "At the end print the counts, also if no activation was missed or skipped"},
     {0}};
 
-static void take_time(struct argp_state *state, const char *option, const char *text, uint64_t *time)
+static void take_count(const char *text)
 {
-    const char *wrong = client_take_time(text, time);
-    if (wrong != NULL)
-        argp_failure(state, EXIT_OURS, 0, "%s %s: %s", option, text, wrong);
-}
-
-static void take_wait(struct argp_state *state, const char *option, const char *text, uint64_t *time)
-{
-    const char *wrong = client_take_wait(text, time);
-    if (wrong != NULL)
-        argp_failure(state, EXIT_OURS, 0, "%s %s: %s", option, text, wrong);
-}
-
-static void take_number(struct argp_state *state, const char *option, const char *text, uint64_t max, uint64_t *number)
-{
-    if (!parse_number(text, max, number) || *number == 0)
-        argp_failure(state, EXIT_OURS, 0, "%s %s: this is 1 to %llu", option, text, (unsigned long long)max);
+    if (!parse_number(text, INT64_MAX, &options.count) || options.count == 0)
+        command_wrong("--count %s: this is 1 to %llu", command_typed(text), (unsigned long long)INT64_MAX);
 }
 
 /* "+90s" from now, or the next time that the local time is this. To CLOCK_MONOTONIC, us. */
-static void take_until(struct argp_state *state, const char *text, int64_t *until)
+static void take_until(const char *text)
 {
     struct timespec real;
     struct tm day;
-    uint64_t time;
     if (text[0] == '+') {
-        take_wait(state, "--until", text + 1, &time);
-        *until = now() + (int64_t)time;
+        options.until = now() + (int64_t)command_wait("--until", text + 1);
         return;
     }
     clock_gettime(CLOCK_REALTIME, &real);
@@ -572,7 +514,7 @@ static void take_until(struct argp_state *state, const char *text, int64_t *unti
     if (rest == NULL || *rest != '\0')
         rest = strptime(text, "%H:%M", &day);
     if (rest == NULL || *rest != '\0')
-        argp_failure(state, EXIT_OURS, 0, "--until %s: this is +TIME, or a time of day as 17:30 or 17:30:15", text);
+        command_wrong("--until %s: this is +TIME, or a time of day as 17:30 or 17:30:15", command_typed(text));
     day.tm_isdst = -1;
     time_t then = mktime(&day);
     if (then <= real.tv_sec) {
@@ -580,51 +522,52 @@ static void take_until(struct argp_state *state, const char *text, int64_t *unti
         day.tm_isdst = -1;
         then = mktime(&day);
     }
-    *until = now() + ((int64_t)then - real.tv_sec) * 1000000 - real.tv_nsec / 1000;
+    options.until = now() + ((int64_t)then - real.tv_sec) * 1000000 - real.tv_nsec / 1000;
 }
 
-static void take_name(struct argp_state *state, const char *text)
+static void take(void *context, const char *name, const char *value)
 {
-    if (!client_name_ok(text))
-        argp_failure(state, EXIT_OURS, 0, "--name %s: " CLIENT_NAME_RULE, text);
-    options.name = text;
+    (void)context;
+    if (strcmp(name, "loop") == 0)
+        options.loop = true;
+    else if (strcmp(name, "count") == 0)
+        take_count(value);
+    else if (strcmp(name, "until") == 0)
+        take_until(value);
+    else if (strcmp(name, "errexit") == 0)
+        options.errexit = true;
+    else if (strcmp(name, "name") == 0)
+        options.name = command_name_option(value);
+    else if (strcmp(name, "timeout") == 0)
+        options.timeout = command_wait("--timeout", value);
+    else if (strcmp(name, "json") == 0)
+        options.json = true;
+    else if (strcmp(name, "verbose") == 0)
+        options.verbose = true;
+    else
+        (void)needs_take(&options.needs, name, value);
 }
 
-static error_t take_option(int key, char *argument, struct argp_state *state)
+static uint64_t stated(const char *key)
 {
-    switch (key) {
-    case 'T': take_time(state, "-T", argument, &options.runtime); break;
-    case 'P': take_time(state, "-P", argument, &options.period); break;
-    case 'D': take_time(state, "-D", argument, &options.deadline); break;
-    case KEY_DESIRED: take_time(state, "--desired-runtime", argument, &options.desired_runtime); break;
-    case KEY_PRIORITY: take_number(state, "--priority", argument, PRIORITY_MAX, &options.priority); break;
-    case KEY_PLUGIN: options.plugin = argument; break;
-    case KEY_IGNORE: options.ignore_admission = true; break;
-    case KEY_CPUS: options.cpus = argument; break;
-    case KEY_LOOP: options.loop = true; break;
-    case KEY_COUNT: take_number(state, "--count", argument, INT64_MAX, &options.count); break;
-    case KEY_UNTIL: take_until(state, argument, &options.until); break;
-    case KEY_ERREXIT: options.errexit = true; break;
-    case 'n': take_name(state, argument); break;
-    case KEY_COMMENT: options.comment = argument; break;
-    case KEY_TIMEOUT: take_wait(state, "--timeout", argument, &options.timeout); break;
-    case KEY_SPOOL: options.spool = argument; break;
-    case KEY_JSON: options.json = true; break;
-    case 'v': options.verbose = true; break;
-    case ARGP_KEY_ARG: /* the command; the words that follow are its arguments */
-        options.command = state->argv + state->next - 1;
-        state->next = state->argc;
-        break;
-    case ARGP_KEY_END:
-        if (options.command == NULL)
-            argp_failure(state, EXIT_OURS, 0, "a command is missing");
-        if (options.period == 0)
-            argp_failure(state, EXIT_OURS, 0, "-P TIME is missing: the period in which CMD runs once");
-        break;
-    default: return ARGP_ERR_UNKNOWN;
-    }
-    return 0;
+    return (uint64_t)json_integer_value(json_object_get(options.spec, key));
 }
+
+static void take_line(char **operands)
+{
+    options.command = operands;
+    options.spec = json_object();
+    needs_lay_over(&options.needs, options.spec);
+    options.runtime = stated("runtime");
+    options.period = stated("period");
+    options.deadline = stated("deadline");
+    if (operands[0] == NULL)
+        command_misused("a command is missing");
+    if (options.period == 0)
+        command_misused("-P TIME is missing: the period in which CMD runs once");
+}
+
+/* ---- the end ---- */
 
 static void tell(void)
 {
@@ -633,7 +576,7 @@ static void tell(void)
         fprintf(stderr, "{\"activations\":%llu,\"missed\":%llu,\"skipped\":%llu,\"failed\":%llu,\"worst\":%lld}\n", (unsigned long long)t->activations,
                 (unsigned long long)t->missed, (unsigned long long)t->skipped, (unsigned long long)t->failed, (long long)t->worst);
     else if (options.verbose || t->missed + t->skipped > 0)
-        say("%llu activation%s, %llu missed their deadline, %llu skipped; %s %lld.%03lld ms", (unsigned long long)t->activations, t->activations == 1 ? "" : "s",
+        command_say("%llu activation%s, %llu missed their deadline, %llu skipped; %s %lld.%03lld ms", (unsigned long long)t->activations, t->activations == 1 ? "" : "s",
             (unsigned long long)t->missed, (unsigned long long)t->skipped,
             options.loop ? "the latest activation came late by" : "the longest took", (long long)t->worst / 1000, (long long)t->worst % 1000);
 }
@@ -645,29 +588,28 @@ static void explain(void)
     if (options.json || (t->skipped == 0 && t->late == 0))
         return;
     if (options.loop)
-        say("an activation is skipped while the loop has not read the line of the activation before");
+        command_say("an activation is skipped while the loop has not read the line of the activation before");
     else if (t->late > 0)
-        say("%llu took longer than the period: activations are skipped while CMD runs; %llu began late: CPU time beyond the runtime delays the activations that follow",
+        command_say("%llu took longer than the period: activations are skipped while CMD runs; %llu began late: CPU time beyond the runtime delays the activations that follow",
             (unsigned long long)t->longer, (unsigned long long)t->late);
     else
-        say("%llu took longer than the period: activations are skipped while CMD runs", (unsigned long long)t->longer);
+        command_say("%llu took longer than the period: activations are skipped while CMD runs", (unsigned long long)t->longer);
 }
-
-const char *argp_program_version = "rtf every " RTF_VERSION;
 
 int main(int argc, char **argv)
 {
-    static const struct argp argp = {.options = option_table,
-                                     .parser = take_option,
-                                     .args_doc = "CMD [ARG...]",
-                                     .doc = "Run CMD once a period, inside a reservation that lasts from the first time to the last.\v"
-                                            "Exit status: 125 if rtf every fails or is refused, 126 if CMD cannot be run, 127 if CMD is not "
-                                            "found, else the last exit status of CMD that was not 0, or 0."};
-    static char name[] = "rtf every";
-    argv[0] = name;
-    client_hold_standard_fds();
-    if (parse_options(&argp, argc, argv, ARGP_IN_ORDER, NULL, EXIT_OURS, EXIT_OURS) != 0)
-        return EXIT_OURS;
+    static const struct command command = {
+        .name = "every",
+        .about = "Run CMD once a period, inside a reservation that lasts from the first time to the last.\nA TIME is a whole number and a unit: 800us, 5ms, 1s.",
+        .operands = "[OPTION...] CMD [ARG...]",
+        .closing = "Exit status: 125 if rtf every fails or is refused, 126 if CMD cannot be run, 127 if CMD is not\nfound, else the last exit status of CMD that was not 0, or 0.",
+        .options = table,
+        .needs = needs_options,
+        .needs_named = " runtime period deadline desired-runtime priority plugin ignore-admission cpus comment sched-runtime sched-period sched-deadline ",
+        .runs_command = true,
+        .failure = EXIT_OURS,
+        .take = take};
+    take_line(command_parse(&command, argc, argv, NULL));
     int status = !begin() ? EXIT_OURS : options.loop ? run_loop() : run_command();
     withdraw();
     if (tally.activations > 0) {
@@ -675,6 +617,7 @@ int main(int argc, char **argv)
         explain();
     }
     client_close(&client);
+    json_decref(options.spec);
     sigprocmask(SIG_SETMASK, &inherited, NULL); /* a signal that is still pending ends this process here */
     if (ended_by != 0)
         raise(ended_by);

@@ -6,8 +6,8 @@
 #include <sysexits.h>
 
 #include "client.h"
+#include "command-line.h"
 #include "in-force.h"
-#include "request/command.h"
 #include "serving.h"
 
 enum column { NAME, POLICY, PRIORITIES, CPUS, TESTS, STATE, FREE, COLUMNS };

@@ -7,58 +7,30 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "client.h"
-#include "options.h"
+#include "command-line.h"
+#include "needs.h"
 #include "preload/profile.h"
-#include "version.h"
 
 enum { EXIT_OURS = 125, EXIT_CANNOT_RUN = 126, EXIT_NOT_FOUND = 127 };
-enum { KEY_PLUGIN = 256, KEY_PROFILES, KEY_SPOOL };
 enum { WORDS = 256 };
 
-static struct options {
-    const char *spool, *profiles;
-    uint64_t runtime, period; /* us; 0: not stated */
-    const char *plugin;
-    char **command;
-} options = {.spool = NULL};
+static struct {
+    struct needs needs;
+    const char *profiles; /* NULL: not stated */
+} options = {.needs = {.in_microseconds = true}};
 
-const char *argp_program_version = "rtf preload " RTF_VERSION;
-
-static const struct argp_option option_table[] = {
-    {"runtime", 'T', "TIME", 0, "Budget of each SCHED_FIFO or SCHED_RR thread: CPU time in each period", 1},
-    {"period", 'P', "TIME", 0, "Period of the budget", 1},
-    {"plugin", KEY_PLUGIN, "NAME", 0, "Ask only this plugin (default: the first of the policy that CMD asks for)", 1},
-    {"profiles", KEY_PROFILES, "DIR", 0, "Read budgets from the files in DIR, not from preload.d of user and system", 1},
-    {"spool", KEY_SPOOL, "DIR", 0, "The spool (default: " RTF_SPOOL ")", 1},
+static const struct command_option table[] = {
+    COMMAND_NEEDS,
+    {0, "profiles", "DIR", "Read budgets from the files in DIR, not from preload.d of user and system"},
     {0}};
 
-static void take_time(struct argp_state *state, const char *option, const char *text, uint64_t *time)
+static void take(void *context, const char *name, const char *value)
 {
-    const char *wrong = client_take_time(text, time);
-    if (wrong != NULL)
-        argp_failure(state, EXIT_OURS, 0, "%s %s: %s", option, text, wrong);
-}
-
-static error_t take_option(int key, char *argument, struct argp_state *state)
-{
-    switch (key) {
-    case 'T': take_time(state, "-T", argument, &options.runtime); break;
-    case 'P': take_time(state, "-P", argument, &options.period); break;
-    case KEY_PLUGIN: options.plugin = argument; break;
-    case KEY_PROFILES: options.profiles = argument; break;
-    case KEY_SPOOL: options.spool = argument; break;
-    case ARGP_KEY_ARG: /* the command; the words that follow are its arguments */
-        options.command = state->argv + state->next - 1;
-        state->next = state->argc;
-        break;
-    case ARGP_KEY_END:
-        if (options.command == NULL)
-            argp_error(state, "a command is missing");
-        break;
-    default: return ARGP_ERR_UNKNOWN;
-    }
-    return 0;
+    (void)context;
+    if (strcmp(name, "profiles") == 0)
+        options.profiles = value;
+    else
+        (void)needs_take(&options.needs, name, value);
 }
 
 /* The directories of profiles, with colons between: the user's before the system's. */
@@ -91,17 +63,27 @@ static bool find_library(char path[static PATH_MAX])
     return strpbrk(path, ": ") == NULL && access(path, R_OK) == 0;
 }
 
+static void add_time(char words[static WORDS], const json_t *spec, const char *key)
+{
+    const json_t *time = json_object_get(spec, key);
+    const size_t used = strlen(words);
+    if (time != NULL)
+        snprintf(words + used, WORDS - used, "%s=%lldus ", key, (long long)json_integer_value(time));
+}
+
 /* The value of RTF_PRELOAD=: the options as the library reads them. */
 static void say_words(char words[static WORDS])
 {
-    size_t used = 0;
+    json_t *spec = json_object();
+    needs_lay_over(&options.needs, spec);
+    const char *plugin = json_string_value(json_object_get(spec, "plugin"));
     words[0] = '\0';
-    if (options.runtime != 0)
-        used += (size_t)snprintf(words, WORDS, "runtime=%lluus ", (unsigned long long)options.runtime);
-    if (options.period != 0)
-        used += (size_t)snprintf(words + used, WORDS - used, "period=%lluus ", (unsigned long long)options.period);
-    if (options.plugin != NULL)
-        snprintf(words + used, WORDS - used, "plugin=%.64s", options.plugin);
+    add_time(words, spec, "runtime");
+    add_time(words, spec, "period");
+    const size_t used = strlen(words);
+    if (plugin != NULL)
+        snprintf(words + used, WORDS - used, "plugin=%.64s", plugin);
+    json_decref(spec);
 }
 
 /* Sets the environment variables that the library reads, in the command and in the programs that the command starts. */
@@ -122,8 +104,8 @@ static bool prepare(void)
     say_words(words);
     snprintf(list, sizeof list, "%s%s%s", library, before != NULL && before[0] != '\0' ? ":" : "", before != NULL ? before : "");
     bool set = setenv("LD_PRELOAD", list, 1) == 0 && setenv("RTF_PRELOAD", words, 1) == 0 && setenv("RTF_PRELOAD_PROFILES", profiles, 1) == 0; /* NOLINT(concurrency-mt-unsafe): likewise */
-    if (set && options.spool != NULL)
-        set = setenv("RTF_SPOOL", options.spool, 1) == 0; /* NOLINT(concurrency-mt-unsafe): likewise */
+    if (set && command_states_spool())
+        set = setenv("RTF_SPOOL", command_spool(), 1) == 0; /* NOLINT(concurrency-mt-unsafe): likewise */
     if (!set)
         fprintf(stderr, "rtf preload: the environment cannot be set: %s\n", strerror(errno)); /* NOLINT(concurrency-mt-unsafe): likewise */
     return set;
@@ -131,20 +113,25 @@ static bool prepare(void)
 
 int main(int argc, char **argv)
 {
-    static const struct argp argp = {
-        .options = option_table,
-        .parser = take_option,
-        .args_doc = "CMD [ARG...]",
-        .doc = "Run CMD, and make a reservation of each call by which it asks the kernel for a real-time policy.\v"
-               "Exit status: 125 if CMD is not started, 126 if it cannot be run, 127 if it is not found, else the exit status of CMD."};
-    static char name[] = "rtf preload";
-    if (argc > 0)
-        argv[0] = name;
-    client_hold_standard_fds();
-    if (parse_options(&argp, argc, argv, ARGP_IN_ORDER, NULL, EXIT_OURS, EXIT_OURS) != 0 || options.command == NULL || !prepare())
+    static const struct command command = {
+        .name = "preload",
+        .about = "Run CMD, and make a reservation of each call by which it asks the kernel for a real-time policy.\n"
+                 "-T and -P are the budget of each SCHED_FIFO or SCHED_RR thread: 800us, 5ms, 1s.",
+        .operands = "[OPTION...] CMD [ARG...]",
+        .closing = "Exit status: 125 if CMD is not started, 126 if it cannot be run, 127 if it is not found, else the\nexit status of CMD.",
+        .options = table,
+        .needs = needs_options,
+        .needs_named = " runtime period plugin sched-runtime sched-period ",
+        .runs_command = true,
+        .failure = EXIT_OURS,
+        .take = take};
+    char **operands = command_parse(&command, argc, argv, NULL);
+    if (operands[0] == NULL)
+        command_misused("a command is missing");
+    if (!prepare())
         return EXIT_OURS;
-    execvp(options.command[0], options.command);
+    execvp(operands[0], operands);
     const int status = errno == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN;
-    fprintf(stderr, "rtf preload: %s: %s\n", options.command[0], strerror(errno)); /* NOLINT(concurrency-mt-unsafe): likewise */
+    fprintf(stderr, "rtf preload: %s: %s\n", operands[0], strerror(errno)); /* NOLINT(concurrency-mt-unsafe): there is one thread */
     return status;
 }

@@ -8,7 +8,7 @@
 #include <sysexits.h>
 #include <unistd.h>
 
-#include "request/command.h"
+#include "command-line.h"
 #include "request/request.h"
 
 struct options {

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "as-user.h"
-#include "request/command.h"
+#include "command-line.h"
 #include "request/grant-text.h"
 #include "request/request.h"
 #include "serving.h"

@@ -8,9 +8,9 @@
 #include <unistd.h>
 
 #include "as-user.h"
-#include "request/command.h"
+#include "command-line.h"
+#include "needs.h"
 #include "request/grant-text.h"
-#include "request/needs.h"
 #include "request/request.h"
 
 struct options {

@@ -155,7 +155,7 @@ loops_on_time() {
     fails 125 'rtf every: spec refused: *' rtf every -T 30ms -P 20ms -- true
     eventually nothing_in "$OWN"
     fails 125 'rtf every: -P TIME is missing: *' rtf every -T 5ms -- true
-    fails 125 'rtf every: a command is missing' rtf every -P 5ms
+    fails 125 'rtf every: a command is missing *' rtf every -P 5ms
     fails 125 'rtf every: -P 5: a time needs a unit (us, ms, s, min, h or d)' rtf every -P 5 -- true
     fails 125 'rtf every: --until lunch: this is +TIME, or *' rtf every --until lunch -P 5ms -- true
     fails 125 'rtf every: --count 0: this is 1 to *' rtf every --count 0 -P 5ms -- true

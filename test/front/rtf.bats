@@ -112,7 +112,7 @@ help_of() {
     unwritten() { # STATUS PROGRAM...
         status=0
         "${@:2}" >/dev/full 2>"$WORK/err" || status=$?
-        [ "$status" -eq "$1" ] && grep -q "^${2##*/}: write error: No space left on device$" "$WORK/err" || { echo "${*:2}: $status, $(<"$WORK/err")"; return 1; }
+        [ "$status" -eq "$1" ] && grep -qE "^${2##*/}: (write error: No space left on device|standard output cannot be written)$" "$WORK/err" || { echo "${*:2}: $status, $(<"$WORK/err")"; return 1; }
     }
     for option in --help --version; do
         unwritten 125 "$RTF_BIN/rtf-run" $option

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "command.h"
+#include "command-line.h"
 #include "units.h"
 
 /* The broker makes a thread real-time with reset-on-fork. */

@@ -2,7 +2,7 @@
 
 #include <sysexits.h>
 
-#include "command.h"
+#include "command-line.h"
 #include "request.h"
 
 static void settle(struct request *request, const struct declaration *declaration)

@@ -9,7 +9,7 @@
 #include <sysexits.h>
 #include <unistd.h>
 
-#include "command.h"
+#include "command-line.h"
 #include "grant-text.h"
 #include "spec-lock.h"
 

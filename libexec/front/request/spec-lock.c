@@ -9,7 +9,7 @@
 #include <sysexits.h>
 #include <unistd.h>
 
-#include "command.h"
+#include "command-line.h"
 
 static int open_spec(const struct client *client, const char *name)
 {

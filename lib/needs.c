@@ -12,6 +12,7 @@
 #include "client.h"
 #include "disk-option.h"
 #include "net-option.h"
+#include "units.h"
 
 enum { KEY_MAX = 64 };
 
@@ -24,11 +25,14 @@ const struct command_option needs_options[] = {
     {0, "plugin", "NAME", "Ask only this plugin"},
     {0, "ignore-admission", NULL, "Ask to be admitted even if the test fails"},
     {0, "cpus", "LIST", "Only on CPUs of this list: 0-3,6"},
-    {0, "net", "[INTERFACE:]SIZE[/TIME]", "What is sent: an amount in each period, or a rate such as 10Mbit; or eth0:background"},
-    {0, "disk", "[DISK:]SIZE[/TIME][,block=SIZE]", "What is read and written: an amount in each period, or in each second; or sda:background"},
+    {0, "net", "[INTERFACE:]SIZE[/TIME]", "What is sent: an amount in each period, 1024B/20ms, or a rate, eth0:10Mbit; or eth0:background"},
+    {0, "disk", "[DISK:]SIZE[/TIME][,block=SIZE]", "What is read and written: an amount in each period, sda:32KiB/50ms, or in each second; or sda:background"},
     {0, "expires", "TIME", "End unless it is renewed in time, by touch or a change"},
     {0, "comment", "TEXT", "A note to put into the spec"},
     {0, "set", "KEY=VALUE", "Any key of rtf-spec(5)"},
+    {0, "sched-runtime", "TIME", NULL}, /* the words of chrt(1) */
+    {0, "sched-period", "TIME", NULL},
+    {0, "sched-deadline", "TIME", NULL},
     {0}};
 
 static bool is_one_of(const char *word, const char *const *words)
@@ -51,21 +55,20 @@ static bool is_word(const char *key)
     return is_time(key) || is_one_of(key, words);
 }
 
-static json_t *text_of(const char *key, const char *value)
+/* name: the option or key, for messages. */
+static json_t *text_of(const char *name, const char *value)
 {
     json_t *text = json_string(value);
     if (text == NULL)
-        command_fail(EX_USAGE, "%s: this is not UTF-8 text", key);
+        command_wrong("%s: this is not UTF-8 text", name);
     return text;
 }
 
 /* Returns the value as JSON: a string for a key that takes words, else the JSON value that the text is, else a string. */
-static json_t *typed(const char *key, const char *value)
+static json_t *typed(const char *name, const char *key, const char *value)
 {
-    if (strcmp(value, "null") == 0)
-        return json_null();
     json_t *json = is_word(key) ? NULL : json_loads(value, JSON_DECODE_ANY, NULL);
-    return json != NULL ? json : text_of(key, value);
+    return json != NULL ? json : text_of(name, value);
 }
 
 /* Takes the value over. NULL: the key is taken out of the spec. */
@@ -82,24 +85,59 @@ static void append(struct needs *needs, const char *key, json_t *value)
 static void check_key(const char *pair, size_t length)
 {
     if (length == 0 || length >= KEY_MAX || strspn(pair, "abcdefghijklmnopqrstuvwxyz_") != length)
-        command_fail(EX_USAGE, "%s: this must be KEY=VALUE, with a key of rtf-spec(5)", command_typed(pair));
+        command_wrong("%s: this must be KEY=VALUE, with a key of rtf-spec(5)", command_typed(pair));
+}
+
+static void add_priority(struct needs *needs, const char *name, const char *value)
+{
+    uint64_t priority;
+    if (!parse_number(value, PRIORITY_MAX, &priority) || priority == 0)
+        command_wrong("%s %s: a priority is 1 to %d", name, command_typed(value), PRIORITY_MAX);
+    append(needs, "priority", json_integer((json_int_t)priority));
+}
+
+static void check_cpus(const char *name, const char *value)
+{
+    cpu_set_t set;
+    if (strcmp(value, "all") != 0 && !parse_cpus(value, &set))
+        command_wrong("%s %s: it is a list of CPUs such as 0-3,6, or all", name, command_typed(value));
+}
+
+static void add_time(struct needs *needs, const char *name, const char *key, const char *value)
+{
+    const uint64_t time = command_time(name, value);
+    append(needs, key, needs->in_microseconds ? json_integer((json_int_t)time) : json_string(value));
 }
 
 /* name: the option or key, for messages. */
 static void add(struct needs *needs, const char *name, const char *key, const char *value)
 {
     if (strchr(value, '\n') != NULL)
-        command_fail(EX_USAGE, "%s: the value is more than one line", key);
-    if (strcmp(value, "null") != 0 && is_time(key))
-        (void)command_time(name, value);
-    else if (strcmp(value, "null") != 0 && (strcmp(key, "priority") == 0 || strcmp(key, "attach") == 0))
+        command_wrong("%s: the value is more than one line", key);
+    if (strcmp(key, "cpus") == 0)
+        check_cpus(name, value);
+    else if (strcmp(key, "attach") == 0)
         (void)command_number(name, value);
-    append(needs, key, typed(key, value));
+    if (is_time(key))
+        add_time(needs, name, key, value);
+    else if (strcmp(key, "priority") == 0)
+        add_priority(needs, name, value);
+    else
+        append(needs, key, typed(name, key, value));
+}
+
+/* The word "null" stands for JSON's null, which is no value. */
+static void add_or_null(struct needs *needs, const char *name, const char *key, const char *value)
+{
+    if (strcmp(value, "null") == 0 && !needs->in_microseconds)
+        append(needs, key, json_null());
+    else
+        add(needs, name, key, value);
 }
 
 void needs_add(struct needs *needs, const char *key, const char *value)
 {
-    append(needs, key, typed(key, value));
+    append(needs, key, typed(key, key, value));
 }
 
 void needs_add_pair(struct needs *needs, const char *pair)
@@ -111,14 +149,26 @@ void needs_add_pair(struct needs *needs, const char *pair)
     if (pair[length + 1] == '\0')
         append(needs, key, NULL);
     else
-        add(needs, key, key, pair + length + 1);
+        add_or_null(needs, key, key, pair + length + 1);
+}
+
+/* The option as messages name it: by its letter, or as --NAME. */
+static void name_option(const char *option, char name[static KEY_MAX])
+{
+    const struct command_option *known = needs_options;
+    while (known->name != NULL && strcmp(known->name, option) != 0)
+        known++;
+    if (known->letter != '\0')
+        snprintf(name, KEY_MAX, "-%c", known->letter);
+    else
+        snprintf(name, KEY_MAX, "--%s", option);
 }
 
 /* The option --desired-runtime sets the key desired_runtime. An empty value takes the key out of the spec, except of a time or a priority. */
 static void add_option(struct needs *needs, const char *option, const char *value)
 {
     char key[KEY_MAX], name[KEY_MAX];
-    snprintf(name, sizeof name, "--%s", option);
+    name_option(option, name);
     snprintf(key, sizeof key, "%s", option);
     for (char *at = key; *at != '\0'; at++)
         if (*at == '-')
@@ -126,7 +176,7 @@ static void add_option(struct needs *needs, const char *option, const char *valu
     if (value[0] == '\0' && !is_time(key) && strcmp(key, "priority") != 0)
         append(needs, key, NULL);
     else
-        add(needs, name, key, value);
+        add_or_null(needs, name, key, value);
 }
 
 static void add_net(struct needs *needs, const char *value)
@@ -138,13 +188,15 @@ static void add_net(struct needs *needs, const char *value)
 static void add_set(struct needs *needs, const char *pair)
 {
     if (strchr(pair, '=') == NULL)
-        command_fail(EX_USAGE, "--set %s: this must be KEY=VALUE, with a key of rtf-spec(5)", command_typed(pair));
+        command_wrong("--set %s: this must be KEY=VALUE, with a key of rtf-spec(5)", command_typed(pair));
     needs_add_pair(needs, pair);
 }
 
 bool needs_take(struct needs *needs, const char *option, const char *value)
 {
     static const char *const keys[] = {"runtime", "period", "deadline", "desired-runtime", "priority", "plugin", "cpus", "expires", "comment", NULL};
+    static const char chrt[] = "sched-";
+    option += strncmp(option, chrt, sizeof chrt - 1) == 0 ? sizeof chrt - 1 : 0;
     if (is_one_of(option, keys))
         add_option(needs, option, value);
     else if (strcmp(option, "ignore-admission") == 0)
@@ -170,7 +222,7 @@ static void add_disk(struct needs *needs)
     char why[DISK_OPTION_WHY];
     json_t *claim = disk_option(needs->disk, command_spool(), why);
     if (claim == NULL)
-        command_fail(EX_USAGE, "--disk %s: %s", command_typed(needs->disk), command_typed(why));
+        command_wrong("--disk %s: %s", command_typed(needs->disk), command_typed(why));
     append(needs, "disk", claim);
 }
 

@@ -1,21 +1,24 @@
-/* The options that say what a thread needs: -T, -P, --net and so on, and --set KEY=VALUE for any key of rtf-spec(5). They are laid over a spec. */
+/* The options that say what a thread needs: -T, -P, --net and so on, and --set KEY=VALUE for any key of rtf-spec(5). All commands of rtf(1) that make or change
+ * a spec have them. They are laid over a spec. */
 #ifndef RTF_NEEDS_H
 #define RTF_NEEDS_H
 
 #include <jansson.h>
 #include <stdbool.h>
+#include <stdint.h>
 
-#include "command.h"
+#include "command-line.h"
 
 extern const struct command_option needs_options[];
 
 /* All zeros: none is stated. */
 struct needs {
-    json_t *pairs;    /* in the order of the command line: [KEY, VALUE]; [KEY]: the key is taken out of the spec */
-    const char *disk; /* the value of --disk; NULL: not stated */
+    json_t *pairs;        /* in the order of the command line: [KEY, VALUE]; [KEY]: the key is taken out of the spec */
+    const char *disk;     /* the value of --disk; NULL: not stated */
+    bool in_microseconds; /* set by the command: times become numbers, and no value may be "null"; else times stay as the user has written them */
 };
 
-/* Takes an option of needs_options. False: it is another option. A wrong value ends the process with EX_USAGE. */
+/* Takes an option of needs_options. False: it is another option. A wrong value ends the process (command_wrong). */
 bool needs_take(struct needs *needs, const char *option, const char *value);
 
 /* Takes a word KEY=VALUE of the command line. An empty value takes the key out of the spec. */
@@ -26,7 +29,7 @@ void needs_add(struct needs *needs, const char *key, const char *value);
 
 bool needs_are_stated(const struct needs *needs);
 
-/* Sets the keys in the spec. Goes after all options. --disk may name a path, which is looked up with the rights of this process. */
+/* Sets the keys in the spec. Goes once, after all options. --disk may name a path, which is looked up with the rights of this process. */
 void needs_lay_over(struct needs *needs, json_t *spec);
 
 /* Reads the spec of -f FILE; NULL: an empty spec; "-": standard input. A file that is not one JSON object ends the process with EX_DATAERR. The caller owns

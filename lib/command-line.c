@@ -1,4 +1,4 @@
-#include "command.h"
+#include "command-line.h"
 
 #include <getopt.h>
 #include <signal.h>
@@ -15,21 +15,37 @@
 enum { OPTIONS_MAX = 64, LETTERS = 2 * OPTIONS_MAX, COLUMN = 31 };
 
 static const struct command_option of_all[] = {
-    {0, "spool", "DIR", "The spool (default: " RTF_SPOOL ")"}, {'?', "help", NULL, "Print this text"}, {'V', "version", NULL, "Print the version"}, {0}};
+    {0, "spool", "DIR", "The spool (default: " RTF_SPOOL ")"},
+    {'?', "help", NULL, "Print this text"},
+    {'V', "version", NULL, "Print the version"},
+    {0}};
 
 /* The command line of this process. */
 static struct {
     const struct command *command;
-    const char *spool;
+    const char *spool; /* NULL: --spool is not stated */
     const struct command_option *options[OPTIONS_MAX]; /* of the command, with its needs, and of all commands */
     int count;
-} line = {.spool = RTF_SPOOL};
+} line;
 
 /* ---- messages ---- */
 
+/* "rtf declare", or rtf-run(1)'s own name. */
+static const char *program(void)
+{
+    static char text[64];
+    snprintf(text, sizeof text, "rtf %s", line.command->name);
+    return line.command->program != NULL ? line.command->program : text;
+}
+
+static int failure(int usual)
+{
+    return line.command->failure != 0 ? line.command->failure : usual;
+}
+
 static void say(const char *format, va_list values, const char *more)
 {
-    fprintf(stderr, "rtf %s: ", line.command->name);
+    fprintf(stderr, "%s: ", program());
     vfprintf(stderr, format, values);
     fprintf(stderr, "%s\n", more);
 }
@@ -51,6 +67,15 @@ void command_fail(int status, const char *format, ...)
     exit(status);
 }
 
+void command_wrong(const char *format, ...)
+{
+    va_list values;
+    va_start(values, format);
+    say(format, values, "");
+    va_end(values);
+    exit(failure(EX_USAGE));
+}
+
 void command_misused(const char *format, ...)
 {
     char more[80];
@@ -59,7 +84,7 @@ void command_misused(const char *format, ...)
     snprintf(more, sizeof more, " ('rtf %.32s --help' tells more)", line.command->name);
     say(format, values, more);
     va_end(values);
-    exit(EX_USAGE);
+    exit(failure(EX_USAGE));
 }
 
 const char *command_typed(const char *word)
@@ -87,7 +112,7 @@ void command_unwritten(void)
     sigemptyset(&pipe);
     sigaddset(&pipe, SIGPIPE);
     sigprocmask(SIG_UNBLOCK, &pipe, NULL);
-    command_fail(EX_IOERR, "standard output cannot be written");
+    command_fail(failure(EX_IOERR), "standard output cannot be written");
 }
 
 /* ---- values ---- */
@@ -97,7 +122,7 @@ uint64_t command_time(const char *option, const char *value)
     uint64_t time = 0;
     const char *wrong = client_take_time(value, &time);
     if (wrong != NULL)
-        command_fail(EX_USAGE, "%s %s: %s", option, command_typed(value), wrong);
+        command_wrong("%s %s: %s", option, command_typed(value), wrong);
     return time;
 }
 
@@ -106,7 +131,7 @@ uint64_t command_wait(const char *option, const char *value)
     uint64_t time = 0;
     const char *wrong = client_take_wait(value, &time);
     if (wrong != NULL)
-        command_fail(EX_USAGE, "%s %s: %s", option, command_typed(value), wrong);
+        command_wrong("%s %s: %s", option, command_typed(value), wrong);
     return time;
 }
 
@@ -114,7 +139,7 @@ uint64_t command_number(const char *option, const char *value)
 {
     uint64_t number = 0;
     if (!parse_number(value, UINT64_C(999999999999999), &number))
-        command_fail(EX_USAGE, "%s %s: this takes a whole number", option, command_typed(value));
+        command_wrong("%s %s: this takes a whole number", option, command_typed(value));
     return number;
 }
 
@@ -125,27 +150,49 @@ const char *command_name(char *word)
     if (length > tail && strcmp(word + length - tail, suffix) == 0)
         word[length - tail] = '\0';
     if (!client_name_ok(word))
-        command_fail(EX_USAGE, "%s: " CLIENT_NAME_RULE, command_typed(word));
+        command_wrong("%s: " CLIENT_NAME_RULE, command_typed(word));
     return word;
+}
+
+const char *command_name_option(const char *value)
+{
+    if (!client_name_ok(value))
+        command_wrong("--name %s: " CLIENT_NAME_RULE, command_typed(value));
+    return value;
 }
 
 /* ---- the table ---- */
 
-static void add_options(const struct command_option *options)
+/* The name is in a list such as " runtime period ". */
+static bool is_named(const char *name, const char *list)
+{
+    char word[64];
+    snprintf(word, sizeof word, " %s ", name);
+    return strstr(list, word) != NULL;
+}
+
+static void add_options(const struct command_option *options, const char *named)
 {
     for (; options->name != NULL && line.count < OPTIONS_MAX; options++)
         if (strcmp(options->name, "needs") == 0)
-            add_options(line.command->needs);
-        else
+            add_options(line.command->needs, line.command->needs_named);
+        else if (named == NULL || is_named(options->name, named))
             line.options[line.count++] = options;
+}
+
+static bool is_optional(const struct command_option *option)
+{
+    return option->argument != NULL && strncmp(option->argument, "[=", 2) == 0;
 }
 
 static void print_option(const struct command_option *option)
 {
     char left[80];
-    const char letter[] = {option->letter, '\0'};
+    const char letter[] = {option->letter, '\0'}, *argument = option->argument == NULL ? "" : option->argument;
+    if (option->help == NULL)
+        return;
     snprintf(left, sizeof left, "  %s%s%s--%s%s%s", letter[0] == '\0' ? "    " : "-", letter, letter[0] == '\0' ? "" : ", ", option->name,
-             option->argument == NULL ? "" : "=", option->argument == NULL ? "" : option->argument);
+             option->argument == NULL || is_optional(option) ? "" : "=", argument);
     if (strlen(left) < COLUMN - 1)
         printf("%-*s%s\n", COLUMN, left, option->help);
     else
@@ -164,9 +211,11 @@ __attribute__((noreturn))
 static void print_help(void)
 {
     const char *name = line.command->name;
-    printf("Usage: rtf %s %s\n%s\n\n", name, line.command->operands, line.command->about);
+    printf("Usage: %s %s\n%s\n\n", program(), line.command->operands, line.command->about);
     for (int i = 0; i < line.count; i++)
         print_option(line.options[i]);
+    if (line.command->closing != NULL)
+        printf("\n%s\n", line.command->closing);
     printf("\n'rtf help %s' opens the manual page.\n", name);
     end_printed();
 }
@@ -174,7 +223,7 @@ static void print_help(void)
 __attribute__((noreturn))
 static void print_version(void)
 {
-    printf("rtf %s " RTF_VERSION "\n", line.command->name);
+    printf("%s " RTF_VERSION "\n", program());
     end_printed();
 }
 
@@ -198,10 +247,13 @@ enum { FIRST = 256 }; /* the value of the first long option: above all letters *
 static void prepare(char letters[static LETTERS], struct option longs[static OPTIONS_MAX + 1])
 {
     char *at = letters;
+    if (line.command->runs_command)
+        *at++ = '+'; /* options end at the first operand */
     *at++ = ':';
     for (int i = 0; i < line.count; i++) {
         const struct command_option *option = line.options[i];
-        longs[i] = (struct option){.name = option->name, .has_arg = option->argument == NULL ? no_argument : required_argument, .val = FIRST + i};
+        const int has_value = option->argument == NULL ? no_argument : is_optional(option) ? optional_argument : required_argument;
+        longs[i] = (struct option){.name = option->name, .has_arg = has_value, .val = FIRST + i};
         if (option->letter == '\0' || option->letter == '?')
             continue;
         *at++ = option->letter;
@@ -255,8 +307,8 @@ char **command_parse(const struct command *command, int argc, char **argv, void 
     line.command = command;
     client_hold_standard_fds();
     (void)unsetenv("POSIXLY_CORRECT"); /* if it is set, getopt_long takes no option behind an operand */
-    add_options(command->options);
-    add_options(of_all);
+    add_options(command->options, NULL);
+    add_options(of_all, NULL);
     prepare(letters, longs);
     opterr = 0;
     while ((key = getopt_long(argc, argv, letters, longs, NULL)) != -1) {
@@ -275,5 +327,10 @@ void command_end_of_line(char *const operands[])
 
 const char *command_spool(void)
 {
-    return line.spool;
+    return line.spool != NULL ? line.spool : RTF_SPOOL;
+}
+
+bool command_states_spool(void)
+{
+    return line.spool != NULL;
 }
