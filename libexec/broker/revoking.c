@@ -28,9 +28,15 @@ struct order {
     uint64_t *tasks; /* what is revoked; 0: has been */
     size_t count, left;
 };
-static struct order orders[ORDERS_MOST];
-static int listening = -1;
-static struct timer later; /* then it is listened again */
+
+static void meet(struct source *source, uint32_t events);
+
+static struct {
+    struct order orders[ORDERS_MOST];
+    struct source door;
+    int listening;
+    struct timer later; /* listens again at this time */
+} revoking = {.door.ready = meet, .listening = -1};
 
 static void hang_up(struct order *order)
 {
@@ -78,7 +84,7 @@ static void end_if_done(struct order *order)
 
 void revoking_done(const struct reservation *reservation)
 {
-    for (struct order *order = orders; order < orders + ORDERS_MOST; order++) {
+    for (struct order *order = revoking.orders; order < revoking.orders + ORDERS_MOST; order++) {
         if (order->socket < 0 || order->left == 0)
             continue;
         for (size_t i = 0; i < order->count; i++)
@@ -220,7 +226,7 @@ static bool is_root(int socket)
 
 static struct order *free_slot(void)
 {
-    for (struct order *order = orders; order < orders + ORDERS_MOST; order++)
+    for (struct order *order = revoking.orders; order < revoking.orders + ORDERS_MOST; order++)
         if (order->socket < 0)
             return order;
     return NULL;
@@ -230,12 +236,12 @@ static struct order *free_slot(void)
 static void meet(struct source *source, uint32_t events)
 {
     const int64_t moment = 1000000000; /* ns */
-    const int socket = accept4(listening, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    const int socket = accept4(revoking.listening, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
     struct order *order = free_slot();
     (void)events;
     if (socket < 0) {
-        loop_change(listening, 0, source);
-        timer_set(&later, monotonic_now() + moment);
+        loop_change(revoking.listening, 0, source);
+        timer_set(&revoking.later, monotonic_now() + moment);
         return;
     }
     if (order == NULL || !is_root(socket) || !loop_add(socket, EPOLLIN, &order->source)) {
@@ -245,12 +251,10 @@ static void meet(struct source *source, uint32_t events)
     order->socket = socket;
 }
 
-static struct source door = {.ready = meet};
-
 static void listen_again(struct timer *timer)
 {
     (void)timer;
-    loop_change(listening, EPOLLIN, &door);
+    loop_change(revoking.listening, EPOLLIN, &revoking.door);
 }
 
 bool revoking_open(char reason[static REASON_BYTES])
@@ -258,8 +262,8 @@ bool revoking_open(char reason[static REASON_BYTES])
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     snprintf(address.sun_path, sizeof address.sun_path, "/proc/self/fd/%d/%s", spool.state, file);
     (void)unlinkat(spool.state, file, 0);
-    listening = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    if (listening >= 0 && bind(listening, (const struct sockaddr *)&address, sizeof address) == 0 && listen(listening, ORDERS_MOST) == 0)
+    revoking.listening = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (revoking.listening >= 0 && bind(revoking.listening, (const struct sockaddr *)&address, sizeof address) == 0 && listen(revoking.listening, ORDERS_MOST) == 0)
         return true;
     snprintf(reason, REASON_BYTES, "state/current/%s: %s", file, strerror(errno));
     return false;
@@ -267,8 +271,8 @@ bool revoking_open(char reason[static REASON_BYTES])
 
 bool revoking_start(void)
 {
-    later.due = listen_again;
-    for (struct order *order = orders; order < orders + ORDERS_MOST; order++)
+    revoking.later.due = listen_again;
+    for (struct order *order = revoking.orders; order < revoking.orders + ORDERS_MOST; order++)
         *order = (struct order){.source.ready = attend, .socket = -1};
-    return loop_add(listening, EPOLLIN, &door);
+    return loop_add(revoking.listening, EPOLLIN, &revoking.door);
 }

@@ -36,20 +36,26 @@
 #include "thread-events.h"
 #include "timers.h"
 
-static char acl_path[4096];
-static int signals_fd = -1, stop_signal;
-static bool launcher_is_gone;
+static void take_signals(struct source *source, uint32_t events);
+static void take_launcher_events(struct source *source, uint32_t events);
+
+static struct {
+    char acl_path[4096];
+    struct source signals, launcher;
+    int signals_fd, stop_signal;
+    bool launcher_is_gone;
+} serving = {.signals.ready = take_signals, .launcher.ready = take_launcher_events, .signals_fd = -1};
 
 static struct acl *load_rules(char *reason)
 {
-    return acl_load(acl_path, reason);
+    return acl_load(serving.acl_path, reason);
 }
 
 void serving_configure(const char *config)
 {
     char path[4096], directory[4096], reason[REASON_BYTES];
     snprintf(path, sizeof path, "%s/plugins.conf", config);
-    snprintf(acl_path, sizeof acl_path, "%s/acl.conf", config);
+    snprintf(serving.acl_path, sizeof serving.acl_path, "%s/acl.conf", config);
     snprintf(directory, sizeof directory, "%s", program_path("plugins"));
     if (!plugins_load(path, directory, reason))
         die(EX_CONFIG, reason);
@@ -96,7 +102,7 @@ static void take_signals(struct source *source, uint32_t events)
     struct signalfd_siginfo info;
     (void)source;
     (void)events;
-    while (read(signals_fd, &info, sizeof info) == (ssize_t)sizeof info) {
+    while (read(serving.signals_fd, &info, sizeof info) == (ssize_t)sizeof info) {
         if (info.ssi_signo == SIGHUP)
             reload();
         else if (info.ssi_signo == SIGCHLD)
@@ -104,13 +110,12 @@ static void take_signals(struct source *source, uint32_t events)
         else if (info.ssi_signo == SIGUSR1)
             show_books();
         else
-            stop_signal = (int)info.ssi_signo;
+            serving.stop_signal = (int)info.ssi_signo;
     }
 }
 
 void serving_catch_signals(void)
 {
-    static struct source source = {.ready = take_signals};
     sigset_t signals;
     sigemptyset(&signals);
     sigaddset(&signals, SIGHUP);
@@ -119,8 +124,8 @@ void serving_catch_signals(void)
     sigaddset(&signals, SIGTERM);
     sigaddset(&signals, SIGCHLD);
     sigprocmask(SIG_BLOCK, &signals, NULL);
-    signals_fd = signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC);
-    if (signals_fd < 0 || !loop_add(signals_fd, EPOLLIN, &source))
+    serving.signals_fd = signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC);
+    if (serving.signals_fd < 0 || !loop_add(serving.signals_fd, EPOLLIN, &serving.signals))
         die_errno(EX_OSERR, "signalfd");
 }
 
@@ -136,14 +141,13 @@ static void take_launcher_events(struct source *source, uint32_t events)
     if (heard == 0)
         return;
     event_broker("error", "the launcher was killed: the broker ends as by SIGINT, to be started again");
-    launcher_is_gone = true;
-    stop_signal = SIGINT;
+    serving.launcher_is_gone = true;
+    serving.stop_signal = SIGINT;
 }
 
 bool fork_launcher(bool in_background)
 {
-    static struct source source = {.ready = take_launcher_events};
-    return launcher_fork(in_background, &source);
+    return launcher_fork(in_background, &serving.launcher);
 }
 
 void turn(void)
@@ -166,7 +170,7 @@ void turn_until(bool (*is_so)(void), int64_t at_most)
 {
     struct timer patience = {0};
     timer_set(&patience, monotonic_now() + at_most);
-    while (stop_signal == 0 && !is_so() && patience.at != 0)
+    while (serving.stop_signal == 0 && !is_so() && patience.at != 0)
         turn();
     timer_end(&patience);
 }
@@ -181,7 +185,7 @@ bool start_plugins(char reason[static REASON_BYTES])
 
 void serve(void)
 {
-    while (stop_signal == 0)
+    while (serving.stop_signal == 0)
         turn();
 }
 
@@ -196,16 +200,16 @@ void stop_children(void)
 
 static void log_stop(void)
 {
-    const bool lays_down = stop_signal != SIGINT;
+    const bool lays_down = serving.stop_signal != SIGINT;
     const struct event event = {.stage = "broker", .decision = "stopped", .microseconds = -1, .ended = lays_down ? ENDED_BROKER : ENDED_NOT,
-                                .reason = launcher_is_gone ? "what is granted stays in force" : lays_down ? "SIGTERM: every thread is put back" : "SIGINT: what is granted stays in force"};
+                                .reason = serving.launcher_is_gone ? "what is granted stays in force" : lays_down ? "SIGTERM: every thread is put back" : "SIGINT: what is granted stays in force"};
     event_write(&event);
 }
 
 void stop(void)
 {
     log_stop();
-    if (stop_signal == SIGINT)
+    if (serving.stop_signal == SIGINT)
         leave_in_force();
     else {
         lay_down();
@@ -216,5 +220,5 @@ void stop(void)
 
 bool launcher_was_killed(void)
 {
-    return launcher_is_gone;
+    return serving.launcher_is_gone;
 }

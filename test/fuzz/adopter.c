@@ -99,24 +99,24 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
     struct user *next;
     const char *why;
     unsigned carries = length == 0 ? 0 : *bytes;
-    users = NULL;
-    adopting = 0;
-    swept = scanned = false;
+    directories.users = NULL;
+    directories.adopting = 0;
+    directories.swept = directories.scanned = false;
     must(paragraph_feed(&input, bytes + (length > 0), length - (length > 0)));
     for (bool good = true; good && paragraph_take(&input, &said, &why) == 1; carries = carries >> 1 | (carries & 1) << 7) {
         int fd = (carries & 1) != 0 ? 1000 : -1; /* no descriptor is closed here: that is left to the adopter */
         good = take(&said, &fd);
-        must(adopting >= 0 && adopting <= (int)HASH_COUNT(users) && (int)HASH_COUNT(users) == readers);
+        must(directories.adopting >= 0 && directories.adopting <= (int)HASH_COUNT(directories.users) && (int)HASH_COUNT(directories.users) == readers);
     }
-    for (struct user *user = users; user != NULL; user = next) {
+    for (struct user *user = directories.users; user != NULL; user = next) {
         next = user->hh.next;
         let_go(user);
     }
     users_sweep();
-    must(readers == 0 && adopting == 0 && LIST_EMPTY(&account.users) && account.directories == 0);
+    must(readers == 0 && directories.adopting == 0 && LIST_EMPTY(&account.users) && account.directories == 0);
     struct message *message;
-    while ((message = TAILQ_FIRST(&messages)) != NULL) {
-        TAILQ_REMOVE(&messages, message, next);
+    while ((message = TAILQ_FIRST(&directories.messages)) != NULL) {
+        TAILQ_REMOVE(&directories.messages, message, next);
         paragraph_output_free(&message->text);
         free(message);
     }

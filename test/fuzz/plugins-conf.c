@@ -6,13 +6,13 @@
 /* It is loaded once in a broker's life. */
 static void forget_lines(void)
 {
-    for (int i = 0; i <= count && i < PLUGINS_MAX; i++) { /* the last one may have been refused half-way */
-        free(lines[i].program);
-        free(lines[i].words);
-        free(lines[i].text);
+    for (int i = 0; i <= plugin_lines.count && i < PLUGINS_MAX; i++) { /* the last one may have been refused half-way */
+        free(plugin_lines.line[i].program);
+        free(plugin_lines.line[i].words);
+        free(plugin_lines.line[i].text);
     }
-    memset(lines, 0, sizeof lines);
-    count = 0;
+    memset(plugin_lines.line, 0, sizeof plugin_lines.line);
+    plugin_lines.count = 0;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)

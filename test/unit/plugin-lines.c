@@ -8,12 +8,12 @@ static char reason[REASON_BYTES];
 static void forget_lines(void)
 {
     for (int i = 0; i < PLUGINS_MAX; i++) {
-        free(lines[i].program);
-        free(lines[i].words);
-        free(lines[i].text);
-        lines[i] = (struct plugin_line){0};
+        free(plugin_lines.line[i].program);
+        free(plugin_lines.line[i].words);
+        free(plugin_lines.line[i].text);
+        plugin_lines.line[i] = (struct plugin_line){0};
     }
-    count = 0;
+    plugin_lines.count = 0;
 }
 
 static bool reads(const char *text)

@@ -33,13 +33,18 @@ struct debt {
     UT_hash_handle hh_holder; /* by holder, if it is not open */
 };
 
-static struct debt *by_task, *by_holder;
-
 /* Of all, and of those that are charged to somebody. */
-static struct owed {
+
+struct owed {
     uint64_t sum; /* of utilizations */
     int64_t last; /* no later than this the last of it is paid back */
-} owed, owed_in_quotas;
+};
+
+static struct {
+    struct debt *by_task, *by_holder; /* the heads of the hash tables */
+    struct owed all, in_quotas;
+    int64_t last_in_kernel;
+} debts;
 
 /* The longest period that the kernel takes: nobody is kept waiting longer for crumbs that a tick has multiplied. */
 static const uint64_t longest = 4200000; /* us */
@@ -71,8 +76,6 @@ void debt_begin(struct reservation *reservation, const struct grant *grant)
     reservation->zero_lag = until > reservation->zero_lag ? until : reservation->zero_lag;
 }
 
-static int64_t last_in_kernel;
-
 void debt_of_thread(const struct reservation *reservation)
 {
     if (reservation->grant != NULL && reservation->grant->plan.policy == POLICY_DEADLINE)
@@ -81,13 +84,13 @@ void debt_of_thread(const struct reservation *reservation)
 
 void debt_in_kernel(int64_t until)
 {
-    if (until > last_in_kernel)
-        last_in_kernel = until;
+    if (until > debts.last_in_kernel)
+        debts.last_in_kernel = until;
 }
 
 int64_t debt_last_in_kernel(void)
 {
-    return last_in_kernel;
+    return debts.last_in_kernel;
 }
 
 /* ---- what is given up ---- */
@@ -142,15 +145,15 @@ static void count_in(struct owed *in, const struct debt *debt)
 
 static void count(const struct debt *debt)
 {
-    count_in(&owed, debt);
+    count_in(&debts.all, debt);
     if (debt->grant.charge.count != 0)
-        count_in(&owed_in_quotas, debt);
+        count_in(&debts.in_quotas, debt);
 }
 
 static void uncount(const struct debt *debt)
 {
-    owed.sum -= debt->grant.utilization;
-    owed_in_quotas.sum -= debt->grant.charge.count == 0 ? 0 : debt->grant.utilization;
+    debts.all.sum -= debt->grant.utilization;
+    debts.in_quotas.sum -= debt->grant.charge.count == 0 ? 0 : debt->grant.utilization;
 }
 
 static void enter(struct debt *debt)
@@ -159,7 +162,7 @@ static void enter(struct debt *debt)
     (void)plugin_schedule(debt->grant.plugin, debt->task, &debt->grant);
     tell_neighbours(debt->task, NULL, &debt->grant);
     count(debt);
-    HASH_ADD(hh, by_task, task, sizeof debt->task, debt);
+    HASH_ADD(hh, debts.by_task, task, sizeof debt->task, debt);
 }
 
 static void end(struct debt *debt);
@@ -200,7 +203,7 @@ uint64_t debt_keep(const struct reservation *reservation, struct grant *given_up
 static struct debt *find(uint64_t task)
 {
     struct debt *debt;
-    HASH_FIND(hh, by_task, &task, sizeof task, debt);
+    HASH_FIND(hh, debts.by_task, &task, sizeof task, debt);
     return debt;
 }
 
@@ -208,14 +211,14 @@ static struct debt *find(uint64_t task)
 static struct debt *record_of(const struct held_by *holder)
 {
     struct debt *debt;
-    HASH_FIND(hh_holder, by_holder, holder, sizeof *holder, debt);
+    HASH_FIND(hh_holder, debts.by_holder, holder, sizeof *holder, debt);
     return debt;
 }
 
 static void unlink_holder(struct debt *debt)
 {
     if (record_of(&debt->holder) == debt)
-        HASH_DELETE(hh_holder, by_holder, debt);
+        HASH_DELETE(hh_holder, debts.by_holder, debt);
 }
 
 static void end(struct debt *debt)
@@ -226,7 +229,7 @@ static void end(struct debt *debt)
     (void)plugin_release(debt->grant.plugin, debt->task);
     tell_neighbours(debt->task, &debt->grant, NULL);
     timer_end(&debt->paid_back);
-    HASH_DEL(by_task, debt);
+    HASH_DEL(debts.by_task, debt);
     unlink_holder(debt);
     spec_free(&debt->grant.spec);
     free(debt);
@@ -292,7 +295,7 @@ void debt_settle(uint64_t task)
     }
     if (record != NULL) /* its plugin has moved it to another CPU */
         unlink_holder(record);
-    HASH_ADD(hh_holder, by_holder, holder, sizeof debt->holder, debt);
+    HASH_ADD(hh_holder, debts.by_holder, holder, sizeof debt->holder, debt);
 }
 
 void debt_drop(uint64_t task)
@@ -304,7 +307,7 @@ void debt_drop(uint64_t task)
 
 void debt_feed(int plugin)
 {
-    for (const struct debt *debt = by_task; debt != NULL; debt = debt->hh.next)
+    for (const struct debt *debt = debts.by_task; debt != NULL; debt = debt->hh.next)
         feed_one(plugin, debt->task, &debt->grant);
 }
 
@@ -316,21 +319,21 @@ struct grant *debt_grant(uint64_t task)
 
 void debt_uncharge(void)
 {
-    for (struct debt *debt = by_task; debt != NULL; debt = debt->hh.next) {
+    for (struct debt *debt = debts.by_task; debt != NULL; debt = debt->hh.next) {
         free(debt->grant.charge.parts);
         debt->grant.charge = (struct charge){0};
     }
-    owed_in_quotas = (struct owed){0};
+    debts.in_quotas = (struct owed){0};
 }
 
 uint64_t debt_sum(bool by_quota)
 {
-    return by_quota ? owed_in_quotas.sum : owed.sum;
+    return by_quota ? debts.in_quotas.sum : debts.all.sum;
 }
 
 int64_t debt_last(bool by_quota)
 {
-    return by_quota ? owed_in_quotas.last : owed.last;
+    return by_quota ? debts.in_quotas.last : debts.all.last;
 }
 
 static uint64_t charged_to(const struct debt *debt, const struct counter *counter)
@@ -345,7 +348,7 @@ uint64_t debt_share(const struct counter *counter, int plugin, int64_t *until)
 {
     uint64_t sum = 0;
     *until = 0;
-    for (const struct debt *debt = by_task; debt != NULL; debt = debt->hh.next) {
+    for (const struct debt *debt = debts.by_task; debt != NULL; debt = debt->hh.next) {
         const uint64_t part = counter != NULL ? charged_to(debt, counter) : debt->grant.plugin == plugin ? debt->grant.utilization : 0;
         sum += part;
         *until = part != 0 && debt->paid_back.at > *until ? debt->paid_back.at : *until;
@@ -355,11 +358,11 @@ uint64_t debt_share(const struct counter *counter, int plugin, int64_t *until)
 
 unsigned debt_count(void)
 {
-    return HASH_COUNT(by_task);
+    return HASH_COUNT(debts.by_task);
 }
 
 void debt_each(void (*each)(uint64_t task, const struct grant *grant))
 {
-    for (const struct debt *debt = by_task; debt != NULL; debt = debt->hh.next)
+    for (const struct debt *debt = debts.by_task; debt != NULL; debt = debt->hh.next)
         each(debt->task, &debt->grant);
 }

@@ -9,8 +9,11 @@
 #include "spec.h"
 #include "units.h"
 
-static TAILQ_HEAD(, reservation) all = TAILQ_HEAD_INITIALIZER(all);
-static size_t count_of_all;
+/* The reservations that desire more than they need. */
+static struct {
+    TAILQ_HEAD(, reservation) list;
+    size_t count;
+} desiring = {.list = TAILQ_HEAD_INITIALIZER(desiring.list)};
 
 /* ---- who desires something ---- */
 
@@ -40,21 +43,21 @@ void desired_amounts_follow(struct reservation *reservation)
     if (does == reservation->desires)
         return;
     reservation->desires = does;
-    count_of_all += does ? 1 : (size_t)-1;
+    desiring.count += does ? 1 : (size_t)-1;
     if (does)
-        TAILQ_INSERT_TAIL(&all, reservation, of_desires);
+        TAILQ_INSERT_TAIL(&desiring.list, reservation, of_desires);
     else
-        TAILQ_REMOVE(&all, reservation, of_desires);
+        TAILQ_REMOVE(&desiring.list, reservation, of_desires);
 }
 
 size_t desired_amounts_count(void)
 {
-    return count_of_all;
+    return desiring.count;
 }
 
 struct reservation *desired_amounts_first(void)
 {
-    return TAILQ_FIRST(&all);
+    return TAILQ_FIRST(&desiring.list);
 }
 
 /* ---- what ---- */
@@ -116,8 +119,8 @@ size_t desired_amounts_list(struct desire **desires)
 {
     struct reservation *reservation;
     size_t count = 0;
-    *desires = allocate((count_of_all * RESOURCES + 1) * sizeof **desires);
-    TAILQ_FOREACH(reservation, &all, of_desires) {
+    *desires = allocate((desiring.count * RESOURCES + 1) * sizeof **desires);
+    TAILQ_FOREACH(reservation, &desiring.list, of_desires) {
         if (desired_amounts_cpu_time(reservation->grant))
             (*desires)[count++] = of_cpu(reservation);
         for (const struct holding *holding = reservation->grant->holdings; holding != NULL; holding = holding->next)

@@ -8,8 +8,13 @@
 #include "timers.h"
 #include "units.h"
 
-static int manager = -1;
-static int64_t each; /* ns */
+static void is_alive(struct timer *timer);
+
+static struct {
+    int manager;  /* its socket; -1: none */
+    int64_t each; /* ns */
+    struct timer next;
+} watchdog = {.manager = -1, .next = {.due = is_alive}};
 
 /* The variable may be for the parent process: WATCHDOG_PID says which process it is for. */
 static uint64_t number_of(const char *variable)
@@ -21,28 +26,27 @@ static uint64_t number_of(const char *variable)
 
 void watchdog_open(void)
 {
-    manager = notify_connect(getenv("NOTIFY_SOCKET"));
+    watchdog.manager = notify_connect(getenv("NOTIFY_SOCKET"));
     const uint64_t by = number_of("WATCHDOG_PID");
-    if (manager >= 0 && (by == 0 || by == (uint64_t)getpid()))
-        each = (int64_t)number_of("WATCHDOG_USEC") * 1000 / 2;
+    if (watchdog.manager >= 0 && (by == 0 || by == (uint64_t)getpid()))
+        watchdog.each = (int64_t)number_of("WATCHDOG_USEC") * 1000 / 2;
 }
 
 static void tell(const char *what)
 {
-    if (manager >= 0)
-        (void)!write(manager, what, strlen(what));
+    if (watchdog.manager >= 0)
+        (void)!write(watchdog.manager, what, strlen(what));
 }
 
 static void is_alive(struct timer *timer)
 {
     tell("WATCHDOG=1");
-    timer_set(timer, monotonic_now() + each);
+    timer_set(timer, monotonic_now() + watchdog.each);
 }
 
 void watchdog_ready(void)
 {
-    static struct timer next = {.due = is_alive};
     tell("READY=1");
-    if (each > 0)
-        timer_set(&next, monotonic_now() + each);
+    if (watchdog.each > 0)
+        timer_set(&watchdog.next, monotonic_now() + watchdog.each);
 }

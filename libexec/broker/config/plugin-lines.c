@@ -19,8 +19,10 @@ enum { HIGHEST_GRANTED = 97 };
  * server since Linux 6.12, RT throttling before). A plugin that waits must not look like a plugin that hangs. */
 static const int64_t default_timeout = INT64_C(100000000);
 
-static struct plugin_line lines[PLUGINS_MAX];
-static int count;
+static struct {
+    struct plugin_line line[PLUGINS_MAX];
+    int count;
+} plugin_lines;
 
 #define wrong(reason, line, ...) config_lines_wrong(reason, "plugins.conf", line, __VA_ARGS__)
 
@@ -79,9 +81,9 @@ static bool parse_resource_word(const char *word, const char *value, struct plug
 
 static bool is_only_one(const struct plugin_line *line, char *reason)
 {
-    for (int i = 0; i < count; i++)
-        if (lines[i].resource == line->resource && strcmp(lines[i].where, line->where) == 0)
-            return wrong(reason, line->line, "%s %s is that of line %d already", resource_where(line->resource), line->where, lines[i].line);
+    for (int i = 0; i < plugin_lines.count; i++)
+        if (plugin_lines.line[i].resource == line->resource && strcmp(plugin_lines.line[i].where, line->where) == 0)
+            return wrong(reason, line->line, "%s %s is that of line %d already", resource_where(line->resource), line->where, plugin_lines.line[i].line);
     return true;
 }
 
@@ -268,7 +270,7 @@ static bool parse_line(char *const words[], int word_count, const char *director
     if (!name_is_valid(words[0], strlen(words[0]), PLUGIN_NAME_BYTES - 1))
         return wrong(reason, line->line, "a name has 1 to %d characters [A-Za-z0-9_.@:-], not \"%.40s\"", PLUGIN_NAME_BYTES - 1, words[0]);
     if (plugin_index(words[0]) >= 0)
-        return wrong(reason, line->line, "the name %s stands in line %d already", words[0], lines[plugin_index(words[0])].line);
+        return wrong(reason, line->line, "the name %s stands in line %d already", words[0], plugin_lines.line[plugin_index(words[0])].line);
     snprintf(line->name, sizeof line->name, "%s", words[0]);
     if (words[1][0] == '/')
         snprintf(path, sizeof path, "%s", words[1]);
@@ -302,13 +304,13 @@ static char *join(const struct config_lines *conf)
 
 static bool add_line(const struct config_lines *conf, const char *directory, char *reason)
 {
-    struct plugin_line *line = &lines[count];
-    if (count == PLUGINS_MAX)
+    struct plugin_line *line = &plugin_lines.line[plugin_lines.count];
+    if (plugin_lines.count == PLUGINS_MAX)
         return wrong(reason, conf->line, "more than %d plugins", PLUGINS_MAX);
     *line = (struct plugin_line){.line = conf->line, .threshold = ONE_CPU, .timeout = default_timeout, .text = join(conf)};
     if (!parse_line(conf->words, conf->count, directory, line, reason))
         return false;
-    count++;
+    plugin_lines.count++;
     return true;
 }
 
@@ -320,11 +322,11 @@ static bool check_domains(char *reason)
     plugins_domains(&domains);
     if (CPU_COUNT(&domains) == 0 || cgroups_find("cpuset", mount) != CGROUPS_V2)
         return true;
-    for (int i = 0; i < count; i++) {
-        CPU_AND(&both, &lines[i].cpus, &domains);
-        if (!lines[i].domains && CPU_COUNT(&both) > 0)
-            return wrong(reason, lines[i].line, "%s has CPUs that are to be domains of their own, and with cgroup version 2 nothing outside comes "
-                                                "onto these: it needs %s as well", lines[i].name, lines[i].deadline ? "partition=cpuset" : "confine=cpuset");
+    for (int i = 0; i < plugin_lines.count; i++) {
+        CPU_AND(&both, &plugin_lines.line[i].cpus, &domains);
+        if (!plugin_lines.line[i].domains && CPU_COUNT(&both) > 0)
+            return wrong(reason, plugin_lines.line[i].line, "%s has CPUs that are to be domains of their own, and with cgroup version 2 nothing outside comes "
+                                                "onto these: it needs %s as well", plugin_lines.line[i].name, plugin_lines.line[i].deadline ? "partition=cpuset" : "confine=cpuset");
     }
     return true;
 }
@@ -341,72 +343,72 @@ bool plugins_load(const char *path, const char *directory, char reason[static RE
             break;
         }
     config_lines_close(&conf);
-    if (got == 0 && count == 0)
+    if (got == 0 && plugin_lines.count == 0)
         snprintf(reason, REASON_BYTES, "%.300s: names no plugin", path);
-    return got == 0 && count > 0 && check_domains(reason);
+    return got == 0 && plugin_lines.count > 0 && check_domains(reason);
 }
 
 int plugins_count(void)
 {
-    return count;
+    return plugin_lines.count;
 }
 
 void plugin_turn_off(int plugin, const char *reason)
 {
-    lines[plugin].kept = lines[plugin].raises = false;
-    snprintf(lines[plugin].off, sizeof lines[plugin].off, "%s", reason);
+    plugin_lines.line[plugin].kept = plugin_lines.line[plugin].raises = false;
+    snprintf(plugin_lines.line[plugin].off, sizeof plugin_lines.line[plugin].off, "%s", reason);
 }
 
 int plugin_index(const char *name)
 {
-    for (int i = 0; i < count; i++)
-        if (strcmp(lines[i].name, name) == 0)
+    for (int i = 0; i < plugin_lines.count; i++)
+        if (strcmp(plugin_lines.line[i].name, name) == 0)
             return i;
     return -1;
 }
 
 const struct plugin_line *plugin_line(int plugin)
 {
-    return &lines[plugin];
+    return &plugin_lines.line[plugin];
 }
 
 uint64_t plugin_weight(int plugin, const struct claim *claim)
 {
-    return claim_weight(claim, &lines[plugin].rates);
+    return claim_weight(claim, &plugin_lines.line[plugin].rates);
 }
 
 uint64_t plugin_within(int plugin, const struct claim *claim, uint64_t weight)
 {
-    return claim_within_weight(claim, weight, &lines[plugin].rates);
+    return claim_within_weight(claim, weight, &plugin_lines.line[plugin].rates);
 }
 
 int plugins_highest_priority(void)
 {
     int highest = 0;
-    for (int i = 0; i < count; i++)
-        if (lines[i].highest > highest)
-            highest = lines[i].highest;
+    for (int i = 0; i < plugin_lines.count; i++)
+        if (plugin_lines.line[i].highest > highest)
+            highest = plugin_lines.line[i].highest;
     return highest;
 }
 
 void plugins_domains(cpu_set_t *cpus)
 {
     CPU_ZERO(cpus);
-    for (int i = 0; i < count; i++)
-        if (lines[i].domains)
-            CPU_OR(cpus, cpus, &lines[i].cpus);
+    for (int i = 0; i < plugin_lines.count; i++)
+        if (plugin_lines.line[i].domains)
+            CPU_OR(cpus, cpus, &plugin_lines.line[i].cpus);
 }
 
 bool plugins_share_cpu(int plugin, int other)
 {
     cpu_set_t both;
-    CPU_AND(&both, &lines[plugin].cpus, &lines[other].cpus);
+    CPU_AND(&both, &plugin_lines.line[plugin].cpus, &plugin_lines.line[other].cpus);
     return plugin != other && CPU_COUNT(&both) > 0;
 }
 
 bool plugin_has_greeted(int plugin, const char *tests, bool judges, bool tested)
 {
-    struct plugin_line *line = &lines[plugin];
+    struct plugin_line *line = &plugin_lines.line[plugin];
     char proof[sizeof line->tests];
     snprintf(proof, sizeof proof, "%s", tests);
     if (line->greeted) /* the ledger's sums and the check of neighbours rest on the first greeting */
@@ -429,19 +431,19 @@ static bool can_touch(const struct plugin_line *judge, bool deadline, int priori
 bool plugin_must_judge(int judge, int plugin, const struct attributes *plan)
 {
     cpu_set_t both;
-    const struct plugin_line *line = &lines[judge];
+    const struct plugin_line *line = &plugin_lines.line[judge];
     CPU_AND(&both, &plan->cpus, &line->cpus);
     return judge != plugin && line->judges && CPU_COUNT(&both) > 0 && can_touch(line, plan->policy == POLICY_DEADLINE, plan->priority);
 }
 
 static bool may_judge(int judge, int plugin)
 {
-    return lines[judge].judges && plugins_share_cpu(judge, plugin) && can_touch(&lines[judge], lines[plugin].deadline, lines[plugin].highest);
+    return plugin_lines.line[judge].judges && plugins_share_cpu(judge, plugin) && can_touch(&plugin_lines.line[judge], plugin_lines.line[plugin].deadline, plugin_lines.line[plugin].highest);
 }
 
 bool plugin_may_be_judged(int plugin)
 {
-    for (int i = 0; i < count; i++)
+    for (int i = 0; i < plugin_lines.count; i++)
         if (may_judge(i, plugin))
             return true;
     return false;
@@ -449,7 +451,7 @@ bool plugin_may_be_judged(int plugin)
 
 static bool is_among_judges(int plugin)
 {
-    for (int i = 0; i < count; i++)
+    for (int i = 0; i < plugin_lines.count; i++)
         if (may_judge(plugin, i) || may_judge(i, plugin))
             return true;
     return false;
@@ -458,13 +460,13 @@ static bool is_among_judges(int plugin)
 /* An exact test takes long. A request may have to wait behind one test of another user, but never behind all requests of another user. */
 bool plugin_is_asked_alone(int plugin)
 {
-    return strcmp(lines[plugin].tests, "exact") == 0 || is_among_judges(plugin);
+    return strcmp(plugin_lines.line[plugin].tests, "exact") == 0 || is_among_judges(plugin);
 }
 
 /* The plugin's test is more than a sum. A grant that was made meanwhile can keep an old plan from coming back, and the ledger would not see this. */
 bool plugin_takes_turns(int plugin)
 {
-    return (lines[plugin].proves && !lines[plugin].deadline) || plugin_is_asked_alone(plugin);
+    return (plugin_lines.line[plugin].proves && !plugin_lines.line[plugin].deadline) || plugin_is_asked_alone(plugin);
 }
 
 /* ---- which plugins can keep their promises side by side ---- */
@@ -519,9 +521,9 @@ static bool check_pair(const struct plugin_line *tested, const struct plugin_lin
 
 bool plugins_check_neighbours(char reason[static REASON_BYTES])
 {
-    for (int i = 0; i < count; i++)
-        for (int j = 0; j < count; j++)
-            if (lines[i].proves && plugins_share_cpu(i, j) && !check_pair(&lines[i], &lines[j], reason))
+    for (int i = 0; i < plugin_lines.count; i++)
+        for (int j = 0; j < plugin_lines.count; j++)
+            if (plugin_lines.line[i].proves && plugins_share_cpu(i, j) && !check_pair(&plugin_lines.line[i], &plugin_lines.line[j], reason))
                 return false;
     return true;
 }

@@ -16,10 +16,27 @@
 #include "spool.h"
 #include "reservations.h"
 
-static struct user *users;
-static TAILQ_HEAD(, user) closed = TAILQ_HEAD_INITIALIZER(closed);
-static bool held, scanned, swept;
-static int adopting; /* number of directories that the adopter has to adopt */
+/* To the adopter. */
+struct message {
+    TAILQ_ENTRY(message) next;
+    int fd; /* -1: none; closed after sending */
+    struct paragraph_output text;
+};
+
+static void ready(struct source *source, uint32_t events);
+static void start_again(struct timer *timer);
+
+static struct {
+    struct user *users;
+    TAILQ_HEAD(, user) closed;
+    bool held, scanned, swept;
+    int adopting; /* number of directories that the adopter has to adopt */
+    struct coprocess adopter;
+    int child; /* the adopter's number with the launcher */
+    struct timer restart;
+    TAILQ_HEAD(, message) messages;
+} directories = {.closed = TAILQ_HEAD_INITIALIZER(directories.closed), .adopter = {.source.ready = ready, .in = -1, .out = -1}, .restart = {.due = start_again},
+                 .messages = TAILQ_HEAD_INITIALIZER(directories.messages)};
 enum { STRANGERS_MOST = 64 }; /* number of directories of uids without an account */
 static const int64_t try_again_after = INT64_C(3200000000), restart_pause = INT64_C(1000000000); /* ns */
 
@@ -41,43 +58,30 @@ static bool account_of_is_ready(struct user *user)
 
 /* ---- the adopter ---- */
 
-struct message {
-    TAILQ_ENTRY(message) next;
-    int fd; /* -1: none; closed after sending */
-    struct paragraph_output text;
-};
-
-static void ready(struct source *source, uint32_t events);
-static void start_again(struct timer *timer);
-
-static struct coprocess adopter = {.source.ready = ready, .in = -1, .out = -1};
-static struct timer restart = {.due = start_again};
-static TAILQ_HEAD(, message) messages = TAILQ_HEAD_INITIALIZER(messages);
-static int child;
 
 void directories_prepare(char *path)
 {
     char *const argv[] = {path, NULL};
-    child = launcher_add(CHILD_ADOPTER, argv, (struct identity_to_run_as){0, 0});
+    directories.child = launcher_add(CHILD_ADOPTER, argv, (struct identity_to_run_as){0, 0});
 }
 
 static void send_waiting(void)
 {
     struct message *message;
     bool full = false;
-    while (adopter.running && !full && (message = TAILQ_FIRST(&messages)) != NULL) {
-        full = !coprocess_send_fds(&adopter, message->text.data, message->text.length, &message->fd, message->fd >= 0 ? 1 : 0);
+    while (directories.adopter.running && !full && (message = TAILQ_FIRST(&directories.messages)) != NULL) {
+        full = !coprocess_send_fds(&directories.adopter, message->text.data, message->text.length, &message->fd, message->fd >= 0 ? 1 : 0);
         if (full)
             break;
-        TAILQ_REMOVE(&messages, message, next);
+        TAILQ_REMOVE(&directories.messages, message, next);
         if (message->fd >= 0)
             close(message->fd); /* another message has the descriptor, too */
         paragraph_output_free(&message->text);
         free(message);
     }
-    if (adopter.running && full != adopter.writing) {
-        adopter.writing = full;
-        loop_change(adopter.in, full ? EPOLLIN | EPOLLOUT : EPOLLIN, &adopter.source);
+    if (directories.adopter.running && full != directories.adopter.writing) {
+        directories.adopter.writing = full;
+        loop_change(directories.adopter.in, full ? EPOLLIN | EPOLLOUT : EPOLLIN, &directories.adopter.source);
     }
 }
 
@@ -92,7 +96,7 @@ static struct message *begin(const char *op)
 static void send_soon(struct message *message)
 {
     paragraph_close(&message->text);
-    TAILQ_INSERT_TAIL(&messages, message, next);
+    TAILQ_INSERT_TAIL(&directories.messages, message, next);
     send_waiting();
 }
 
@@ -125,9 +129,9 @@ void directories_set_mode(int fd, mode_t mode)
 void directories_rescan(void)
 {
     send_soon(begin("scan"));
-    for (struct user *user = users; user != NULL; user = user->hh.next) {
+    for (struct user *user = directories.users; user != NULL; user = user->hh.next) {
         user->account->log_of = user_bucket(user); /* the new rules may name other users */
-        if (user->state == DIRECTORY_ADOPTED && !held)
+        if (user->state == DIRECTORY_ADOPTED && !directories.held)
             reader_scan(user);
         else if (user->state == DIRECTORY_FOUND && account_of_is_ready(user))
             directories_of(user->account); /* a uid that the new rules name may have a directory */
@@ -136,14 +140,14 @@ void directories_rescan(void)
 
 bool directories_start(void)
 {
-    adopting = 0;
-    swept = false;
-    for (struct user *user = users; user != NULL; user = user->hh.next) {
+    directories.adopting = 0;
+    directories.swept = false;
+    for (struct user *user = directories.users; user != NULL; user = user->hh.next) {
         user->told = false;
         if (user->state == DIRECTORY_ADOPTING) /* the dead adopter had the order, and may not have obeyed */
             user->state = DIRECTORY_FOUND;
     }
-    if (!coprocess_start(&adopter, child, COPROCESS_SOCKET, -1, spool.specs))
+    if (!coprocess_start(&directories.adopter, directories.child, COPROCESS_SOCKET, -1, spool.specs))
         return false;
     send_soon(begin("scan"));
     return true;
@@ -152,8 +156,8 @@ bool directories_start(void)
 static void lost(const char *why)
 {
     event_broker("error", "rtf-adopter, which looks after specs/, %s and is started again", why);
-    coprocess_kill(&adopter);
-    timer_set(&restart, monotonic_now() + restart_pause);
+    coprocess_kill(&directories.adopter);
+    timer_set(&directories.restart, monotonic_now() + restart_pause);
 }
 
 static void start_again(struct timer *timer)
@@ -166,13 +170,13 @@ static void start_again(struct timer *timer)
 
 struct user *users_first(void)
 {
-    return users;
+    return directories.users;
 }
 
 struct user *user_find(const char *name)
 {
     struct user *user;
-    HASH_FIND_STR(users, name, user);
+    HASH_FIND_STR(directories.users, name, user);
     return user;
 }
 
@@ -206,7 +210,7 @@ static struct user *user_new(const char *name, uint64_t inode, uid_t uid)
     user->directory = -1;
     user->look.due = look_again;
     reader_init(user);
-    HASH_ADD_STR(users, name, user);
+    HASH_ADD_STR(directories.users, name, user);
     user->account = account_find(uid);
     account_hold(user->account);
     LIST_INSERT_HEAD(&user->account->users, user, of_account);
@@ -223,14 +227,14 @@ static void unlink_from_account(struct user *user)
 
 void user_close(struct user *user)
 {
-    TAILQ_INSERT_TAIL(&closed, user, of_list);
+    TAILQ_INSERT_TAIL(&directories.closed, user, of_list);
 }
 
 void users_sweep(void)
 {
     struct user *user;
-    while ((user = TAILQ_FIRST(&closed)) != NULL) {
-        TAILQ_REMOVE(&closed, user, of_list);
+    while ((user = TAILQ_FIRST(&directories.closed)) != NULL) {
+        TAILQ_REMOVE(&directories.closed, user, of_list);
         account_let_go(user->account);
         free(user);
     }
@@ -240,9 +244,9 @@ void users_sweep(void)
 static void let_go(struct user *user)
 {
     struct reservation *reservation, *next;
-    HASH_DELETE(hh, users, user);
+    HASH_DELETE(hh, directories.users, user);
     if (user->state == DIRECTORY_ADOPTING)
-        adopting--;
+        directories.adopting--;
     user->state = DIRECTORY_GONE;
     unlink_from_account(user);
     timer_end(&user->look);
@@ -268,7 +272,7 @@ static bool is_named_for(const struct user *user)
 static void adopt(struct user *user)
 {
     if (user->state != DIRECTORY_ADOPTING)
-        adopting++;
+        directories.adopting++;
     user->state = DIRECTORY_ADOPTING;
     send_about("adopt", user);
 }
@@ -333,27 +337,27 @@ void directory_adopt_for_now(struct user *user)
 {
     timer_end(&user->look);
     if (user->state == DIRECTORY_ADOPTING)
-        adopting--;
+        directories.adopting--;
     user->state = DIRECTORY_ADOPTED;
     send_about("adopt", user); /* the answer brings the descriptor for the reader */
 }
 
 void directories_hold(bool hold)
 {
-    held = hold;
-    for (struct user *user = users; !hold && user != NULL; user = user->hh.next)
+    directories.held = hold;
+    for (struct user *user = directories.users; !hold && user != NULL; user = user->hh.next)
         if (user->state == DIRECTORY_ADOPTED)
             reader_scan(user);
 }
 
 bool directories_are_known(void)
 {
-    return scanned && adopting == 0;
+    return directories.scanned && directories.adopting == 0;
 }
 
 bool directories_are_scanned(void)
 {
-    for (const struct user *user = users; user != NULL; user = user->hh.next)
+    for (const struct user *user = directories.users; user != NULL; user = user->hh.next)
         if (user->state == DIRECTORY_ADOPTED && !user->scanned)
             return false;
     return true;
@@ -381,7 +385,7 @@ static void found(const char *name, uint64_t inode, uid_t uid)
 static void adopt_later(struct user *user)
 {
     if (user->state == DIRECTORY_ADOPTING) {
-        adopting--;
+        directories.adopting--;
         user->state = DIRECTORY_FOUND;
     }
     timer_set(&user->look, monotonic_now() + try_again_after);
@@ -398,11 +402,11 @@ static void adopted(const char *name, uint64_t inode, int *fd)
         return;
     }
     if (user->state == DIRECTORY_ADOPTING)
-        adopting--;
+        directories.adopting--;
     user->state = DIRECTORY_ADOPTED;
     user->directory = *fd;
     *fd = -1;
-    if (!held)
+    if (!directories.held)
         reader_scan(user);
 }
 
@@ -429,8 +433,8 @@ static void full(uid_t uid, const char *why_not)
 static void let_go_of_untold(void)
 {
     struct user *user, *next;
-    swept = true;
-    HASH_ITER(hh, users, user, next)
+    directories.swept = true;
+    HASH_ITER(hh, directories.users, user, next)
         if (!user->told)
             let_go(user);
 }
@@ -442,8 +446,8 @@ static bool take(const struct paragraph *said, int *fd)
     if (event == NULL || paragraph_get_number(said, "inode", UINT64_MAX, &inode) < 0 || paragraph_get_number(said, "uid", UINT32_MAX, &uid) < 0)
         return false;
     if (strcmp(event, "scanned") == 0) {
-        scanned = true;
-        if (!swept && paragraph_get(said, "whole") != NULL)
+        directories.scanned = true;
+        if (!directories.swept && paragraph_get(said, "whole") != NULL)
             let_go_of_untold();
         return true;
     }
@@ -476,13 +480,13 @@ static void ready(struct source *source, uint32_t events)
     int fd = -1, taken;
     (void)source;
     (void)events;
-    if (!adopter.running)
+    if (!directories.adopter.running)
         return;
-    if (!coprocess_receive(&adopter, &received, &fd)) {
+    if (!coprocess_receive(&directories.adopter, &received, &fd)) {
         lost("ended");
         return;
     }
-    while ((taken = paragraph_take(&adopter.input, &said, &why)) == 1)
+    while ((taken = paragraph_take(&directories.adopter.input, &said, &why)) == 1)
         if (!take(&said, &fd)) {
             taken = -1;
             break;

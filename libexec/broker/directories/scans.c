@@ -23,8 +23,11 @@ struct scan {
     struct finds finds;
 };
 
-static bool gathering;
-static struct finds gathered;
+/* While the broker starts, all finds are gathered, and queued in the order of their times. */
+static struct {
+    bool on;
+    struct finds finds;
+} gathering;
 
 static bool is_quiet(const struct reservation *reservation)
 {
@@ -147,7 +150,7 @@ static void gather(struct finds *finds)
     for (size_t i = 0; i < finds->count; i++) {
         const struct reservation *reservation = reservation_of_task(finds->list[i].task);
         if (reservation != NULL)
-            remember(&gathered, reservation, finds->list[i].time);
+            remember(&gathering.finds, reservation, finds->list[i].time);
     }
     finds->count = 0;
 }
@@ -161,7 +164,7 @@ void scan_end(struct user *user)
         look_for_missing(scan, reservation);
     user->scan = NULL;
     user->scanned = true;
-    if (gathering)
+    if (gathering.on)
         gather(&scan->finds);
     queue_finds(&scan->finds, NULL);
     free(scan);
@@ -169,11 +172,11 @@ void scan_end(struct user *user)
 
 void scans_gather(void)
 {
-    gathering = true;
+    gathering.on = true;
 }
 
 void scans_gathered(void)
 {
-    gathering = false;
-    queue_finds(&gathered, queue_of_old());
+    gathering.on = false;
+    queue_finds(&gathering.finds, queue_of_old());
 }

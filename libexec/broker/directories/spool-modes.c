@@ -18,11 +18,16 @@ static const struct {
     mode_t type, mode;
 } parts[] = {{".", S_IFDIR, 0755},     {"state", S_IFDIR, 0700},   {"log", S_IFDIR, 02750},        {"specs", S_IFDIR, 03730},
              {"alive", S_IFIFO, 0620}, {"starting", S_IFIFO, 0620}, {"status.json", S_IFREG, 0640}};
-static int inotify = -1;
-
 /* A member may change times in the spool without end. The first change is corrected at once; later changes after a pause. */
 static const int64_t pause_after = 1000000000; /* ns */
-static struct timer rest;
+
+static void changed(struct source *source, uint32_t events);
+
+static struct {
+    struct source source;
+    int inotify;
+    struct timer rest;
+} modes = {.source.ready = changed, .inotify = -1};
 
 static void mend(const char *name, mode_t type, mode_t mode)
 {
@@ -47,7 +52,7 @@ void spool_modes_mend(void)
 static bool take_events(void)
 {
     char bytes[4096];
-    return read(inotify, bytes, sizeof bytes) > 0;
+    return read(modes.inotify, bytes, sizeof bytes) > 0;
 }
 
 /* The broker's own changes cause events, too; then all modes are right already. */
@@ -55,12 +60,10 @@ static void changed(struct source *source, uint32_t events)
 {
     (void)events;
     (void)take_events();
-    loop_change(inotify, 0, source);
-    timer_set(&rest, monotonic_now() + pause_after);
+    loop_change(modes.inotify, 0, source);
+    timer_set(&modes.rest, monotonic_now() + pause_after);
     spool_modes_mend();
 }
-
-static struct source source = {.ready = changed};
 
 /* Events that came during the pause cause another pause. */
 static void pause_is_over(struct timer *timer)
@@ -70,16 +73,16 @@ static void pause_is_over(struct timer *timer)
     for (int reads = 0; reads < READS_MOST && take_events(); reads++)
         ;
     spool_modes_mend();
-    loop_change(inotify, EPOLLIN, &source);
+    loop_change(modes.inotify, EPOLLIN, &modes.source);
 }
 
 /* A watch of a directory reports changes of its entries, too. */
 void spool_modes_watch(void)
 {
     char path[64];
-    rest.due = pause_is_over;
+    modes.rest.due = pause_is_over;
     snprintf(path, sizeof path, "/proc/self/fd/%d", spool.root);
-    inotify = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
-    if (inotify < 0 || inotify_add_watch(inotify, path, IN_ATTRIB | IN_ONLYDIR) < 0 || !loop_add(inotify, EPOLLIN, &source))
+    modes.inotify = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+    if (modes.inotify < 0 || inotify_add_watch(modes.inotify, path, IN_ATTRIB | IN_ONLYDIR) < 0 || !loop_add(modes.inotify, EPOLLIN, &modes.source))
         event_broker("warning", "who changes modes in the spool is seen at SIGHUP only: inotify: %s", strerror(errno));
 }

@@ -26,15 +26,18 @@
 
 static const char name[] = "books.json";
 
-/* All that is charged to the sums of the rules, by sum. */
-static json_t *charges;
+/* Filled while the books are written. */
+static struct {
+    json_t *charges; /* all that is charged to the sums of the rules, by sum */
+    json_t *debts, *promised, *used;
+} sums;
 
 static void add_charges(const struct charge *charge)
 {
     for (int i = 0; i < charge->count; i++) {
         const char *subject = acl_subject(charge->parts[i].counter);
-        json_int_t before = json_integer_value(json_object_get(charges, subject));
-        json_object_set_new(charges, subject, json_integer(before + (json_int_t)charge->parts[i].amount));
+        json_int_t before = json_integer_value(json_object_get(sums.charges, subject));
+        json_object_set_new(sums.charges, subject, json_integer(before + (json_int_t)charge->parts[i].amount));
     }
 }
 
@@ -131,26 +134,20 @@ static json_t *reservation_as_json(const struct reservation *reservation)
     return entry;
 }
 
-static json_t *debts;
-
 static void add_debt(uint64_t task, const struct grant *grant)
 {
-    json_array_append_new(debts, grant_as_json(task, grant));
+    json_array_append_new(sums.debts, grant_as_json(task, grant));
 }
-
-static json_t *promised;
 
 static void add_sum(const struct pool *pool)
 {
-    json_array_append_new(promised, json_pack("{s:s?, s:i, s:I}", "plugin", pool->plugin < 0 ? NULL : plugin_line(pool->plugin)->name, "cpu", pool->cpu,
+    json_array_append_new(sums.promised, json_pack("{s:s?, s:i, s:I}", "plugin", pool->plugin < 0 ? NULL : plugin_line(pool->plugin)->name, "cpu", pool->cpu,
                                               "sum", (json_int_t)*pool->used));
 }
 
-static json_t *used;
-
 static void add_used(const char *subject, uint64_t amount)
 {
-    json_object_set_new(used, subject, json_integer((json_int_t)amount));
+    json_object_set_new(sums.used, subject, json_integer((json_int_t)amount));
 }
 
 static json_t *lines_as_json(void)
@@ -179,17 +176,17 @@ static json_t *everything(void)
 {
     const json_int_t memory = bytes_in_use(); /* without what follows */
     json_t *reservations = json_array();
-    charges = json_object();
-    debts = json_array();
-    promised = json_array();
-    used = json_object();
+    sums.charges = json_object();
+    sums.debts = json_array();
+    sums.promised = json_array();
+    sums.used = json_object();
     for (const struct reservation *reservation = reservation_first(); reservation != NULL; reservation = reservation_next(reservation))
         json_array_append_new(reservations, reservation_as_json(reservation));
     debt_each(add_debt);
     ledger_each(add_sum);
     acl_each(rules, add_used);
-    return json_pack("{s:I, s:o, s:o, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o}", "memory", memory, "quiet", users_as_json(), "uids", uids_as_json(), "limit", max_specs, "accounts", (int)accounts_known(), "plugins", lines_as_json(), "reservations", reservations, "debts", debts, "promised", promised, "charges", charges,
-                     "used", used);
+    return json_pack("{s:I, s:o, s:o, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o}", "memory", memory, "quiet", users_as_json(), "uids", uids_as_json(), "limit", max_specs, "accounts", (int)accounts_known(), "plugins", lines_as_json(), "reservations", reservations, "debts", sums.debts, "promised", sums.promised, "charges", sums.charges,
+                     "used", sums.used);
 }
 
 static int write_some(const char *bytes, size_t length, void *file)

@@ -2,8 +2,10 @@
 
 enum { UNDER_WAY_MAX = 256 };
 
-static struct queue old = {.reservations = TAILQ_HEAD_INITIALIZER(old.reservations), .unlimited = true};
-static TAILQ_HEAD(, queue) ring = TAILQ_HEAD_INITIALIZER(ring);
+static struct {
+    struct queue old;
+    TAILQ_HEAD(, queue) ring;
+} queues = {.old = {.reservations = TAILQ_HEAD_INITIALIZER(queues.old.reservations), .unlimited = true}, .ring = TAILQ_HEAD_INITIALIZER(queues.ring)};
 
 void queue_init(struct queue *queue, bool unlimited)
 {
@@ -15,9 +17,9 @@ static void settle(struct queue *queue)
 {
     bool belongs = !TAILQ_EMPTY(&queue->reservations) && (queue->unlimited || queue->under_way < UNDER_WAY_MAX);
     if (belongs && !queue->in_ring)
-        TAILQ_INSERT_TAIL(&ring, queue, of_ring);
+        TAILQ_INSERT_TAIL(&queues.ring, queue, of_ring);
     else if (!belongs && queue->in_ring)
-        TAILQ_REMOVE(&ring, queue, of_ring);
+        TAILQ_REMOVE(&queues.ring, queue, of_ring);
     queue->in_ring = belongs;
 }
 
@@ -32,7 +34,7 @@ void queue_add(struct reservation *reservation, struct queue *queue)
 
 struct queue *queue_of_old(void)
 {
-    return &old;
+    return &queues.old;
 }
 
 void queue_leave(struct reservation *reservation)
@@ -47,10 +49,10 @@ void queue_leave(struct reservation *reservation)
 
 struct reservation *queue_next(void)
 {
-    struct queue *queue = TAILQ_FIRST(&ring);
+    struct queue *queue = TAILQ_FIRST(&queues.ring);
     if (queue == NULL)
         return NULL;
-    TAILQ_REMOVE(&ring, queue, of_ring);
+    TAILQ_REMOVE(&queues.ring, queue, of_ring);
     queue->in_ring = false;
     struct reservation *reservation = TAILQ_FIRST(&queue->reservations);
     queue_leave(reservation); /* and the queue is the last of the ring again if there is more */
@@ -59,7 +61,7 @@ struct reservation *queue_next(void)
 
 bool queue_is_due(void)
 {
-    return !TAILQ_EMPTY(&ring);
+    return !TAILQ_EMPTY(&queues.ring);
 }
 
 void queue_begin(struct queue *queue)

@@ -22,9 +22,14 @@ struct lease {
     RB_ENTRY(lease) entry;
 };
 
-static RB_HEAD(leases, lease) leases = RB_INITIALIZER(&leases);
-static int timer = -1;
-static bool (*end)(struct reservation *reservation);
+static void due(struct source *source, uint32_t events);
+
+static struct {
+    RB_HEAD(leases, lease) leases;
+    struct source source;
+    int timer;
+    bool (*end)(struct reservation *reservation);
+} expiry = {.source.ready = due, .timer = -1};
 
 static int compare(const struct lease *one, const struct lease *other)
 {
@@ -38,11 +43,11 @@ RB_GENERATE(leases, lease, entry, compare)
 
 static void set_timer(void)
 {
-    const struct lease *first = RB_MIN(leases, &leases);
+    const struct lease *first = RB_MIN(leases, &expiry.leases);
     const int64_t at = first == NULL ? 0 : first->until, second = 1000000000;
     const struct itimerspec time = {.it_value = {.tv_sec = at / second, .tv_nsec = at % second}};
-    if (timer >= 0)
-        (void)timerfd_settime(timer, TFD_TIMER_ABSTIME, &time, NULL);
+    if (expiry.timer >= 0)
+        (void)timerfd_settime(expiry.timer, TFD_TIMER_ABSTIME, &time, NULL);
 }
 
 int64_t expiry_end(const struct reservation *reservation)
@@ -53,7 +58,7 @@ int64_t expiry_end(const struct reservation *reservation)
 static void forget(struct reservation *reservation)
 {
     if (reservation->lease != NULL && !reservation->lease->waits)
-        RB_REMOVE(leases, &leases, reservation->lease);
+        RB_REMOVE(leases, &expiry.leases, reservation->lease);
     free(reservation->lease);
     reservation->lease = NULL;
 }
@@ -66,7 +71,7 @@ void expiry_until(struct reservation *reservation, int64_t until)
     if (until != 0) {
         reservation->lease = allocate(sizeof *reservation->lease);
         *reservation->lease = (struct lease){.reservation = reservation, .until = until};
-        RB_INSERT(leases, &leases, reservation->lease);
+        RB_INSERT(leases, &expiry.leases, reservation->lease);
     }
     set_timer();
 }
@@ -92,7 +97,7 @@ void expiry_go_on(struct reservation *reservation)
     if (reservation->lease == NULL || !reservation->lease->waits)
         return;
     reservation->lease->waits = false;
-    RB_INSERT(leases, &leases, reservation->lease);
+    RB_INSERT(leases, &expiry.leases, reservation->lease);
     set_timer();
 }
 
@@ -103,14 +108,14 @@ static void due(struct source *source, uint32_t events)
     const int64_t now = boottime_now();
     (void)source;
     (void)events;
-    (void)!read(timer, &expired, sizeof expired);
-    while ((first = RB_MIN(leases, &leases)) != NULL && first->until <= now) {
+    (void)!read(expiry.timer, &expired, sizeof expired);
+    while ((first = RB_MIN(leases, &expiry.leases)) != NULL && first->until <= now) {
         struct reservation *reservation = first->reservation;
-        if (end(reservation)) {
+        if (expiry.end(reservation)) {
             expiry_until(reservation, 0);
             continue;
         }
-        RB_REMOVE(leases, &leases, first);
+        RB_REMOVE(leases, &expiry.leases, first);
         first->waits = true;
     }
     set_timer();
@@ -118,8 +123,7 @@ static void due(struct source *source, uint32_t events)
 
 bool expiry_prepare(bool (*over)(struct reservation *reservation))
 {
-    static struct source source = {.ready = due};
-    end = over;
-    timer = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
-    return timer >= 0 && loop_add(timer, EPOLLIN, &source);
+    expiry.end = over;
+    expiry.timer = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
+    return expiry.timer >= 0 && loop_add(expiry.timer, EPOLLIN, &expiry.source);
 }

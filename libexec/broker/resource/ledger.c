@@ -57,16 +57,19 @@ bool ledger_fits_line(const struct grant *grant, const struct grant *old, char r
 
 /* ---- adding and removing ---- */
 
-static uint64_t additions, removals;
+static struct {
+    uint64_t additions, removals;
+    int background[PLUGINS_MAX]; /* number of grants on each line without a guarantee; not a sum */
+} ledger;
 
 uint64_t ledger_additions(void)
 {
-    return additions;
+    return ledger.additions;
 }
 
 uint64_t ledger_removals(void)
 {
-    return removals;
+    return ledger.removals;
 }
 
 static bool put_in(const struct pool *pool, const struct grant *grant, void *context)
@@ -83,30 +86,27 @@ static bool take_out(const struct pool *pool, const struct grant *grant, void *c
     return true;
 }
 
-/* Not a sum: the number of grants on each line without a guarantee. */
-static int background[PLUGINS_MAX];
-
 static void count_background(const struct grant *grant, int by)
 {
     for (int plugin = grant_background(grant); plugin != NO_PLUGIN; plugin = grant_background_after(grant, plugin))
-        background[plugin] += by;
+        ledger.background[plugin] += by;
 }
 
 int ledger_background(int plugin)
 {
-    return background[plugin];
+    return ledger.background[plugin];
 }
 
 void ledger_add(const struct grant *grant)
 {
-    additions++;
+    ledger.additions++;
     count_background(grant, 1);
     (void)each_pool(grant, put_in, NULL);
 }
 
 void ledger_remove(const struct grant *grant)
 {
-    removals++;
+    ledger.removals++;
     count_background(grant, -1);
     (void)each_pool(grant, take_out, NULL);
 }

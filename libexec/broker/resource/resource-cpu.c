@@ -275,19 +275,22 @@ uint64_t cpu_rate(const struct grant *grant)
 
 /* ---- pools ---- */
 
-static uint64_t by_cpu[CPU_SETSIZE], whole_lines[PLUGINS_MAX]; /* whole_lines: sums of lines under partition=global */
-static uint64_t *by_line[PLUGINS_MAX];                         /* [CPU] */
+static struct {
+    uint64_t by_cpu[CPU_SETSIZE];
+    uint64_t whole_lines[PLUGINS_MAX]; /* sums of lines with partition=global */
+    uint64_t *by_line[PLUGINS_MAX];    /* [CPU] */
+} sums;
 
 /* A plugin may add exact fractions, where the ledger rounds each one up. This difference is no lie. */
 enum { ROUNDING = 1000 };
 
 static uint64_t *sums_of(int plugin)
 {
-    if (by_line[plugin] == NULL)
-        by_line[plugin] = calloc(CPU_SETSIZE, sizeof **by_line);
-    if (by_line[plugin] == NULL)
+    if (sums.by_line[plugin] == NULL)
+        sums.by_line[plugin] = calloc(CPU_SETSIZE, sizeof **sums.by_line);
+    if (sums.by_line[plugin] == NULL)
         abort();
-    return by_line[plugin];
+    return sums.by_line[plugin];
 }
 
 static struct pool pool_of_line(int plugin, int cpu)
@@ -298,12 +301,12 @@ static struct pool pool_of_line(int plugin, int cpu)
 static struct pool pool_of_all_its_cpus(int plugin)
 {
     const struct plugin_line *line = plugin_line(plugin);
-    return (struct pool){&resource_cpu, plugin, -1, line->threshold * (uint64_t)CPU_COUNT(&line->cpus), ROUNDING, &whole_lines[plugin]};
+    return (struct pool){&resource_cpu, plugin, -1, line->threshold * (uint64_t)CPU_COUNT(&line->cpus), ROUNDING, &sums.whole_lines[plugin]};
 }
 
 static struct pool pool_of_cpu(int cpu)
 {
-    return (struct pool){&resource_cpu, -1, cpu, ONE_CPU, ROUNDING, &by_cpu[cpu]};
+    return (struct pool){&resource_cpu, -1, cpu, ONE_CPU, ROUNDING, &sums.by_cpu[cpu]};
 }
 
 static uint64_t cpu_amount_in(const struct pool *pool, const struct grant *grant)

@@ -6,16 +6,16 @@
 #include "timers.h"
 #include "units.h"
 
-static cpu_set_t choices;
-static int common = -1; /* -1: there is no choice */
-static bool is_calm = true;
-static int64_t busy_since = INT64_MAX; /* CLOCK_MONOTONIC, ns */
-static struct timer apart;             /* set: they are apart until then */
-
-/* Of all that may come to a CPU. */
 static struct {
-    uint64_t mean, longest;
-} waits[CPU_SETSIZE];
+    cpu_set_t choices;
+    int common; /* -1: there is no choice */
+    bool is_calm;
+    int64_t busy_since; /* CLOCK_MONOTONIC, ns */
+    struct timer apart; /* set: broker and plugins are on different CPUs until then */
+    struct {
+        uint64_t mean, longest;
+    } waits[CPU_SETSIZE]; /* of all threads that may come to a CPU */
+} placement = {.common = -1, .is_calm = true, .busy_since = INT64_MAX};
 
 /* While the broker does not come to sleep the plugins are better off elsewhere; and then for a while, for more may come. */
 static const int64_t patience = INT64_C(2000000), pause = INT64_C(1000000000); /* ns */
@@ -43,13 +43,13 @@ static int plugins_on(size_t cpu)
 
 static bool waits_little(int cpu)
 {
-    return waits[cpu].mean <= crossing && waits[cpu].longest <= longest_wait;
+    return placement.waits[cpu].mean <= crossing && placement.waits[cpu].longest <= longest_wait;
 }
 
 static int quietest(void)
 {
     int found = -1;
-    for (int cpu = cpu_from(&choices, 0); cpu < CPU_SETSIZE; cpu = cpu_from(&choices, cpu + 1))
+    for (int cpu = cpu_from(&placement.choices, 0); cpu < CPU_SETSIZE; cpu = cpu_from(&placement.choices, cpu + 1))
         if (waits_little(cpu) && (found < 0 || plugins_on((size_t)cpu) < plugins_on((size_t)found)))
             found = cpu;
     return found;
@@ -60,18 +60,18 @@ static int quietest(void)
 void placement_choose(void)
 {
     cpu_set_t quiet;
-    if (sched_getaffinity(0, sizeof choices, &choices) != 0)
+    if (sched_getaffinity(0, sizeof placement.choices, &placement.choices) != 0)
         return;
-    quiet = choices;
+    quiet = placement.choices;
     clear_deadline_cpus(&quiet, false);
     if (CPU_COUNT(&quiet) > 0 && sched_setaffinity(0, sizeof quiet, &quiet) == 0)
-        choices = quiet;
-    const bool has_choice = CPU_COUNT(&choices) > 1;
+        placement.choices = quiet;
+    const bool has_choice = CPU_COUNT(&placement.choices) > 1;
     clear_deadline_cpus(&quiet, true);
     if (CPU_COUNT(&quiet) > 0)
-        choices = quiet;
+        placement.choices = quiet;
     if (has_choice)
-        common = quietest();
+        placement.common = quietest();
 }
 
 /* A thread that runs whenever it may keeps who comes at any moment waiting for runtime / 2, and that with a chance of
@@ -89,8 +89,8 @@ static struct presence presence_of(const struct attributes *plan)
 static void add(const cpu_set_t *cpus, uint64_t mean, uint64_t longest)
 {
     for (int cpu = cpu_from(cpus, 0); longest != 0 && cpu < CPU_SETSIZE; cpu = cpu_from(cpus, cpu + 1)) {
-        waits[cpu].mean += mean;
-        waits[cpu].longest += longest;
+        placement.waits[cpu].mean += mean;
+        placement.waits[cpu].longest += longest;
     }
 }
 
@@ -98,27 +98,27 @@ void placement_expect(struct presence *presence, const struct attributes *plan)
 {
     const struct presence former = *presence;
     *presence = presence_of(plan);
-    if (common < 0 || (former.longest == 0 && presence->longest == 0))
+    if (placement.common < 0 || (former.longest == 0 && presence->longest == 0))
         return;
     add(&former.cpus, -former.mean, -former.longest);
     add(&presence->cpus, presence->mean, presence->longest);
-    is_calm = waits_little(common);
-    if (!is_calm)
+    placement.is_calm = waits_little(placement.common);
+    if (!placement.is_calm)
         launcher_place(-1);
-    const int better = is_calm ? -1 : quietest();
+    const int better = placement.is_calm ? -1 : quietest();
     if (better < 0)
         return;
-    common = better;
-    is_calm = true;
+    placement.common = better;
+    placement.is_calm = true;
 }
 
 void placement_keep(bool busy)
 {
-    if (common < 0)
+    if (placement.common < 0)
         return;
     const int64_t now = monotonic_now();
-    busy_since = !busy ? INT64_MAX : busy_since == INT64_MAX ? now : busy_since;
-    if ((busy && now - busy_since > patience) || plugins_waited(now) > patience)
-        timer_set(&apart, now + pause);
-    launcher_place(!is_calm || apart.at != 0 ? -1 : common);
+    placement.busy_since = !busy ? INT64_MAX : placement.busy_since == INT64_MAX ? now : placement.busy_since;
+    if ((busy && now - placement.busy_since > patience) || plugins_waited(now) > patience)
+        timer_set(&placement.apart, now + pause);
+    launcher_place(!placement.is_calm || placement.apart.at != 0 ? -1 : placement.common);
 }
