@@ -1,8 +1,8 @@
-/* The steps of one request, and what follows what: each stage says what has come of its step, and knows nothing of the others.
+/* The steps of a request, and which step follows which. Each stage returns the result of its step, and knows nothing of the other stages.
  *
  *   access -> admission -> accounting -> state -> activation -> verdict and event
  *
- * One request at a time is under way for a reservation; those of other reservations pass. */
+ * A reservation has one request at a time. Requests of other reservations go on meanwhile. */
 #ifndef RTF_PIPELINE_H
 #define RTF_PIPELINE_H
 
@@ -10,27 +10,28 @@
 #include "request.h"
 #include "reservation.h"
 
-/* A request begins with what its reservation's files ask for: SPEC_IS_NEW, MORE_IS_WANTED, THREAD_IS_NAMED, THREAD_IS_KNOWN (and was attached already), LET_GO,
- * SPEC_IS_GONE, or DECIDED. It goes on until something has to be waited for, or the answer is given; then the request is no more. */
+/* Begins a request with what its reservation's files ask for, as the edges of BEGUN say (pipeline.c). The request goes on until it waits for something, or is
+ * answered and freed. */
 void pipeline_begin(struct request *request, enum step_result asked);
 
-/* What was waited for has come: an account, the request's turn, a time, the answer of a plugin or of a helper. False: no request waits for that answer. */
+/* Go on with the requests that wait for this account; with a request whose turn or time has come; with the request that waits for this answer of a plugin or
+ * helper. False: no request waits for the answer. */
 void pipeline_account_known(struct account *account);
 void pipeline_turn_has_come(struct request *request);
 void pipeline_has_waited(struct request *request);
 void pipeline_plugin_answered(const struct plugin_event *event);
 bool pipeline_helper_answered(const struct helper_event *event);
 
-/* The step after this one; STEP_BEGUN: none. */
+/* The step that follows; STEP_BEGUN: none, for `step` cannot have this result. */
 enum step pipeline_follows(enum step step, enum step_result result);
 
-/* Nothing more is told of what its reader has seen of it, nor asked for. */
+/* What the reader has told of the reservation's files needs no answer any more. */
 void pipeline_end_snapshot(struct reservation *reservation);
 
-/* Frees a reservation of which nothing is left, and its user's directory with the last one. */
+/* Frees a reservation that has no files, no grant and no thread; and its user's directory with the last reservation. */
 void pipeline_forget_if_empty(struct reservation *reservation);
 
-/* What was granted is to be made again in the kernel, or there is more of what it desires. */
+/* True if the grant is to be applied again, or if spare capacity is to be had. */
 bool pipeline_is_to_be_applied_again(const struct reservation *reservation);
 
 #endif

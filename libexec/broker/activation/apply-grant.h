@@ -1,31 +1,31 @@
-/* Making the kernel follow the grant: which thread is attached, which should be? */
+/* Makes the kernel follow the grant: which thread is attached, and which thread should be? */
 #ifndef RTF_APPLY_GRANT_H
 #define RTF_APPLY_GRANT_H
 
 #include "attach.h"
 #include "request.h"
 
-/* Compares. The grant is reservation->grant; the thread is named by the key attach or by NAME.tid. */
+/* Compares the attached thread with the thread that the key "attach" or NAME.tid names. The grant is reservation->grant. */
 enum step_result apply_grant_compare(struct request *request);
 
-/* A share of a network or disk is made. */
+/* Makes the reservation's share of a network or disk. */
 enum step_result apply_grant_share(struct request *request);
 enum step_result apply_grant_shared(struct request *request, const struct helper_event *event);
 
-/* The journal has the thread, and what it was before, before the kernel is asked. */
+/* _record writes the thread and its former attributes into the journal. _apply asks the kernel afterwards: so a crash between the two loses nothing. */
 enum step_result apply_grant_record(struct request *request);
 enum step_result apply_grant_apply(struct request *request);
 enum step_result apply_grant_applied(struct request *request, const struct helper_event *event);
 
-/* The attached thread uses the shares. */
+/* Binds the attached thread to the shares. */
 enum step_result apply_grant_bind(struct request *request);
 enum step_result apply_grant_bound(struct request *request, const struct helper_event *event);
 
-/* The attached thread gets its former attributes back. */
+/* Gives the attached thread its former attributes back. */
 enum step_result apply_grant_detach(struct request *request);
 enum step_result apply_grant_detached(struct request *request, const struct helper_event *event);
 
-/* The cpuset group that a thread would be put back to, allocated; NULL where no domains are in use. False with errno. */
+/* *group: the cpuset group to which the thread would be put back, allocated; NULL if no line uses domains. False with errno. */
 bool group_of(pid_t tid, char **group);
 
 #endif

@@ -1,21 +1,22 @@
-/* Claims on other resources than CPU time: one after the other is accepted by a plugin of its resource, and held in the ledger and in the access rules'
- * sums, or, without a guarantee, let in by its line and the rules alone. Nothing is scheduled before all of them and the CPUs are had, and a no, or the
- * end of the request, lets go of all. Such requests are decided one at a time: what one holds for a moment must not be another one's refusal. */
+/* Claims on other resources than CPU time, one after the other. A plugin of the resource accepts the claim; then the ledger and the access rules' sums hold the
+ * amount. A claim without a guarantee needs no plugin: its line and the rules let the claim in.
+ *
+ * No plugin schedules anything before all claims are held and the CPU time is found. A refusal, or the end of the request, lets go of all that is held. Such
+ * requests are decided one at a time: what one request holds for a moment must not refuse another request. */
 #ifndef RTF_CLAIMS_H
 #define RTF_CLAIMS_H
 
 #include "plugins.h"
 #include "request.h"
 
-/* Looks for the plugin that is to be asked for request->inquiry.claim, from inquiry.plugin on. HELD: it is let in without a guarantee, and nobody has to be
- * asked. */
+/* Looks, from inquiry.plugin on, for the plugin to ask for inquiry.claim. HELD: the claim is let in without a guarantee. */
 enum step_result claims_choose(struct request *request);
 
-/* Asks it, and takes its answer. */
+/* Asks this plugin, and takes the answer. */
 enum step_result claims_ask(struct request *request);
 enum step_result claims_answered(struct request *request, const struct plugin_event *event);
 
-/* No plugin is left that would take the claim. */
+/* No plugin is left for the claim. */
 enum step_result claims_refuse(struct request *request);
 
 #endif

@@ -1,16 +1,15 @@
-/* The plugins whose promises a plan could break: those that judge, on its CPUs, and not above it. Each is asked
- * before the plan is taken, and notes it if it can bear it; the request has the turn meanwhile (request.h). */
+/* The neighbours of a plan: plugins that judge other plugins' tasks, that have one of the plan's CPUs, and whose threads do not run above the plan's. The plan could
+ * break their promises. Each neighbour is asked before the plan is taken, and notes a plan that it can bear. Meanwhile the request has the turn (request.h). */
 #ifndef RTF_NEIGHBOURS_H
 #define RTF_NEIGHBOURS_H
 
 #include "request.h"
 
-/* Asks the first, or the next after this answer. False: all have been asked about request->hearing.offer, and
- * request->hearing.objector tells whether one of them said no. */
+/* Asks the first neighbour about hearing.offer, or takes an answer and asks the next. False: all have answered, and hearing.objector is the first that said no. */
 bool neighbours_ask(struct request *request);
 bool neighbour_answered(struct request *request, const struct plugin_event *event);
 
-/* What they have noted will not be: they hear again what is. */
+/* The offer is not taken: tells the neighbours what holds instead of what they have noted. */
 void neighbours_forget(const struct request *request, const struct grant *offer);
 
 #endif

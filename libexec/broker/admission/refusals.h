@@ -1,26 +1,27 @@
-/* What has been said against a request so far, by plugins and rules: of several the most useful is told (rtf-verdict(5)). */
+/* What plugins and rules have said against a request so far. The owner is told the most useful of several refusals (rtf-verdict(5)). */
 #ifndef RTF_REFUSALS_H
 #define RTF_REFUSALS_H
 
 #include "request.h"
 
-/* What a plugin that was asked said, for the list in the verdict. */
+/* Adds a plugin's answer to the list in the verdict. */
 void refusal_add_reply(struct request *request, int plugin, enum answer answer, const char *reason);
 
-/* A no of a plugin; nearest: what it would have taken (0: nothing), never: whoever else ends. The first stores it alone, in words for people. */
+/* A plugin said no. nearest: the plugin would have taken this (0: nothing). never: no other reservation's end changes the answer. refusal_keep_no takes the sentence
+ * for the owner; refusal_note_no makes the sentence, and writes the reply and an event as well. */
 void refusal_keep_no(struct request *request, int by, enum why code, const char *told, uint64_t nearest, bool never);
 void refusal_note_no(struct request *request, int plugin, enum answer answer, const char *reason, uint64_t nearest, bool never);
 
-/* The rules closed the plugin that would have been asked. */
+/* The access rules do not let the owner use the plugin. */
 void refusal_keep_denial(struct request *request, const struct refusal *refusal, const char *reason);
 
-/* Nothing that others give back could change it. */
+/* True if nothing that others give back could change the refusal. */
 bool refusal_is_final(const struct request *request);
 
-/* Makes it the answer. */
+/* Makes the most useful refusal the answer. */
 void refusal_say(struct request *request, enum resource resource);
 
-/* Nothing has been said: for the next claim. */
+/* Forgets all refusals, and begins at the first plugin: for the next claim. */
 void refusal_clear(struct request *request);
 
 #endif

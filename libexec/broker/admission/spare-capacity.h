@@ -1,30 +1,30 @@
-/* Spare capacity in force (desired-amounts.h): what has come free is shared out, and what somebody needs is taken back.
+/* Spare capacity (desired-amounts.h): the broker shares out what has come free, and takes back what somebody needs.
  *
- * Less is had at once: nobody can refuse it, the books say so, and helpers are told before they hear of whoever is granted it. More is asked for
- * like a change that the owner has written. Each of both is an update in the owner's verdict. A reservation is given more, or less in favour of an
- * equal, at most once a second; for what is needed it is taken back at any time. */
+ * A reservation has less at once: nobody can refuse this, the books say so, and the helpers are told of the reservation that has less before the one that has
+ * more. For more the broker asks as for a change that the owner has written. Both are an update in the owner's verdict. A reservation gets more, or gets less for
+ * an equally important one, at most once a second. What somebody needs is taken back at any time. */
 #ifndef RTF_SPARE_CAPACITY_H
 #define RTF_SPARE_CAPACITY_H
 
 #include "request.h"
 
-/* Something has changed in the books since all was shared out. */
+/* True if the books have changed since spare capacity was shared out. */
 bool spare_capacity_is_due(void);
 
-/* A plugin is back: what it could not be asked for then may be had now. */
+/* A plugin runs again, and may grant what it could not be asked for. */
 void spare_capacity_look_again(void);
 
-/* Takes back what others are to have instead, and calls reservation_queue for those that are to have more: reservation->raises. */
+/* Takes back what others are to have instead. Sets `raises` of the reservations that are to have more, and queues them. */
 void spare_capacity_share_out(void);
 
-/* What its owner has asked for, with as much of it as is to be had now, into request->spec. */
+/* Makes request->spec: what the owner has asked for, with as much of the desired amounts as the aims say. */
 void spare_capacity_ask_for_more(struct request *request);
 
-/* The request that asked for more has been answered: has the reservation got anything else than it had? */
+/* The request that asked for more is answered. True if the reservation has something else than before. */
 bool spare_capacity_has_changed(const struct request *request);
 
-/* What is needed is refused. TAKEN: others have given up for it what they do not need, and it is to be asked again. LATER: the same, but some of them
- * are being changed right now, and the request waits. */
+/* A request for what is needed is refused. TAKEN: others have given up what they do not need, or a trial begins; the request is asked again. LATER: some of the
+ * others are being changed, and the request waits. */
 enum taken { TAKEN_NOTHING, TAKEN, TAKEN_LATER };
 enum taken spare_capacity_take_back(struct request *request);
 

@@ -1,29 +1,29 @@
-/* Would a need that is refused be granted if the others had no more than they need? It is asked once more as a dry run, and nobody's share changes:
- * the books are put back before anything else looks at them, and a plugin reads the question between two descriptions of the others, with what
- * they need and with what they have. Only if it passes is anything taken back (spare-capacity.h). */
+/* A trial asks: would a refused request be granted if all others had only what they need? The request is asked once more as a dry run. Nobody's share changes: the
+ * books are put back before anything else reads them. A plugin reads first what the others need, then the question, then what the others have. Only if the trial
+ * passes, capacity is taken back (spare-capacity.h). */
 #ifndef RTF_TRIAL_H
 #define RTF_TRIAL_H
 
 #include "request.h"
 
-/* False: the account owes too much for earlier trials, and there is none. */
+/* False: the account has used up its trials for now (trial-cost.h), and no trial begins. */
 bool trial_begin(struct request *request);
 bool is_tried(const struct request *request);
 
-/* True: it is asked again, to be granted. False: its owner asked for a dry run as well, and it is answered. */
+/* True: the request is asked again, to be granted. False: the owner asked for a dry run, and this is the answer. */
 bool trial_passes(struct request *request);
 
-/* MUST_WAIT: somebody who is being changed was left out, and it is tried again in a moment. */
+/* MUST_WAIT: the trial left out a reservation that is being changed, and is repeated in a moment. */
 enum step_result trial_fails(struct request *request);
 
-/* The request has waited: a trial that failed before may pass now. */
+/* The request has waited, so a trial that failed before may pass now. */
 void trial_may_begin_again(struct request *request);
 
-/* Between the two the books are as if. Nothing is done for a request that is not tried. */
+/* Between these calls the books say that the others have only what they need. Both do nothing for a request that is not tried. */
 void trial_enter(const struct request *request);
 void trial_leave(void);
 
-/* The plugin is told the same before a question, and what is true after it. */
+/* Tell the plugin the same before a question, and the truth after the question. */
 void trial_tell(int plugin);
 void trial_tell_back(int plugin);
 

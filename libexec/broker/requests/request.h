@@ -1,4 +1,4 @@
-/* A request that is under way: what is known of it so far, and what it waits for. */
+/* A request under way: what is known so far, and what the request waits for. */
 #ifndef RTF_REQUEST_H
 #define RTF_REQUEST_H
 
@@ -7,59 +7,74 @@
 #include "plugins.h"
 #include "reservation.h"
 
-/* Where a request is: pipeline.c draws what follows what, and is the only one that changes this. */
+/* The step at which a request is. Only pipeline.c changes it, and draws which step follows which. */
 enum step {
     STEP_BEGUN,       /* reconcile.c has looked at the reservation's files */
     STEP_ACCOUNT,     /* is the owner known, and may they reserve anything? */
     STEP_CHOOSE,      /* which plugin may be asked: for the next claim, or for CPU time? */
-    STEP_TURN,        /* waits until no other request is judged by neighbours */
+    STEP_TURN,        /* waits for its turn (turn_take) */
     STEP_CLAIM,       /* the plugin is asked for the claim */
     STEP_ACCEPT,      /* the plugin is asked for CPU time */
     STEP_PROBE,       /* the plugin is asked for another runtime */
     STEP_JUDGE,       /* the neighbours are asked about the plugin's offer */
-    STEP_NEXT_PLUGIN, /* the plugin has had its say */
+    STEP_NEXT_PLUGIN, /* the plugin has answered: on to the next */
     STEP_SCHEDULE,    /* the plugin takes its offer into its books */
-    STEP_REFUSED,     /* no plugin is left: is there anything else to try? */
+    STEP_REFUSED,     /* no plugin is left: can anything else be tried? */
     STEP_ROOM,        /* waits until others have given something back */
     STEP_ROUND,       /* something has come free: all plugins are asked again */
     STEP_ENFORCE,     /* the grant is in the books: which thread is attached, and which should be? */
     STEP_SHARE,       /* the helper of a network or disk makes a share of it */
     STEP_DEBT,        /* waits until the thread may be attached: use is paid back, or the thread has runtime again */
-    STEP_RECORD,      /* the journal first */
+    STEP_RECORD,      /* the journal gets the thread before the kernel is asked */
     STEP_APPLY,       /* the attach helper makes the thread real-time */
     STEP_BIND,        /* the helper of a network or disk binds the thread to the share */
     STEP_DETACH,      /* the attach helper makes the thread what it was before */
     STEP_LEAVE,       /* waits until the thread can leave its domain */
-    STEP_ANSWER, STEP_RELEASE, STEP_LOOK_AGAIN, /* the ends: the verdict; nothing is left; the broker alone wanted it, and looks once more */
+    STEP_ANSWER,      /* end: the owner gets a verdict */
+    STEP_RELEASE,     /* end: the reservation holds nothing any more */
+    STEP_LOOK_AGAIN,  /* end: the thread of an update has ended; its reservation is looked at again */
     STEPS
 };
 
-/* What has come of a step. */
+/* The result of a step. pipeline.c says which step follows. */
 enum step_result {
-    IN_PROGRESS, /* nothing yet: it waits for an answer, an account, its turn or a time */
-    DONE,        /* what the step is for */
-    DECIDED,     /* request->outcome is the answer */
+    IN_PROGRESS,     /* the step waits: for an answer, an account, a turn or a time */
+    DONE,            /* the step has done its work */
+    DECIDED,         /* request->outcome is the answer */
 
-    SPEC_IS_NEW, MORE_IS_WANTED, THREAD_IS_NAMED, THREAD_IS_KNOWN, SPEC_IS_GONE, /* BEGUN: the files ask for this */
+    /* what a reservation's files ask for */
+    SPEC_IS_NEW,
+    MORE_IS_WANTED,  /* the broker asks for spare capacity */
+    THREAD_IS_NAMED, /* NAME.tid names a thread */
+    THREAD_IS_KNOWN, /* the journal has the thread, or gets it now */
     LET_GO,          /* the attached thread is to be detached */
+    SPEC_IS_GONE,
 
-    CLAIM_IS_NEXT, CPU_IS_NEXT, PART_IS_LEFT, NO_PLUGIN_LEFT, NOT_ITS_TURN, /* CHOOSE: the plugin is asked for that; only a part was offered; ... */
-    HELD,            /* the claim is */
-    CLAIM_AGAIN,     /* others have given something up for the claim: its plugins are asked again */
-    SAYS_NO,         /* the plugin, a rule or a neighbour */
-    OFFERED,         /* and the neighbours have to agree */
-    OFFERED_A_PART,  /* other plugins may offer all */
-    OTHER_RUNTIME,   /* inquiry.probed may pass */
-    LESS_IS_ENOUGH,  /* within inquiry.ceiling the neighbours would agree */
-    CROSSED,         /* the answer crossed with another plugin's task: the same plugin is asked again, once */
-    AGREED,          /* the neighbours do */
-    GRANTED,         /* in all books */
+    /* what the plugins say */
+    CLAIM_IS_NEXT,   /* a plugin is to be asked for a claim */
+    CPU_IS_NEXT,     /* a plugin is to be asked for CPU time */
+    NOT_ITS_TURN,
+    PART_IS_LEFT,    /* all plugins have answered, and one offered a part */
+    NO_PLUGIN_LEFT,
+    HELD,            /* the claim is held */
+    CLAIM_AGAIN,     /* others have given up something of what is claimed */
+    SAYS_NO,         /* the plugin, a rule or a neighbour refuses */
+    OFFERED,         /* the neighbours are to judge the offer */
+    OFFERED_A_PART,  /* another plugin may offer all */
+    OTHER_RUNTIME,   /* the runtime inquiry.probed may pass */
+    LESS_IS_ENOUGH,  /* the neighbours can bear inquiry.ceiling, which is enough for the spec */
+    CROSSED,         /* another plugin's task came while the plugin answered: the same plugin is asked again, once */
+    AGREED,          /* all neighbours can bear the offer */
+    GRANTED,         /* the grant is in all books */
     TRIAL_IS_OVER,   /* trial.h */
-    CAME_FREE,       /* something of what others held */
-    MUST_WAIT,       /* request->wait has the time */
+    CAME_FREE,       /* others have given something back */
+    MUST_WAIT,       /* until request->wait.timer */
 
-    SHARE_IS_DUE, NO_CPU_TIME, AWAKE, /* ENFORCE; RECORD: nothing to schedule; APPLY: the thread has woken meanwhile */
-    HAS_ENDED,       /* the thread, and nobody but the broker has asked */
+    /* what the kernel and the helpers say */
+    SHARE_IS_DUE,    /* a share is to be made, or the thread is to be bound to one */
+    NO_CPU_TIME,     /* nothing is to be scheduled */
+    AWAKE,           /* the thread slept, and runs now */
+    HAS_ENDED,       /* the thread of an update has ended */
     STEP_RESULTS
 };
 
@@ -72,10 +87,10 @@ struct inquiry {
     bool retried;               /* this plugin has been asked a second time, because its answer had crossed with another plugin's task */
     bool commit;                /* this plugin takes what it accepts into its books at once */
     uint64_t least, ceiling;    /* the rules' bounds on the runtime, for this plugin */
-    struct charge hold;         /* charged to the rules' sums while this plugin is asked */
-    struct grant *partial;      /* the first that was offered in part, with its charge */
+    struct charge hold;         /* the rules' sums hold this while the plugin is asked */
+    struct grant *partial;      /* the first partial offer, or the offer that is taken; with its charge */
     uint64_t probed;            /* the other runtime that is tried; 0: the runtime of the spec */
-    int tries;                  /* of other runtimes */
+    int tries;                  /* how many other runtimes this plugin was asked for */
     int rounds;                 /* how often all plugins were asked again because something had come free meanwhile */
     uint64_t removals;          /* ledger_removals() when this round began */
 };
@@ -85,7 +100,7 @@ struct inquiry {
 struct refusals {
     struct no {
         int plugin;             /* -1: none has said no */
-        bool never;             /* no other reservation's end can change it */
+        bool never;             /* no other reservation's end can change the answer */
         enum why code;
         char reason[REASON_BYTES];
     } no;
@@ -95,7 +110,7 @@ struct refusals {
         struct refusal refusal;
         char reason[REASON_BYTES];
     } denial;
-    uint64_t nearest;           /* what would be granted instead; 0: not known */
+    uint64_t nearest;           /* this would be granted instead; 0: not known */
 };
 
 /* What the neighbours of the plugin that offered say of the offer. Changed by admission/neighbours.c and ask-plugins.c. */
@@ -104,49 +119,49 @@ struct hearing {
     int judge;                  /* the plugin that is asked */
     int objector;               /* the first plugin that said no; -1 */
     enum answer objection;
-    bool never;                 /* no other reservation's end can change it */
-    uint64_t bearable;          /* the runtime that all plugins that said no could bear; 0: none, or not known */
+    bool never;                 /* no other reservation's end can change the objection */
+    uint64_t bearable;          /* the largest runtime that all objectors could bear; 0: none, or not known */
     char reason[256];
 };
 
 /* Capacity beyond what reservations need. Changed by admission/spare-capacity.c and trial.c. */
 struct spare {
-    bool for_more;              /* the broker asks by itself: the reservation is to have more than it needs, */
-    uint64_t most;              /* but no larger runtime than this; 0: no bound */
+    bool for_more;              /* the broker asks by itself, for more than the reservation needs */
+    uint64_t most;              /* the largest runtime to ask for; 0: no bound */
     enum { TRIAL_NONE, TRIAL_RUNS, TRIAL_PASSED, TRIAL_FAILED } trial;
-    const struct claim *tried_from; /* the claim that was refused before the trial; NULL: it was CPU time */
+    const struct claim *tried_from; /* this claim was refused before the trial; NULL: CPU time was */
     int takes;                  /* how often others have given up what they do not need */
 };
 
 /* How the kernel follows the grant. Changed by activation/apply-grant.c; `old` and `debt` by admission/ask-plugins.c, which books the grant. */
 struct activation {
-    struct grant *old;          /* put back when the kernel refuses the change */
-    uint64_t debt;              /* debt_keep of what `old` has beyond the new grant; it may be over by now */
+    struct grant *old;          /* the grant before, which comes back if the kernel refuses the change */
+    uint64_t debt;              /* debt_keep of what `old` has beyond the new grant; the debt may be over by now */
     struct attachment *target;  /* the thread to be attached; becomes reservation->attachment */
-    enum { TARGET_NEVER, TARGET_OUTLIVED, TARGET_TAKEN } why_not; /* OUTLIVED: its key names a thread of another boot; TAKEN: that can change */
+    enum { TARGET_NEVER, TARGET_OUTLIVED, TARGET_TAKEN } why_not; /* OUTLIVED: the file means a thread that has ended; TAKEN: others may let the thread go */
     bool fresh;                 /* the thread was not attached before this request */
-    bool has_asked_guard;       /* for bandwidth */
+    bool has_asked_guard;       /* the guard has given up its bandwidth for this thread */
 };
 
 /* A wait for a time. Changed by requests/zero-lag-wait.c. */
 struct wait {
     struct timer timer;
-    bool has_said_so;           /* to the owner */
-    bool patient;               /* it has waited for what others give back */
-    int moments;                /* how often it has waited for others' requests */
+    bool has_said_so;           /* the owner knows of the wait */
+    bool patient;               /* the request has waited for what others give back */
+    int moments;                /* how often the request has waited for others' requests */
 };
 
 /* The comment of each part names the files that change the part; request.c begins and ends all parts. test/parts checks this. */
 struct request {
     struct reservation *reservation;
-    struct queue *queue;        /* the queue of its user */
+    struct queue *queue;        /* the user's queue (fair-queue.h) */
     struct outcome outcome;     /* what is answered */
     enum step step;
-    uint64_t answer_id;         /* of a plugin or helper; 0: none is awaited */
+    uint64_t answer_id;         /* the request waits for this answer of a plugin or helper; 0: for none */
     int64_t started;
-    struct file json, tid;      /* as they were seen */
-    struct spec spec;           /* what is asked for */
-    bool has_spec, recorded;    /* recorded: state/ holds what holds now */
+    struct file json, tid;      /* NAME.json and NAME.tid, as the reader has seen them */
+    struct spec spec;
+    bool has_spec, recorded;    /* the spec is valid; the journal has what holds now */
     struct inquiry inquiry;
     struct refusals refusals;
     struct hearing hearing;
@@ -155,28 +170,28 @@ struct request {
     struct wait wait;
     TAILQ_ENTRY(request) of_turn;
     TAILQ_ENTRY(request) of_account;
-    UT_hash_handle hh;          /* by answer_id, in the plugins' or the helper's table */
+    UT_hash_handle hh;          /* by answer_id */
 };
 
-/* The helper has been told to put its thread back: nothing may be applied to that any more. */
+/* True if the helper has been told to put the thread back: then nothing may be applied to the thread. */
 bool request_is_detaching(const struct reservation *reservation);
 
 struct request *request_begin(struct reservation *reservation, enum kind kind);
 
-/* Gives back what it held, and frees it. */
+/* Gives back what the request held, and frees the request. */
 void request_drop(struct request *request);
 
 /* Under new rules: charges what the request holds beyond the grant of its reservation. */
 struct acl;
 void request_charge_again(struct request *request, struct acl *acl);
 
-/* Plugins that judge one another's tasks are asked for one request at a time, from its first question until it
- * is dropped or cannot be undone any more: what is true when one of them is asked must be true when all have been,
- * and when the kernel has refused a change. False: its turn will come. */
+/* Plugins that judge each other's tasks are asked for one request at a time. A request has the turn from its first question until the request is dropped or can no
+ * longer be undone: what one plugin has answered must still hold when all plugins have answered, and when the kernel has refused a change. False: the request
+ * waits for its turn. */
 bool turn_take(struct request *request);
 
-/* The same for what is quickly tested, what nobody has to judge, and what would never have to come back: any number at a
- * time, but while nobody has the turn, or waits for it. */
+/* The same for a plan that is tested quickly, that no plugin judges, and that is never put back: any number of such requests pass while no request has the turn or
+ * waits for the turn. */
 bool turn_pass(struct request *request);
 void turn_end(const struct request *request);
 
@@ -184,27 +199,27 @@ void turn_end(const struct request *request);
 struct request *turn_next(void);
 bool turn_is_due(void);
 
-/* What the owner will be told. */
+/* Sets the answer to the owner; and who refuses, why, and whether waiting cannot help. */
 void request_answer(struct request *request, enum result result, const char *format, ...) __attribute__((format(printf, 3, 4)));
 void request_refuse(struct request *request, const char *by, enum why code, bool never);
 
-/* A line in the log on how it came to the verdict. plugin: -1 for none. */
+/* Writes an event that explains the verdict. plugin: -1 for none. */
 void request_event(const struct request *request, const char *stage, const char *decision, int plugin, const char *reason);
 
-/* The reservation is known by its token from now on, and not only when it is written down. */
+/* The reservation has the spec's token from now on, before it is recorded. */
 void request_take_token(struct request *request);
 
-/* Writes down what holds now, once; from here on a crash finds it. False with errno. */
+/* Writes what holds now into the journal, once for each request. From then on the next broker finds it after a crash. False with errno. */
 bool request_record(struct request *request);
 
-/* NAME.json was written, or touched. */
+/* True if the owner wrote or touched NAME.json. */
 bool request_is_about_its_file(const struct request *request);
 
-/* Both return IN_PROGRESS. */
+/* The request waits for the answer with this id. Both return IN_PROGRESS. */
 enum step_result wait_for_plugin(struct request *request, uint64_t id);
 enum step_result wait_for_helper(struct request *request, uint64_t id);
 
-/* The request that waits for this answer; NULL when none does. */
+/* Take the request that waits for this answer; NULL: no request does. */
 struct request *take_waiting_for_plugin(uint64_t id);
 struct request *take_waiting_for_helper(uint64_t id);
 

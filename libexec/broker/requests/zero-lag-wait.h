@@ -1,26 +1,25 @@
-/* Requests that wait until what was used is paid back (debts.h). */
+/* Requests that wait: until used CPU time is paid back (debts.h), or for other requests. */
 #ifndef RTF_ZERO_LAG_WAIT_H
 #define RTF_ZERO_LAG_WAIT_H
 
 #include "request.h"
 
-/* Whom to tell of requests that have waited. */
+/* Before any request waits. The function is called for each request whose time has come. */
 void zero_lag_wait_prepare(void (*whom)(struct request *request));
 
-/* True: the request waits until the 0-lag time of the reservation. */
+/* Waits until the reservation's 0-lag time. False: that time is over. */
 bool zero_lag_wait_waits(struct request *request);
 
-/* Whether what is about to be given back, of CPUs or of quotas, may turn the refusal of this request into a grant. True: it
- * waits for that, once. */
+/* Others are about to give back CPU time or quotas. True: this may turn the refusal into a grant, and the request waits for it, once. */
 bool zero_lag_wait_may_help(struct request *request);
 
-/* Others are being changed, and the request waits for them: it is asked again. False: it has waited for long enough. */
+/* Waits a moment for other requests, and is then asked again. False: the request has waited long enough. */
 bool zero_lag_wait_for_a_moment(struct request *request);
 
-/* The wait is so long that the owner is to be told of it. True once for each request. */
+/* True, once for each request, if the wait is so long that the owner is to be told. */
 bool zero_lag_wait_is_to_be_told(struct request *request);
 
-/* A request that waits, and whose owner has changed his mind: forgets it if nothing has been decided yet. */
+/* The owner has changed the files of a request that waits. True: nothing was decided yet, and the request is dropped. */
 bool zero_lag_wait_cancel(struct request *request);
 
 #endif
