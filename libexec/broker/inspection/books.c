@@ -69,7 +69,7 @@ static json_t *grant_as_json(uint64_t task, const struct grant *grant)
     return object;
 }
 
-/* Something is about to change. */
+/* False: something is about to change. */
 static bool is_quiet(const struct user *user)
 {
     return user->state == DIRECTORY_ADOPTED && user->scanned && user->scan == NULL;
@@ -97,7 +97,7 @@ static json_t *uids_as_json(void)
     return uids;
 }
 
-/* As the kernel shows it in this moment. */
+/* As the kernel shows the thread now. */
 static const char *enforcement_of(const struct attachment *attachment)
 {
     static const char *const words[] = {[NOT_ENFORCED] = "none", [IN_FORCE] = "in force", [SUSPENDED] = "suspended"};
@@ -105,7 +105,7 @@ static const char *enforcement_of(const struct attachment *attachment)
     return words[!attachment->guarded || !thread_attributes(attachment->tid, &now) ? NOT_ENFORCED : attachment_enforcement(attachment, &now)];
 }
 
-/* Of a transaction that is under way. */
+/* The holdings of a transaction under way. */
 static json_t *held_as_json(const struct request *request)
 {
     json_t *held = json_object();
@@ -165,7 +165,7 @@ static json_t *lines_as_json(void)
     return lines;
 }
 
-/* What malloc has given out, for tests: the pages that it keeps, or has not given back, say little of what is lost. */
+/* The bytes that malloc has given out, for tests: the pages of the process do not tell what is lost. */
 static json_int_t bytes_in_use(void)
 {
     const struct mallinfo2 info = mallinfo2();
@@ -174,7 +174,7 @@ static json_int_t bytes_in_use(void)
 
 static json_t *everything(void)
 {
-    const json_int_t memory = bytes_in_use(); /* without what follows */
+    const json_int_t memory = bytes_in_use(); /* without the objects below */
     json_t *reservations = json_array();
     sums.charges = json_object();
     sums.debts = json_array();
@@ -194,7 +194,7 @@ static int write_some(const char *bytes, size_t length, void *file)
     return fwrite(bytes, 1, length, file) == length ? 0 : -1;
 }
 
-/* Whole under its name from the first moment on, for the tests; over one that is there still, in place. */
+/* Gives the file its name at once, whole, for the tests. A file with this name is overwritten in place. */
 static bool give_name(int fd)
 {
     char nameless[NUMBER_TEXT + sizeof "/proc/self/fd/"];

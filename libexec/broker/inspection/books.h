@@ -1,5 +1,5 @@
-/* state/current/books.json: all that the broker has in mind, written when somebody with the right to signal it asks (SIGUSR1), for
- * rtf-invariants(8) to compare with files and kernel. It is never read back. */
+/* state/current/books.json: all that the broker has in memory. The broker writes it on SIGUSR1, for rtf-invariants(8), which compares it with files and
+ * kernel. No broker reads it. */
 #ifndef RTF_BOOKS_H
 #define RTF_BOOKS_H
 

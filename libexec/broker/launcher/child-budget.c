@@ -6,7 +6,7 @@
 
 enum { BUDGET = 5000000, SPAN = 250000000, PAUSE = 100000000, IDLE = 2000000 }; /* ns; a child that uses at most IDLE in a PAUSE is nearly idle */
 
-/* Below the broker; or as any program, but one that preempts nobody when it is woken: so it finds more to do at once. */
+/* A child runs below the broker, or ordinary under SCHED_BATCH. A SCHED_BATCH process preempts no other process when it wakes, so it finds more to do at once. */
 static void rank(pid_t pid, bool ordinary)
 {
     struct sched_param param = {0};

@@ -18,8 +18,8 @@ void child_be_silent(bool silent)
     is_silent = silent;
 }
 
-/* Below the broker, which has to be able to end it, and above all that is granted. What it starts in its turn is ordinary: a
- * program that serves one plugin must not be able to have every CPU. */
+/* Below the broker, which has to be able to end the child, and above all grants. Processes that the child starts are ordinary: a program behind one plugin
+ * must not get each CPU. */
 static bool step_down(void)
 {
     struct sched_param param;
@@ -29,7 +29,7 @@ static bool step_down(void)
     return sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &param) == 0;
 }
 
-/* When memory runs out, in the machine or in the service's group, it is not the broker that is ended. */
+/* When memory runs out, in the machine or in the service's cgroup, the kernel ends this child and not the broker. */
 static void be_ended_first(void)
 {
     int score = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
@@ -51,12 +51,12 @@ static bool arrange(enum child_kind kind, int in, int out, int keep)
     sigprocmask(SIG_SETMASK, &none, NULL);
     signal(SIGPIPE, SIG_DFL);
     signal(SIGIO, SIG_DFL);
-    setsid(); /* so that all it starts can be ended with it */
+    setsid(); /* all processes of the child's session can be ended together */
     int null = is_silent ? open("/dev/null", O_WRONLY | O_CLOEXEC) : -1;
     if (null >= 0 && dup2(null, STDERR_FILENO) < 0)
         return false;
     if (dup2(in, STDIN_FILENO) < 0 || dup2(null >= 0 && confines_itself(kind) ? null : out, STDOUT_FILENO) < 0 || chdir("/") != 0)
-        return false; /* they have nothing to say there */
+        return false; /* such children write nothing to standard error */
     if (keep >= 0 && (keep = dup2(keep, 3)) < 0)
         return false;
     close_range(keep >= 0 ? 4 : 3, ~0U, 0);
@@ -75,7 +75,7 @@ void child_run(const struct child *child, const int fds[DESCRIPTORS])
     if (child->kind == CHILD_LOOKUP || child->kind == CHILD_PLUGIN) {
         if (!confine_for_good() || (geteuid() == 0 && !become_unprivileged(child->as.uid, child->as.gid, (gid_t)-1)))
             _exit(126);
-        /* After the change of user: where that takes a process over its limit, execve(2) fails, and others may have that uid, such as readers. */
+        /* After the change of user: if it takes the process over the limit, execve(2) fails, and other processes, such as readers, may have this uid. */
         if (child->kind == CHILD_PLUGIN)
             confine_resources();
         confine_writes();
@@ -86,8 +86,7 @@ void child_run(const struct child *child, const int fds[DESCRIPTORS])
     _exit(errno == ENOENT ? 127 : 126);
 }
 
-/* How much a reader has to keep in mind is for its user to say. It is locked, and part of what all children may have together: when that is used up, it is
- * not to be a plugin that is ended for it. */
+/* Bounds a reader's memory, whose use depends on its user. The memory is locked and counts for all children together: the kernel must not end a plugin for it. */
 static void bound_reader(void)
 {
     static const struct rlimit none;
@@ -102,14 +101,14 @@ static void bound_reader(void)
 struct new_reader {
     const struct child *child;
     uid_t uid;
-    int fds[DESCRIPTORS]; /* its socket, the directory, an inotify instance or -1 */
+    int fds[DESCRIPTORS]; /* the socket, the directory, an inotify instance or -1 */
 };
 
 static bool arrange_reader(const struct new_reader *reader)
 {
     const int fds[] = {reader->fds[0], STDERR_FILENO, reader->fds[1], reader->fds[2]};
     static const int places[] = {STDIN_FILENO, STDOUT_FILENO, 3, 4};
-    int high[4]; /* out of the way of one another */
+    int high[4]; /* copies with high numbers, so that no dup2(2) overwrites another one */
     sigset_t none;
     for (int i = 0; i < 4; i++)
         high[i] = fds[i] < 0 ? -1 : fcntl(fds[i], F_DUPFD_CLOEXEC, 16);
@@ -124,8 +123,8 @@ static bool arrange_reader(const struct new_reader *reader)
     return chdir("/") == 0 && step_down();
 }
 
-/* What it needs to be for that it asks for itself, before the first byte from anybody; and its own rank is below the broker's. Runs in the launcher's
- * memory, while the launcher waits: it may change what is the process's, and nothing else. */
+/* The reader confines itself before it reads a byte, and takes a rank below the broker's. This function runs in the launcher's memory while the launcher
+ * waits: it may change the process, and nothing in memory. */
 static int run_reader(void *start)
 {
     const struct new_reader *reader = start;
@@ -140,8 +139,7 @@ static int run_reader(void *start)
     _exit(errno == ENOENT ? 127 : 126);
 }
 
-/* A user whose reader does not run waits for its start: as vfork(2), for a copy of what the launcher has locked takes longer than all else that the
- * kernel does to start a program. */
+/* Like vfork(2), because the user waits for the start: a copy of the launcher's locked memory takes longer than the rest of a program's start. */
 pid_t child_fork_reader(const struct child *child, uid_t uid, const int fds[DESCRIPTORS])
 {
     static char stack[16384] __attribute__((aligned(64)));

@@ -1,4 +1,4 @@
-/* In the process that will be a child of the broker: what it has, and has not, when its program begins. */
+/* A new child, before its program begins: its descriptors, user, rights, limits and rank. */
 #ifndef RTF_CHILD_H
 #define RTF_CHILD_H
 
@@ -15,20 +15,20 @@ struct child {
     enum child_kind kind;
     char **argv;
     struct identity_to_run_as as;
-    pid_t pid; /* known to the launcher only; 0: not running. Not waited for before it is ended, so the number stays its. */
-    pid_t ending; /* CHILD_DISK: the last that was ended, which may not have come to its end yet */
-    timer_t timer; /* on its CPU time; where is_timed */
+    pid_t pid; /* in the launcher only; 0: not running. The launcher reaps the child only after its end is ordered, so no other process gets the id. */
+    pid_t ending; /* CHILD_DISK: the last one that got the order to end, and may still run */
+    timer_t timer; /* on the child's CPU time, if is_timed */
     bool is_timed;
     struct budget budget; /* of an adopter */
 };
 
-/* What children say on standard error goes nowhere. */
+/* Whether the children's standard error goes to /dev/null. */
 void child_be_silent(bool silent);
 
-/* Standard input and output, and the descriptor 3 or -1. */
+/* fds: standard input, standard output, and descriptor 3 or -1. */
 __attribute__((noreturn)) void child_run(const struct child *child, const int fds[DESCRIPTORS]);
 
-/* Its socket, the directory, an inotify instance or -1. 0 or less: none was started. */
+/* fds: the socket, the directory, an inotify instance or -1. Returns 0 or less if the reader could not be started. */
 pid_t child_fork_reader(const struct child *child, uid_t uid, const int fds[DESCRIPTORS]);
 
 #endif

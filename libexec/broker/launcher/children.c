@@ -14,18 +14,18 @@
 
 static struct child *children;
 static int children_count;
-static int run_directory = -1; /* the launcher's, for it ends last, and under no rules for files */
-static cpu_set_t anywhere, here; /* where the broker was when the launcher was forked, and where it is to be now */
+static int run_directory = -1; /* held by the launcher, which ends last and is under no rules for files */
+static cpu_set_t anywhere, here; /* the CPUs of the broker at the fork of the launcher, and its CPUs now */
 
-enum { READER_SIGNAL = 0x40000000 }; /* and the slot, in the value of a timer that tells of a budget */
+enum { READER_SIGNAL = 0x40000000 }; /* and the slot: the value of the timer of a budget */
 struct reader_child {
-    pid_t pid; /* as struct child's */
+    pid_t pid; /* as in struct child */
     struct budget budget;
-    UT_hash_handle hh; /* by pid, if it is not 0 */
+    UT_hash_handle hh; /* key: pid, if it is not 0 */
 };
-static struct reader_child **readers; /* by slot */
+static struct reader_child **readers; /* index: slot */
 static int readers_count;
-static struct reader_child *running; /* by pid */
+static struct reader_child *running; /* key: pid */
 int children_add(enum child_kind kind, char *const argv[], struct identity_to_run_as as)
 {
     int words = 0;
@@ -55,8 +55,8 @@ const struct child *children_of_kind(enum child_kind kind)
     return NULL;
 }
 
-/* A plugin runs above all that is granted, and has nothing to do when nothing is asked: for each CHILD_USES of CPU time that it
- * uses the kernel sends a signal, and the broker knows whether somebody had asked. Who sleeps costs nothing. */
+/* A plugin runs above all grants, and has no work without a question. The kernel sends a signal for each CHILD_USES of its CPU time, and the broker knows
+ * whether it had asked. A sleeping plugin costs nothing. */
 static void time_it(struct child *child)
 {
     struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGRTMIN, .sigev_value.sival_int = (int)(child - children)};
@@ -68,7 +68,7 @@ static void time_it(struct child *child)
         (void)timer_settime(child->timer, 0, &each, NULL);
 }
 
-/* Timers may have been late: so many times the time it is, and the broker may be behind with reading. */
+/* A late timer counts several times at once, and the broker may read late. */
 static void tell_used(int socket, const struct signalfd_siginfo *info)
 {
     if (info->ssi_int < 0 || info->ssi_int >= children_count || !children[info->ssi_int].is_timed)
@@ -80,7 +80,7 @@ static void tell_used(int socket, const struct signalfd_siginfo *info)
 static void signal_end(pid_t pid)
 {
     if (pid > 0 && kill(-pid, SIGKILL) != 0)
-        (void)kill(pid, SIGKILL); /* it had not come to setsid yet */
+        (void)kill(pid, SIGKILL); /* the child has not called setsid yet */
 }
 
 static void kill_it(pid_t *pid)
@@ -105,7 +105,7 @@ void children_end(int number)
     end(&children[number]);
 }
 
-/* Who has been given another place by somebody else keeps that; and where one may not go it stays elsewhere, and is only slower. */
+/* Moves the process, unless an administrator has moved it. A process that cannot go there stays, and is only slower. */
 static void place(pid_t pid, const cpu_set_t *before)
 {
     cpu_set_t now;
@@ -121,7 +121,7 @@ void children_place(int cpu, pid_t broker)
         CPU_ZERO(&here);
         CPU_SET((size_t)cpu, &here);
     }
-    if (getppid() == broker) /* it has not ended meanwhile */
+    if (getppid() == broker) /* the broker has not ended meanwhile */
         place(broker, &before);
     for (int i = 0; i < children_count; i++)
         if (children[i].kind != CHILD_GUARD)
@@ -130,7 +130,7 @@ void children_place(int cpu, pid_t broker)
         place(readers[i]->pid, &before);
 }
 
-/* Again each time: somebody may have removed it. */
+/* Made anew each time, because an administrator may have removed it. */
 static void hold_run_directory(void)
 {
     const int before = run_directory;
@@ -142,7 +142,7 @@ static void hold_run_directory(void)
 void children_start(int number, const int fds[DESCRIPTORS])
 {
     struct child *child = &children[number];
-    end(child); /* its end may have been an order that did not get here */
+    end(child); /* the order to end the old child may have been lost */
     if (fds[0] < 0 || fds[1] < 0)
         return;
     if (child->kind == CHILD_HELPER)
@@ -253,7 +253,7 @@ void children_reap(void)
     }
 }
 
-/* Whoever waits for the broker's end may want to unmount its spool then. But one that hangs in a file system is waited for no longer than so long. */
+/* An administrator who waits for the broker's end may want to unmount the spool next. A child that hangs in a file system is waited for no longer than this. */
 static void wait_for_end(pid_t pid, const sigset_t *ended, int64_t until)
 {
     while (pid > 0 && waitpid(pid, NULL, WNOHANG) == 0) {
@@ -269,8 +269,8 @@ static bool ends_by_itself(const struct child *child)
     return child->kind == CHILD_HELPER || child->kind == CHILD_NET || child->kind == CHILD_GUARD || child->kind == CHILD_LOG;
 }
 
-/* All children, before the first is waited for: the kernel takes 10 ms and more to end a process that watches directories, and ends several at the same
- * time. */
+/* All children get the signal before the first one is waited for: the kernel takes 10 ms and more to end a process with inotify watches, and ends several at
+ * the same time. */
 static void signal_all(void)
 {
     for (int i = 0; i < children_count; i++)
@@ -280,9 +280,9 @@ static void signal_all(void)
         signal_end(readers[i]->pid);
 }
 
-/* Not those that end at end-of-file: the broker, which waits for us, is the other end. But rtf-disk has a lock in /run/rtf, which is to be left empty: its socket is closed by
- * now, or it has been killed. The others are waited for: left to be reaped by init, they
- * would go on counting among the processes of the plugins' user, of which he may have so many (RLIMIT_NPROC). */
+/* Not the children that end at end-of-file: the broker, which waits for the launcher, has the other end. rtf-disk is waited for, because it has a lock in
+ * /run/rtf, which has to be empty in the end. The others are waited for, too: as zombies of init they would count among the processes of the plugins' user
+ * (RLIMIT_NPROC). */
 void children_end_all(const sigset_t *ended)
 {
     const int64_t until = monotonic_now() + 1000000000;

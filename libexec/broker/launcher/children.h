@@ -1,4 +1,4 @@
-/* The children that run, in the launcher: which process each is, on which CPU, and how much CPU time it may use at once. */
+/* The children that run, in the launcher: their processes, their CPU, and how much CPU time each may use at once. */
 #ifndef RTF_CHILDREN_H
 #define RTF_CHILDREN_H
 
@@ -8,16 +8,16 @@
 
 #include "child.h"
 
-/* As launcher_add: its number. */
+/* As launcher_add; returns the child's number. */
 int children_add(enum child_kind kind, char *const argv[], struct identity_to_run_as as);
 
 bool children_has(int number);
-const struct child *children_of_kind(enum child_kind kind); /* the first; NULL */
+const struct child *children_of_kind(enum child_kind kind); /* The first child of the kind; NULL: none. */
 
-/* In the launcher, before all that follows: where it is now is where children may be. */
+/* Called first, in the launcher: children may run where the launcher runs now. */
 void children_begin(void);
 
-/* What runs in its place is ended before. */
+/* Ends the child that runs under this number, and starts it anew. */
 void children_start(int number, const int fds[DESCRIPTORS]);
 void children_end(int number);
 void children_start_reader(int slot, uid_t uid, const int fds[DESCRIPTORS]);
@@ -26,16 +26,16 @@ void children_end_reader(int slot);
 /* The broker and all children; as launcher_place. */
 void children_place(int cpu, pid_t broker);
 
-/* A timer on the CPU time of one of them has said so; what a plugin has used is sent to `socket`. */
+/* A timer on a child's CPU time has expired; a plugin's use goes to `socket`. */
 void children_time_used(const struct signalfd_siginfo *info, int socket);
 
-/* One that has ended by itself stays until the broker has noticed. */
+/* A child that ended by itself keeps its entry until the broker has noticed. */
 void children_reap(void);
 
 /* `ended` is SIGCHLD, blocked. */
 void children_end_all(const sigset_t *ended);
 
-/* The directory that they had in /run, after what else was in it. */
+/* Removes the directory of the children in /run. */
 void children_leave(void);
 
 #endif

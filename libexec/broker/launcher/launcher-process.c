@@ -20,14 +20,14 @@
 #include "register.h"
 #include "timers.h"
 
-/* What children get, or are started and ended with. */
+/* The capabilities that children need, or that starting and ending children needs. */
 static bool keep_powers(void)
 {
     enum { END_OF_LIST = -1, MOST = 24 };
     const bool has_net = children_of_kind(CHILD_NET) != NULL, sees = has_net || confine_proc_is_hidden();
     const int powers[MOST] = {CAP_SYS_NICE, capability_for_perf(), CAP_DAC_OVERRIDE, CAP_IPC_LOCK, CAP_SETUID, CAP_SETGID, CAP_SETPCAP, CAP_KILL,
                           CAP_CHOWN, CAP_FOWNER, CAP_FSETID,
-                          /* the network helper's, and only where there is one: */
+                          /* of the network helper, and only with a network line: */
                           has_net ? CAP_NET_ADMIN : CAP_SYS_NICE, has_net ? CAP_BPF : CAP_SYS_NICE, has_net ? CAP_DAC_READ_SEARCH : CAP_SYS_NICE,
                           sees ? CAP_SYS_PTRACE : END_OF_LIST, END_OF_LIST};
     return capabilities_keep(powers);
@@ -64,15 +64,15 @@ static bool obey(int socket, pid_t broker)
     return got > 0 || (got < 0 && is_transient(errno));
 }
 
-/* What is shared with other brokers is removed by an ordinary process. On ext4 a FIFO process in rmdir(2) went round for ever, for a FIFO process that it kept from the
- * CPU was closing a file in that directory (contrib/kernels.md). */
+/* An ordinary process removes what brokers share. On ext4, a FIFO process looped for ever in rmdir(2), because it kept a FIFO process from the CPU that was
+ * closing a file in that directory (contrib/kernels.md). */
 static void become_ordinary(void)
 {
     static const struct sched_param none;
     (void)sched_setscheduler(0, SCHED_OTHER, &none);
 }
 
-/* Where the broker was killed the next one may be at its journal already. */
+/* After the death of a killed broker, the next broker may use the journal already. */
 static void leave(int state, bool with_broker)
 {
     become_ordinary();
@@ -97,12 +97,12 @@ void launcher_serve(int socket, int state, pid_t broker)
     children_begin();
     if (geteuid() == 0 && !keep_powers())
         _exit(126);
-    (void)memory_lock(MCL_ONFAULT); /* a fork has not inherited that */
+    (void)memory_lock(MCL_ONFAULT); /* a fork does not inherit locked memory */
     bool open = ends >= 0;
     while (open) {
         if (ppoll(both, 2, timers_left(&left), NULL) < 0 && errno != EINTR)
             break;
-        timers_run(); /* the launcher's own: when it was forked none was set */
+        timers_run(); /* timers of the launcher itself; the broker had none at the fork */
         if (both[0].revents != 0)
             open = obey(socket, broker);
         while (read(ends, &info, sizeof info) > 0)

@@ -21,7 +21,7 @@ int launcher_add(enum child_kind kind, char *const argv[], struct identity_to_ru
     return children_add(kind, argv, as);
 }
 
-/* Who has started the broker waits for the end of what it was given. */
+/* The broker's caller waits until all copies of its descriptors are closed. */
 static void let_go_of_caller(bool silent)
 {
     int null = silent ? open("/dev/null", O_RDWR | O_CLOEXEC) : -1;
@@ -40,7 +40,7 @@ bool launcher_fork(bool silent, struct source *source)
         return false;
     launcher = fork();
     if (launcher == 0) {
-        /* Opened again, for the lock of spool.state has to end with the broker. */
+        /* Opened anew, because the lock of spool.state has to end with the broker. */
         const int own = spool.state < 0 ? -1 : openat(spool.state, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         const int state = own < 0 ? -1 : fcntl(own, F_DUPFD_CLOEXEC, 5), socket = fcntl(ends[1], F_DUPFD_CLOEXEC, 5);
         if (dup2(socket, 3) < 0 || (state >= 0 && dup3(state, 4, O_CLOEXEC) < 0))

@@ -27,7 +27,7 @@
 #include "tick.h"
 #include "units.h"
 
-/* What is correct and may still not be meant is said by a program that is no part of this one. */
+/* Runs rtf-lint, which says what is correct and may still be a mistake. */
 __attribute__((noreturn)) static void lint(const char *config)
 {
     char tick[NUMBER_TEXT];
@@ -35,7 +35,7 @@ __attribute__((noreturn)) static void lint(const char *config)
     die_errno(EX_OSERR, program_path("rtf-lint"));
 }
 
-/* The plugins know what they refuse, and whether they go together. They are started as they will be, which only root can. */
+/* Starts the plugins as the broker does, which only root can: the plugins know what they refuse, and whether they go together. */
 static void ask_plugins(const struct options *options)
 {
     char reason[REASON_BYTES];
@@ -64,8 +64,8 @@ static bool can_be_global(const struct plugin_line *line)
     return child > 0 && waitpid(child, &status, 0) == child && status == 0;
 }
 
-/* Of what the kernel refuses at the start: CPUs that are not all of one domain. While there are domains that a broker has made, and will unmake when it
- * ends, nobody can tell. */
+/* Asks the kernel about CPUs that are not all in one scheduling domain, which would fail at the start. While a broker has domains of its own, which it
+ * removes at its end, the question has no answer. */
 static void ask_kernel(void)
 {
     char reason[REASON_BYTES];
@@ -89,7 +89,7 @@ void check(const struct options *options)
         ask_plugins(options);
         ask_kernel();
     }
-    /* A broker starts with such a line off: the configuration is valid, and only an interface or a disk that it names is not there. */
+    /* A broker turns such a line off and starts: the configuration is valid, and only an interface or a disk is missing. */
     const bool kept = check_kept();
     if (options->faults)
         exit(kept ? EX_OK : EX_UNAVAILABLE);

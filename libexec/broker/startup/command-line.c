@@ -93,7 +93,7 @@ gid_t find_group(const char *name)
     die(EX_CONFIG, reason);
 }
 
-/* NULL: the usual account, if there is one, else the other. */
+/* NULL: the usual account, if it exists, else the other one. */
 static struct identity_to_run_as find_unprivileged(const char *option, const char *name, const char *usual, const char *other)
 {
     char reason[160];
@@ -114,7 +114,7 @@ struct identity_to_run_as find_plugin_user(const char *name)
     return find_unprivileged("--plugin-user", name, "rtf-plugin", "nobody");
 }
 
-/* Not the plugins', if that can be helped: a plugin that has been taken over could trace them. */
+/* Not the plugins' account, if possible: a plugin that an attacker has taken over could trace the readers. */
 struct identity_to_run_as find_reader_user(const struct options *options)
 {
     const struct identity_to_run_as plugin_user = find_plugin_user(options->plugin_user);

@@ -1,4 +1,4 @@
-/* What rtf-brokerd(8) is told, and whom its words stand for. What stands for nobody ends the program. */
+/* The command line of rtf-brokerd(8), and the users and groups that its words name. An unknown name ends the program. */
 #ifndef RTF_COMMAND_LINE_H
 #define RTF_COMMAND_LINE_H
 
@@ -14,7 +14,7 @@ struct options {
 
 void command_line_read(int argc, char **argv, struct options *options);
 
-/* NULL: the usual one. */
+/* NULL: the usual group. */
 gid_t find_group(const char *name);
 struct identity_to_run_as find_plugin_user(const char *name);
 struct identity_to_run_as find_reader_user(const struct options *options);

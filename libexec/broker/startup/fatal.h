@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-/* From then on until it serves, the log has the reason, too. */
+/* From then on, until the broker serves, the log gets the reason, too. */
 void fatal_logged(bool logged);
 
 __attribute__((noreturn)) void die(int code, const char *reason);

@@ -16,8 +16,8 @@
 #include "capabilities.h"
 #include "spool.h"
 
-/* What is root's is its own, and users' files it never touches: all that is left is that what is locked in memory may grow (IPC_LOCK). The last
- * is for machines where nobody sees others' processes without it. */
+/* The broker owns root's files and never touches users' files. It keeps IPC_LOCK, because its locked memory may grow. It keeps SYS_PTRACE only on machines
+ * where no process sees others' processes without it. */
 static const int powers[] = {CAP_IPC_LOCK, -1}, powers_to_see[] = {CAP_IPC_LOCK, CAP_SYS_PTRACE, -1};
 
 static const char *const calls[] = {
@@ -29,13 +29,13 @@ static const char *const calls[] = {
     /* files */
     "open", "openat", "openat2", "flock", "fstat", "stat", "lstat", "newfstatat", "statx", "fstatfs", "statfs", "access", "faccessat", "faccessat2",
     "readlink", "readlinkat", "getdents64", "lseek", "ftruncate", "fallocate", "fsync", "fdatasync", "linkat", "fchmod", "umask",
-    /* threads, as far as anybody may look */
+    /* threads: looking only */
     "pidfd_open", "sched_getattr", "sched_getscheduler", "sched_getparam", "sched_getaffinity", "getpriority", "ioprio_get", "getpid", "gettid", "getuid", "geteuid",
     "getgid", "getegid", "uname", "sysinfo",
     /* memory, and the end */
     "brk", "mmap", "munmap", "mremap", "mprotect", "madvise", "getrandom", "rseq", "set_robust_list", "exit", "exit_group", NULL};
 
-/* And these until it serves: it takes up what an earlier broker left, and gives up the rest. */
+/* System calls until the broker serves: it takes up what an earlier broker left, and then gives these calls up. */
 static const char *const calls_to_begin[] = {"rename", "renameat", "renameat2", "unlink", "unlinkat", "seccomp", "prctl", NULL};
 
 static void need(bool done, const char *what)
@@ -46,7 +46,7 @@ static void need(bool done, const char *what)
     exit(EX_OSERR);
 }
 
-/* acl.conf is read again at each SIGHUP, and may be a link to where it is kept. */
+/* A SIGHUP reads acl.conf again, and the file may be a link into another directory. */
 static const char *directory_behind(const char *config)
 {
     static char path[PATH_MAX];
@@ -66,7 +66,7 @@ void privileges_drop(const char *path, const char *config)
     (void)cgroups_find("cpuset", mount);
     const struct confine_path files[] = {{state, MAY_CHANGE}, {alive, MAY_READ}, {place_path(), MAY_CHANGE}, {config, MAY_READ}, {directory_behind(config), MAY_READ}, {"/proc", MAY_READ},
                                          {"/sys", MAY_READ}, {mount, MAY_READ}, {"/dev/null", MAY_WRITE}, {0}};
-    json_object_seed(0); /* from the kernel's random numbers, which cannot be opened any more when the first object is made */
+    json_object_seed(0); /* jansson reads random numbers when it makes its first object; the file cannot be opened any more then */
     const bool hidden = confine_proc_is_hidden();
     need(confine_for_good(), "new privileges");
     need(capabilities_keep(hidden ? powers_to_see : powers), "capabilities");
@@ -83,7 +83,7 @@ void privileges_drop(const char *path, const char *config)
     need(confine_calls(all), "system calls");
 }
 
-/* The journal that was written anew takes the place of the former (journal.h): no other file gets another name. */
+/* A new journal takes the place of the old one (journal.h). No other file gets a new name. */
 void privileges_to_serve(void)
 {
     const uint64_t directory = (uint64_t)spool.state, from = (uint64_t)(uintptr_t)place_journal_new, to = (uint64_t)(uintptr_t)place_journal;

@@ -1,12 +1,12 @@
-/* What the broker can still do when it reads its first byte from a user. */
+/* The rights of the broker when it reads the first byte of a user. */
 #ifndef RTF_PRIVILEGES_H
 #define RTF_PRIVILEGES_H
 
-/* What is root's is its own, and users' files it never touches. It can open nothing but its parts of the spool, the configuration, /proc and
- * /sys, the last two for reading; it can run nothing. Ends the program if that is not to be had. */
+/* The broker may open its parts of the spool, the configuration, and /proc and /sys for reading, and nothing else. It may run no program. Ends the program
+ * if the kernel cannot enforce this. */
 void privileges_drop(const char *path, const char *config);
 
-/* From the first request on it can neither rename nor remove nor make directories either: whoever has one locked would have it wait. */
+/* Before the first request, the broker also gives up renaming, removing, and making directories: a user who has a directory locked would make it wait. */
 void privileges_to_serve(void);
 
 #endif

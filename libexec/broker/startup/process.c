@@ -42,7 +42,8 @@ char *program_path(const char *name)
     return path;
 }
 
-/* As that user, whom the kernel lets trace nobody that has changed its uid: the number of the first plugin whose program cannot be run, or of all. */
+/* Tries as this user, which the kernel then lets trace no process with another uid. Returns the number of the first plugin whose program cannot be run, or
+ * the number of plugins. */
 static int first_not_to_be_run(struct identity_to_run_as as)
 {
     int plugin = 0;
@@ -71,12 +72,12 @@ void check_programs(struct identity_to_run_as as)
 void clean_process(void)
 {
     struct rlimit files;
-    for (int fd = 0; fd < 3; fd++) /* or the spool would become somebody's standard output */
+    for (int fd = 0; fd < 3; fd++) /* otherwise a file of the spool could become a program's standard output */
         if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR) != fd)
             exit(EX_OSERR);
     umask(0077);
     signal(SIGPIPE, SIG_IGN);
-    signal(SIGIO, SIG_IGN); /* a writer that runs into a read lease signals its holder */
+    signal(SIGIO, SIG_IGN); /* a writer that meets a read lease sends SIGIO to the lease's holder */
     if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
         files.rlim_cur = files.rlim_max;
         (void)setrlimit(RLIMIT_NOFILE, &files);
@@ -102,8 +103,8 @@ void allow_descriptors(void)
     event_broker("warning", "%s", reason);
 }
 
-/* A broker that its own grants can starve cannot take them back: it runs above them all, the helper with it,
- * the plugins one below, for they may run away. Inherited by all that is started from here. */
+/* The broker runs above all grants, because it has to be able to take a grant back; so does the attach helper. Plugins run one priority below, because a
+ * plugin may loop. All children inherit this. */
 void outrank_grants(void)
 {
     char reason[REASON_BYTES];
@@ -117,8 +118,7 @@ void outrank_grants(void)
     die(EX_OSERR, reason);
 }
 
-/* Nor one that waits for the disk. Each helper process locks itself; plugins run without rights, and the limit that lets
- * them is inherited. */
+/* The broker must not wait for the disk either. Each helper process locks its own memory. Plugins have no rights, and inherit a limit that lets them lock. */
 void lock_memory(void)
 {
     struct rlimit unlimited = {.rlim_cur = RLIM_INFINITY, .rlim_max = RLIM_INFINITY};
@@ -128,7 +128,7 @@ void lock_memory(void)
         event_broker("warning", "the broker is not locked in memory, and may have to wait for the disk: %s", strerror(errno));
 }
 
-/* Without --foreground the caller gets its shell back when clients can be served. */
+/* Without --foreground, the caller gets its shell back when the broker serves. */
 int go_to_background(void)
 {
     int ends[2];

@@ -55,7 +55,7 @@ static void log_program(const char *plugin, const char *decision, const char *se
     event_write(&(struct event){.stage = plugin == NULL ? "broker" : "plugin", .decision = decision, .reason = sentence, .plugin = plugin, .microseconds = -1});
 }
 
-/* A journal that cannot be read is no start: take_up_where_it_was. */
+/* A journal that cannot be read stops the start later, in take_up_where_it_was. */
 static void know_raised(void)
 {
     char reason[REASON_BYTES];
@@ -66,7 +66,7 @@ static void know_raised(void)
     journal_free(&state);
 }
 
-/* Before the launcher is forked, which has to know what to remove. */
+/* Before the launcher is forked, because the launcher removes the entry. */
 static void enter_register(const char *config)
 {
     if (!register_enter(spool.root, spool.lasting, spool.state, config))
@@ -108,7 +108,7 @@ static bool strangers_are_known(void)
     return directories_are_known() && names_are_settled(true);
 }
 
-/* Asks for the owners of reservations first: a user can make up any number of uids, each with a directory. */
+/* Asks for the owners of reservations first: a user may have any number of uids, each with a directory. */
 static void ask_for_owners(const struct recorded_state *state)
 {
     uint64_t uid;
@@ -141,7 +141,7 @@ static bool take_up_where_it_was(char *reason)
     return true;
 }
 
-/* It is there when clients can be served, unless its disk takes too long. */
+/* status.json exists when the broker serves, unless its disk takes too long. */
 static bool tell_status(char *reason)
 {
     if (!status_start()) {
