@@ -48,7 +48,7 @@ static void schedule(const struct reservation *reservation, const struct grant *
     schedule_holdings(reservation, grant);
 }
 
-/* Those that have something of `before` and nothing of `after`. */
+/* Plugins with a part of `before` and no part of `after`. */
 static void release_others(const struct reservation *reservation, const struct grant *before, const struct grant *after)
 {
     if (before->plugin != NO_PLUGIN && !is_of(after, before->plugin))

@@ -1,56 +1,55 @@
-/* What a thread has used of a SCHED_DEADLINE reservation, or of one that the guard enforces, counts until it is paid back.
- *
- * A reservation of Q every T serves whoever is attached to it. If it could be handed on to a fresh thread, or be given
- * back and be asked for anew, as soon as it is used up, its owner would have Q as often as he can ask; that it gains him
- * nothing is what a constant bandwidth server is for (paper 003, section 2). Use is paid back at the rate Q/T, counted from
- * its end: the "0-lag time". Until then no fresh thread is attached to that reservation, and what it gives up, by a release or by a
- * change, stays in all books under a task number of its own.
- *
- * How much was used is not known exactly: at most as much as has passed since the thread was attached, and Q and a tick, for
- * the kernel ends a runtime only there. Times are CLOCK_MONOTONIC, ns. */
+/* Debts: what a thread has used of a SCHED_DEADLINE reservation, or of one that the guard enforces, counts until it is paid back.
+ * 
+ * A reservation of Q every T serves the attached thread, whichever thread that is. If the owner could attach a fresh thread, or release the reservation and
+ * ask again, each time Q is used up, the owner would have any number of Q in one T. A constant bandwidth server exists to prevent this (paper 003, section 2).
+ * Use is paid back at the rate Q/T, counted from the end of the use: the 0-lag time. Until then no fresh thread is attached to the reservation, and what the
+ * reservation gives up, by a release or a change, stays in all books under a task number of its own.
+ * 
+ * The exact use is not known. It is at most the time since the thread was attached, and at most Q and a tick, because some kernels end a runtime at a tick.
+ * Times are CLOCK_MONOTONIC, ns. */
 #ifndef RTF_DEBTS_H
 #define RTF_DEBTS_H
 
 #include "reservation.h"
 
-/* Whether use of it has to be paid back. */
+/* Has use of this grant to be paid back? */
 bool debt_applies(const struct grant *grant);
 
-/* The attached thread may have used `grant`, and is about to be without it. */
+/* The reservation is about to lose `grant`, which the attached thread may have used. */
 void debt_begin(struct reservation *reservation, const struct grant *grant);
 
-/* The kernel, too, counts the bandwidth of a thread that has ended, or had its runtime used up, until then at most. The last of all. */
+/* The kernel counts the bandwidth of a thread that has ended, or has used up its runtime, until this time at most. debt_last_in_kernel: the latest of these times. */
 void debt_in_kernel(int64_t until);
-void debt_of_thread(const struct reservation *reservation); /* its thread has: until its 0-lag time */
+void debt_of_thread(const struct reservation *reservation); /* the same for the reservation's thread, until its 0-lag time */
 int64_t debt_last_in_kernel(void);
 
-/* Takes into the books what the reservation gives up of a grant that has just left them, as far as it is not paid back: all, or what
- * `kept` is less. Takes the charge over. Its number; 0: nothing. It can come back until it is settled: then it is part of the one
- * record of its user, plugin and CPUs. */
+/* Books what the reservation gives up of a grant that has just left the books, as far as it is not paid back: the whole grant, or the difference to `kept`.
+ * Takes the charge over. Returns the task number of the debt; 0: nothing to pay back. The debt can be dropped until debt_settle, which joins it to the record
+ * of its user, plugin and CPUs. */
 uint64_t debt_keep(const struct reservation *reservation, struct grant *given_up, const struct grant *kept);
 
 void debt_settle(uint64_t task);
 
-/* Out of the books, if it still is in them, and not settled: it was not given up after all. */
+/* Takes an unsettled debt out of the books: the grant was not given up after all. */
 void debt_drop(uint64_t task);
 
-/* A plugin that was restarted hears of what is owed. The grant of a task number; NULL: it is not one that is owed. */
+/* debt_feed tells a restarted plugin about all debts. debt_grant: the debt with this task number, as a grant; NULL: no such debt. */
 void debt_feed(int plugin);
 struct grant *debt_grant(uint64_t task);
 
-/* What is owed, as utilization: all of it, or what is charged to somebody; and no later than when the last of it comes free. */
+/* The sum of debts, as utilization: of all, or of those that are charged to a user; and the latest time at which the last one is paid back. */
 uint64_t debt_sum(bool by_quota);
 int64_t debt_last(bool by_quota);
 
-/* The part of it that a rule's sum holds, or where that is NULL one plugin; and when the last of that is paid back. For what is told: it looks at all. */
+/* The part of the sum that belongs to a rule's counter, or with NULL to one plugin; and when the last of it is paid back. Slow: it looks at all debts. */
 uint64_t debt_share(const struct counter *counter, int plugin, int64_t *until);
 
-/* How many grants are owed. */
+/* The number of debts. */
 unsigned debt_count(void);
 
 void debt_each(void (*each)(uint64_t task, const struct grant *grant));
 
-/* There are new rules: old charges mean nothing any more. */
+/* New rules: charges under the old rules are forgotten. */
 void debt_uncharge(void);
 
 #endif

@@ -1,5 +1,5 @@
-/* Trials of needs that are refused (trial.h) cost the plugins time, and an account may have so many: each costs by the number of grants that the
- * plugins are told of. */
+/* A trial (trial.h) of a refused need costs the plugins time, so each account has a budget for trials. The cost of a trial grows with the number of grants
+ * that the plugins hear of. */
 #ifndef RTF_TRIAL_COST_H
 #define RTF_TRIAL_COST_H
 
@@ -9,7 +9,7 @@
 
 struct account;
 
-/* True: it is charged for it. False: it owes too much for earlier ones. now: CLOCK_MONOTONIC. */
+/* True: the account is charged. False: the account has not paid for earlier trials yet. now: CLOCK_MONOTONIC, ns. */
 bool trial_is_affordable(struct account *account, size_t grants, int64_t now);
 
 #endif

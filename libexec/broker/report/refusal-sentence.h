@@ -1,4 +1,4 @@
-/* A refusal in one sentence for people. It is made here and nowhere else: each command prints what the verdict has. */
+/* The sentence of a refusal, for people. The broker makes it here, once; each command prints the sentence of the verdict. */
 #ifndef RTF_REFUSAL_SENTENCE_H
 #define RTF_REFUSAL_SENTENCE_H
 
@@ -9,7 +9,7 @@ enum { SENTENCE_BYTES = REASON_BYTES + sizeof((struct refusal *)NULL)->rule + 16
 /* "EDF refused: CPU 1 has 0.12 of 0.95 left, 0.2 asked; a runtime of at most 1200us would fit". Returns text. */
 char *refusal_sentence(const struct outcome *outcome, char text[static SENTENCE_BYTES]);
 
-/* What `nearest` is a value of: a key of the spec, or of its claim. */
+/* The key of the spec, or of a claim, whose value `nearest` is. */
 const char *refusal_nearest_of(const struct refusal *refusal);
 
 #endif

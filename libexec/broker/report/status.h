@@ -1,9 +1,8 @@
-/* status.json in the spool, for whoever watches a machine: what the broker is, its plugins, what of each pool is used (rtf-status(5)). Of all
- * together: nothing in it tells who has something.
- *
- * It is written by a process of its own, rtf-publisher, for the broker opens no file there, and no disk keeps it waiting. Who changes the books does
- * no more than that: once in a turn it is looked whether they are as they were told, and at most once in a second they are told anew. While
- * nothing changes no timer is set. */
+/* status.json in the spool, for programs that watch a machine: the broker, its plugins, and how much of each pool is in use (rtf-status(5)). All values are
+ * sums: the file does not tell which user has something.
+ * 
+ * rtf-publisher, a process of its own, writes the file: the broker opens no file there, and no disk delays it. After each turn of the loop, the broker
+ * compares the books with the last text, and sends a new text at most once a second. While nothing changes, no timer is set. */
 #ifndef RTF_STATUS_H
 #define RTF_STATUS_H
 
@@ -11,27 +10,26 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Before the launcher is forked: tells it about the program. Members of the group may read the file. It names `directory`, which has
+/* Tells the launcher about the program, before the launcher is forked. Members of the group may read the file. The file names `directory`, which has
  * plugins.conf and acl.conf. */
 void status_prepare(const char *program, gid_t group, const char *directory);
 
-/* Starts it, and tells what is true now. False: the launcher is gone. */
+/* Starts the writer, and sends the first text. False: the launcher is gone. */
 bool status_start(void);
 
-/* Nothing that was told waits to be written. */
+/* True: the writer has written all texts. */
 bool status_is_settled(void);
 
-/* Somebody was told that there is no room now. Who waits for room (rtf-wait(1)) asks again at the next file: room that came since is told of, even if
- * all is as the last file has it. */
+/* A request was refused for want of room. rtf-wait(1) asks again at the next file, so the next room is reported even if the text is the same as before. */
 void status_refused(void);
 
-/* To be called before the broker waits. */
+/* Call it before the broker waits. */
 void status_notice(void);
 
-/* Rules were read again: the file tells them at once, because the administrator is about to ask. */
+/* The rules were read again: the text goes out at once, because the administrator is about to ask. */
 void status_hurry(void);
 
-/* The broker ends: waits, but not for long, until the file says so. */
+/* The broker ends: sends the last text and waits for the writer, for a bounded time. */
 void status_end(void);
 
 #endif

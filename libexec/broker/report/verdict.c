@@ -18,7 +18,7 @@
 #include "spec.h"
 #include "units.h"
 
-/* Objects stay from one verdict to the next, with their keys and the order of these: to make them anew took a third of the time. */
+/* The objects stay from one verdict to the next, with their keys and the order of the keys: making them anew took a third of the time. */
 static bool is_whole;
 
 static json_t *kept(json_t **object)
@@ -49,7 +49,7 @@ static json_t *word_or_null(const char *word)
     return word == NULL ? json_null() : json_string(word);
 }
 
-/* As `stat -c '%i %.9Z'` prints it: a shell can compare. */
+/* As `stat -c '%i %.9Z'` prints a file, so that a shell can compare. */
 static json_t *stamp_or_null(json_t *object, const struct stamp *stamp)
 {
     char changed[SECONDS_TEXT];
@@ -154,7 +154,7 @@ static json_t *claims_list(const struct grant *grant)
     return list;
 }
 
-/* The last keys, for most grants do not have them. */
+/* The last keys, because most grants do not have them. */
 static void show_mode(json_t *object, const struct grant *grant)
 {
     if (grant->spec.mode == NULL) {
@@ -185,13 +185,13 @@ json_t *verdict_grant(const struct grant *grant)
     return grant_or_null(kept(&object), grant);
 }
 
-/* A broker that stops has put the thread back: it is not attached any more. */
+/* A broker that stops has put the thread back, so the thread is not attached any more. */
 static json_t *thread_or_null(const struct attachment *attachment, enum ended ended)
 {
     return attachment == NULL || ended == ENDED_BROKER ? json_null() : json_pack("{s:i, s:s}", "tid", (int)attachment->tid, "state", attachment_is_pending(attachment) ? "pending" : "attached");
 }
 
-/* What each rule says that is for this user and a plugin that may be asked. */
+/* The rules for this user about each plugin that may be asked. */
 static json_t *rules_list(const struct reservation *reservation, const struct spec *spec)
 {
     json_t *list = json_array();
@@ -201,7 +201,7 @@ static json_t *rules_list(const struct reservation *reservation, const struct sp
     return list;
 }
 
-/* The last keys, for other verdicts do not have them. */
+/* The last keys, because other verdicts do not have them. */
 static void add_dry_run(json_t *verdict, const struct reservation *reservation, const struct outcome *outcome)
 {
     static json_t *would_grant;
@@ -259,7 +259,7 @@ static bool verdict_write(const struct reservation *reservation, const struct ou
         errno = ENOMEM;
         return false;
     }
-    /* 0: the next broker finds that this verdict is not the decision's, and tells the owner what holds then. */
+    /* 0: the next broker sees that the verdict does not have the last decision, and writes another one. */
     const int64_t decided = outcome->ended == ENDED_BROKER ? 0 : reservation->decided;
     const struct told_verdict told = {text, length - 1, decided, kind_name(outcome->kind), answers, more}; /* without the newline */
     reader_verdict(reservation->user, reservation->name, &told);

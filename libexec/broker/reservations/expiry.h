@@ -1,5 +1,5 @@
-/* Specs that end unless they are renewed in time. What time it is a clock tells that nobody sets and that goes on while the machine sleeps
- * (CLOCK_BOOTTIME): it starts anew with the kernel, as all that is in force does. */
+/* Expiry: a spec with the key "expires" ends unless its owner renews it in time. The clock is CLOCK_BOOTTIME, which no program sets and which counts the
+ * time that the machine sleeps. */
 #ifndef RTF_EXPIRY_H
 #define RTF_EXPIRY_H
 
@@ -16,10 +16,10 @@ void expiry_go_on(struct reservation *reservation);
  * owner puts the granted file back after a refused change, with its mtime, nothing is renewed: a refused change leaves all as it was (rtf-change(1)). */
 void expiry_for(struct reservation *reservation, uint64_t length, int64_t modified, bool granted);
 
-/* Instead of that: when it has been said to end before; 0: never. */
+/* Replaces the end of the lease; 0: no lease. */
 void expiry_until(struct reservation *reservation, int64_t until);
 
-/* When it ends; 0: not for want of renewal. */
+/* When the lease ends; 0: the spec has no lease. */
 int64_t expiry_end(const struct reservation *reservation);
 
 #endif

@@ -6,34 +6,34 @@
 
 extern int max_specs;
 
-/* Whose limits a user has: his account's, or those of all who have none and are not named in the rules. */
+/* The account whose limits apply to the user: the user's own, or the common one of all users without an account whose uids the rules do not name. */
 struct account *user_bucket(const struct user *user);
 
-/* NULL when `create` is false and there is none. */
+/* Finds the reservation, or makes it with `create`. NULL: there is none. */
 struct reservation *reservation_find(struct user *user, const char *name, bool create);
-/* It has been granted before: whatever the limit is now, it stays, and counts. */
+/* Keeps a reservation of an earlier broker: it counts, even above the limit. */
 void reservation_keep(struct reservation *reservation);
-/* Counts it among its user's, or makes it RESERVATION_OVER_LIMIT; when it is made, and again when it is judged, for others may have gone
- * since. A released one is not counted, though it is still known for a moment. */
+/* Counts the reservation among its user's, or makes it RESERVATION_OVER_LIMIT. Called when it is made, and when it is judged again, because others may have
+ * gone. A released reservation does not count, even while its record exists. */
 void reservation_count(struct reservation *reservation);
 void reservation_uncount(struct reservation *reservation);
 struct reservation *reservation_of_task(uint64_t task);
 void reservation_forget(struct reservation *reservation);
 
-/* The reservation is ENDING from here on, for this reason. The caller has its NAME.json removed. */
+/* The reservation is ENDING from here on. The caller has its NAME.json removed. */
 void reservation_end(struct reservation *reservation, enum ended why);
 
-/* What its reader has told of its files has been answered, or has become nothing. */
+/* The reader's last report has its answer, or has become void. */
 void reservation_snapshot_end(struct reservation *reservation);
 
-/* It is looked at in turn: from within an answer a user could drive the depth of the stack, and from within a scan one user's thousands of files
- * would keep all others waiting. */
+/* Queues the reservation for its turn. A look from within an answer would let a user drive the depth of the stack; a look from within a scan would make others
+ * wait for one user's thousands of files. */
 void reservation_queue(struct reservation *reservation);
 
-/* Writes down what holds for the reservation from now on. False with errno. */
+/* Writes the present state of the reservation to the journal. False with errno. */
 bool reservation_record(struct reservation *reservation);
 
-/* All reservations in the order of their making; NULL: there is none, or no more. */
+/* All reservations in the order of their creation; NULL: no more. */
 struct reservation *reservation_first(void);
 struct reservation *reservation_next(const struct reservation *reservation);
 

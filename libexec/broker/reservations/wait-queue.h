@@ -1,29 +1,29 @@
-/* Specs that were refused for want of room and are to be asked again when there may be some ("on_refusal": "wait"). Each user's in the order in
- * which they came: who is behind is not asked before; users in turn. Nothing polls: what is given back to the ledger, new rules and plugins that
- * are back, and the end of who was before, are what can make room. */
+/* The wait queue: specs that were refused for want of room and wait for it ("on_refusal": "wait"). Users have turns; the specs of one user are asked in the
+ * order in which they came. Nothing polls: a spec is asked again when the ledger gets room, after new rules, when a plugin is back, and when the spec before
+ * it has gone. */
 #ifndef RTF_WAIT_QUEUE_H
 #define RTF_WAIT_QUEUE_H
 
 #include "reservation.h"
 
-/* It waits from then on (CLOCK_BOOTTIME), or still does: then in its old place. For what it was refused. */
+/* Adds a spec that waits from then on (CLOCK_BOOTTIME, ns), for this reason. A spec that waits already keeps its place. */
 void wait_queue_add(struct reservation *reservation, int64_t since, enum why why);
 void wait_queue_leave(struct reservation *reservation);
 
-/* Since when; 0: it does not. */
+/* Since when the reservation waits; 0: it does not wait. */
 int64_t waits_since(const struct reservation *reservation);
 
-/* It waits and is being asked again; and that it was refused for this before. */
+/* is_asked_again: the reservation waits, and is being asked again. waits_for: it was refused for this reason before. */
 bool is_asked_again(const struct reservation *reservation);
 bool waits_for(const struct reservation *reservation, enum why why);
 
-/* Who of the same user waits before it, or before whatever comes now; NULL: nobody. */
+/* The reservation of the same user that comes before this one; NULL: none. */
 const struct reservation *waits_behind(const struct reservation *reservation);
 
 /* Something other than the ledger may have made room. */
 void wait_queue_kick(void);
 
-/* Whether somebody is to be asked again; who, once for each time that there may be room: NULL, nobody. */
+/* wait_queue_are_due: a spec can be asked again. wait_queue_next: the next one, each spec once per occasion; NULL: none. */
 bool wait_queue_are_due(void);
 struct reservation *wait_queue_next(void);
 
