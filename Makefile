@@ -62,7 +62,7 @@ PROGRAMS = $(B)/bin/rtf $(addprefix $(B)/libexec/front/,$(FRONT) $(FRONT_C) $(FR
 # librtf: what programs link with. Its objects can lie anywhere, and of its names only those of librtf.map are seen.
 LIBRARY_SRC := lib/units.c $(wildcard lib/librtf/*.c)
 LIBRARY     = $(B)/lib/librtf.so.0 $(B)/lib/librtf.so $(B)/lib/librtf.a
-# What rtf preload puts in front of libc.
+# The library that rtf preload puts in front of libc.
 PRELOAD     = $(B)/libexec/rtf-preload.so
 
 # `make help` prints these lines.
@@ -94,7 +94,7 @@ man: $(MAN:%=$(B)/man/%)
 
 objects = $(patsubst %.c,$(B)/obj/%.o,$(1))
 
-# What programs share. The linker takes what a program needs.
+# Code that programs share. The linker takes the parts that a program needs.
 LIB  = $(B)/lib.a
 $(LIB): $(call objects,$(wildcard lib/*.c lib/librtf/*.c))
 
@@ -130,7 +130,7 @@ $(B)/libexec/rtf-reader:    LDFLAGS += $(STATIC)
 # All pairs of marks: what vectors are for.
 $(B)/obj/libexec/muse/separations.o: CFLAGS += -O3
 
-# What the tests look with, and attacks that are made on other kernels, too (test/vm), where there is no compiler.
+# Tools of the tests, and attacks that also run on other kernels (test/vm), where there is no compiler.
 ATTACKS = $(B)/test/identity $(B)/test/inherit $(B)/test/reuse
 TOOLS   = $(B)/test/kernel-view $(B)/test/overrun $(B)/test/rtkit-client $(B)/bed/slow-disk $(ATTACKS)
 $(ATTACKS): $(B)/test/%: $(B)/obj/test/attack/%.o
@@ -161,7 +161,7 @@ $(addprefix $(B)/libexec/front/,$(FRONT) $(FRONT_DATA)): $(B)/libexec/front/%: l
 	@mkdir -p $(@D)
 	install $< $@
 
-# What rtf preload puts in front of libc.
+# The library that rtf preload puts in front of libc.
 $(PRELOAD): $(patsubst %.c,$(B)/pic/%.o,$(wildcard libexec/preload/*.c) $(LIBRARY_SRC)) libexec/preload/preload.map
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -shared -Wl,--version-script=libexec/preload/preload.map -Wl,-z,defs -o $@ $(filter %.o,$^) -ljansson
@@ -226,7 +226,7 @@ vm-check: all $(TOOLS)
 
 SCRIPTS = $(filter-out %.bats,$(shell grep -lE '^\#!/bin/(sh|bash)' .ci/* bin/* libexec/admin/* libexec/front/* libexec/muse/* contrib/* contrib/bed/* contrib/init/* contrib/model/* contrib/muse/* contrib/mutate/run contrib/plugins/* test/* test/unit/* test/vm/* test/deb/* test/fuzz/* test/attack/* test/bench/* 2>/dev/null))
 
-# What clangd compiles each file with.
+# The command that compiles each file, for clangd.
 define compiled
 {"directory": "$(CURDIR)", "file": "$(1)", "command": "$(CC) $(strip $(ALL_CFLAGS) $(call sees,$(1))) -c $(1)"}
 endef
@@ -259,7 +259,7 @@ $(B)/lint/%.c: %.c .clang-tidy test/tidy $(wildcard test/lint/*.h test/lint/bsd/
 	test/tidy $< -std=c17 -D_GNU_SOURCE -isystem test/lint $(call sees,$<)
 	@touch $@
 
-# What administrators type; its parts are found where the program itself is.
+# Commands for administrators, in SBINDIR. They find their parts beside the program itself.
 SBIN = rtf-brokerd rtf-brokers rtf-invariants rtf-disk rtf-lint rtf-net rtf-partition rtf-probe
 install: all
 	install -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(LIBEXECDIR)/plugins $(DESTDIR)$(SYSCONFDIR)/rtf
@@ -319,7 +319,7 @@ deb:
 deb-check:
 	test/deb/check
 
-# What install would put there now goes, but for configuration that was changed by hand; the spool and its log stay, too.
+# Removes the files that `make install` would install, except configuration that was changed by hand. The spool and its log stay.
 CONFIGURATION = $(SYSCONFDIR)/rtf/plugins.conf $(SYSCONFDIR)/rtf/acl.conf $(LOGROTATEDIR)/rtf
 uninstall:
 	@broker=$(DESTDIR)$(LIBEXECDIR)/rtf-brokerd && test ! -x "$${broker}" || "$${broker%d}s" 2>/dev/null | cut -f 1 | while read -r process; do \
