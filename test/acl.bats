@@ -176,7 +176,7 @@ who() { # as sentences name him
 }
 
 # bats test_tags=turn:0
-@test "the rules of a user and of his groups must all hold, in any order, and the first that does not is told" {
+@test "the rules of a user and of the user's groups must all hold, in any order; the refusal names the first rule that does not" {
     user='rtfann - max_utilization 0.4' group='@rtfteam - max_utilization 0.6' all='- - max_utilization 0.9'
     broker_with "$user" "$group" "$all"
     denied $ANN a "$(share 600001)" "acl.conf:1: $user: 0 used, 0.600001 asked"
@@ -194,7 +194,7 @@ who() { # as sentences name him
 }
 
 # bats test_tags=turn:1
-@test "a group's members share its sum, and each has his own under max_user_utilization" {
+@test "a group's members share its sum, and each member has a sum of their own under max_user_utilization" {
     broker_with '@rtf - max_user_utilization 0.25' '@rtf - max_utilization 0.6'
     each='acl.conf:1: @rtf - max_user_utilization 0.25' together='acl.conf:2: @rtf - max_utilization 0.6'
     granted $ANN a "$(share 250000)"
@@ -755,7 +755,7 @@ END
 }
 
 # bats test_tags=turn:2
-@test "who has two directories, by name and by uid, has one sum" {
+@test "a user with two directories, by name and by uid, has one sum" {
     broker_with '@rtf - max_user_utilization 0.3'
     granted $ANN a "$(share 200000)"
     HOMES[$ANN]=$ANN
@@ -808,7 +808,7 @@ END
 }
 
 # bats test_tags=turn:0
-@test "who leaves the spool's group is refused at his next request, keeps what he has, and is served again when he is back" {
+@test "a user who leaves the spool's group is refused the next request, keeps the grants, and is served again after coming back" {
     broker_with '- - max_utilization 1'
     granted $ANN a "$(share 1000)"
     groups_are rtfben,rtfcat rtfann
@@ -821,7 +821,7 @@ END
 }
 
 # bats test_tags=turn:0
-@test "who may have nothing any more, having left the group or been deleted, loses what he has at the next reload, and is told; others keep theirs" {
+@test "a user who has left the group or was deleted loses all grants at the next reload, and is told; other users keep theirs" {
     broker_with '- - max_utilization 0.3'
     granted $ANN a "$(share 100000)"
     granted $BEN a "$(share 100000)"
@@ -850,7 +850,7 @@ has_nothing() { jq -e '.grant == null' "$SPECS/$1/a.verdict" >/dev/null; }
 is_granted_to_ann() { granted $ANN b "$(share 200000)"; }
 
 # bats test_tags=turn:1
-@test "a user without account is known by his uid only: rules for groups, even his process's, and for names pass him by" {
+@test "a user without an account is known by uid only: no rule for a name or a group applies, not even for the groups of the user's process" {
     broker_with "$ALICE - max_utilization 0.3" "@$GROUP - max_utilization 0.1" '@rtf - max_runtime 1us' "$BOB - max_utilization 0.2" \
         '- FP max_utilization 0.4'
     denied $ALICE a "$(share 300001)" "acl.conf:1: $ALICE - max_utilization 0.3: 0 used, 0.300001 asked"
@@ -863,7 +863,7 @@ is_granted_to_ann() { granted $ANN b "$(share 200000)"; }
 }
 
 # bats test_tags=turn:2
-@test "a uid that the rules name by number needs no group, neither an account's nor his process's" {
+@test "a uid that the rules name by number needs no group, neither of an account nor of a process" {
     broker_with "$ALICE - max_utilization 0.3" "$DAN - max_utilization 0.2"
     for user in $ALICE $DAN; do
         given_directory "$user"
@@ -887,7 +887,7 @@ is_granted_to_ann() { granted $ANN b "$(share 200000)"; }
 }
 
 # bats test_tags=turn:0
-@test "who is neither in the group nor named by uid is refused with the reason; when he is, he specs again" {
+@test "a user who is neither in the group nor named by uid is refused with the reason; once in the group, the user's specs are granted" {
     broker_with '- - max_utilization 1' 'rtfdan - max_utilization 1' "@$DAN - max_utilization 1"
     for user in $DAN $ALICE; do
         given_directory "$user"

@@ -12,7 +12,7 @@ answers() { # WHAT LINE...
     [ "$said" = "$(printf '%s\n' "${@:2}")" ] || { echo "$said" >&2; return 1; }
 }
 
-@test "a thread all of whose uids are the owner's is made real-time" {
+@test "a thread is made real-time if all its uids are the owner's" {
     answers none 'ok fifo reset'
 }
 
@@ -24,7 +24,7 @@ answers() { # WHAT LINE...
     answers reused 'gone other'
 }
 
-@test "a pidfd of a thread that has ended means nobody else, whoever has the id" {
+@test "a pidfd of a thread that has ended means no other thread that gets the id" {
     answers passed 'gone other'
 }
 

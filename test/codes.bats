@@ -89,7 +89,7 @@ sentence() {
     [[ $(field .sentence "$answer") == $1 ]] || { echo "$answer" >&2; return 1; }
 }
 
-@test "the sentence of a refusal says who refuses, why, by which rule, and what would fit" {
+@test "the sentence of a refusal names the refusing plugin, the reason, the rule and the nearest value" {
     broker_start
     sentence null $ALICE a '{"runtime": "1ms", "period": "10ms"}'
     sentence 'spec refused: *"perod"*' $ALICE b '{"perod": 1}'

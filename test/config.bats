@@ -308,7 +308,7 @@ CASES
 }
 
 # bats test_tags=turn:1
-@test "who is not root is sent away with 77" {
+@test "rtf-brokerd exits with 77 if it is not started by root" {
     chmod 755 "$CONFIG"
     mkdir -m 777 "$WORK/open"
     for option in --foreground --put-back; do
@@ -583,7 +583,7 @@ manifest() {
 }
 
 # bats test_tags=turn:2
-@test "a spool whose parts are somebody else's or links is refused" {
+@test "the broker refuses a spool with parts that belong to another user or are links" {
     for part in state specs log; do
         rm -rf "$SPOOL"
         mkdir "$SPOOL"

@@ -108,7 +108,7 @@ answers_left() {
     eventually is_attached $BOB arm "$SLEEPER"
 }
 
-@test "SIGTERM: a verdict reaches an owner whose reader has just crashed and waits for its restart" {
+@test "SIGTERM: a verdict reaches an owner while the owner's reader has crashed and waits for its restart" {
     broker_start
     attached_sleeper $ALICE cam "$cam"
     for crashes in 1 2 3 4 5; do # each pause is twice as long: the last takes 1.6 s
@@ -326,7 +326,7 @@ is_next_tick() {
     [ "$(kernel "$SLEEPER")" = "other 0 nice=0 0/0/0 cpus=$ALL_CPUS reset=0" ]
 }
 
-@test "grants stay under narrower rules and for a user who may have no more, and nothing is added to them" {
+@test "grants stay under narrower rules and for a user who may have no more grants, and are not raised" {
     broker_start
     attached_sleeper $ALICE cam "$cam"
     first=$SLEEPER

@@ -59,7 +59,7 @@ recover() { broker_stop "$1"; broker_start; }
     said '[.result, .rules, .refusal.by]' '["SCHEDULE_FAIL",[],"EDF"]' "$answer"
 }
 
-@test "who may not use the spool, or has too many, is told that it was a dry run, and no rules" {
+@test "a user who may not use the spool, or has too many specs, is told that this was a dry run, without rules" {
     broker_start --max-specs 2
     answer=$(as $CAROL sh -c 'mkdir "$1"' sh "$SPECS/$CAROL"; spec $CAROL cam "$(dry 1)")
     said '[.result, .dry_run, .rules, .would_grant]' '["ACL_FAIL",true,[],null]' "$answer"

@@ -67,7 +67,7 @@ guard() { helpers rtf-guard; }
     has_a_fifth "$HOG"
 }
 
-@test "who declares no runtime, no period, or too little of it is told what to add" {
+@test "a spec without a runtime or a period, or with one that is too small, is refused with the key to add" {
     broker_start
     for spec in '{"plugin": "FP", "priority": 15}' '{"plugin": "FP", "priority": 15, "runtime": "2ms"}' '{"plugin": "FP", "priority": 15, "period": "10ms"}'; do
         answer=$(spec $ALICE cam "$spec")

@@ -214,7 +214,7 @@ is_waiting() { told '.result == "WAITING" and .grant.accepted_runtime == 1000' "
 }
 
 # bats test_tags=turn:0
-@test "one that ends with its thread, and whose thread has ended before it was attached, is kept for a minute: its answer can be read" {
+@test "a spec that ends with its thread stays for a minute if the thread ended before it was attached: its answer can be read" {
     broker_start
     sleeper $ALICE
     kill -KILL "$SLEEPER"

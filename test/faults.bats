@@ -352,7 +352,7 @@ count_is() {
 }
 
 # bats test_tags=turn:0
-@test "a plugin whose program has gone comes back when it does, and has missed nothing" {
+@test "a plugin with a program that is not there serves again when the program is there again, and knows all tasks" {
     begin_with_grants
     mv "$WORK/faulty" "$WORK/away"
     kill -KILL "$(pid_of EDF)"

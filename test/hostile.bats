@@ -488,7 +488,7 @@ for i in range(10000):
 }
 
 # bats test_tags=turn:0
-@test "an account database that is down at a restart costs nobody his grant" {
+@test "no grant is lost when the account database is down at a restart" {
     private_tree
     broker_start
     sleeper $ALICE

@@ -248,7 +248,7 @@ parsed_root() {
 }
 
 # bats test_tags=turn:1
-@test "nothing is written outside: a user who can write nothing but DESTDIR can install" {
+@test "make install writes below DESTDIR only: a user who can write nowhere else can install" {
     copy_tree
     make -s -C "$TREE" -j2 CFLAGS=-O0 3>&-
     chmod -R go-w,go+rX "$TREE"

@@ -96,7 +96,7 @@ raise_one() {
     eventually class_is "$SLEEPER" idle
 }
 
-@test "whoever has it from an attached thread has it no more when that is released; other threads keep what they have" {
+@test "a thread that inherited its class from an attached thread loses the class at the release; other threads keep theirs" {
     broker_start
     reserve $ALICE cam
     family $ALICE
@@ -118,7 +118,7 @@ raise_one() {
     raised "$SLEEPER"
 }
 
-@test "without a rule for the line nobody is raised, nor is who is not the user's own" {
+@test "no thread is raised without a rule for the line, nor a thread of another user" {
     broker_start
     told '.result == "ACL_FAIL"' "$(spec $BOB cam "$stream")"
     sleeper $BOB
@@ -152,7 +152,7 @@ raise_one() {
     eventually former "$SLEEPER"
 }
 
-@test "kill -9 of broker or rtf-disk: who is attached stays raised, and who is not any more gets back what he had" {
+@test "kill -9 of broker or rtf-disk: an attached thread stays raised, and a detached one gets back the class of before" {
     broker_start
     raise_one
     stays=$SLEEPER
@@ -201,7 +201,7 @@ raise_one() {
     done
 }
 
-@test "who was raised and belongs to nobody any more is put back by the next start" {
+@test "the next start puts back a raised thread that has no reservation any more" {
     broker_start
     raise_one
     broker_dies
@@ -234,7 +234,7 @@ raise_one() {
     [ "$(scheduler)" = bfq ]
 }
 
-@test "a user who locks what anybody can open keeps the broker from nothing, and no lock is left in the end" {
+@test "a user's lock on a file that anybody can open does not stop the broker, and no lock is left in the end" {
     mount=$(awk '$3 == "cgroup" && $4 ~ /blkio/ { print $2 }' /proc/mounts)
     for place in /sys/block $mount; do
         become $ALICE flock --no-fork --exclusive "$place" sleep "$SLEEPS" 3>&- &

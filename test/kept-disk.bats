@@ -367,7 +367,7 @@ attached() { # NAME TID
     [ "$(bounds "$group" | cut -d ' ' -f 3)" = 1 ]
 }
 
-@test "with version 2 a process whose group is frozen is not thawed by being attached" {
+@test "with version 2 attaching a process in a frozen group does not thaw the process" {
     ours
     broker_start
     own /rtf-test/ice

@@ -42,7 +42,7 @@ nothing_is_left() { eventually test -z "$(find "$SPECS/$ALICE" -name '*.json' ! 
 @test "Table 3: rtf_params_ignore_admission" { row rtf_params_ignore_admission; }
 @test "a thread in the same step" { row rtf_spec_create_attached; }
 @test "parameters beyond the paper" { row 'more parameters'; }
-@test "who waits for room gives up with the timeout, and leaves nothing" { row rtf_params_set_wait; }
+@test "a call that waits for room gives up with the timeout, and leaves nothing" { row rtf_params_set_wait; }
 @test "with rtf_fd and rtf_process nothing blocks" { row rtf_fd; }
 @test "queries of tasks, plugins and CPUs" { row queries; }
 @test "sched_yield under SCHED_DEADLINE waits for the kernel's next period" { row sched_yield; }

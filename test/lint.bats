@@ -194,7 +194,7 @@ bounded="$ALICE - max_runtime 5ms"
     says 'acl.conf: there is no rule in it, so nobody but root is granted anything'
 }
 
-@test "a user who is no member of the group that may use the spool" {
+@test "rtf-lint warns of a user who is no member of the spool's group" {
     configure_rules 'games - max_utilization 0.5' 'games - max_runtime 5ms' 'root - max_utilization 0.5' 'root - max_runtime 5ms'
     silent
     mkdir -p "$ROOT/var/spool/rtf/specs"

@@ -507,7 +507,7 @@ END_OF_RELAY
 }
 
 # bats test_tags=turn:1
-@test "muse: less than granted, and a longer silence than that allows, are told, and whose doing it was" {
+@test "muse tells of less than the grant and of too long a silence, and names the cause" {
     experiment 10 a='"policy": "SCHED_DEADLINE", "budget": "10ms", "period": "20ms"' >e.json
     server 1 5000 20000 0 1000 2500 >marks.csv
     "$MUSE" import e.json marks.csv -o out >said
@@ -619,7 +619,7 @@ is_kept() { # HOW-MANY
 }
 
 # bats test_tags=turn:2
-@test "muse run: who may not read the scheduler's events has his program measured by its CPU time, and is told" {
+@test "muse run measures by CPU time, and says so, for a user who may not read the scheduler's events" {
     configure_plugins 'EDF edf - all partition=global threshold=0.3'
     broker_start
     mkdir -m 777 user

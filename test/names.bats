@@ -63,7 +63,7 @@ looks() { [ "$(stat -c "$2" "$1" 2>/dev/null)" = "$3" ]; }
     left_alone $CAROL 'a~.json' 'a.jsonx' 'cam' 'cam.txt'
 }
 
-@test "who has given a name that counts for nothing finds that in his directory" {
+@test "a user who gave a file a name that counts for nothing finds a notice in the directory" {
     broker_start
     here $ALICE "echo '$PERIODIC' >'my cam.json'; echo '$PERIODIC' >Cam.JSON; echo '$PERIODIC' >'my cam.json'"
     bob_is_answered
@@ -222,7 +222,7 @@ has_been_looked_through() { [ "$(stat -c %a "$SPECS/$ALICE")" = 2700 ] && ! help
     is_granted $ALICE cam
 }
 
-@test "a directory that its owner gives another name in specs/ is his no more, and its specs are gone" {
+@test "a directory that its owner renames in specs/ is no user directory any more, and its specs are gone" {
     broker_start
     sleeper $ALICE
     spec $ALICE cam "$PERIODIC" >/dev/null
@@ -290,7 +290,7 @@ has_been_looked_through() { [ "$(stat -c %a "$SPECS/$ALICE")" = 2700 ] && ! help
     is_granted $ALICE cam
 }
 
-@test "a stranger's specs are refused until acl.conf names him, and when it no longer does" {
+@test "a stranger's specs are refused until acl.conf names the stranger, and after acl.conf no longer does" {
     configure_rules "$BOB - max_utilization 1"
     broker_start
     # Made with the group's rights, by one whom neither the account database nor acl.conf knows.
@@ -312,7 +312,7 @@ has_been_looked_through() { [ "$(stat -c %a "$SPECS/$ALICE")" = 2700 ] && ! help
     eventually jq -e '.grant == null' "$SPECS/$CAROL/cam.verdict"
 }
 
-@test "who is not in the group cannot make a directory" {
+@test "a user who is not in the group cannot make a directory" {
     broker_start
     no stranger $CAROL mkdir "$SPECS/$CAROL"
     no stranger $CAROL ls "$SPECS"

@@ -400,7 +400,7 @@ END
 }
 
 # bats test_tags=turn:0
-@test "a thread whose scope systemd has removed meanwhile comes back beneath the slice, not to the root" {
+@test "a thread of a scope that systemd removed meanwhile comes back beneath the slice, not to the root" {
     if has_v1 || [ ! -d /run/systemd/system ]; then skip 'no systemd with cgroup version 2'; fi
     broker_start
     exec_in_scope() { exec systemd-run --quiet --scope --unit=rtf-test --slice=user-$ALICE.slice -- setpriv --reuid $ALICE --regid $ALICE --clear-groups -- "$@"; }
@@ -591,7 +591,7 @@ END
 second_passes() { eventually has_consumed "$1" $(($(consumed "$1") + 1000)); }
 
 # bats test_tags=turn:2
-@test "SIGTERM waits until the kernel counts nothing of those whose runtime is used up, or the next domains would refuse every thread" {
+@test "SIGTERM waits until the kernel no longer counts threads with a used-up runtime, or the next domains would refuse every thread" {
     before=$(account)
     configure_plugins 'EDF edf - 1 partition=unthrottled'
     broker_start

@@ -121,7 +121,7 @@ reader_of() {
     no stranger $PLUGIN_USER kill -STOP "$reader" 2>/dev/null
 }
 
-@test "a reader can do nothing that its user could not, and that only in his directory" {
+@test "a reader can do nothing that its user could not, and only in the user's directory" {
     requires_x86_64
     requires_landlock
     broker_start --plugin-user $PLUGIN_USER --reader-user $READER_USER

@@ -44,7 +44,7 @@ within() {
     done
 }
 
-@test "what is no disk is refused with the reason, and so is who may not read it" {
+@test "rtf-probe refuses a path that is no disk, and a user who may not read the disk, with the reason" {
     refused() { # STATUS SENTENCE WORD
         run probe "$3"
         [ "$status" = "$1" ] && [ "$output" = "rtf-probe: $3: $2" ] || { echo "$status $output" >&2; return 1; }

@@ -284,7 +284,7 @@ is_asked_for() { [ -e "$SPECS/$ALICE/rtkit-$1.json" ]; }
     [ "$(switches)" = "$before" ]
 }
 
-@test "who reads the properties has a worker that waits for his call, and nothing in the spool yet" {
+@test "a program that reads the properties has a worker that waits for its call, and nothing in the spool yet" {
     broker_start
     serves
     as $BOB rmdir "$SPECS/$BOB"
@@ -300,7 +300,7 @@ is_asked_for() { [ -e "$SPECS/$ALICE/rtkit-$1.json" ]; }
 }
 
 # bats test_tags=turn:1
-@test "a worker that is killed is an error for who waits, and the next call has another; a stopped one keeps nobody else waiting" {
+@test "a killed worker is an error for the caller that waits, and the next call has a new worker; a stopped worker delays no other caller" {
     broker_start
     serves
     client $ALICE 7

@@ -86,7 +86,7 @@ ending() { as "$ALICE" env --default-signal /usr/bin/python3 -S -c 'import subpr
 }
 
 # bats test_tags=turn:0
-@test "--attach=ready passes on what the command says, descriptors too, to who has started rtf-run, from rtf-run's own process" {
+@test "--attach=ready passes on the command's messages and descriptors to the program that started rtf-run, from rtf-run's own process" {
     broker_start
     cat >"$WORK/manager" <<'END'
 import array, os, socket, struct, sys

@@ -389,7 +389,7 @@ print(child.wait(10))' "$OWN" "$(kill -l $signal)" "$RTF_BIN/rtf-run" --spool "$
 
 # The kernel's account is of the whole machine.
 # bats test_tags=machine,turn:1
-@test "refused: 125, and one line with who, why, and the runtime that would fit; that one does, 1 us more does not" {
+@test "a refusal exits with 125 and one line with the plugin, the reason and the nearest runtime; that runtime fits, 1 us more does not" {
     configure_rules "$ALICE - max_utilization 9"
     broker_start
     began -T 15ms -P 20ms -- sleep 300
@@ -645,7 +645,7 @@ END
 }
 
 # bats test_tags=turn:2
-@test "options end at the command, whose own are left alone" {
+@test "options end at the command, and the command's own options are left alone" {
     broker_start
     run rtf_run -T 5ms -P 20ms printf '%s ' -T 1 --timeout -- --help
     [ "$status" -eq 0 ]
@@ -906,7 +906,7 @@ to_nowhere() { "$@" >&-; }
 }
 
 # bats test_tags=turn:2
-@test "who is not in the group is told which one it is" {
+@test "a user who is not in the group is told the group's name" {
     broker_start
     fails 125 "rtf-run: you are not in group $GROUP, which may use $SPOOL (a new member must log in again)" \
         stranger $BOB "$RTF_BIN/rtf-run" --spool "$SPOOL" -T 1ms -P 20ms -- true
@@ -945,7 +945,7 @@ to_nowhere() { "$@" >&-; }
 }
 
 # bats test_tags=turn:0
-@test "two users, one name: each has his own" {
+@test "two users may use one name, each for a spec of their own" {
     broker_start
     began -T 5ms -P 20ms --name cam -- sleep 300
     run as $BOB "$RTF_BIN/rtf-run" --spool "$SPOOL" -T 5ms -P 20ms --name cam -- chrt -p 0

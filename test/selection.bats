@@ -109,7 +109,7 @@ replies() { jq -r '[.replies[] | "\(.plugin):\(.answer)"] | join(" ")' <<<"$1"; 
 }
 
 # bats test_tags=turn:1
-@test "a plugin that the rules close to a user is not asked for him" {
+@test "a plugin that the rules close to a user is not asked for the user's specs" {
     configure_rules "$ALICE FP max_utilization 10" "$BOB - max_utilization 10"
     broker_start
     json='{"runtime": "1ms", "period": "10ms", "priority": 15}'

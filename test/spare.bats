@@ -26,7 +26,7 @@ units() { printf '{"units": {"count": %s, "desired_count": %s}%s}' "$1" "$2" "${
 cpu() { printf '{"plugin": "EDF", "runtime": "%s", "desired_runtime": "%s", "period": "100ms"%s}' "$1" "$2" "${3:-}"; }
 remove() { as "$1" rm "$SPECS/$1/$2.json"; }
 
-@test "what nobody needs goes to who desires it, and back to who needs it" {
+@test "an amount that no spec needs goes to a spec that desires it, and back to a spec that needs it" {
     broker_start
     spec $ALICE cam "$(units 2 8)" >/dev/null
     eventually has $ALICE cam 8
@@ -65,7 +65,7 @@ remove() { as "$1" rm "$SPECS/$1/$2.json"; }
     books
 }
 
-@test "who is more important has all that he desires first, and what is released within 100 ms" {
+@test "the more important spec has its whole desired amount first, and released amounts within 100 ms" {
     broker_start
     spec $CAROL much '{"units": {"count": 6}}' >/dev/null
     spec $ALICE low "$(units 1 9 ', "importance": 1, "weight": 100')" >/dev/null
@@ -115,7 +115,7 @@ is_raised_in_time() {
     books
 }
 
-@test "importance is for whom a rule opens it, and its bound holds" {
+@test "importance needs a rule that opens it, and the rule's bound holds" {
     rules_are "- CAMERA max_amount 1000" "$BOB - max_importance 2"
     broker_start
     said '[.result, .refusal.code, .refusal.retry]' '["ACL_FAIL","not-opened","never"]' "$(spec $ALICE cam "$(units 1 2 ', "importance": 1')")"
@@ -147,7 +147,7 @@ is_raised_in_time() {
     books
 }
 
-@test "who needs something and gives it back all the time changes what others have twice a second at most, and never what they need" {
+@test "a spec that comes and goes all the time changes what others have twice a second at most, and never what they need" {
     broker_start
     spec $ALICE cam "$(units 2 8)" >/dev/null
     eventually has $ALICE cam 8

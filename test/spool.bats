@@ -462,7 +462,7 @@ waits_for_events() { [[ $(timeout_of_poll) == '7 0x'*ffffffff ]]; }
 looks_again() { [[ $(timeout_of_poll) =~ ^7\ 0x[0-9a-f]+$ ]] && ! waits_for_events; }
 
 # Whoever closes a file is told of before the kernel takes him for gone; here he is so for long.
-@test "a writer who is not gone yet when he is said to have closed the file is waited for, too" {
+@test "the broker also waits for a writer that has closed the file and has not ended" {
     broker_start
     spec $ALICE cam "$PERIODIC" >/dev/null
     unheard "$SPECS/$ALICE/cam.json"
@@ -770,7 +770,7 @@ open(\"$WORK/go\").read()'"
 }
 
 # bats test_tags=turn:1
-@test "who writes into his own verdict fools himself, and the next answer replaces it" {
+@test "a user's own text in a verdict deceives no other user, and the next answer replaces the text" {
     broker_start
     spec $ALICE cam "$PERIODIC" >/dev/null
     here $ALICE "echo '{\"grant\": {\"runtime\": 1000000}}' >cam.verdict"
@@ -939,7 +939,7 @@ END
 }
 
 # bats test_tags=turn:1
-@test "specs/ may be a file system of its own, and a full one keeps nobody's grant from him" {
+@test "specs/ may be a file system of its own, and a full file system stops no grant" {
     mkdir -p "$SPECS"
     mount -t tmpfs -o size=1m tmpfs "$SPECS"
     MOUNTED=$SPECS
@@ -964,7 +964,7 @@ tidy() {
 }
 
 # bats test_tags=turn:1
-@test "who changes all modes in the spool finds state/, log/ and the rest as before at once" {
+@test "the broker puts back all modes that somebody changes in the spool, at once" {
     broker_start
     spec $ALICE cam "$PERIODIC" >/dev/null
     modes() { (cd "$SPOOL" && stat -c '%n %a' . state log specs alive starting status.json "specs/$ALICE"); }

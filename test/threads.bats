@@ -702,7 +702,7 @@ refused_by_both() {
 }
 
 # bats test_tags=turn:1
-@test "a thread that is hers only by its real, effective or saved uid is not hers" {
+@test "a thread with only its real, effective or saved uid from the owner is not the owner's" {
     broker_start
     reserve_cam
     cat >"$WORK/ids.py" <<'END'
@@ -983,7 +983,7 @@ END
 }
 
 # bats test_tags=turn:2
-@test "who has taken over the id of an attached thread while the broker was away is not that thread" {
+@test "a thread that took over the id of an attached thread while the broker was away is not that thread" {
     broker_start
     reserve_cam
     sleeper $ALICE

@@ -172,7 +172,7 @@ ended_with() {
     says '.result == "ACL_FAIL"'
 }
 
-@test "77: who is not in the group is told which one, and nothing on standard output" {
+@test "77: a user who is not in the group is told the group's name, and standard output stays empty" {
     broker_start
     # A member who made a spec, and then lost the group.
     put $BOB cam '{"runtime": "1ms", "period": "20ms"}'

@@ -116,7 +116,7 @@ someone_is_granted() {
 }
 
 # bats test_tags=turn:0
-@test "how often others make room is nothing that a waiting user reads: neither his verdict nor his log" {
+@test "a waiting user cannot read how often others make room, neither in the verdict nor in the log" {
     configure_rules '- - max_utilization 9' "$ALICE - max_utilization 0.5" "$BOB - max_utilization 9"
     broker_start
     spec $ALICE hold "$(half)" >/dev/null

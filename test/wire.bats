@@ -203,7 +203,7 @@ rename() { at "$near" sh -c "ip link set $1 down && ip link set $1 name $2 && ip
     [ "$(root_qdisc)" = noqueue ]
 }
 
-@test "an interface that is not there, or whose root qdisc somebody has set, is left alone, and its line is off" {
+@test "an interface that is not there, or has a root qdisc of somebody else, is left alone, and its line is off" {
     is_off_for() {
         # The check and the start agree.
         run -69 nsenter --net="$RTF_NET" "$RTF_LIBEXEC/rtf-brokerd" --check --config "$CONFIG"

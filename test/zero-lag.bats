@@ -42,7 +42,7 @@ is_ordinary_and_ends() {
 }
 
 # bats test_tags=turn:1
-@test "who has used half of a runtime waits for half of a period" {
+@test "a thread that has used half of a runtime waits for half of a period" {
     broker_start
     hog $ALICE
     spec $ALICE cam '{"runtime": "2s", "period": "4s", "plugin": "EDF"}' >/dev/null
@@ -61,7 +61,7 @@ is_ordinary_and_ends() {
 }
 
 # bats test_tags=turn:2
-@test "what was used and released is granted to the next when it is paid back, and he waits for it" {
+@test "a released reservation is granted to the next spec when its use is paid back, and that spec waits until then" {
     broker_start
     used_by cam '{"runtime": "600ms", "period": "1s", "plugin": "EDF"}' 600
     as $ALICE rm "$SPECS/$ALICE/cam.json"
@@ -86,7 +86,7 @@ is_ordinary_and_ends() {
 }
 
 # bats test_tags=turn:0
-@test "of two who wait for what one can have, the other is refused then" {
+@test "two specs wait for room for one: one is granted, and the other is refused then" {
     broker_start
     spec $BOB mine '{"runtime": "500ms", "period": "1s", "plugin": "EDF"}' >/dev/null
     used_by cam '{"runtime": "300ms", "period": "1s", "plugin": "EDF"}' 300
@@ -146,7 +146,7 @@ is_ordinary_and_ends() {
 }
 
 # bats test_tags=turn:2
-@test "a reservation whose period was shortened after it was used is owed as long as before" {
+@test "a used reservation with a shortened period is owed as long as before" {
     broker_start
     used_by cam '{"runtime": "400ms", "period": "2s", "plugin": "EDF"}' 400
     [ "$(spec $ALICE cam '{"runtime": "2ms", "period": "10ms", "plugin": "EDF"}' | jq -r .result)" = OK ]
@@ -205,7 +205,7 @@ has_reason() { [ "$(field .reason "$(cat "$SPECS/$ALICE/cam.verdict")")" = "$1" 
 }
 
 # bats test_tags=turn:0
-@test "who changes his mind while he waits is answered by what he wants now" {
+@test "a user who changes a request that waits is answered about the new request" {
     broker_start
     used_by cam '{"runtime": "50ms", "period": "4s", "plugin": "EDF"}' 50
     sleeper $ALICE
@@ -244,7 +244,7 @@ has_reason() { [ "$(field .reason "$(cat "$SPECS/$ALICE/cam.verdict")")" = "$1" 
 }
 
 # bats test_tags=turn:0
-@test "a spec whose reservation is not paid back is released, with its quota, and can be made anew" {
+@test "a spec with a reservation that is not paid back yet is released, with its quota, and can be made anew" {
     configure_rules "$ALICE - max_utilization 0.5"
     broker_start
     used_by cam '{"runtime": "500ms", "period": "1s", "plugin": "EDF"}' 500
@@ -347,6 +347,6 @@ has_reason() { [ "$(field .reason "$(cat "$SPECS/$ALICE/cam.verdict")")" = "$1" 
 }
 
 # In a virtual machine some end their runtime between the two calls of the suspension.
-@test "what has been used since the kernel's last tick is counted, too, and nobody is lost who falls asleep then" {
+@test "runtime that was used since the kernel's last tick is counted, too, and a thread that then falls asleep is not lost" {
     [ "$("$RTF_STAGE/overrun" 20)" -ge $((PATIENCE > 1 ? 16 : 20)) ]
 }

@@ -115,7 +115,7 @@ END
     [ "$(field '.result + " " + (.grant | type)' "$(verdict $BOB mine)")" = 'OK object' ]
 }
 
-@test "what one user squats is his part only, and goes with his directory" {
+@test "one user's unused grants take that user's share only, and go with the directory" {
     configure_rules "$ALICE EDF max_utilization 0.4" "$BOB EDF max_utilization 0.5"
     broker_start
     [ "$(field .result "$(spec $ALICE squat '{"runtime": "4ms", "period": "10ms", "plugin": "EDF"}')")" = OK ]

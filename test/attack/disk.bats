@@ -30,7 +30,7 @@ attach() { # UID NAME TID: prints the answer
 }
 is_in_group() { [[ $(group_of "$1") == $2 ]]; }
 
-@test "who is attached is moved with what he starts, and nobody else, when he comes and when he goes" {
+@test "an attached process is moved together with its children, and no other process is, at attach and at detach" {
     broker_start
     sleeper $BOB
     bobs=$SLEEPER
@@ -135,7 +135,7 @@ end_storm() {
 
 # Thirty processes that come and go want each CPU.
 # bats test_tags=machine
-@test "who starts processes faster than they can be moved keeps others waiting for a moment, and has nothing of a disk; the group goes when they have ended" {
+@test "a process that forks faster than rtf-disk moves delays others for a moment and has no share of a disk; the group goes when all have ended" {
     broker_start
     reserve $ALICE cam
     begin_storm 30
@@ -160,7 +160,7 @@ end_storm() {
 }
 
 # bats test_tags=machine
-@test "who is raised and starts processes faster than they can be found keeps others waiting for a moment, and nobody is raised when he has ended" {
+@test "a raised process that forks faster than rtf-disk finds the children delays others for a moment, and no thread is raised when it has ended" {
     sed -i '/^DISK/s/$/ enforce=ioprio/' "$CONFIG/plugins.conf"
     broker_start
     reserve $ALICE cam
@@ -299,7 +299,7 @@ claim_of() { seen_as "$1" "$2" "$RTF_BIN/rtf-run" --spool "$SPOOL" --name job --
     eventually has_groups 0
 }
 
-@test "a process that its owner moves into a group of his has no share there, brings nobody in, and stays where it is" {
+@test "a process that its owner moves into a group of the owner's has no share there, brings no other process in, and stays there" {
     broker_start
     mkdir "$blkio/rtf-test-alice"
     chown $ALICE "$blkio/rtf-test-alice" "$blkio/rtf-test-alice"/{cgroup.procs,tasks} 2>/dev/null || true

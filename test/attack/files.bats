@@ -15,7 +15,7 @@ load attack
 
 she_has_mounted() { [ "$(nsenter -m -t "${ATTACKERS[0]}" cat "$SPECS/$ALICE/cam.json" 2>/dev/null)" = '{bad' ]; }
 
-@test "what she mounts in a namespace of her own is not there for the broker" {
+@test "the broker does not see mounts of a user's own namespace" {
     as $ALICE unshare --user --map-root-user --mount true 2>/dev/null || skip 'unprivileged users may not make user namespaces here'
     broker_start
     spec $ALICE cam '{"priority": 7, "plugin": "RR"}' >/dev/null

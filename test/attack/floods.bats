@@ -72,7 +72,7 @@ asks_at_leisure() {
 }
 
 # bats test_tags=turn:0
-@test "the reader of a user who asks now and then runs above all that is granted; the reader of a user who floods is ordinary meanwhile" {
+@test "the reader of a user who asks now and then runs above all grants; the reader of a flooding user is ordinary meanwhile" {
     broker_start
     [ "$(field .result "$(spec $BOB cam "$OBSERVED")")" = OK ]
     reader=$(helpers rtf-reader)

@@ -117,9 +117,9 @@ after_a_zombie() { # JSON
 }
 
 # bats test_tags=turn:0
-@test "whose first thread has ended as SCHED_FIFO is put back after execve" { after_a_zombie "$FP"; }
+@test "a process is put back after execve if its first thread ended as SCHED_FIFO" { after_a_zombie "$FP"; }
 # bats test_tags=turn:1
-@test "whose first thread has ended as SCHED_DEADLINE is put back after execve" { after_a_zombie "$EDF"; }
+@test "a process is put back after execve if its first thread ended as SCHED_DEADLINE" { after_a_zombie "$EDF"; }
 
 # bats test_tags=turn:2
 @test "five at once, twice, do not hold more than the rules allow" {
@@ -149,7 +149,7 @@ after_a_zombie() { # JSON
 }
 
 # bats test_tags=turn:0
-@test "whose first thread root has made real-time is put back after execve" {
+@test "a process is put back after execve if root made its first thread real-time" {
     broker_start
     for round in $(seq "$ROUNDS"); do
         for how in '-f -p 5' '-r -p 5' '-d -T 1000000 -P 100000000 -p 0'; do
@@ -167,7 +167,7 @@ after_a_zombie() { # JSON
 }
 
 # bats test_tags=turn:1
-@test "whose first thread is real-time with reset-on-fork by other means cannot be attached" {
+@test "a process cannot be attached if its first thread is real-time with reset-on-fork by other means" {
     broker_start
     for how in '-f -R -p 5' '-r -R -p 5' '-d -R -T 1000000 -P 100000000 -p 0'; do
         granted second "$FP"
@@ -272,7 +272,7 @@ after_a_zombie() { # JSON
 reason_of_second_is() { [ "$(jq -r .reason "$SPECS/$ALICE/second.verdict")" = "$1" ]; }
 
 # bats test_tags=turn:0
-@test "an attached first thread whose id another one takes is let go, and the other is left alone" {
+@test "an attached first thread that loses its id to another thread is detached, and the other thread is left alone" {
     broker_start
     for round in $(seq "$ROUNDS"); do
         for JSON in "$FP" "$EDF"; do
@@ -306,7 +306,7 @@ reason_of_second_is() { [ "$(jq -r .reason "$SPECS/$ALICE/second.verdict")" = "$
 }
 
 # bats test_tags=turn:1
-@test "who lowers himself before his execve is put back all the same" {
+@test "a thread that lowers itself before its execve is put back all the same" {
     broker_start
     for round in $(seq "$ROUNDS"); do
         for to in '1 1' '2 1' '2 12' '0 0'; do

@@ -90,7 +90,7 @@ is_dealt_with() { is_logged || grep -q 'it sleeps: attached when it wakes' "$EVE
 }
 
 # bats test_tags=turn:0
-@test "nor to a stranger whom no rule knows" {
+@test "a thread lends no more to a stranger without any rule" {
     broker_start
     holder 20099
     lends $ALICE deadline "$EDF"

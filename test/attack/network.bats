@@ -71,7 +71,7 @@ attach() { # UID NAME TID: prints the answer
 }
 says() { [[ $(jq -r '.result + ": " + .reason' <<<"$2") == $1 ]] || { echo "$2" >&2; return 1; }; }
 
-@test "a socket that its owner keeps locked costs nobody else anything, and him his own attachments until he lets go" {
+@test "a socket that its owner keeps locked delays the owner's own attachments until the lock is released, and no other user's" {
     /usr/bin/python3 -S -c 'import os; os.open("/dev/fuse", os.O_RDWR)' 2>/dev/null || skip 'no FUSE in this kernel'
     broker_start
     mount_stuck
@@ -116,7 +116,7 @@ tickets() { # WHAT: test/wire/tickets.py, which says what that is
     at "$near" /usr/bin/python3 -S "$RTF_SOURCE/test/wire/tickets.py" "$RTF_LIBEXEC/rtf-net" $ALICE "$1" "/proc/$far/ns/net"
 }
 
-@test "a socket that is kept past the end of its reservation sends nothing through the share of who has the number then" {
+@test "a socket that is kept past the end of its reservation sends nothing through the share that gets the number next" {
     output=$(tickets kept)
     [ "$output" = "in force: 5
 a number that came round: 0 52540010
@@ -140,7 +140,7 @@ a number that came round: 0" ] || { echo "$output" >&2; return 1; }
 }
 
 # The next broker begins with the first number.
-@test "a user without a reservation, who was given a socket, sends nothing through another user's share" {
+@test "a user without a reservation sends nothing through another user's share by a socket from that user" {
     cat >"$WORK/pass.py" <<'END'
 import os, socket, sys, time
 def once(name):

@@ -113,7 +113,7 @@ lists_of() { /usr/bin/python3 -S -c 'import os, sys; print(*os.listxattr(sys.arg
 can_make() { as "$1" mkdir "$SPECS/$1" 2>/dev/null; }
 
 # bats test_tags=turn:1
-@test "who makes one wrongly named directory after another in specs/ makes no more, loses none, and is served as before" {
+@test "a user who makes one wrongly named directory after another in specs/ can make no more, loses none, and is served as before" {
     broker_start
     [ "$(field .result "$(spec $BOB cam "$OBSERVED")")" = OK ]
     made=$(as_user_makes $BOB 20000)
@@ -140,7 +140,7 @@ can_make() { as "$1" mkdir "$SPECS/$1" 2>/dev/null; }
 }
 
 # bats test_tags=turn:2
-@test "names that look as if somebody's had been moved aside take no right from him" {
+@test "names that look like a moved-aside directory of another user take no right from that user" {
     broker_start
     as $BOB sh -c 'cd "$1" && for n in $(seq 100); do mkdir ".aside-$2-$n" 2>/dev/null || true; done' sh "$SPECS" "$ALICE"
     kill -HUP "$BROKER"
@@ -151,7 +151,7 @@ can_make() { as "$1" mkdir "$SPECS/$1" 2>/dev/null; }
 }
 
 # bats test_tags=turn:2
-@test "names with a leading dot count like others, and the adopter serves who makes them as an ordinary process" {
+@test "names with a leading dot count like others, and the adopter, as an ordinary process, serves the user who makes them" {
     broker_start
     made=$(as $CAROL sh -c 'cd "$1" && n=0; while mkdir ".$n" 2>/dev/null && [ $n -lt 20000 ]; do n=$((n + 1)); done; echo $n' sh "$SPECS")
     echo "# $made directories" >&3

@@ -82,7 +82,7 @@ print(int(lost * 1000))'
 }
 
 # bats test_tags=turn:0
-@test "a plugin whose answers keep everybody waiting is named" {
+@test "the broker names a plugin that delays every answer" {
     broker_start --plugin-user $PLUGIN_USER
     taken_over slow
     eventually has_logged warning 1

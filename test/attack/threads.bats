@@ -18,7 +18,7 @@ prepare() {
     ATTACKERS=()
 }
 
-@test "root's threads, other users', kernel threads and the broker's own are not hers" {
+@test "threads of root, of other users, of the kernel and of the broker are not the user's" {
     broker_start
     fp
     sleeper $BOB
@@ -31,7 +31,7 @@ prepare() {
     done
 }
 
-@test "a set-user-ID program that she runs is not hers" {
+@test "a set-user-ID program that a user runs is not the user's" {
     install -m 4755 -o root /usr/bin/sleep "$WORK/sleep-as-root"
     broker_start
     fp
@@ -63,7 +63,7 @@ runs_as_root() { [ "$(awk '/^Uid/ { print $3 }' "/proc/$1/status")" = 0 ]; }
     done
 }
 
-@test "an id means what it means outside of her pid namespace" {
+@test "a thread id in a spec means the id outside of the user's pid namespace" {
     as $ALICE unshare --user true 2>/dev/null || skip 'unprivileged users may not make user namespaces here'
     broker_start
     fp
@@ -78,7 +78,7 @@ runs_as_root() { [ "$(awk '/^Uid/ { print $3 }' "/proc/$1/status")" = 0 ]; }
     is_policy "$inner" fifo
 }
 
-@test "what she can do to her own attached thread by ptrace is to lower it" {
+@test "a user can only lower an own attached thread by ptrace" {
     [ "$(uname -m)" = x86_64 ] || skip 'test/fixtures/inject knows the registers of x86_64 only'
     broker_start
     fp

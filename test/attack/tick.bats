@@ -68,13 +68,13 @@ in_time() {
 
 
 # bats test_tags=turn:2
-@test "160 runtimes of 2 us in 1 s: a victim's EDF of 4 ms in 10 is in time" {
+@test "160 runtimes of 2 us in 1 s leave a victim's EDF reservation of 4 ms in 10 in time" {
     broker_start
     once_of 6 in_time 160 0 '"runtime": "2us", "period": "1s", "deadline": "1ms", "plugin": "EDF"'
 }
 
 # bats test_tags=turn:0
-@test "the shortest deadlines that the rules let pass, all overrun at once: he is in time" {
+@test "the shortest deadlines that the rules let pass, all overrun at once: the victim is in time" {
     broker_start
     once_of 6 in_time 2 2 "\"runtime\": $TICK, \"period\": \"1s\", \"deadline\": $((TICK * 4)), \"plugin\": \"EDF\""
     once_of 6 in_time 10 10 "\"runtime\": $TICK, \"period\": \"1s\", \"deadline\": $((TICK * 20)), \"plugin\": \"EDF\""

@@ -121,7 +121,7 @@ END
 }
 
 # bats test_tags=turn:2
-@test "explain: a user himself, with what is left to him; without a broker only the rules" {
+@test "explain shows a user their own rules and what is left of each; without a broker only the rules" {
     prints 0 acl explain $ALICE EDF
     out "uid $ALICE on EDF: up to 0.25 in all
 *max_utilization 0.5: opens
@@ -136,7 +136,7 @@ END
 }
 
 # bats test_tags=turn:0
-@test "who may use what, in columns and for programs" {
+@test "rtf acl who lists users and their rules, in columns and for programs" {
     broker_start
     spec $ALICE cam '{"runtime": "2ms", "period": "20ms", "plugin": "EDF"}' >/dev/null
     prints 0 acl who --json
@@ -172,7 +172,7 @@ END
 # differs FILE: what standard error says of this file.
 differs() { sed -n "s/^rtf [a-z]*: $1/$1/p" "$WORK/err"; }
 
-@test "explain, who and plugins: what is in force, and where the files differ from that; a copy is explained as it is" {
+@test "explain, who and plugins show what is in force, and where the files differ; a copy is explained as it is" {
     broker_start
     acl explain $ALICE EDF >"$WORK/before" 2>"$WORK/err"
     [ ! -s "$WORK/err" ]
@@ -205,7 +205,7 @@ acl.conf: \"$ALICE EDF max_user_utilization 0.25\" is not there any more, and in
     [ "$(differs plugins.conf)" = 'plugins.conf: its lines have another order, which is not in force before rtf restart' ]
 }
 
-@test "explain and who: lines that end as on other systems are the same rules" {
+@test "explain and who read lines that end with CR LF as the same rules" {
     acl explain $ALICE >"$WORK/explained" && acl who >"$WORK/those"
     sed -i 's/$/\r/' "$CONFIG/acl.conf" "$CONFIG/plugins.conf"
     prints 0 acl explain $ALICE

@@ -17,7 +17,7 @@ prepare() { front_prepare; }
     [ "$count" -ge 30 ]
 }
 
-@test "who has no limits for real-time, and may gain no privileges, has his reservation all the same" {
+@test "a user without real-time limits, who may gain no privileges, gets a reservation all the same" {
     broker_start
     # As a session or a user's unit has it: RLIMIT_RTPRIO and RLIMIT_NICE 0, RLIMIT_RTTIME 0.
     run as $ALICE setpriv --no-new-privs --inh-caps=-all --bounding-set=-all prlimit --rtprio=0 --nice=0 --rttime=0 \

@@ -121,7 +121,7 @@ rtf-as-user: sh: not done in time, as user $ALICE" ]
     eventually no of $ALICE '^sleep 778'
 }
 
-@test "an end by a signal takes the command with it; who is root, or nobody, is refused" {
+@test "a signal that ends rtf-as-user ends the command; the users root and nobody are refused" {
     "$AS_USER" $ALICE sleep 779 3>&- &
     echo $! >>"$WORK/pids"
     eventually of $ALICE '^sleep 779'

@@ -68,7 +68,7 @@ policies() { for task in "/proc/$MANY/task"/*; do kernel "${task##*/}" | cut -d 
 }
 
 # bats test_tags=turn:2
-@test "a thread to a reservation whose spec names one: the other one has it now" {
+@test "a thread that is attached to a reservation takes the place of the thread that the spec names" {
     broker_start
     sleeper $ALICE
     first=$SLEEPER

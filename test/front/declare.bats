@@ -140,7 +140,7 @@ tidy() { [ -z "$BROKER" ] || kill -CONT "$BROKER" 2>/dev/null || true; }
 }
 
 # bats test_tags=turn:1
-@test "77: somebody who is not in the group is told so" {
+@test "77: a user who is not in the group is told so" {
     broker_start
     fails 77 "rtf declare: you are not in group *, which may use $SPOOL (a new member must log in again)" \
         stranger $CAROL "$RTF_BIN/rtf" --spool "$SPOOL" declare cam -T 2ms -P 20ms

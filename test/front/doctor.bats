@@ -140,7 +140,7 @@ END
 }
 
 # bats test_tags=turn:2
-@test "who is not in the group, and who has not logged in since" {
+@test "doctor finds a user who is not in the group, and a user who joined it after the login" {
     broker_start
     finds not-member "you are not in the group $GROUP, *usermod -a -G*" stranger $ALICE "$RTF_LIBEXEC/front/rtf-doctor" --spool "$SPOOL" --config "$CONFIG"
     finds not-member "this process has the group $GROUP, but uid $BOB is no member*" as $BOB "$RTF_LIBEXEC/front/rtf-doctor" --spool "$SPOOL" --config "$CONFIG"
@@ -323,7 +323,7 @@ made_up() { mkdir -p "$(dirname "$1/$2")" && printf '%s\n' "$3" >"$1/$2"; }
 }
 
 # bats test_tags=turn:1
-@test "a process in a user namespace, whose uids are others outside" {
+@test "doctor finds a process in a user namespace that maps uids to others" {
     broker_start
     finds namespace 'this shell is in a user namespace: its uids are other uids on the host. *' as $ALICE unshare --user --map-current-user \
         "$RTF_LIBEXEC/front/rtf-doctor" --spool "$SPOOL" --config "$CONFIG"
@@ -424,7 +424,7 @@ made_up() { mkdir -p "$(dirname "$1/$2")" && printf '%s\n' "$3" >"$1/$2"; }
 }
 
 # bats test_tags=turn:1
-@test "files whose names the broker ignores, whatever is in them" {
+@test "doctor finds files with names that the broker ignores, whatever is in the files" {
     broker_start
     spec $ALICE cam '{"runtime": "1ms", "period": "20ms"}' >/dev/null
     as $ALICE sh -c 'cd "$1" && touch "my cam.json" Cam.JSON "$(printf "a\nb\033[2Jc.json")" .hidden 4 5' sh "$SPECS/$ALICE"
@@ -464,7 +464,7 @@ made_up() { mkdir -p "$(dirname "$1/$2")" && printf '%s\n' "$3" >"$1/$2"; }
 }
 
 # bats test_tags=turn:2
-@test "one program: whose it is, what it calls, and what it has without a reservation" {
+@test "doctor -p tells the owner of a program, its calls, and its scheduling without a reservation" {
     broker_start
     fails 66 'rtf doctor: there is no process 4194304*' doctor -p 4194304
     finds kernel-thread 'process 2 (kthreadd) is a thread of the kernel. *' doctor -p 2

@@ -36,7 +36,7 @@ fresh() {
     unshare --mount --propagation private sh -c '. "$WORK/fresh" && . "$WORK/script"' >"$WORK/said" 2>&1 3>&- || { cat "$WORK/said" >&2; return 1; }
 }
 
-@test "each line works in its order, and a user gets what he asks for" {
+@test "each line works in its order, and a user's spec is granted" {
     fresh '
         printed 1,8
         printed 9 || [ $? -eq 1 ] # others may have real-time threads here

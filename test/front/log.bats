@@ -150,7 +150,7 @@ begins() {
 }
 
 # bats test_tags=turn:0
-@test "history: who held what and when, from grants, changes, refusals and releases" {
+@test "history tells which user held what and when, from grants, changes, refusals and releases" {
     broker_start
     something
     spec $ALICE cam '{"runtime": "4ms", "period": "20ms"}' >/dev/null
@@ -254,7 +254,7 @@ END
 }
 
 # bats test_tags=turn:0
-@test "a user has what he himself was told, from his first look on, and of nobody else anything" {
+@test "a user's log has this user's own answers from the first look on, and nothing of other users" {
     broker_start
     something
     stat=$(stat -c %i "$SPECS/$ALICE")
@@ -289,7 +289,7 @@ END
 }
 
 # bats test_tags=turn:1
-@test "what is kept for a user is bounded, and what he makes of the file is his own trouble" {
+@test "a user's log is bounded, and a user who spoils the file harms no other user" {
     broker_start
     as $ALICE sh -c 'mkdir -p "$1" && : >"$1/.events"' sh "$OWN"
     big=$(head -c 900 /dev/zero | tr '\0' x)
@@ -314,7 +314,7 @@ END
 }
 
 # bats test_tags=turn:2
-@test "who may not read the log, and what is used wrongly" {
+@test "rtf log refuses users who may not read the log, and wrong usage" {
     fails 69 'rtf log: no broker has made a spool at *' rtf_root log
     broker_start
     fails 77 'rtf log: only root and the group adm may read *' rtf_of $CAROL log
@@ -368,7 +368,7 @@ END
     says '[.. | objects | select(.code? == "log")] == []'
 }
 
-@test "history: whose owner takes the verdict away first has ended all the same" {
+@test "history: a reservation has ended, too, if its owner removed the verdict first" {
     broker_start
     as $ALICE sh -c 'mkdir -p "$1" && : >"$1/.events"' sh "$OWN"
     for n in 1 2 3; do

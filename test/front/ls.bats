@@ -38,7 +38,7 @@ TEXT
 }
 
 # bats test_tags=turn:0
-@test "a thread that runs otherwise than granted has drifted, whoever did it" {
+@test "a thread that runs otherwise than granted has drifted, whatever changed it" {
     broker_start
     sleeper $ALICE
     silent rtf declare cam -T 2ms -P 20ms --attach "$SLEEPER"
@@ -62,7 +62,7 @@ TEXT
     out drifted
 }
 
-@test "a user who is not in the group of the spool gets an error" {
+@test "rtf ls is an error for a user who is not in the spool's group" {
     broker_start
     for word in '' --json; do
         # shellcheck disable=SC2086 # words
@@ -156,7 +156,7 @@ TEXT
 }
 
 # bats test_tags=turn:2
-@test "only those whose names match, in the order of their numbers" {
+@test "rtf ls lists the names that match, in the order of their numbers" {
     broker_start
     put_all $ALICE run-10 '{}' run-9 '{}' cam '{}'
     verdicts $ALICE run-10 run-9 cam >"$WORK/verdicts"

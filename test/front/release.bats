@@ -37,7 +37,7 @@ tidy() { [ -z "$BROKER" ] || kill -CONT "$BROKER" 2>/dev/null || true; }
 }
 
 # bats test_tags=turn:0
-@test "patterns: those whose names are like them, and no file beside" {
+@test "release with patterns removes the specs with names that match, and no other file" {
     broker_start
     put_all $ALICE app-9 '{"runtime": "1ms", "period": "20ms"}' app-10 '{"runtime": "1ms", "period": "20ms"}' cam '{}' dog '{}'
     verdicts $ALICE app-9 app-10 cam dog >"$WORK/verdicts"

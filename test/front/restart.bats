@@ -67,7 +67,7 @@ tidy() {
     told '.result == "OK"' "$(cat "$SPECS/$ALICE/cam.verdict")"
 }
 
-@test "restart --force turns off a line whose interface or disk does not exist, and later restarts need no --force" {
+@test "restart --force turns off a line with an interface or a disk that does not exist, and later restarts need no --force" {
     configure_rules "$ALICE - max_utilization 0.5" "$ALICE - max_runtime 20ms"
     configure_plugins 'EDF edf - all' 'NET net - - resource=network interface=rtf0 rate=10Mbit' 'SDX disk - - resource=disk device=nosuch throughput=1MB enforce=ioprio'
     unshare --net "$RTF_LIBEXEC/rtf-brokerd" --check --config "$CONFIG" >"$WORK/said" 2>&1 || [ $? -eq 69 ]

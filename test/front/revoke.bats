@@ -56,7 +56,7 @@ END
 }
 
 # bats test_tags=turn:0
-@test "revoke: an owner who is stopped is told why, and one who waits gets nothing any more" {
+@test "revoke ends a reservation though the owner's reader is stopped, and a spec that waits is granted nothing any more" {
     broker_start
     granted $ALICE cam '{"runtime": "2ms", "period": "20ms"}'
     spec $ALICE big '{"runtime": "19ms", "period": "20ms", "on_refusal": "wait"}' >/dev/null
@@ -128,7 +128,7 @@ END
 }
 
 # bats test_tags=turn:2
-@test "revoke: an owner who is no member any more by the time loses it by the order" {
+@test "revoke: an owner who has left the group by then loses the reservation by the order" {
     configure_plugins 'EDF edf - all timeout=20s'
     broker_start
     granted $ALICE cam '{"runtime": "2ms", "period": "20ms"}'
@@ -145,7 +145,7 @@ END
 }
 
 # bats test_tags=turn:1
-@test "revoke: an owner who moves his directory and puts links in its place leads root nowhere" {
+@test "revoke: root follows no links that an owner put in the place of a directory" {
     broker_start
     mkdir "$WORK/precious"
     granted $ALICE cam '{"runtime": "2ms", "period": "20ms"}'

@@ -182,7 +182,7 @@ in_lines_of_their_own() { [ "$(seen | grep -cE 'nnnn')" -eq 1 ] && sees '^nnnn+~
 }
 
 # bats test_tags=turn:1
-@test "a user sees his own; NO_COLOR has none; a name from another program reaches no terminal" {
+@test "top shows a user their own threads, obeys NO_COLOR, and sends no control characters of other programs' names to the terminal" {
     broker_start
     sleeper $ALICE
     spec $ALICE cam "{\"runtime\": \"2ms\", \"period\": \"100ms\", \"attach\": $SLEEPER}" >/dev/null

@@ -167,7 +167,7 @@ signal.pause()' "$WORK/full" </dev/null 3>&- &
     [ "$(cat "$WORK/full")" = 24 ] # EMFILE
 }
 
-@test "who has no inotify instance left waits as ever" {
+@test "rtf wait works for a user who has no inotify instance left" {
     broker_start
     silent rtf declare cam -T 1ms -P 20ms
     kill -STOP "$BROKER"
