@@ -173,7 +173,7 @@ in_disk() { echo '{"resource": "disk", "plugin": "DISK", "device": "'"$DISK"'", 
     modes='"runtime": "2ms", "period": "10ms", "modes": {"hd": {"runtime": "4ms"}, "sd": {}}, "mode"'
     told '.grant.mode == "sd" and .grant.claims[0].background' "$(spec $ALICE cam "{$modes: \"sd\", $net}")"
     told '.grant.mode == "hd" and .grant.claims[0].background' "$(spec $ALICE cam "{$modes: \"hd\", $net}")"
-    told '.result == "BAD_SPEC" and (.reason | contains("is \"background\" in all modes"))' \
+    told '.result == "BAD_SPEC" and (.reason | contains("is a claim without a guarantee"))' \
         "$(spec $ALICE other '{"modes": {"hd": {"network": {"bytes": 5}}}, "mode": "hd", '"$net"'}')"
     books
 }

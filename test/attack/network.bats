@@ -82,7 +82,7 @@ says() { [[ $(jq -r '.result + ": " + .reason' <<<"$2") == $1 ]] || { echo "$2" 
     sleeper $BOB
     says 'OK: *' "$(attach $BOB cam "$SLEEPER")"
     sleeper $ALICE
-    says 'ATTACH_FAIL: *a socket of this user has been in use*' "$(attach $ALICE two "$SLEEPER")"
+    says 'ATTACH_FAIL: *an earlier marking still waits for a socket of this user*' "$(attach $ALICE two "$SLEEPER")"
     pgrep -f 'rtf-net --serve' >/dev/null # it was neither killed nor started again
     no grep -q 'network helper' "$EVENTS"
     kill -KILL "$SERVER"
