@@ -1,11 +1,11 @@
-# What the demos share: words, a user, a broker, and the look back at what is left. For a script that has set `me`, `top`, and has
-# a function clean_up; it calls `begin` first.
+# Functions shared by the demos: messages, users, a broker, and the comparison of the machine before
+# and after. A script sets `me` and `top`, has a function clean_up, and calls `begin` first.
 # shellcheck shell=sh
 # shellcheck disable=SC2034 # used by those scripts
 
 scratch='' root='' broker='' users='' within='' failed=0
 
-# --- Words ----------------------------------------------------------------------------------------
+# --- Messages -------------------------------------------------------------------------------------
 
 say() {
     printf '%s: %s\n' "$me" "$*" >&2
@@ -36,7 +36,7 @@ wait_until() { # SENTENCE COMMAND...: at most five seconds
         ! "$@" || return 0
         sleep 0.05
     done
-    fail "waited five seconds in vain: $sentence"
+    fail "after five seconds this is not true: $sentence"
 }
 
 # --- Users: numbers without an account and without privileges -------------------------------------
@@ -49,7 +49,7 @@ unused_id() { # FROM
     echo "$id"
 }
 
-# Becomes the user and the command: `become CMD &` leaves CMD's own pid in $!.
+# Executes the command as the user: after `become CMD &`, $! is CMD's own pid.
 become() {
     become_one "$user" "$@"
 }
@@ -75,7 +75,7 @@ install_rtf() {
     PATH=$root/usr/bin:$PATH
 }
 
-start_broker() { # its configuration is there; $within is what runs it, if anything does
+start_broker() { # requires the configuration; $within: a command that runs the broker, or empty
     say "starting the broker"
     mkdir "$spool"
     # shellcheck disable=SC2086 # words
@@ -89,28 +89,28 @@ start_broker() { # its configuration is there; $within is what runs it, if anyth
 broker_answers() {
     if ! kill -0 "$broker" 2>/dev/null; then
         cat "$scratch/broker.log" >&2
-        fail 'the broker ended: see above'
+        fail 'the broker has ended: see above'
     fi
     dd if=/dev/null of="$spool/alive" oflag=nonblock conv=notrunc,nocreat 2>/dev/null
 }
 
-user_types() { # COMMAND: in the user's own directory of the spool
+user_types() { # COMMAND: runs in the user's own directory of the spool
     as_user sh -c "cd '$specs' && $1"
 }
 
-# --- Leaving the machine as it was ----------------------------------------------------------------
+# --- Comparison of the machine before and after ---------------------------------------------------
 
-# Every process, file, mount, cgroup and kernel setting that the demo can have left. What other programs make meanwhile, another
-# broker among them, does not count.
+# Lists every process, file, mount, cgroup and kernel setting that the demo could leave behind. Things
+# that other programs make meanwhile, such as another broker, do not count.
 snapshot() {
     list_traces 2>/dev/null | sort -u
 }
 
 list_traces() (
-    set +e # not every machine has all of these places
+    set +e # some of these places do not exist on every machine
     ours=${scratch:-/nonexistent}
     find "$ours" -maxdepth 0 -printf 'file %p\n'
-    # Names tell nothing where everybody may choose them.
+    # Skips directories in which everybody may choose names.
     find /etc /run /usr /var /var/spool -xdev -maxdepth 4 \( -type d -perm -0002 -prune \) -o -name '*rtf*' -print -prune |
         grep -vx /run/rtf | sed 's/^/file /'
     others_use_run_rtf || find /run/rtf -xdev -printf 'file %p\n'
@@ -122,40 +122,40 @@ list_traces() (
     find /proc -maxdepth 2 -path '/proc/[0-9]*/exe' -lname "$ours/*" -printf 'process %h %l\n'
     awk -v ours="$ours/" 'index($5, ours) == 1 { print "mount", $5 }' /proc/self/mountinfo
     grep -l "^$ours/" /sys/block/loop*/loop/backing_file | sed 's/^/loop device /'
-    # Where no disk is kept, whose groups those of rtf-disk are another broker knows.
+    # If the demo manages no disk, groups of rtf-disk belong to another broker.
     find /sys/fs/cgroup -type d -name '*rtf*' -printf 'cgroup %p\n' |
         grep -Ev "(\.(service|scope|slice|mount|socket|swap)${others_groups:+|$others_groups})(/|\$)"
     grep -r '' /proc/sys/kernel/sched_* /sys/fs/cgroup/cpuset.sched_load_balance \
         /sys/fs/cgroup/*/cpuset.sched_load_balance /sys/fs/cgroup/*/cpu.rt_runtime_us | sed 's/^/setting /'
 )
 
-# Who uses it has a lock on it; ours has ended whenever this is asked.
+# True if another program holds a lock on /run/rtf; our broker has always ended when this is called.
 others_use_run_rtf() {
     stat --format='%Hd %Ld %i' /run/rtf | {
         read -r major minor inode && grep -q "FLOCK .* $(printf '%02x:%02x:%d' "$major" "$minor" "$inode") " /proc/locks
     }
 }
 
-stop() { # PID...: ends what is still there, and waits for it
+stop() { # PID...: ends the remaining processes, and waits for their ends
     [ $# -gt 0 ] || return 0
     kill "$@" 2>/dev/null || :
     wait "$@" 2>/dev/null || :
 }
 
-# Settings are not ours to judge where another broker is, or was at the beginning.
+# Settings are not compared if another broker runs now, or ran at the beginning.
 end() {
     clean_up
     left=$(printf '%s\n' "$machine" "$(snapshot)" | sort | uniq -u)
     if [ "$were_others" = yes ] || others_use_run_rtf 2>/dev/null; then
         left=$(printf '%s' "$left" | sed '/^setting /d')
     fi
-    check 'no process, file, mount, cgroup or kernel setting is left behind or changed' "$left" ''
+    check 'no process, file, mount, cgroup or kernel setting was left behind or changed' "$left" ''
     [ "$failed" -eq 0 ] || fail "$failed of the checks failed"
 }
 
-# --- The beginning --------------------------------------------------------------------------------
+# --- Start ----------------------------------------------------------------------------------------
 
-begin() { # TOOL...: which are needed
+begin() { # TOOL...: the tools that the demo needs
     [ "$(id -u)" -eq 0 ] || {
         say 'only root may start a broker: run it as root'
         exit 77
@@ -163,7 +163,7 @@ begin() { # TOOL...: which are needed
     for tool; do
         command -v "$tool" >/dev/null || fail "$tool is missing: contrib/bootstrap $me installs it"
     done
-    user=$(unused_id $((30000 + $$ % 20000))) # not always the same, so that two demos at once do not count each other
+    user=$(unused_id $((30000 + $$ % 20000))) # a different number each time, so that two demos at the same time do not count each other's processes
     rival=$(unused_id $((user + 1)))
     users="$user $rival"
     were_others=no

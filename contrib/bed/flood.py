@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""flood.py ADDRESS PORT: as many datagrams as the interface takes, until it is killed."""
+"""flood.py ADDRESS PORT: sends datagrams as fast as the interface takes them, until it is killed."""
 import socket
 import sys
 

@@ -1,11 +1,11 @@
 """Reads a disk past the page cache, as a user.
 
-    load.py UID DISK stream BYTES PERIOD-MS SECONDS    so many bytes at random places each period; prints how much of that, in hundredths, and the late ones
-    load.py UID DISK greedy BYTES SECONDS              at random places as fast as it can; prints bytes a second
-    load.py UID DISK row BYTES SECONDS                 the same at one place after another
-    load.py UID DISK thinker BYTES THINK-MS SECONDS    at random places, with a pause after each; prints how long each took, in microseconds, a line each
-    load.py UID DISK sequential [BYTES]                until it is killed, 128 KiB after 128 KiB, or so many
-    load.py UID DISK deep                              until it is killed, 16 threads with 64 KiB at random places
+    load.py UID DISK stream BYTES PERIOD-MS SECONDS    reads BYTES at random places each period; prints the percentage that was read, and how many were late
+    load.py UID DISK greedy BYTES SECONDS              reads at random places without a pause; prints bytes per second
+    load.py UID DISK row BYTES SECONDS                 the same at consecutive places
+    load.py UID DISK thinker BYTES THINK-MS SECONDS    reads at random places, with a pause after each; prints each read's time in microseconds, one per line
+    load.py UID DISK sequential [BYTES]                reads BYTES (default 128 KiB) after BYTES until it is killed
+    load.py UID DISK deep                              16 threads read 64 KiB at random places until it is killed
 """
 
 import mmap

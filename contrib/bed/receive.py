@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""receive.py PORT SECONDS: until nothing has come for so long; then a line of JSON for each stream: what came, what is lost of what was sent
-before the last that came, and latencies in microseconds."""
+"""receive.py PORT SECONDS: receives until no datagram has come for SECONDS; then prints one line of JSON per stream: the number of datagrams that
+arrived, and latencies in microseconds."""
 import json
 import socket
 import struct

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""recorder.py PORT WORK-MS BYTES PLACE: what comes at the port is a frame: so much work for the CPU, then so many bytes to the disk that is its
-descriptor 3, past the page cache, from that place on.
+"""recorder.py PORT WORK-MS BYTES PLACE: takes each datagram at the port as a frame: works for WORK-MS of CPU time, then writes BYTES to the disk
+that is its descriptor 3, past the page cache, from PLACE on.
 
-Says that it is ready; when it is ended (SIGTERM), for each frame when it was on the disk, in seconds of CLOCK_BOOTTIME, a line each.
+Prints "ready" at the start. At its end (SIGTERM) it prints for each frame when the frame was on the disk, in seconds of CLOCK_BOOTTIME, one per line.
 """
 import fcntl
 import mmap

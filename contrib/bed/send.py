@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
-"""send.py ADDRESS PORT STREAM BYTES PERIOD-MS COUNT [START]: a stream of datagrams, each with its stream, its number and the time.
+"""send.py ADDRESS PORT STREAM BYTES PERIOD-MS COUNT [START]: sends a stream of datagrams, each with its stream, its number and the time.
 
-Its socket is there from the start, and it says that it is ready; it begins when the file START is there, at once without one. Ends with
-the second socket that it sends from, which it opens when it begins: half of the datagrams go from each. PERIOD-MS can be a range, LEAST-MOST: each pause is
-another time between the two then.
+Opens its first socket and prints "ready". Waits until the file START exists, if one is given. Then opens a second socket, and sends from the two
+sockets in turn. PERIOD-MS may be a range, LEAST-MOST: then each pause is a random time in the range.
 """
 import os
 import random

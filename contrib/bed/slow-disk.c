@@ -1,7 +1,8 @@
-/* A disk that takes its time: a file system (FUSE) with one file, _disk_, of which each read and write takes a seek, if it does not begin where the one before
- * ended, and its bytes at a fixed rate. One at a time, as a disk has one arm. What is written is gone.
+/* A slow disk: a FUSE file system with one file, _disk_. Each read and write takes a seek, unless
+ * it begins where the last one ended, plus a time per byte at a fixed rate. Requests are served one
+ * at a time, like by a disk with one arm. Written data are discarded.
  *
- *     slow-disk SEEK RATE SIZE MOUNT-POINT      microseconds, bytes a second, bytes */
+ * Usage: slow-disk SEEK RATE SIZE MOUNT-POINT (microseconds, bytes per second, bytes) */
 #define FUSE_USE_VERSION 31
 #include <errno.h>
 #include <fuse.h>
@@ -12,12 +13,13 @@
 #include <sys/stat.h>
 #include <time.h>
 
-static long long seek_time, rate, size; /* ns, bytes a second, bytes */
+static long long seek_time, rate, size; /* ns, bytes per second, bytes */
 static pthread_mutex_t arm = PTHREAD_MUTEX_INITIALIZER;
 static struct timespec free_at;
 static off_t position;
 
-/* Until when it takes stands in `free_at`, not how long: who oversleeps does not make the disk slower. */
+/* `free_at` holds the time when the disk is free, and not a duration, so a late wake-up does not
+ * make the disk slower. */
 static void work(size_t bytes, off_t offset)
 {
     struct timespec now;
@@ -25,7 +27,7 @@ static void work(size_t bytes, off_t offset)
     clock_gettime(CLOCK_MONOTONIC, &now);
     const long long a_second = 1000000000, takes = (offset == position ? 0 : seek_time) + (long long)bytes * a_second / rate;
     long long until = free_at.tv_sec * a_second + free_at.tv_nsec, is = now.tv_sec * a_second + now.tv_nsec;
-    if (is - until > 1000000) /* it was idle */
+    if (is - until > 1000000) /* the disk was idle */
         until = is;
     until += takes;
     free_at = (struct timespec){.tv_sec = until / a_second, .tv_nsec = until % a_second};

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tcp.py ADDRESS PORT: as much as one connection takes, until it is killed; tcp.py sink PORT: who takes it."""
+"""tcp.py ADDRESS PORT: sends as fast as one connection takes, until it is killed; tcp.py sink PORT: receives such connections."""
 import socket
 import sys
 import threading
