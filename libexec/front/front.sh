@@ -92,15 +92,39 @@ front_help() {
     printf "\n'rtf help %s' opens the manual page.\n" "$command"
 }
 
-# The line of the table for -X or --LONG: front_long and front_argument.
-front_look_up() { # LETTER-OR-LONG WORD
-    [ "$1" != h ] || set -- '?' "$2"
+# Looks up an option of the table: sets $front_long and $front_argument.
+front_look_up() { # LETTER-OR-LONG
     while IFS='|' read -r front_letter front_long front_argument front_text; do
         if [ "$1" = "$front_long" ] || { [ "$1" = "$front_letter" ] && [ "$1" != - ]; }; then return; fi
     done <<TEXT
 $front_lines
 TEXT
-    wrong_usage "there is no option $(printable "$2")"
+}
+
+# Prints the options as getopt(1) takes them: letters such as "n:v", a blank, long options such as "lines:,verbose". -? is no letter for getopt(1):
+# front_refuse has it.
+front_getopt_words() {
+    printf '%s\n' "$front_lines" | awk -F '|' '
+        NF < 4 { next }
+        { sign = $3 == "" ? "" : ":"; longs = longs (longs == "" ? "" : ",") $2 sign }
+        $1 !~ /[-?]/ { letters = letters $1 sign }
+        END { print letters " " longs }'
+}
+
+# What getopt(1) says of a wrong command line, in the words of lib/command-line.c.
+front_refuse() { # SENTENCE-OF-GETOPT
+    case $1 in
+    *"invalid option -- '?'" | *"invalid option -- 'h'") front_take help '' ;;
+    esac
+    wrong_usage "$(printable "$(printf '%s\n' "$1" | sed -n "1 {
+        s/^[^:]*: //
+        s/^unrecognized option '\([^=]*\).*'\$/there is no option \1/
+        s/^invalid option -- '\(.*\)'\$/there is no option -\1/
+        s/^option requires an argument -- '\(.*\)'\$/-\1 needs a value/
+        s/^option '\(.*\)' requires an argument\$/\1 needs a value/
+        s/^option '\(.*\)' doesn't allow an argument\$/\1 takes no value/
+        p
+    }")")"
 }
 
 front_take() { # LONG VALUE
@@ -228,66 +252,25 @@ broker_serves() {
     [ -p "$spool/alive" ] && dd if=/dev/null of="$spool/alive" oflag=nonblock conv=notrunc status=none 2>/dev/null
 }
 
-# --- The command line: options go to `take`, wherever they stand; operands stay.
+# --- The command line: options go to `take`, wherever they stand; operands stay in "$@".
 
+unset POSIXLY_CORRECT # if it is set, getopt(1) takes no option behind an operand
 front_lines=$(front_table)
-set -- "$@" # none is "$@" too
-front_left=$#
-while [ "$front_left" -gt 0 ]; do
-    front_word=$1
-    front_left=$((front_left - 1))
+front_words=$(front_getopt_words)
+front_said=$(getopt -Q -n rtf -o "${front_words% *}" -l "${front_words#* }" -- "$@" 2>&1) || front_refuse "$front_said"
+eval "set -- $(getopt -n rtf -o "${front_words% *}" -l "${front_words#* }" -- "$@")"
+while [ "$1" != -- ]; do
+    front_word=${1#-}
+    front_look_up "${front_word#-}"
     shift
-    case $front_word in
-    --)
-        while [ "$front_left" -gt 0 ]; do
-            front_word=$1
-            shift
-            set -- "$@" "$front_word"
-            front_left=$((front_left - 1))
-        done
-        break
-        ;;
-    --*=*)
-        front_key=${front_word%%=*}
-        front_look_up "${front_key#--}" "$front_key"
-        [ -n "$front_argument" ] || wrong_usage "$front_key takes no value"
-        front_take "$front_long" "${front_word#*=}"
-        ;;
-    --*)
-        front_look_up "${front_word#--}" "$front_word"
-        if [ -z "$front_argument" ]; then
-            front_take "$front_long" ''
-            continue
-        fi
-        [ "$front_left" -gt 0 ] || wrong_usage "$front_word needs a value"
-        front_left=$((front_left - 1))
-        front_value=$1
+    if [ -n "$front_argument" ]; then
+        front_take "$front_long" "$1"
         shift
-        front_take "$front_long" "$front_value"
-        ;;
-    -?*)
-        front_rest=${front_word#-}
-        while [ -n "$front_rest" ]; do
-            front_letter=${front_rest%"${front_rest#?}"}
-            front_rest=${front_rest#?}
-            front_look_up "$front_letter" "-$front_letter"
-            if [ -z "$front_argument" ]; then
-                front_take "$front_long" ''
-                continue
-            fi
-            if [ -z "$front_rest" ]; then
-                [ "$front_left" -gt 0 ] || wrong_usage "-$front_letter needs a value"
-                front_left=$((front_left - 1))
-                front_rest=$1
-                shift
-            fi
-            front_take "$front_long" "$front_rest"
-            front_rest=''
-        done
-        ;;
-    *) set -- "$@" "$front_word" ;;
-    esac
+    else
+        front_take "$front_long" ''
+    fi
 done
+shift
 case $command in
 acl | doctor | drain | history | restart) need_jq ;;
 esac

@@ -106,6 +106,19 @@ help_of() {
     done <"$RTF_LIBEXEC/front/commands"
 }
 
+# bats test_tags=turn:1
+@test "commands in sh and in C take options in the same way, and refuse them in the same words" {
+    for command in log release; do # sh; C
+        fails 64 "rtf $command: there is no option --nope *" rtf $command --nope=1
+        fails 64 "rtf $command: there is no option -x *" rtf $command -x
+        fails 64 "rtf $command: --spool needs a value *" rtf $command --spool
+        fails 64 "rtf $command: --help takes no value *" rtf $command --help=yes
+        prints 0 rtf $command name --hel # behind an operand, and cut short
+        prints 0 rtf $command '-?'
+        POSIXLY_CORRECT=1 prints 0 rtf $command name --help
+    done
+}
+
 # bats test_tags=turn:2
 # As chrt and sleep.
 @test "a help or a version that cannot be written is said, and is no success" {
