@@ -315,7 +315,7 @@ tick() { /usr/bin/python3 -S -c 'import time; print(round(time.clock_getres(6) *
 }
 
 # bats test_tags=turn:1
-@test "a full sum says what is used, asked and left; the nearest is granted, a microsecond more is not" {
+@test "the refusal of a full sum has the used, the asked and the remaining amount; the nearest runtime is granted, a microsecond more is not" {
     broker_with '# comment' $'\t@rtf   -\tmax_utilization  0.5 # half'
     rule='acl.conf:2: @rtf - max_utilization 0.5'
     granted $CAT a "$(share 400000)"
@@ -333,7 +333,7 @@ tick() { /usr/bin/python3 -S -c 'import time; print(round(time.clock_getres(6) *
 }
 
 # bats test_tags=turn:2
-@test "a bound says what is asked and allowed, and never" {
+@test "the refusal by a bound has the asked and the allowed value, and says never" {
     broker_with '- - max_utilization 10' 'rtfann - max_runtime 2ms' 'rtfann - max_period 100ms' '@rtf - max_priority 30'
     denied $ANN a '{"plugin": "FP", "priority": 9, "runtime": 2001, "period": 10000}' 'acl.conf:2: rtfann - max_runtime 2ms: 2001us asked'
     refusal_is access 'acl.conf:2: rtfann - max_runtime 2ms' 2001us 2000us 2000 never
@@ -419,7 +419,7 @@ tick() { /usr/bin/python3 -S -c 'import time; print(round(time.clock_getres(6) *
 }
 
 # bats test_tags=machine
-@test "one plugin's refused plan and another plugin's rule are not mixed in what is told" {
+@test "a refusal does not mix one plugin's refused plan with another plugin's rule" {
     configure_plugins 'EDF edf - 1 partition=unthrottled timeout=10s' 'RM rm 21-40 0 timeout=10s'
     broker_with '- - max_utilization 1' '- EDF max_runtime 1ms' '- RM max_priority 20'
     denied $ANN a '{"runtime": 2000, "period": 10000}' 'acl.conf:2: - EDF max_runtime 1ms: 2000us asked'
@@ -427,7 +427,7 @@ tick() { /usr/bin/python3 -S -c 'import time; print(round(time.clock_getres(6) *
 }
 
 # bats test_tags=turn:0
-@test "what one plugin offers in part does not count against the same spec on the next plugin" {
+@test "one plugin's partial offer does not count against the same spec on the next plugin" {
     configure_plugins 'RM rm 21-40 0 timeout=10s' 'FP fp 1-20 1 timeout=10s'
     broker_with '- - max_utilization 1'
     granted $ANN a '{"priority": 9, "period": 10000}' # RM: in part, for want of a runtime
@@ -438,7 +438,7 @@ tick() { /usr/bin/python3 -S -c 'import time; print(round(time.clock_getres(6) *
 }
 
 # bats test_tags=turn:1
-@test "the desired runtime is cut to what each rule leaves, and what was accepted is charged" {
+@test "the desired runtime is cut to the room of each rule, and the accepted runtime is charged" {
     broker_with 'rtfann - max_runtime 12ms' '@rtfteam - max_utilization 0.5' 'rtfcat - max_user_utilization 0.333333333' '- - max_utilization 10'
     granted $ANN a '{"plugin": "EDF", "runtime": "8ms", "desired_runtime": "40ms", "period": "40ms"}'
     is '.grant | .runtime, .desired_runtime, .accepted_runtime, .utilization' $'8000\n40000\n12000\n300000000'
@@ -498,7 +498,7 @@ tick() { /usr/bin/python3 -S -c 'import time; print(round(time.clock_getres(6) *
 }
 
 # bats test_tags=turn:1
-@test "a release gives back exactly what was charged, thirds and sevenths too" {
+@test "a release gives back exactly the charged amount, thirds and sevenths too" {
     rule='acl.conf:1: @rtf - max_utilization 1'
     of() { echo "{\"plugin\": \"FP\", \"priority\": 9, \"runtime\": $1, \"period\": $2}"; }
     broker_with '@rtf - max_utilization 1'
@@ -556,7 +556,7 @@ says_released() { jq -e --arg user "$1" -s 'any(.stage == "release" and .user ==
 }
 
 # bats test_tags=turn:1
-@test "sums that the rules allow but one CPU does not hold cost nobody the plugin" {
+@test "a sum that the rules allow and one CPU does not hold does not stop the plugin" {
     configure_plugins 'FP fp 1-60 0 timeout=10s'
     broker_with '- - max_utilization 10'
     granted $ANN a "$(share 600000)"
@@ -723,7 +723,7 @@ nobody_has_anything() { [ -z "$(find "$SPECS" -name '*.verdict')" ]; }
 }
 
 # bats test_tags=turn:0
-@test "a wrong line is named with its place and what is allowed, and the broker does not start" {
+@test "the broker does not start with a wrong line, and names its place and the allowed values" {
     while IFS='|' read -r line sentence; do
         configure_rules '# a comment' "$line"
         run "$RTF_LIBEXEC/rtf-brokerd" --check --config "$CONFIG"
@@ -742,7 +742,7 @@ END
 # ---- who is who ----
 
 # bats test_tags=turn:1
-@test "a user or group in the rules that nobody is called is a warning, at start and at SIGHUP" {
+@test "an unknown user or group in the rules is a warning, at start and at SIGHUP" {
     broker_with 'rtfnobody - max_utilization 1' '@rtfnogroup FP max_runtime 1ms' 'rtfann - max_utilization 1' '@rtfteam - max_runtime 1s' \
         '29999 - max_utilization 1' '@29999 - max_utilization 1'
     eventually says broker warning 'acl.conf names rtfnobody, which the account database does not know'
@@ -787,7 +787,7 @@ END
 }
 
 # bats test_tags=turn:2
-@test "a membership that changes counts at the next request; what was charged before is given back as it was charged" {
+@test "a changed membership counts at the next request; an earlier charge is given back as it was charged" {
     team='acl.conf:1: @rtfteam - max_utilization 0.3' all='acl.conf:2: - - max_utilization 0.8'
     broker_with '@rtfteam - max_utilization 0.3' '- - max_utilization 0.8'
     granted $ANN a "$(share 300000)"

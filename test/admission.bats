@@ -248,7 +248,7 @@ declines() {
 
 # ---- others' tasks ----
 
-@test "edf bears a load up to its threshold, and takes no note of one that it says no to" {
+@test "edf bears a load up to its threshold, and forgets a load that it refuses" {
     for words in 'partition=unthrottled threshold=0.9' 'partition=cpuset' 'partition=cpuset admission=demand'; do
         # shellcheck disable=SC2086 # two words
         start edf $words; ask op=load task=9 cpus=0 policy=deadline runtime=9 period=9 deadline=9 commit=if-ok
@@ -304,7 +304,7 @@ declines() {
     start rm; ask op=load task=9 cpus=0 policy=fifo priority=40; spec 1 1000 10000; is ok
 }
 
-@test "a plugin that does not judge counts what is above, or of an unknown policy, and not what is below" {
+@test "a plugin that does not judge counts load of higher and of unknown policies, and no load of lower ones" {
     start rm admission=necessary
     for above in policy=deadline 'policy=fifo priority=31' ''; do
         # shellcheck disable=SC2086

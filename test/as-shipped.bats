@@ -51,7 +51,7 @@ asked() {
         sed -E -e 's/.*"runtime": "([0-9]+ms)", "period": "([0-9]+ms)".*/-T \1 -P \2/' | sort -u
 }
 
-@test "what the pages ask for is granted" {
+@test "the specs that the manual pages show are granted" {
     broker_start
     asked >"$WORK/asked"
     [ "$(wc -l <"$WORK/asked")" -ge 10 ]
@@ -132,7 +132,7 @@ reserves() { told '.result == "OK"' "$(spec "$1" "$2" '{"runtime": "10ms", "peri
     typed_by_root
 }
 
-@test "a broker from a build tree that nobody else can enter, as rtf-brokerd(8) shows it" {
+@test "a broker runs from a build tree that only root can enter, as rtf-brokerd(8) shows" {
     mkdir -m 700 "$WORK/checkout"
     mkdir "$WORK/checkout/build"
     cp -r "$RTF_STAGE/usr/bin" "$WORK/checkout/build/bin"

@@ -20,7 +20,7 @@ answers() { # WHAT LINE...
     answers ids 'no other' 'no other' 'no other' 'no other'
 }
 
-@test "a thread that was started after the time of the request is not the one that is meant" {
+@test "a thread that was started after the request is not attached" {
     answers reused 'gone other'
 }
 

@@ -129,7 +129,7 @@ same() { [ "$(everything "$2")" = "$1" ] || { echo "before: $1; after $3: $(ever
     done
 }
 
-@test "what it prints is a paragraph with id, start time and the former attributes" {
+@test "rtf-attach prints a paragraph with id, start time and the former attributes" {
     sleeper
     renice -n 7 -p "$SLEEPER" >/dev/null
     attached "$SLEEPER" "$FIFO"
@@ -172,7 +172,7 @@ time.sleep(300)' "$WORK/tid" >/dev/null 2>&1 3>&- &
     [[ $(kernel "$tid") == "other "* ]]
 }
 
-@test "what an attached thread starts is ordinary" {
+@test "children of an attached thread are ordinary" {
     mkfifo "$WORK/go"
     sh -c "read line <$WORK/go; sleep 300 & echo \$! >$WORK/child; wait" >/dev/null 2>&1 3>&- &
     parent=$!
@@ -280,7 +280,7 @@ is_zombie() { [[ $(cat "/proc/$1/stat") == *") Z "* ]]; }
     [ "$status" -eq 64 ]
 }
 
-@test "64: rtf-detach says what it misses on standard input" {
+@test "64: rtf-detach names the keys that standard input lacks" {
     sleeper
     for text in '' 'policy=other' 'tid=1\n' "tid=$SLEEPER\npolicy\n\n" '\n' 'x\0y\n\n'; do
         status=0
@@ -430,7 +430,7 @@ count_anew() { cat /proc/sys/kernel/sched_rt_runtime_us >/proc/sys/kernel/sched_
 
 eventually_child() { eventually pgrep -P "$1"; }
 
-@test "what it was is told before anything is done: if it cannot be told, nothing is" {
+@test "rtf-attach prints the former attributes before it changes any: if the output fails, the thread stays as it is" {
     sleeper
     status=0
     # shellcheck disable=SC2086 # words
@@ -497,7 +497,7 @@ ends_meanwhile() {
 # passes over the next one. rtf-detach is stopped between its look at the thread and its calls: between those, the thread would have 1,024 ns in 4 s for
 # its end, and if a tick came, it would be throttled for an hour, holding what it holds in the kernel. If the number is wrong then, it is put right.
 # bats test_tags=machine
-@test "one that ends while it is made ordinary leaves the kernel's number of SCHED_DEADLINE threads as it was" {
+@test "a thread that ends while it is made ordinary leaves the kernel's number of SCHED_DEADLINE threads as it was" {
     sleeper
     is_counted "$SLEEPER"
     chrt --other --pid 0 "$SLEEPER"
@@ -512,7 +512,7 @@ ends_meanwhile() {
 
 # It would keep for good what it was given after its end.
 # bats test_tags=machine
-@test "one that ends while it is made SCHED_DEADLINE leaves the kernel's account as it was" {
+@test "a thread that ends while it is made SCHED_DEADLINE leaves the kernel's account as it was" {
     COUNT_ANEW=yes
     eventually account_is_settled
     before=$(taken)

@@ -55,7 +55,7 @@ in_disk() { echo '{"resource": "disk", "plugin": "DISK", "device": "'"$DISK"'", 
     books
 }
 
-@test "it is let in where all is promised, and where a sum of the rules is used up" {
+@test "a background claim is granted though all is promised, and though a sum of the rules is used up" {
     rules_are '- NET max_amount 444125' '- DISK max_bandwidth 100MB'
     broker_start
     told '.result == "OK"' "$(spec $BOB all '{"network": {"bandwidth": "3250kbit"}}')"
@@ -65,7 +65,7 @@ in_disk() { echo '{"resource": "disk", "plugin": "DISK", "device": "'"$DISK"'", 
     books
 }
 
-@test "it becomes a guarantee and is none again, each for the thread that is attached; what is refused leaves it as it was" {
+@test "a change makes a background claim a guarantee and back, for the attached thread; a refused change leaves it as it was" {
     broker_start
     sleeper $ALICE
     told '.thread.state == "attached"' "$(spec $ALICE cam "{$net, $disk, \"attach\": $SLEEPER}")"
@@ -156,7 +156,7 @@ in_disk() { echo '{"resource": "disk", "plugin": "DISK", "device": "'"$DISK"'", 
     books
 }
 
-@test "what else a spec desires goes up and down, and this stays" {
+@test "other desired amounts of a spec go up and down, and its background claim stays" {
     broker_start
     spec $ALICE cam '{"units": {"count": 2, "desired_count": 8}, '"$net"'}' >/dev/null
     has() { jq -e '.request == "update" and .grant.claims[0].accepted_count == '"$1"' and .grant.claims[1].background' "$SPECS/$ALICE/cam.verdict" >/dev/null; }
@@ -168,7 +168,7 @@ in_disk() { echo '{"resource": "disk", "plugin": "DISK", "device": "'"$DISK"'", 
     has_classes 0
 }
 
-@test "it stands beside modes, and is the same in all of them" {
+@test "a background claim stands beside modes, and is the same in all modes" {
     broker_start
     modes='"runtime": "2ms", "period": "10ms", "modes": {"hd": {"runtime": "4ms"}, "sd": {}}, "mode"'
     told '.grant.mode == "sd" and .grant.claims[0].background' "$(spec $ALICE cam "{$modes: \"sd\", $net}")"

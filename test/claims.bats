@@ -35,7 +35,7 @@ both='{"runtime": "2ms", "period": "10ms", "plugin": "EDF", "units": {"count": 2
     eventually uses CAMERA 0
 }
 
-@test "one that cannot be had is the end of all: nothing is held of the others" {
+@test "one claim that cannot be granted refuses the spec: no other claim is held" {
     broker_start
     spec $ALICE cam '{"units": {"count": 2}}' >/dev/null
     answer=$(spec $ALICE two "$both")
@@ -82,7 +82,7 @@ both='{"runtime": "2ms", "period": "10ms", "plugin": "EDF", "units": {"count": 2
     told '.result == "SCHEDULE_FAIL" and .would_grant == null' "$(spec $ALICE cam '{"units": {"count": 1}, "dry_run": true}')"
 }
 
-@test "what claims no CPU time has no thread" {
+@test "a spec that claims no CPU time has no thread" {
     broker_start
     told '.result == "BAD_SPEC"' "$(spec $ALICE cam '{"units": {"count": 1}, "attach": 1}')"
     told '.grant != null' "$(spec $ALICE cam '{"units": {"count": 1}}')"
@@ -112,7 +112,7 @@ both='{"runtime": "2ms", "period": "10ms", "plugin": "EDF", "units": {"count": 2
     books
 }
 
-@test "a plugin that is killed is told again what it has given" {
+@test "a plugin that is killed is told again of its grants" {
     broker_start
     spec $ALICE cam "$both" >/dev/null
     pkill -KILL -P "$(launcher)" -f 'name=CAMERA'
@@ -156,7 +156,7 @@ both='{"runtime": "2ms", "period": "10ms", "plugin": "EDF", "units": {"count": 2
     books
 }
 
-@test "what one request holds for a moment is not the refusal of another" {
+@test "an amount that one request holds for a moment does not refuse another request" {
     configure_plugins 'EDF edf - 0 partition=unthrottled threshold=0.5 timeout=9s' "$CAMERA"
     broker_start
     edf=$(helpers 'name=EDF')

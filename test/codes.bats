@@ -28,7 +28,7 @@ is_for() {
     as $ALICE rm -f "$SPECS/$ALICE/$2.tid"
 }
 
-@test "what the file, the rules and the plugins refuse has a code" {
+@test "each refusal of the file, the rules and the plugins has a code" {
     broker_start --max-specs 12
     is bad-spec $ALICE a '{"perod": 1}'
     is not-opened $BOB a '{"priority": 5, "plugin": "RR"}'
@@ -61,7 +61,7 @@ is_for() {
     is draining $BOB z '{"priority": 5}'
 }
 
-@test "what is wrong with a thread has a code" {
+@test "each error of a thread has a code" {
     broker_start
     sleeper $BOB
     bobs=$SLEEPER

@@ -218,7 +218,7 @@ is_reloaded() { [ "$(reloads)" -gt "$1" ]; }
 }
 
 # bats test_tags=turn:1
-@test "values of rules that are wrong name the property and what it takes" {
+@test "a wrong value in a rule is refused with the property and the values that the property takes" {
     for property in max_utilization max_user_utilization; do
         for value in x -1 .5 1. 0,5 50% 1e3 0.1234567890 1000001 0.5.5; do
             is_wrong acl.conf 1 "$property takes CPUs in decimals, such as 0.5 or 2, not \"$value\"" "- - $property $value"
@@ -603,7 +603,7 @@ manifest() {
 # ---- reloading ----
 
 # bats test_tags=turn:0
-@test "SIGHUP takes new rules, and what is granted stays" {
+@test "SIGHUP takes new rules, and grants stay" {
     broker_start
     sleeper $ALICE
     spec $ALICE cam '{"runtime": "2ms", "period": "10ms"}' >/dev/null
@@ -701,7 +701,7 @@ manifest() {
 }
 
 # bats test_tags=turn:2
-@test "a service manager that asks is told that the broker serves, and goes on serving; one that hangs is not told of" {
+@test "a service manager that asks is told that the broker serves, and goes on serving; a hanging broker tells nothing" {
     cat >"$WORK/manager" <<'END'
 import os, socket, sys
 manager = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)

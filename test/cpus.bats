@@ -73,7 +73,7 @@ refused() {
 }
 
 # bats test_tags=turn:0
-@test "what is no list of CPUs is told" {
+@test "a value that is no list of CPUs is refused" {
     broker_start
     for value in '""' '"x"' '"0-"' '"3-1"' '"1024"' '" 1"' 1 null '[0]'; do
         refused a "{\"runtime\": \"1ms\", \"period\": \"100ms\", \"cpus\": $value}" 'never a.json: key "cpus" (line 1) must be a string with a list of CPUs, *'

@@ -136,7 +136,7 @@ has_seen_crashes() { [ "$(grep -c 'its reader ended' "$EVENTS")" = "$1" ]; }
     [ "$(kernel "$SLEEPER")" = "$FORMER" ]
 }
 
-@test "what was removed while no broker ran is released at the next start" {
+@test "a spec that was removed while no broker ran is released at the next start" {
     broker_start
     attached_sleeper $ALICE cam "$cam"
     first=$SLEEPER
@@ -157,7 +157,7 @@ has_seen_crashes() { [ "$(grep -c 'its reader ended' "$EVENTS")" = "$1" ]; }
     left_of_edf 700000
 }
 
-@test "a .tid that was removed while no broker ran is detached, one that was written is attached" {
+@test "after a time without a broker, the thread of a removed .tid is detached, and the thread of a new .tid is attached" {
     broker_start
     attached_sleeper $ALICE cam "$cam"
     first=$SLEEPER
@@ -257,7 +257,7 @@ is_next_tick() {
     done
 }
 
-@test "of specs that compete, those that came first have the grant after a restart, too" {
+@test "the earlier of competing specs have the grants after a restart, too" {
     broker_start
     names='q b z a m'
     for name in $names; do
@@ -460,7 +460,7 @@ is_decided() { jq -e -n --arg token "$1" 'any(inputs; .stage == "verdict" and .t
     [ "$(field .token "$(verdict $ALICE vain)")" = new ]
 }
 
-@test "what a reader that dies had not written its successor writes" {
+@test "a reader writes the verdicts that the reader before, which died, had not written" {
     broker_start
     spec $ALICE cam "$cam" >/dev/null
     readers_die_at_verdicts

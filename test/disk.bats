@@ -64,7 +64,7 @@ stream() { printf '{"disk": {"bytes": "%s", "period": "50ms", "block": "32KiB"%s
     books
 }
 
-@test "what rules bound is bytes a second, of all that a user claims" {
+@test "rules bound the bytes a second of all claims of a user" {
     rules_are "$ALICE SDA max_user_bandwidth 1MB"
     broker_start
     told '.result == "ACL_FAIL" and .refusal.nearest == 50000' "$(spec $ALICE one "$(stream 64KiB)")"
@@ -73,7 +73,7 @@ stream() { printf '{"disk": {"bytes": "%s", "period": "50ms", "block": "32KiB"%s
     told '.result == "ACL_FAIL" and .refusal.nearest == null' "$(spec $BOB one "$(stream 1)")"
 }
 
-@test "a disk that no line has, a path, and what is no claim are refused" {
+@test "a disk without a line, a path, and a malformed claim are refused" {
     broker_start
     told '.refusal.code == "no-plugin"' "$(spec $ALICE cam "$(stream 1 ', "device": "sdb"')")"
     told '.grant != null' "$(spec $ALICE cam "$(stream 1 ', "device": "/dev/sda"')")"

@@ -22,7 +22,7 @@ empty='[[],[],{},{},[]]'
 
 recover() { broker_stop "$1"; broker_start; }
 
-@test "what would be granted: the verdict says so, with every rule; nothing is held, and the same spec then gets that" {
+@test "a dry run that would be granted has the grant and every rule in its verdict; nothing is held, and the same spec is then granted that" {
     broker_start
     put $ALICE cam "$(dry 1)"
     answer=$(as $ALICE env USER=$ALICE "$RTF_BIN/rtf-wait" --spool "$SPOOL" --timeout 10s cam)
@@ -37,7 +37,7 @@ recover() { broker_stop "$1"; broker_start; }
     said .grant "$(jq -c .would_grant <<<"$answer")" "$real"
 }
 
-@test "what would be refused: the same refusal, and which rules refuse" {
+@test "a dry run that would be refused has the same refusal, and the rules that refuse" {
     broker_start
     spec $ALICE cam "$(edf 4)" >/dev/null
     before=$(books)
@@ -110,7 +110,7 @@ recover() { broker_stop "$1"; broker_start; }
     take_back $ALICE cam
 }
 
-@test "while it is asked, others get what it asks for" {
+@test "other specs are granted the amount that a dry run asks for, while it is asked" {
     configure_plugins 'EDF edf - all partition=global threshold=0.9 timeout=20s' 'RR rr 1-10 all'
     configure_rules "$ALICE - max_utilization 0.5"
     broker_start
@@ -143,7 +143,7 @@ is_asked() {
     said '[.result, .grant.runtime, has("dry_run")]' '["OK",1000,false]' "$(spec $ALICE two "$(edf 1 ', "dry_run": false, "attach": '"$SLEEPER")")"
 }
 
-@test "what is being paid back counts, and it waits for that as the same spec would" {
+@test "runtime that is not paid back counts, and a dry run waits for it as the same spec would" {
     configure_plugins 'EDF edf - all partition=global threshold=0.9'
     configure_rules "$ALICE - max_utilization 0.6" "$BOB - max_utilization 0.6"
     broker_start
@@ -160,7 +160,7 @@ is_asked() {
     [ "$(books)" = "$empty" ]
 }
 
-@test "its verdict names nobody else: only rules for its owner are told, 64 at most" {
+@test "the verdict of a dry run names no other user: it has only rules for the owner, 64 at most" {
     configure_rules "$BOB - max_utilization 0.7" "$ALICE - max_utilization 0.5" "@somebody - max_runtime 1ms" "@$GROUP - max_runtime 5ms" '- EDF max_period 1s'
     broker_start
     spec $BOB cam "$(edf 4)" >/dev/null
@@ -179,20 +179,20 @@ run_dry() {
     [[ $(<"$WORK/said") =~ ^[1-9][0-9]*\ OK,\ [1-9][0-9]*\ SCHEDULE_FAIL,\ [1-9][0-9]*\ ACL_FAIL ]]
 }
 
-@test "what a dry run says of a random spec that spec gets: global EDF beside FP and RR" {
+@test "a random spec gets the answer of its dry run: global EDF beside FP and RR" {
     configure_rules "$ALICE - max_utilization 0.9" "$BOB - max_utilization 1.5" '- - max_runtime 30ms' "$BOB EDF min_runtime 500us" "$ALICE FP max_priority 15"
     broker_start
     for seed in ${DRY_SEEDS:-1}; do run_dry "$seed" EDF,FP,RR; done # more with make faults
 }
 
-@test "what a dry run says of a random spec that spec gets: RM on two CPUs, each with a nearest of its own" {
+@test "a random spec gets the answer of its dry run: RM on two CPUs, each with a nearest of its own" {
     configure_plugins 'ONE rm 21-40 0 timeout=5s' 'TWO rm 41-60 1 timeout=5s'
     configure_rules "$ALICE - max_utilization 5" "$BOB - max_utilization 5" "$BOB ONE max_utilization 0.3"
     broker_start
     for seed in ${DRY_SEEDS:-1}; do run_dry "$seed" ONE,TWO; done
 }
 
-@test "what a dry run says of a random spec that spec gets: plugins that judge one another's plans" {
+@test "a random spec gets the answer of its dry run: plugins that judge one another's plans" {
     cp "$BATS_TEST_DIRNAME/fixtures/plugins/judge" "$WORK/judge"
     chmod 755 "$WORK/judge"
     configure_plugins "HIGH $WORK/judge 31-40 0 timeout=5s desired=kept limit=0.5" "LOW $WORK/judge 21-30 0 timeout=5s desired=kept limit=0.8" "LOWER $WORK/judge 11-20 0 timeout=5s desired=kept limit=0.7" 'RR rr 1-5 0'
@@ -202,7 +202,7 @@ run_dry() {
 }
 
 # bats test_tags=machine
-@test "what a dry run says of a random spec that spec gets: exact tests, EDF above RM above FP" {
+@test "a random spec gets the answer of its dry run: exact tests, EDF above RM above FP" {
     configure_plugins 'EDF edf - 0 partition=unthrottled admission=demand fair_server=0us timeout=5s desired=kept' 'RM rm 21-40 0 admission=rta fair_server=0us timeout=5s desired=kept' 'FP fp 1-20 0'
     configure_rules "$ALICE - max_utilization 0.5" "$BOB - max_utilization 1" "$ALICE RM max_priority 30" '- - max_runtime 30ms'
     broker_start

@@ -59,7 +59,7 @@ guard() { helpers rtf-guard; }
     [[ $(kernel "$HOG") == "other 0 nice=7 0/0/0 cpus=$ALL_CPUS reset="* ]]
 }
 
-@test "so it is under RR" {
+@test "a thread under RR that never sleeps has its runtime in each period" {
     broker_start
     rival
     hog $ALICE
@@ -82,7 +82,7 @@ guard() { helpers rtf-guard; }
     [ "$(field .result "$(spec $ALICE cam '{"plugin": "FP", "priority": 15, "runtime": 500, "deadline": "5ms"}')")" = OK ]
 }
 
-@test "what states a deadline and no period is enforced, given up and paid back, too" {
+@test "a spec with a deadline and no period is enforced, released and paid back, too" {
     broker_start
     hog $ALICE
     granted cam "$HOG" '{"plugin": "FP", "priority": 15, "runtime": "5ms", "deadline": "50ms"}'
@@ -117,7 +117,7 @@ guard() { helpers rtf-guard; }
 }
 
 # bats test_tags=turn:1
-@test "one that keeps to its runtime is never suspended, however others delay it" {
+@test "a thread that keeps to its runtime is never suspended, however others delay it" {
     configure_plugins 'FP fp 1-20 1 enforce=runtime'
     cc -std=c17 -D_GNU_SOURCE -O2 -o "$WORK/jobs" "$RTF_SOURCE/test/experiments/jobs.c"
     broker_start
@@ -178,7 +178,7 @@ keeps_to_its_runtime() {
 is_another_guard() { local now; now=$(guard) && [ "$now" != "$1" ]; }
 
 # bats test_tags=turn:1
-@test "SIGTERM puts back one that is suspended, SIGINT leaves all in force, and a restart goes on" {
+@test "SIGTERM puts back a suspended thread, SIGINT leaves all threads in force, and a restart goes on" {
     broker_start
     rival
     hog $ALICE
@@ -196,7 +196,7 @@ is_another_guard() { local now; now=$(guard) && [ "$now" != "$1" ]; }
 }
 
 # bats test_tags=turn:2
-@test "nothing is gained by changing the spec again and again" {
+@test "a thread gains no runtime when its spec is changed again and again" {
     broker_start
     rival
     hog $ALICE
@@ -211,7 +211,7 @@ is_another_guard() { local now; now=$(guard) && [ "$now" != "$1" ]; }
 }
 
 # bats test_tags=turn:0
-@test "nor by handing it on to a fresh thread" {
+@test "a fresh thread of the same reservation gains no runtime" {
     broker_start
     rival
     hog $ALICE
@@ -239,7 +239,7 @@ granted_unreadable() {
 }
 
 # bats test_tags=turn:1
-@test "a program that nobody may read is held to it as any other" {
+@test "a program that no user may read is held to its runtime as any other" {
     cc -O2 -x c -o "$WORK/spin" - <<<'int main(void) { for (;;) ; }'
     broker_start
     rival
@@ -268,7 +268,7 @@ is_jobs() { [ "$(cat "/proc/$1/comm")" = jobs ]; }
 is_spin() { [ "$(cat "/proc/$1/comm")" = spin ]; }
 
 # bats test_tags=turn:2
-@test "the books, the journal and the kernel agree beside one that is suspended and in force in turn" {
+@test "the books, the journal and the kernel agree while a thread is suspended and in force in turn" {
     broker_start
     rival
     hog $ALICE
@@ -282,7 +282,7 @@ is_spin() { [ "$(cat "/proc/$1/comm")" = spin ]; }
 }
 
 # bats test_tags=turn:0
-@test "a thread that sleeps wakes nobody" {
+@test "a thread that sleeps does not wake the guard" {
     broker_start
     sleeper $ALICE
     granted cam "$SLEEPER"
@@ -294,7 +294,7 @@ is_spin() { [ "$(cat "/proc/$1/comm")" = spin ]; }
 }
 
 # bats test_tags=turn:1
-@test "what was granted without a runtime is asked again when the line begins to enforce, and what has one is held to it" {
+@test "when a line begins to enforce, grants without a runtime are asked again, and threads with a runtime are held to it" {
     configure_plugins 'FP fp 11-20 1'
     broker_start
     rival

@@ -109,7 +109,7 @@ well_formed='(keys_unsorted == ["schema", "time", "stage", "uid", "user", "name"
     [ "$(jq -r 'select(.name == "bad" and .stage == "verdict") | .decision' "$EVENTS")" = refused ]
 }
 
-@test "a verdict's line has what is granted from then on, and a release's what was" {
+@test "the line of a verdict has the new grant, and the line of a release the former one" {
     broker_start
     answer=$(spec $ALICE cam '{"runtime": "1ms", "desired_runtime": "2ms", "period": "20ms"}')
     [ "$(jq -c 'select(.stage == "verdict") | .grant' "$EVENTS")" = "$(jq -c .grant <<<"$answer")" ]

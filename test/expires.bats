@@ -124,7 +124,7 @@ is_waiting() { told '.result == "WAITING" and .grant.accepted_runtime == 1000' "
 }
 
 # bats test_tags=turn:1
-@test "one that was refused ends, too, and a dry run" {
+@test "a refused spec expires, too, and so does a dry run" {
     broker_start
     spec $ALICE cam '{"runtime": "19ms", "period": "20ms", "expires": "300ms"}' >/dev/null
     spec $ALICE ask '{"runtime": "1ms", "period": "20ms", "dry_run": true, "expires": "300ms"}' >/dev/null
@@ -153,7 +153,7 @@ is_waiting() { told '.result == "WAITING" and .grant.accepted_runtime == 1000' "
 }
 
 # bats test_tags=turn:0
-@test "it counts time that the machine has slept" {
+@test "a lease counts time that the machine sleeps" {
     broker_start
     spec $ALICE cam '{"runtime": "1ms", "period": "20ms", "expires": "60s"}' >/dev/null
     spec $ALICE arm '{"runtime": "1ms", "period": "20ms", "expires": "3000s"}' >/dev/null
@@ -193,7 +193,7 @@ is_waiting() { told '.result == "WAITING" and .grant.accepted_runtime == 1000' "
 }
 
 # bats test_tags=turn:2
-@test "one that ends with its thread, of another boot, ends when the machine is up again" {
+@test "a spec of another boot that ends with its thread ends when the machine is up again" {
     broker_start
     as $ALICE mkdir -p "$OWN"
     sleeper $ALICE

@@ -115,7 +115,7 @@ costs_only() {
 }
 
 # bats test_tags=turn:0
-@test "a plugin that ends in the middle of a sentence which nobody asked for is started again, and the broker sleeps" {
+@test "a plugin that ends in the middle of an unasked message is started again, and the broker sleeps" {
     begin_with_grants
     switch_on EDF ends-unfinished
     spec $ALICE hit "$any" >/dev/null
@@ -146,7 +146,7 @@ costs_only() {
 
 # For 50 ms in a second the kernel's fair server, or RT throttling, may keep a plugin from its CPU.
 # bats test_tags=turn:0
-@test "a plugin that is 60 ms late is not taken for one that hangs, unless timeout= says so" {
+@test "a plugin that is 60 ms late does not count as hung, unless timeout= says so" {
     for timeout in '' timeout=50ms; do
         configure_plugins "FP $WORK/faulty 11-20 all $timeout good=$RTF_LIBEXEC/plugins/fp switch=$WORK/switch/FP"
         broker_start
@@ -182,7 +182,7 @@ costs_only() {
 }
 
 # bats test_tags=turn:0
-@test "an answer that nobody asked for is not believed" {
+@test "the broker does not believe an unasked answer" {
     begin_with_grants
     costs_only EDF FP other-id
     all_is_as_before
@@ -253,7 +253,7 @@ costs_only() {
 }
 
 # bats test_tags=turn:0
-@test "a plugin that moves a task of another plugin, or one that nobody has, costs one request" {
+@test "a plugin that moves a task of another plugin, or an unknown task, costs one request" {
     begin_with_grants
     costs_only EDF FP moves 31337 cpus 0-1
     all_is_as_before
@@ -389,7 +389,7 @@ count_is() {
 }
 
 # bats test_tags=turn:2
-@test "a plugin that moves what has just been released is not at fault" {
+@test "a plugin that moves a task that was just released is not at fault" {
     local n
     configure_plugins 'RM rm 11-13 0 timeout=1000ms'
     broker_start

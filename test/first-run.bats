@@ -57,7 +57,7 @@ fresh() {
     grep -q '^  ok      no process, file, mount, cgroup or kernel setting is left behind or changed$' <<<"$output"
 }
 
-@test "a checkout that nobody but root can enter is tested, too, by a relative path" {
+@test "a checkout that only root can enter is tested, too, by a relative path" {
     mkdir -p -m 700 "$WORK/closed"
     mkdir "$WORK/closed/rtf"
     tar -C "$RTF_SOURCE" --exclude ./.git --exclude ./build/fuzz --exclude ./build/lint --exclude ./build/sanitized --exclude ./build/unit -cf - . | tar -C "$WORK/closed/rtf" -xf -
@@ -73,7 +73,7 @@ fresh() {
 }
 
 # bats test_tags=turn:2
-@test "the demo finds what is left behind, and does not take for it what others make meanwhile" {
+@test "the demo finds its own leftovers, and does not report files that others make meanwhile" {
     fresh '
         tree=$WORK/tree/usr
         mkdir -p $tree/libexec
@@ -118,7 +118,7 @@ END
     '
 }
 
-@test "the last of two brokers takes /run/rtf away, but not with something in it, and not one that was there" {
+@test "the last of two brokers removes /run/rtf, but neither with something in it nor if it was there before" {
     fresh '
         serve $WORK/spool
         first=$broker

@@ -5,7 +5,7 @@ load helper
 setup() { WORK=$(mktemp -d "${TMPDIR:-/tmp}/rtf-test.XXXXXX"); }
 teardown() { rm -rf "$WORK"; }
 
-@test "each command of HACKING.md is one that make or the checkout has, and what it names is there" {
+@test "each command of HACKING.md is a target of make or a program of the checkout, and the files that it names exist" {
     cd "$RTF_SOURCE"
     count=0
     while read -r line; do
@@ -34,7 +34,7 @@ teardown() { rm -rf "$WORK"; }
         <(env -u MAKEFLAGS -u MAKELEVEL make -s help 3>&- | sed 's/  .*//; s/ (the default)//; s/^compile_commands.json .*/compile_commands.json/' | tr -d , | tr ' ' '\n' | sort)
 }
 
-@test "compile_commands.json has each source, with what it is compiled with" {
+@test "compile_commands.json has each source with its compiler options" {
     tar -C "$RTF_SOURCE" --exclude ./.git --exclude ./build -cf - . | tar -C "$WORK" -xf -
     env -u MAKEFLAGS -u MAKELEVEL make -s -C "$WORK" compile_commands.json 3>&-
     said 'length > 200' true "$(<"$WORK/compile_commands.json")"

@@ -78,7 +78,7 @@ since() { echo $(((${EPOCHREALTIME/./} - $1) / 1000)); }
 
 # The broker must say it in the log and at the start, not find it out when it is too late.
 
-@test "a broker that may not outrank what it grants does not start, and says what is missing" {
+@test "a broker that may not outrank its grants does not start, and names the missing right" {
     status=0
     timeout 10 setpriv --bounding-set -sys_nice -- sh -c 'ulimit -r 0; exec "$@"' sh "$RTF_LIBEXEC/rtf-brokerd" --foreground --spool "$SPOOL" \
         --config "$CONFIG" --group $GROUP >"$WORK/out" 2>&1 3>&- || status=$?

@@ -104,7 +104,7 @@ answered_for() { [[ $(kernel "$FIRST") == other* ]] || reads $ALICE cam ".thread
 # ---- no user keeps the broker busy ----
 
 # bats test_tags=turn:0
-@test "chmod in a loop on a bad spec keeps nobody waiting, and the stack does not grow" {
+@test "chmod in a loop on a bad spec delays no other user, and the stack does not grow" {
     broker_start
     as $ALICE mkdir "$SPECS/$ALICE"
     put $ALICE cam '{bad'
@@ -180,7 +180,7 @@ END
 }
 
 # bats test_tags=turn:2
-@test "a spec that became bad while the broker was away does not make it spin, and its thread has what was granted" {
+@test "a spec that became bad while the broker was away does not make the broker spin, and its thread keeps the grant" {
     is_refused_so_often() { [ "$(jq -s '[.[] | select(.stage == "spec" and .name == "cam" and .decision == "refused")] | length' "$EVENTS")" = "$1" ]; }
     refused=0
     broker_start
@@ -202,7 +202,7 @@ END
 }
 
 # bats test_tags=turn:1
-@test "a hangup with 10,000 files over somebody's limit keeps nobody waiting" {
+@test "a hangup with 10,000 files over a user's limit delays no other user" {
     broker_start --max-specs 10
     reserve $ALICE cam 12
     as $ALICE /usr/bin/python3 -S -c 'import sys
@@ -217,7 +217,7 @@ for i in range(10000):
 }
 
 # bats test_tags=turn:2
-@test "a verdict that cannot be written keeps nobody else's back" {
+@test "a verdict that cannot be written delays no other verdict" {
     broker_start
     as $ALICE mkdir -p "$SPECS/$ALICE/cam.verdict"
     put $ALICE cam '{bad'
@@ -419,7 +419,7 @@ for i in range(10000):
 }
 
 # bats test_tags=machine
-@test "a change that the kernel refuses brings back what has been paid back meanwhile, if nobody else has it" {
+@test "a change that the kernel refuses brings back bandwidth that was paid back meanwhile, if no other spec has it" {
     configure_plugins 'EDF edf - 1 partition=unthrottled' 'FP fp 11-19 1' 'RR rr 1-10 0'
     broker_start
     two_threads --inh-caps +setuid --ambient-caps +setuid
@@ -442,7 +442,7 @@ for i in range(10000):
 }
 
 # bats test_tags=turn:1
-@test "what is set aside for one question is not given to another" {
+@test "bandwidth that is set aside for one question is not given to another" {
     configure_plugins 'RM2 rm 11-20 0 admission=necessary' 'RM1 rm 21-30 0 admission=necessary'
     broker_start
     [ "$(field .grant.plugin "$(spec $ALICE cam '{"runtime": "50ms", "period": "100ms", "plugin": "RM2"}')")" = RM2 ]
@@ -622,7 +622,7 @@ for i in range(10000):
 # ---- the broker's surroundings ----
 
 # bats test_tags=turn:1
-@test "a standard error that nobody reads stops neither answers nor SIGTERM" {
+@test "a full pipe on standard error stops neither answers nor SIGTERM" {
     mkfifo "$WORK/full"
     sleep 300 <>"$WORK/full" 3>&- &
     echo "$!" >>"$WORK/pids"

@@ -38,7 +38,7 @@ nothing_is_owed() {
     told '.debts == []' "$(cat "$SPOOL/state/current/books.json")" 2>/dev/null
 }
 
-@test "while nothing happens nobody wakes up, with threads attached to every plugin" {
+@test "while nothing happens no process of rtf wakes up, with threads attached to every plugin" {
     broker_start
     for spec in '{"runtime": "1ms", "period": "10ms"}' '{"priority": 15}' '{"priority": 5, "plugin": "RR"}'; do
         n=$((${n:-0} + 1))
@@ -57,7 +57,7 @@ nothing_is_owed() {
 
 no_readers() { ! helpers rtf-reader >/dev/null; }
 
-@test "nobody wakes up to find that a request has been answered long ago" {
+@test "no process wakes up for a request that was answered long ago" {
     configure_plugins 'FP fp 11-20 all timeout=4s' # readers end after two
     broker_start
     sleeper $ALICE

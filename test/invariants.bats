@@ -116,7 +116,7 @@ left_over() {
 }
 
 # bats test_tags=turn:2
-@test "a thread that calls execve, and is by that the first of its process, is still one that was attached" {
+@test "a thread that becomes the first of its process by execve still counts as attached" {
     granted
     replaceable $ALICE sleep "$SLEEPS"
     local second

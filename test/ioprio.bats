@@ -65,7 +65,7 @@ raise_one() {
     raised "$SLEEPER"
 }
 
-@test "an attached thread has class RT, level 7, a detached one what it had before, and the disk its scheduler in the end" {
+@test "an attached thread has class RT, level 7, a detached thread its former class, and the disk its former scheduler in the end" {
     broker_start
     [ "$(scheduler)" = bfq ]
     has_groups 0
@@ -128,7 +128,7 @@ raise_one() {
     class_is "$SLEEPER" 'none: prio 0'
 }
 
-@test "what is said of it promises no bound, and there is none" {
+@test "the messages about enforce=ioprio promise no bound, and there is none" {
     broker_start
     raise_one
     logged 1 '.stage == "attach" and .reason == "attached: its reads and writes come before others\u0027, without a bound"'
@@ -136,7 +136,7 @@ raise_one() {
     [ "$(group_of "$SLEEPER")" = "$(group_of $$)" ]
 }
 
-@test "a claim that goes and comes takes the class along, and a thread that is attached anew at once gets back what it had" {
+@test "a claim that goes and comes takes the class along, and a thread that is attached anew at once gets back its former class" {
     broker_start
     both='{"runtime": "1ms", "period": "50ms", "disk": {"bytes": "4KiB", "period": "50ms", "block": "4KiB"}}'
     raise_one "$both"

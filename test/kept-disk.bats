@@ -139,7 +139,7 @@ has_said() { [ "$(wc -l <"$WORK/$1")" = 2 ]; } # the second line when it has end
 
 # Alone, as the test of six streams.
 # bats test_tags=machine
-@test "one that is greedy has no more than 1.4 times what was granted, and the others all of theirs" {
+@test "a greedy process has at most 1.4 times its grant, and the others their whole grants" {
     broker_start
     for n in 1 2 3; do
         reserve $ALICE "s$n"
@@ -168,7 +168,7 @@ has_said() { [ "$(wc -l <"$WORK/$1")" = 2 ]; } # the second line when it has end
     [ $((took / 4096 * 4186)) -le $((20 * 5489 * 14 / 10)) ]
 }
 
-@test "kill -9 of broker or rtf-disk: groups and members are those of before, and what nobody has any more goes" {
+@test "kill -9 of broker or rtf-disk: groups and members stay, and groups without a reservation go" {
     broker_start
     reserve $ALICE cam
     reserve $ALICE gone
@@ -251,7 +251,7 @@ has_said() { [ "$(wc -l <"$WORK/$1")" = 2 ]; } # the second line when it has end
     agree
 }
 
-@test "a disk that is not there is named, another one is given back for good, and nobody else's process comes into a group" {
+@test "a missing disk is named, another disk is given back for good, and no process of another user comes into a group" {
     broker_start
     reserve $ALICE cam
     load_begins "$WORK/bob" $BOB stream 32768 50 60

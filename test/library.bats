@@ -56,7 +56,7 @@ nothing_is_left() { eventually test -z "$(find "$SPECS/$ALICE" -name '*.json' ! 
     nothing_is_left
 }
 
-@test "a broker that is killed and started again is found again, and what was granted goes on" {
+@test "a program finds a broker that was killed and started again, and its grants go on" {
     compile "$RTF_SOURCE/test/library/rows.c" rows
     broker_start
     coproc ROWS { as_alice timeout 60 "$WORK/rows" restart 2>"$WORK/err"; }
@@ -75,7 +75,7 @@ nothing_is_left() { eventually test -z "$(find "$SPECS/$ALICE" -name '*.json' ! 
     nothing_is_left
 }
 
-@test "a program that ends takes its reservations along; one that is not attached is given back by rtf_disconnect" {
+@test "a program that ends takes its reservations along; rtf_disconnect gives back a reservation that is not attached" {
     broker_start
     row rtf_spec_attach
     eventually test -z "$(ls -A "$SPECS/$ALICE")"

@@ -59,7 +59,7 @@ bounded="$ALICE - max_runtime 5ms"
     says "acl.conf:3: $ALICE RR max_priority 5: this bounds, but no rule opens anything there (max_utilization or max_user_utilization)"
 }
 
-@test "a rule that closes opens nothing, and is one that is meant" {
+@test "a rule that closes opens nothing, and rtf-lint does not warn of it" {
     configure_rules "$ALICE - max_utilization 0.5" "$bounded" "- FP max_utilization 0" "$ALICE RR max_user_utilization 0.00"
     silent
     configure_rules "$ALICE - max_utilization 0" "$bounded"
@@ -140,7 +140,7 @@ bounded="$ALICE - max_runtime 5ms"
     silent
 }
 
-@test "what it cannot read, and what it is not told right" {
+@test "rtf-lint refuses files with errors, and wrong usage" {
     lint --nonsense
     [ "$status" -eq 64 ]
     lint --tick 4ms

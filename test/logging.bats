@@ -59,7 +59,7 @@ on_disk() {
 }
 
 # bats test_tags=turn:2
-@test "lines outlive a writer that dies, and one that dies is started again" {
+@test "lines outlive a writer that dies, and a new writer is started" {
     broker_start
     spec $ALICE one "$cam" >/dev/null
     eventually have_names one
@@ -92,7 +92,7 @@ on_disk() {
 }
 
 # bats test_tags=turn:1
-@test "what neither pipe nor broker can hold is counted, and nobody waits for it" {
+@test "lines that neither the pipe nor the broker can hold are counted, and no request waits for them" {
     broker_start
     writer=$(writer)
     kill -STOP "$writer"

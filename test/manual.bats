@@ -275,7 +275,7 @@ session() {
     [ "$count" -ge 2 ]
 }
 
-@test "scripts of rtf-verdict(5) do what it says" {
+@test "the scripts of rtf-verdict(5) do what the page says" {
     broker_start
     with_tools
     spec $ALICE cam '{"runtime": "1ms", "period": "20ms"}'
@@ -292,7 +292,7 @@ session() {
     [[ $said == *bad.verdict*BAD_SPEC* ]] || { echo "$said" >&2; false; }
 }
 
-@test "scripts of rtf-events(5) do what it says" {
+@test "the scripts of rtf-events(5) do what the page says" {
     broker_start
     spec $ALICE cam '{"runtime": "1ms", "period": "20ms"}'
     spec $ALICE big '{"runtime": "19ms", "period": "20ms"}'
@@ -346,7 +346,7 @@ session() {
     [[ -n $message && $output == *"$message"* ]] || { echo "the page: $message; the program: $output" >&2; false; }
 }
 
-@test "every script on the pages is one that a shell can read" {
+@test "a shell can read every script on the pages" {
     for page in "$MAN"/*.scd; do
         blocks "$(basename "$page" .scd)" || continue
         for block in "$WORK"/block.*; do
@@ -473,7 +473,7 @@ session() {
     eventually nothing_left
 }
 
-@test "what README.md names is there: targets, scripts, directories, pages" {
+@test "the targets, scripts, directories and pages that README.md names exist" {
     cd "$RTF_SOURCE"
     targets=$(grep -oE '\bmake [a-z-]+' README.md | sed 's/make //' | sort -u)
     [ -n "$targets" ]

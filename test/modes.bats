@@ -21,7 +21,7 @@ camera() {
 runs() { [[ $(kernel "$SLEEPER") == "deadline 0 "*" $1/50000/50000 "* ]]; }
 
 # bats test_tags=turn:0
-@test "the most that any mode needs is admitted, and the kernel has what the one that is on needs" {
+@test "the maximum over the modes is admitted, and the kernel has the runtime of the current mode" {
     broker_start
     sleeper $ALICE
     told '.grant | .runtime == 10000 and .accepted_runtime == 10000 and .runtime_in_mode == 5000 and .mode == "sd" and .claims[0].accepted_count == 3 and .claims[0].count_in_mode == 1' \
@@ -150,7 +150,7 @@ runs() { [[ $(kernel "$SLEEPER") == "deadline 0 "*" $1/50000/50000 "* ]]; }
     books
 }
 
-@test "what cannot be a mode is named" {
+@test "a key or a value that cannot be a mode is named" {
     broker_start
     refuses() { told ".result == \"BAD_SPEC\" and (.reason | contains(\"$2\"))" "$(spec $ALICE cam "$1")"; }
     refuses '{"runtime": "5ms", "period": "50ms", "mode": "hd"}' 'must be the name of one of the modes'

@@ -155,7 +155,7 @@ END_OF_LISTING
 }
 
 # bats test_tags=turn:1
-@test "muse: what is wrong with marks is said with its line" {
+@test "muse tells an error in the marks with its line" {
     experiment 1 a >e.json
     wrong() { # PATTERN LINE...
         printf '%s\n' "${@:2}" >marks.csv
@@ -179,7 +179,7 @@ END_OF_LISTING
 }
 
 # bats test_tags=turn:2
-@test "muse: what is wrong with an experiment is said with its key and its line" {
+@test "muse tells an error in an experiment with its key and its line" {
     thread='"phases": {"c0": {"loops": 1}}'
     wrong() { # PATTERN JSON
         printf '%s\n' "$2" >e.json
@@ -227,7 +227,7 @@ END_OF_LISTING
 }
 
 # bats test_tags=turn:0
-@test "muse run: jobs are marked, analysed, and what is printed of them gives the same result elsewhere" {
+@test "muse run marks and analyses jobs, and the printed marks give the same result elsewhere" {
     experiment 0.5 a b >e.json
     "$MUSE" run e.json -o out >said
     [ "$(of .threads.a.lost)" -eq 0 ]
@@ -393,7 +393,7 @@ END_OF_SSH
 }
 
 # bats test_tags=turn:0
-@test "muse run --remote: marks come as datagrams, and what was run there is known here" {
+@test "muse run --remote: marks come as datagrams, and the experiment of the target is known here" {
     far_away ''
     experiment 1 a b >e.json
     "$MUSE" run --remote far --remote-command "env LONG=$(printf '%0200d' 0) $MUSE" e.json -o out >/dev/null
@@ -464,7 +464,7 @@ END_OF_RELAY
 }
 
 # bats test_tags=turn:2
-@test "muse run --remote: when the target is gone, what has come until then is analysed" {
+@test "muse run --remote: when the target is gone, the marks until then are analysed" {
     far_away ''
     sed -i 's/exec sh -c/exec timeout -s KILL 1.5 sh -c/' bin/ssh
     experiment 100 a >e.json
@@ -477,7 +477,7 @@ END_OF_RELAY
 }
 
 # bats test_tags=turn:0
-@test "muse run --remote: Ctrl-C here ends it there, and what has come is analysed" {
+@test "muse run --remote: Ctrl-C here ends the experiment there, and the marks until then are analysed" {
     far_away ''
     is_interrupted --remote far --remote-command "$MUSE"
 }

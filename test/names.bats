@@ -107,7 +107,7 @@ has_been_looked_through() { [ "$(stat -c %a "$SPECS/$ALICE")" = 2700 ] && ! help
     [ "$(find "$SPECS/$ALICE" -mindepth 1 | wc -l)" = 9 ]
 }
 
-@test "the log of ignored names is limited, and what was left out does not keep others waiting" {
+@test "the log of ignored names is limited, and omitted names delay no other user" {
     broker_start
     bob_is_answered
     here $ALICE 'number=0; while [ $number -lt 500 ]; do : >"bad name $number"; number=$((number + 1)); done'
@@ -165,7 +165,7 @@ has_been_looked_through() { [ "$(stat -c %a "$SPECS/$ALICE")" = 2700 ] && ! help
     done
 }
 
-@test "an empty directory under another's name is taken away, so that it keeps nobody out" {
+@test "an empty directory under another user's name is removed, so that this user can make one" {
     broker_start
     as $BOB mkdir "$SPECS/$ALICE"
     eventually test ! -e "$SPECS/$ALICE"
@@ -174,7 +174,7 @@ has_been_looked_through() { [ "$(stat -c %a "$SPECS/$ALICE")" = 2700 ] && ! help
     is_granted $ALICE cam
 }
 
-@test "a filled directory under another's name is moved aside with all that is in it, and counts for nobody" {
+@test "a filled directory under another user's name is moved aside with its content, and counts for no user" {
     broker_start
     as $BOB sh -c 'mkdir "$1/dir" && echo "$2" >"$1/dir/cam.json" && mv "$1/dir" "$3"' sh "$HOME_OF_BOB" "$PERIODIC" "$SPECS/$ALICE"
     eventually test ! -e "$SPECS/$ALICE"
@@ -194,7 +194,7 @@ has_been_looked_through() { [ "$(stat -c %a "$SPECS/$ALICE")" = 2700 ] && ! help
     is_granted $CAROL cam
 }
 
-@test "what is no directory is moved out of the way" {
+@test "a file that is no directory is moved aside" {
     broker_start
     as $BOB sh -c 'echo "$2" >"$1"' sh "$SPECS/$ALICE" "$PERIODIC"
     eventually test ! -e "$SPECS/$ALICE"
@@ -210,7 +210,7 @@ has_been_looked_through() { [ "$(stat -c %a "$SPECS/$ALICE")" = 2700 ] && ! help
     bob_is_answered
 }
 
-@test "what was put under a wrong name while no broker ran is moved aside at the start" {
+@test "a directory that got a wrong name while no broker ran is moved aside at the start" {
     broker_start
     broker_stop TERM
     as $BOB sh -c 'mkdir "$1" && : >"$1/file"' sh "$SPECS/$ALICE"
@@ -234,7 +234,7 @@ has_been_looked_through() { [ "$(stat -c %a "$SPECS/$ALICE")" = 2700 ] && ! help
     is_granted $ALICE cam
 }
 
-@test "a directory that starts with a dot is nobody's, and moved aside like any other name" {
+@test "a directory with a leading dot belongs to no user, and is moved aside like any other name" {
     broker_start
     as $ALICE mkdir "$SPECS/.mine"
     eventually test ! -e "$SPECS/.mine"
@@ -244,7 +244,7 @@ has_been_looked_through() { [ "$(stat -c %a "$SPECS/$ALICE")" = 2700 ] && ! help
     [ -d "$SPECS/.of-root" ]
 }
 
-@test "what was moved aside stays where it is, whatever its owner does to it" {
+@test "a directory that was moved aside stays there, whatever its owner does to it" {
     broker_start
     as $BOB sh -c 'exec 3>"$1/.mine" && echo mine >&3 && while [ -e "$1/.mine" ]; do sleep 0.05; done
         for n in $(seq 70); do chmod 600 /proc/self/fd/3; touch -c /proc/self/fd/3; done' sh "$SPECS"
@@ -319,7 +319,7 @@ has_been_looked_through() { [ "$(stat -c %a "$SPECS/$ALICE")" = 2700 ] && ! help
     [ ! -e "$SPECS/$CAROL" ]
 }
 
-@test "a stranger's mkdir, rename and removal in a row confuse nobody" {
+@test "a stranger's mkdir, rename and removal in a row do not confuse the broker" {
     broker_start
     as $BOB sh -c 'for round in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
         mkdir "$1/x$round"; mv "$1/x$round" "$1/$2" 2>/dev/null; rmdir "$1/$2" "$1/x$round" 2>/dev/null; done; true' sh "$SPECS" "$ALICE"

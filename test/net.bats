@@ -69,7 +69,7 @@ eight_streams() {
     books
 }
 
-@test "nobody claims anything of a wire before a rule opens it, and the nearest passes the rule" {
+@test "a claim on a wire needs a rule that opens it, and the nearest amount passes the rule" {
     rules_are "$BOB NET max_user_amount $stream_weighs"
     broker_start
     told '.result == "ACL_FAIL" and .refusal.nearest == null' "$(spec $ALICE cam "$(stream 1)")"
@@ -78,7 +78,7 @@ eight_streams() {
     told '.result == "ACL_FAIL" and .refusal.nearest == null' "$(spec $BOB more "$(stream 1)")"
 }
 
-@test "a claim on an interface that no line has is refused, and so is what is no claim" {
+@test "a claim on an interface without a line is refused, and so is a malformed claim" {
     broker_start
     told '.result == "SCHEDULE_FAIL" and .refusal.code == "no-plugin"' "$(spec $ALICE cam "$(stream 1 ', "interface": "rtf1"')")"
     for claim in '{"bytes": 1}' '{"period": "20ms"}' '{"bytes": 0, "period": "20ms"}' '{"bytes": "1GB", "period": "20ms"}' '{"bytes": 1, "period": 0}' \
@@ -102,7 +102,7 @@ eight_streams() {
     books
 }
 
-@test "a rule may say a bandwidth, which is rounded down, and what is none is named" {
+@test "a rule may have a bandwidth, which is rounded down; a wrong value is named" {
     rules_are "$BOB NET max_user_bandwidth 426407bit" "$ALICE NET max_bandwidth 53299B" # a stream weighs 53300 bytes a second
     broker_start
     told '.grant != null' "$(spec $BOB cam "$(stream 1024)")"
@@ -120,7 +120,7 @@ eight_streams() {
     [[ $output == *'max_bandwidth is for a plugin'* ]]
 }
 
-@test "what a dry run would be granted nobody holds" {
+@test "no spec holds the bytes that a dry run would be granted" {
     broker_start
     told '.would_grant.claims[0].bytes == 1024' "$(spec $ALICE cam '{"network": {"bytes": 1024, "period": "20ms"}, "dry_run": true}')"
     eight_streams

@@ -147,7 +147,7 @@ as_granted='deadline 0 nice=0 1000/10000/10000 cpus=1 reset=1'
 }
 
 # bats test_tags=turn:1
-@test "what an attached thread has started leaves the domain with it, and after its end" {
+@test "children of an attached thread leave the domain with the thread, and after its end" {
     broker_start
     become $ALICE sh -c 'sleep 100 & echo $! >"$1"; while [ -d "/proc/$2" ]; do :; done' sh "$WORK/out/child" $$ 3>&- &
     parent=$!
@@ -234,7 +234,7 @@ is_pinned() { [ "$(kernel "$HOG")" = 'fifo 2 nice=0 0/0/0 cpus=0 reset=1' ]; }
 }
 
 # bats test_tags=turn:2
-@test "what the kernel does not admit is refused with its numbers, and the thread is put back" {
+@test "a grant that the kernel does not admit is refused with the kernel's numbers, and the thread is put back" {
     configure_plugins 'EDF edf - 1 partition=cpuset threshold=1'
     broker_start
     hog $ALICE
@@ -370,7 +370,7 @@ END
 }
 
 # bats test_tags=turn:2
-@test "of a process with two threads one is attached: version 1 moves it alone, version 2 both, if the spec says so" {
+@test "one of two threads of a process is attached: version 1 moves this thread alone, version 2 both, if the spec says so" {
     broker_start
     two_threads $ALICE
     spec $ALICE cam "$cam" >/dev/null

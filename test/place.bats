@@ -46,7 +46,7 @@ gives_back() {
 agree() { "$RTF_LIBEXEC/rtf-invariants" --spool "$SPOOL"; }
 warned() { eventually grep -q "$1" "$EVENTS"; }
 
-@test "what is in force is written down in memory, and is there after a crash" {
+@test "the journal is in memory, and is there after a crash" {
     broker_start
     [ "$(place)" = "$(place_of "$SPOOL")" ]
     [ "$(stat -c '%U %a' "$(place)")" = 'root 700' ]
@@ -233,7 +233,7 @@ warned() { eventually grep -q "$1" "$EVENTS"; }
     [ "$(stat -c %i "$SPOOL/state/current")" = "$link" ] # which is not written anew
 }
 
-@test "what a spool that was removed has left is not taken up by a spool with the same inode number" {
+@test "a spool with the inode number of a removed one does not take up the removed spool's journal" {
     broker_start
     holds
     broker_dies

@@ -159,7 +159,7 @@ release() { as $ALICE rm "$SPECS/$ALICE/$1.json"; }
 }
 
 # bats test_tags=turn:0
-@test "of several CPUs they take the one that the fewest plugins have" {
+@test "the broker's processes take the CPU that the fewest plugins have" {
     configure_plugins "FP fp 11-20 all" "RR rr 1-10 $FIRST"
     broker_start
     eventually are_on "$SECOND"

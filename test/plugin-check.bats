@@ -78,7 +78,7 @@ ours() {
     on_harmonic ends-badly "exited with status 4"
 }
 
-@test "garbage, a duplicate key, an answer nobody asked for" {
+@test "garbage, a duplicate key and an unasked answer are found" {
     on_harmonic garbage "each line is KEY=VALUE"
     on_harmonic twice "a key stands once in a paragraph"
     on_harmonic unasked "nothing comes unasked"
@@ -226,7 +226,7 @@ ours() {
     clean "$RTF_SOURCE/contrib/plugins/harmonic" --words threshold=0.7 --cpus 0,2-4 --priority 1-3 --seed 2
 }
 
-@test "a plan weighs what it weighs in the ledger: under FIFO and RR by the period, under SCHED_DEADLINE by a deadline that is shorter" {
+@test "a plan weighs as in the ledger: under FIFO and RR by the period, under SCHED_DEADLINE by a shorter deadline" {
     PYTHONDONTWRITEBYTECODE=1 PYTHONPATH="$RTF_SOURCE/contrib" /usr/bin/python3 -S -c '
 from fractions import Fraction
 from types import SimpleNamespace as Of

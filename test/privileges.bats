@@ -43,7 +43,7 @@ as_plugin_user() { broker_start --plugin-user $PLUGIN_USER; }
     [ "$(status_of "$BROKER" Uid | tr -s ' \t' ' ')" = '0 0 0 0' ]
 }
 
-@test "the launcher has what its children need, and six descriptors besides its socket" {
+@test "the launcher has the rights that its children need, and six descriptors besides its socket" {
     as_plugin_user
     [ "$(powers "$(launcher)")" = 'chown dac_override fowner fsetid kill setgid setuid setpcap ipc_lock sys_nice perfmon' ]
     [ "$(cat "/proc/$(launcher)/comm")" = rtf-launcher ]
@@ -189,7 +189,7 @@ reader_of() {
     [ "$(ls -lai "$SPOOL" "$SPOOL/state" "$SPOOL/log")" = "$before" ]
 }
 
-@test "nobody of them can open /etc/shadow" {
+@test "no helper process can open /etc/shadow" {
     requires_x86_64
     requires_landlock
     as_plugin_user
@@ -234,7 +234,7 @@ reader_of() {
     [ "$(tries "$(helpers rtf-attach)" mkdir "$SPOOL/new" 0x1c0)" = EACCES ]
 }
 
-@test "a plugin can write nowhere, connect to nobody, and reach nobody by a signal" {
+@test "a plugin can write to no file, connect to no socket, and send no process a signal" {
     requires_x86_64
     as_plugin_user
     plugin=$(helpers plugins/fp)
@@ -337,7 +337,7 @@ no_process_of() { ! pgrep -u "$1"; }
     eventually no_process_of $PLUGIN_USER
 }
 
-@test "where /proc hides the processes of others, threads are attached all the same, and the log tells what is missing" {
+@test "where /proc hides the processes of others, threads are attached all the same, and the log names the missing check" {
     unshare --mount sh -c 'mount -t proc -o hidepid=invisible proc /proc && exec "$@"' sh \
         "$RTF_LIBEXEC/rtf-brokerd" --foreground --spool "$SPOOL" --config "$CONFIG" --group "$GROUP" >>"$WORK/broker.out" 2>&1 3>&- &
     BROKER=$!

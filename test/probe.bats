@@ -17,7 +17,7 @@ within() {
     [ "$bytes" != "$1" ] && bytes=$((bytes * 1000)) && [ $((bytes * 100)) -ge $(($3 * (100 - $2))) ] && [ $((bytes * 100)) -le $(($3 * (100 + $2))) ]
 }
 
-@test "what is measured of a disk of 4 ms and 22 MB/s is within 10 % of that, in 5 s, and a line of plugins.conf takes it" {
+@test "the measured throughput of a disk of 4 ms and 22 MB/s is within 10 %, takes 5 s, and fits into a line of plugins.conf" {
     disk_make
     measured() {
         local begin=${EPOCHREALTIME/./} took

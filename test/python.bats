@@ -89,7 +89,7 @@ assert (rtf._OK, rtf._PENDING) == (numbers["OK"], numbers["PENDING"])
 END
 }
 
-@test "every: ticks lie on a grid, and what is missed is counted" {
+@test "every: ticks lie on a grid, and missed ticks are counted" {
     broker_start
     python <<'END'
 with rtf.reserve(runtime="2ms", period="20ms") as r:
@@ -151,7 +151,7 @@ END
 
 # The kernel's bandwidth has to be there.
 # bats test_tags=machine
-@test "the examples of contrib/python/README.md do what it says, under the configuration as shipped" {
+@test "the examples of contrib/python/README.md do what the README says, under the configuration as shipped" {
     configure_as_shipped
     broker_start
     local count=0 block

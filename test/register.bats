@@ -31,7 +31,7 @@ c\d'
     [ "$(printf %b "$(cut -f 2 <<<"$line")")" = "$SPOOL" ]
 }
 
-@test "a broker that is killed leaves no entry; one that is killed with its launcher leaves one for the next look" {
+@test "a killed broker leaves no entry; a broker that is killed with its launcher leaves an entry until the next look" {
     broker_start
     broker_stop KILL
     eventually has_no_entry

@@ -99,7 +99,7 @@ property() {
 }
 
 # bats test_tags=turn:0
-@test "what the rules, the plugins or nobody grants is refused with the reason, and the thread is as it was" {
+@test "a request that the rules or the plugins refuse is refused with the reason, and the thread stays as it was" {
     broker_start
     serves
     for _ in 1 2 3; do client $ALICE 5 && [ "$SAID" = ok ]; done
@@ -260,7 +260,7 @@ is_asked_for() { [ -e "$SPECS/$ALICE/rtkit-$1.json" ]; }
 }
 
 # bats test_tags=turn:0
-@test "it holds two powers, is not root, and cannot become it; a worker is its caller, and ends when nobody asks" {
+@test "rtf-rtkit has two capabilities, is not root, and cannot become root; a worker runs as its caller, and ends when idle" {
     broker_start
     serves
     client $ALICE 7
@@ -391,7 +391,7 @@ has_real_time() {
     pgrep -u $ALICE -x pipewire
 }
 
-@test "it ends with its bus, so that it is started anew" {
+@test "rtf-rtkit ends with its bus, so that it is started anew" {
     broker_start
     serves
     client $ALICE 7

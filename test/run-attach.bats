@@ -59,7 +59,7 @@ ends() {
 }
 ending() { as "$ALICE" env --default-signal /usr/bin/python3 -S -c 'import subprocess, sys; print(subprocess.run(sys.argv[1:]).returncode)' "$@"; }
 
-@test "--attach=start is what is done without: the command has rtf-run's process id" {
+@test "--attach=start is the default: the command has rtf-run's process id" {
     broker_start
     start --attach=start -T 5ms -P 20ms -- /usr/bin/python3 -S "$WORK/program.py" "$AT"
     begins
@@ -267,7 +267,7 @@ time.sleep(100)"
 }
 
 # bats test_tags=turn:2
-@test "it is stopped with its command, and goes on with it" {
+@test "rtf-run is stopped with its command, and goes on with it" {
     broker_start
     # The kernel stops nobody in an orphaned process group by SIGTSTP: one of its own, with its parent in the same session, is none.
     PREFIX=(/usr/bin/python3 -S -c 'import os, sys; os.setpgid(0, 0); os.execvp(sys.argv[1], sys.argv[1:])')
@@ -306,7 +306,7 @@ is_going() { ! is_stopped "$1"; }
 }
 
 # bats test_tags=turn:1
-@test "what is wrong with --attach is said; --dry-run shows the spec that reserves" {
+@test "a wrong --attach is refused with the reason; --dry-run shows the spec that reserves" {
     for wrong in soon 5 5.5ms thread: ''; do
         fails 125 "rtf-run: --attach $wrong: *" rtf_run --attach="$wrong" -T 5ms -P 20ms -- true
     done

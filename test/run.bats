@@ -73,7 +73,7 @@ nothing_reserved() {
 }
 
 # bats test_tags=turn:0
-@test "the command runs under SCHED_DEADLINE as the options say, and what it starts is ordinary" {
+@test "the command runs under SCHED_DEADLINE as the options say, and its children are ordinary" {
     broker_start
     began -T 5ms -P 20ms -D 10ms -- sleep 300
     [ "$(kernel "$PID")" = "deadline 0 nice=0 5000/10000/20000 cpus=$ALL_CPUS reset=1" ]
@@ -224,7 +224,7 @@ thread.join()'
 }
 
 # bats test_tags=turn:0
-@test "it works with an empty environment" {
+@test "rtf-run works with an empty environment" {
     broker_start
     run as $ALICE env -i "$RTF_BIN/rtf-run" --spool "$SPOOL" -T 5ms -P 20ms -- /usr/bin/env
     [ "$status" -eq 0 ]
@@ -235,7 +235,7 @@ thread.join()'
 }
 
 # bats test_tags=turn:1
-@test "it works as in a crontab: own session, no terminal, few variables, output to a pipe" {
+@test "rtf-run works as in a crontab: own session, no terminal, few variables, output to a pipe" {
     broker_start
     output=$(setpriv --reuid $ALICE --regid $ALICE --groups $GROUP -- setsid -w env -i HOME=/ SHELL=/bin/sh \
         PATH=/usr/bin:/bin LOGNAME=$ALICE sh -c "$RTF_BIN/rtf-run --spool $SPOOL -T 5ms -P 20ms -- sh -c 'chrt -p \$\$; exit 3'
@@ -246,7 +246,7 @@ thread.join()'
 }
 
 # bats test_tags=turn:2
-@test "it works as a link in a pipeline, and takes SIGPIPE as the command would" {
+@test "rtf-run works as a link in a pipeline, and takes SIGPIPE as the command would" {
     broker_start
     output=$(printf 'a\nb\n' | rtf_run -T 5ms -P 20ms -- tr ab xy | tail -n 1)
     [ "$output" = y ]
@@ -265,7 +265,7 @@ thread.join()'
 }
 
 # bats test_tags=turn:0
-@test "it works as a service's ExecStart: no USER, the main pid, a socket handed down" {
+@test "rtf-run works as a service's ExecStart: no USER, the main pid, a socket handed down" {
     broker_start
     echo ready >"$WORK/socket"
     become $ALICE setsid env -i LISTEN_FDS=1 NOTIFY_SOCKET="$WORK/none" INVOCATION_ID=1 "$RTF_BIN/rtf-run" --spool "$SPOOL" \
@@ -282,7 +282,7 @@ thread.join()'
 }
 
 # bats test_tags=turn:1
-@test "it works on a terminal, where the command can be interrupted" {
+@test "rtf-run works on a terminal, where the command can be interrupted" {
     broker_start
     mkfifo "$WORK/keys"
     script -qec "exec setpriv --reuid $ALICE --regid $ALICE --groups $GROUP -- env --default-signal \
@@ -373,7 +373,7 @@ print(child.wait(10))' "$OWN" "$(kill -l $signal)" "$RTF_BIN/rtf-run" --spool "$
 }
 
 # bats test_tags=turn:0
-@test "it can be stopped and continued while it waits" {
+@test "rtf-run can be stopped and continued while it waits" {
     broker_start
     freeze_broker
     start -T 5ms -P 20ms -- sleep 300
@@ -407,7 +407,7 @@ knows_the_nearest() {
 }
 
 # bats test_tags=turn:2
-@test "refused by a rule: one line with file, line, bound and what was asked" {
+@test "a refusal by a rule is one line with file, line, bound and the asked value" {
     configure_rules "$ALICE - max_utilization 0.9" "$ALICE - max_runtime 20ms"
     broker_start
     fails 125 'rtf-run: *acl.conf:2: * max_runtime 20ms*30000us asked; a runtime of at most 20000us would fit' \
@@ -418,7 +418,7 @@ knows_the_nearest() {
 }
 
 # bats test_tags=turn:0
-@test "refused for good: one line that names what is missing" {
+@test "a refusal for good is one line that names the missing rule" {
     broker_start
     fails 125 'rtf-run: *NONE*' rtf_run -T 1ms -P 20ms --plugin NONE -- true
     fails 125 'rtf-run: *period*' rtf_run -T 1ms --plugin EDF -- true
@@ -488,7 +488,7 @@ costs_little() {
 
 # Alone, and with a spool in memory: what a disk has to write of other tests is not what a command costs.
 # bats test_tags=turn:2,machine
-@test "it starts a command in not much more than chrt, and nobody waits for what the kernel tidies up" {
+@test "rtf-run starts a command in little more time than chrt, and does not wait for what the kernel tidies up" {
     mkdir "$SPOOL"
     mount -t tmpfs -o size=16m,mode=755 none "$SPOOL"
     broker_start
@@ -567,7 +567,7 @@ wait_for() { wait "$1" || status=$?; }
 is_granted_to() { [ "$(jq .thread.tid "$OWN/arm.verdict")" = "$1" ]; }
 
 # bats test_tags=turn:0
-@test "what a killed one of this process id has left does not stop it" {
+@test "the spec that a killed rtf-run with the same process id left does not stop rtf-run" {
     broker_start
     as $ALICE mkdir -p "$OWN"
     run as $ALICE sh -c "echo '{}' >$OWN/run-\$\$.json; exec $RTF_BIN/rtf-run --spool $SPOOL -T 5ms -P 20ms -- chrt -p 0"
@@ -589,7 +589,7 @@ END
 }
 
 # bats test_tags=turn:2
-@test "a command that is not there: 127; one that cannot be run: 126; and the reservation is given back" {
+@test "a missing command exits with 127, one that cannot be run with 126, and the reservation is given back" {
     broker_start
     install -m 644 /dev/null "$WORK/text"
     PATH=/usr/bin:/bin # with a directory in it that Alice may not enter, execvp(3) says "Permission denied"
@@ -627,7 +627,7 @@ END
 }
 
 # bats test_tags=turn:1
-@test "other wrong usage is 125 too, and names what is wrong" {
+@test "other wrong usage exits with 125, too, and names the error" {
     for priority in 0 100 -1 x 5.5 '' 99999999999999999999; do
         fails 125 "rtf-run: --priority $priority: a priority is 1 to 99" "$RTF_BIN/rtf-run" "--priority=$priority" -- true
     done
@@ -683,7 +683,7 @@ to_full() { "$@" >/dev/full; }
 to_nowhere() { "$@" >&-; }
 
 # bats test_tags=turn:2
-@test "what --dry-run prints is a correct spec for every combination of options" {
+@test "--dry-run prints a correct spec for every combination of options" {
     broker_start
     as $ALICE mkdir -p "$OWN"
     sleeper $ALICE
@@ -927,7 +927,7 @@ to_nowhere() { "$@" >&-; }
 }
 
 # bats test_tags=turn:1
-@test "in the group, but nobody's rules: one line, and not for ever" {
+@test "a member of the group without a rule is refused in one line, and not for ever" {
     broker_start
     takes 0 5000 fails 125 'rtf-run: *' as $CAROL "$RTF_BIN/rtf-run" --spool "$SPOOL" --timeout 10s -T 1ms -P 20ms -- true
 }
@@ -966,7 +966,7 @@ to_nowhere() { "$@" >&-; }
 
 # Threads outside of rtf take what bandwidth the kernel has, a tenth of a CPU each, until the kernel refuses one.
 # bats test_tags=machine
-@test "what the kernel has no room for is refused at once, though the plugin had" {
+@test "a reservation that the kernel has no room for is refused at once, though the plugin had room" {
     broker_start
     sleeper
     while chrt --deadline --sched-runtime 100000000 --sched-period 1000000000 --pid 0 "$SLEEPER" 2>/dev/null; do sleeper; done

@@ -32,7 +32,7 @@ replies() { jq -r '[.replies[] | "\(.plugin):\(.answer)"] | join(" ")' <<<"$1"; 
 }
 
 # bats test_tags=turn:1
-@test "a requested plugin that is not configured is named, and nobody is asked" {
+@test "a requested plugin that is not configured is named, and no plugin is asked" {
     open_to_all
     broker_start
     for plugin in RM edf EDF2; do
@@ -57,7 +57,7 @@ replies() { jq -r '[.replies[] | "\(.plugin):\(.answer)"] | join(" ")' <<<"$1"; 
 }
 
 # bats test_tags=turn:0
-@test "what the first has no room for goes to the next" {
+@test "a spec that the first plugin has no room for goes to the next" {
     open_to_all
     configure_plugins 'A rm 31-40 0' 'B rm 21-30 1' 'FP fp 1-9 all'
     broker_start
@@ -226,7 +226,7 @@ CASES
 # ---- limits of the policies ----
 
 # bats test_tags=turn:1
-@test "edf refuses what the kernel would refuse, and says what it allows" {
+@test "edf refuses a spec that the kernel would refuse, and names the allowed values" {
     open_to_all
     broker_start
     least=$(</proc/sys/kernel/sched_deadline_period_min_us) most=$(</proc/sys/kernel/sched_deadline_period_max_us)
@@ -248,7 +248,7 @@ CASES
 }
 
 # bats test_tags=turn:2
-@test "rm with admission=rta tests a deadline below the period, and refuses what it cannot test" {
+@test "rm with admission=rta tests a deadline below the period, and refuses specs that it cannot test" {
     open_to_all
     configure_plugins 'RM rm 21-40 0 admission=rta'
     broker_start
@@ -481,7 +481,7 @@ CASES
 # ---- ignore_admission ----
 
 # bats test_tags=turn:2
-@test "passing over the test needs a rule that says true, and none that says false" {
+@test "passing over the test needs a rule with true, and no rule with false" {
     configure_plugins 'RM rm 21-40 0' 'FP fp 11-20 0'
     configure_rules "$ALICE - max_utilization 10" "$BOB - max_utilization 10" "$BOB RM ignore_adm_test true" \
         "$CAROL - max_utilization 10" "$CAROL - ignore_adm_test true" "$CAROL RM ignore_adm_test false" \
@@ -684,7 +684,7 @@ CASES
     [ "$(kernel "$SLEEPER")" = "deadline 0 nice=0 9000/10000/10000 cpus=$(field .grant.cpus "$answer") reset=1" ]
 }
 
-@test "a plugin that is not there is answered with those that are, and the one that was meant" {
+@test "a refusal of an unknown plugin names the known ones, and the likely one" {
     configure_plugins 'EDF edf - all partition=global threshold=0.9' 'FP fp 11-20 all' 'CAMERA ./units - - resource=units capacity=1'
     sed -i "s,\\./units,$RTF_SOURCE/contrib/plugins/units," "$CONFIG/plugins.conf"
     broker_start

@@ -198,7 +198,7 @@ knows_all() {
 
 granted_again() { [ "$(field .result "$(spec $ALICE cam "$(high 1000)")")" = OK ]; }
 
-@test "a neighbour that noted it and crashed knows it again; one that haggles does not keep others waiting" {
+@test "a neighbour that noted a plan and crashed knows the plan again; a neighbour that haggles delays no other request" {
     two_judges
     spec $BOB floor "$(low 4000)" >/dev/null
     switch_on LOW crashes-after
@@ -241,7 +241,7 @@ granted_again() { [ "$(field .result "$(spec $ALICE cam "$(high 1000)")")" = OK 
 # at_home PLUGIN: it has 5000 on CPU 0 and 3000 on the other one
 at_home() { [ "$(jq -c '[.own[], .foreign[]] | group_by(.cpus) | map([.[].runtime | tonumber] | add)' <(books "$1"))" = '[5000,3000]' ]; }
 
-@test "what cannot be sound is refused at the start, with the reason" {
+@test "a configuration that cannot be sound is refused at the start, with the reason" {
     while IFS='|' read -r place sentence first second; do
         configure_plugins "$(line "$first")" "$(line "$second")"
         echo "--- $first | $second"

@@ -124,7 +124,7 @@ is_raised_in_time() {
     told '.result == "OK" and .grant.importance == 2' "$(spec $BOB cam "$(units 1 2 ', "importance": 2')")"
 }
 
-@test "what it is given beyond what it needs survives kill -9, and can be taken back by the next broker" {
+@test "an amount beyond the need survives kill -9, and the next broker can take it back" {
     broker_start
     spec $ALICE cam "$(units 2 8 ', "importance": 2, "weight": 7')" >/dev/null
     eventually has $ALICE cam 8
@@ -137,7 +137,7 @@ is_raised_in_time() {
     books
 }
 
-@test "it is shared out within the rules, and a rule's sum that one's own surplus fills refuses nothing that is needed" {
+@test "spare capacity is shared out within the rules, and a sum that a user's own surplus fills refuses no need" {
     rules_are "- CAMERA max_user_amount 6"
     broker_start
     spec $ALICE cam "$(units 2 8)" >/dev/null
@@ -210,7 +210,7 @@ END
     books
 }
 
-@test "nobody desires anything: sharing out costs no wakeup; and when all is shared out, neither" {
+@test "sharing out costs no wakeup while no spec desires more, and none when all is shared out" {
     broker_start
     spec $ALICE cam "$(units 2 8)" >/dev/null
     eventually has $ALICE cam 8
@@ -238,7 +238,7 @@ shares() { jq -sc --arg uid "$1" --arg name "$2" '[.[] | select((.uid | tostring
     books
 }
 
-@test "a refused need changes nobody's share, nor does a dry run" {
+@test "a refused need changes no share, nor does a dry run" {
     configure_plugins "$CAMERA" "EDF edf - all partition=global threshold=$(awk -v cpus="$(getconf _NPROCESSORS_ONLN)" 'BEGIN { printf "%.4f", 0.3 / cpus }')"
     rules_are "- CAMERA max_amount 1000"
     broker_start

@@ -70,7 +70,7 @@ takes() {
 
 repeat() { printf "%0*d" "$2" 0 | sed "s/0/$1/g"; }
 
-@test "what is not JSON is told with line and column" {
+@test "a spec that is not JSON is refused with line and column" {
     broker_start
     refuses_all 'JSON object|line |column ' 'not json' '{"runtime": "5ms"' '{' ' ' $'\n\n' '{"runtime": "5ms",}' "{'runtime': 5}" '{"runtime": 5ms}' \
         '{"runtime": NaN}' '{"runtime": 0x10}' '{"runtime": 05}' '{"runtime": +5}' '{"runtime" "5ms"}' '{runtime: 5}' \

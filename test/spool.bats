@@ -134,7 +134,7 @@ stamp() { stat -c '{"inode":%i,"changed":"%.9Z"}' "$1"; }
 }
 
 # bats test_tags=turn:2
-@test "a spec that gets a second name keeps its grant, under that name there is none, and what is written there changes nothing" {
+@test "a spec that gets a second name keeps its grant; the second name has no grant, and a write there changes nothing" {
     broker_start
     spec $ALICE cam "$PERIODIC" >/dev/null
     here $ALICE 'ln cam.json twin.json'
@@ -261,7 +261,7 @@ changes_to_other() {
 }
 
 # bats test_tags=turn:2
-@test "what a refused change asked for is not charged" {
+@test "the amount that a refused change asked for is not charged" {
     configure_rules "$ALICE - max_utilization 0.5"
     broker_start
     spec $ALICE cam '{"runtime": "4ms", "period": "10ms"}' >/dev/null
@@ -594,7 +594,7 @@ END
 }
 
 # bats test_tags=turn:2
-@test "touch asks again, and is granted what has become free" {
+@test "touch asks again, and is granted capacity that has become free" {
     configure_rules "$ALICE - max_utilization 0.1" "$BOB - max_utilization 1"
     broker_start
     spec $ALICE first '{"runtime": "2ms", "period": "20ms"}' >/dev/null
@@ -609,7 +609,7 @@ END
 }
 
 # bats test_tags=turn:0
-@test "a granted spec is not asked again after a restart, one that changed meanwhile is" {
+@test "after a restart a granted spec is not asked again, and a spec that changed meanwhile is" {
     broker_start
     spec $ALICE same "$PERIODIC" >/dev/null
     spec $ALICE changed "$PERIODIC" >/dev/null
@@ -703,7 +703,7 @@ END
 }
 
 # bats test_tags=turn:0
-@test "a hard link of somebody else's file counts for nobody" {
+@test "a hard link to another user's file counts for no user" {
     broker_start
     echo "$PERIODIC" >"$WORK/bobs"
     chown $BOB "$WORK/bobs"
@@ -804,7 +804,7 @@ open(\"$WORK/go\").read()'"
 }
 
 # bats test_tags=turn:0
-@test "nobody can list the users, nor see, make or remove anything in another's directory" {
+@test "a user can neither list the users nor see, make or remove anything in another user's directory" {
     broker_start
     spec $ALICE cam "$PERIODIC" >/dev/null
     bob_is_answered

@@ -1,3 +1,4 @@
+# bats file_tags=long
 # status.json: what it says is so, for those who may read it; it is written when something has changed, and not more often than each second.
 load helper
 
@@ -93,7 +94,7 @@ END
 
 # Up to four seconds are there to see it in, and it is written once a second.
 # bats test_tags=turn:1
-@test "what is still to be paid back is used, and nobody's reservation" {
+@test "status.json counts bandwidth that is not paid back as used, and as no reservation" {
     broker_start
     hog $ALICE
     is_paid_back() {
@@ -105,7 +106,7 @@ END
     once_of 3 is_paid_back
 }
 
-@test "what is granted, attached, changed and released is in it, and nobody's name" {
+@test "status.json counts grants, attachments, changes and releases, and has no user's name" {
     broker_start
     sleeper $ALICE
     spec $ALICE secret "$cam" >/dev/null
@@ -162,7 +163,7 @@ END
     eventually agrees
 }
 
-@test "what has changed back when it would be written is not" {
+@test "a change that is undone before the write is not written" {
     broker_start
     for try in 1 2 3 4 5; do
         spec $ALICE "cam$try" "$cam" >/dev/null
@@ -178,7 +179,7 @@ END
     agrees
 }
 
-@test "what has changed back is written where somebody was refused in between, for there may be room now" {
+@test "a change that is undone before the write is written if a spec was refused in between, for there may be room now" {
     broker_start
     for try in 1 2 3 4 5; do
         spec $ALICE "cam$try" "$cam" >/dev/null
@@ -195,7 +196,7 @@ END
     agrees
 }
 
-@test "what is refused writes nothing, and while nothing changes nobody wakes up" {
+@test "a refusal writes nothing, and while nothing changes no process wakes up" {
     broker_start
     spec $ALICE cam "$cam" >/dev/null
     eventually says '.reservations == 1'
@@ -218,7 +219,7 @@ settled() {
 }
 
 # bats test_tags=turn:2
-@test "nobody reads half of it, in 1,000 reads while it changes" {
+@test "1,000 reads of status.json while it changes see whole files only" {
     broker_start
     # Each write takes 0.1 s.
     strace -qq -o "$WORK/trace" -p "$(publisher)" -e trace=write -e inject=write:delay_enter=100000 2>"$WORK/strace" 3>&- &
@@ -270,7 +271,7 @@ END
 }
 
 # bats test_tags=turn:1
-@test "nobody waits for a writer that hangs, and what it missed is superseded" {
+@test "no request waits for a hanging writer of status.json, and newer text replaces the text that it missed" {
     broker_start
     kill -STOP "$(publisher)"
     watch_renames
@@ -290,7 +291,7 @@ END
     [ $(($(milliseconds) - began)) -lt $((3000 * PATIENCE)) ]
 }
 
-@test "one that cannot be written stays as it was, the log says so, and it is tried again" {
+@test "a status.json that cannot be written stays as it was, the log says so, and the broker tries again" {
     broker_start
     mkdir "$SPOOL/.status.json.new"
     before=$(version)

@@ -276,7 +276,7 @@ tells_its_threads() { read -r FIRST SECOND THIRD <"$WORK/three"; }
 }
 
 # bats test_tags=turn:2
-@test "a runtime that was desired and accepted is the one that the kernel has" {
+@test "the kernel has the desired runtime if it was accepted" {
     broker_start
     sleeper $ALICE
     spec $ALICE cam "{\"runtime\": \"1ms\", \"desired_runtime\": \"2ms\", \"period\": \"20ms\", \"attach\": $SLEEPER}" >/dev/null
@@ -348,7 +348,7 @@ tells_its_threads() { read -r FIRST SECOND THIRD <"$WORK/three"; }
 }
 
 # bats test_tags=turn:1
-@test "of a process with threads only the one that is named is attached" {
+@test "only the named thread of a process is attached" {
     broker_start
     of_three_threads
     reserve_cam
@@ -811,7 +811,7 @@ END
 }
 
 # bats test_tags=turn:0
-@test "what is no thread id is told so: 0, below, text, two, huge, signs, blanks" {
+@test "a value that is no thread id is refused: 0, below, text, two, huge, signs, blanks" {
     broker_start
     reserve_cam
     for text in 0 -1 +5 4194305 99999999999999999999999 1e3 0x10 cam '' ' 12' '12 ' '12 13' '1.0'; do
@@ -1023,7 +1023,7 @@ END
 }
 
 # bats test_tags=turn:1
-@test "what root has attached, its owner cannot attach, and gets back as it was" {
+@test "the owner of a thread that root has attached cannot attach it, and gets it back as it was" {
     broker_start
     sleeper $ALICE
     before=$(kernel "$SLEEPER")

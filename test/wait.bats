@@ -181,7 +181,7 @@ ended_with() {
     fails 77 "rtf-wait: you are not in group $GROUP, *" stranger $CAROL "$RTF_BIN/rtf-wait" --spool "$SPOOL" cam
 }
 
-@test "64: wrong usage, with a line that names what is wrong" {
+@test "64: wrong usage, with a line that names the error" {
     fails 64 'rtf-wait: --timeout 5: a time needs a unit (us, ms, s, min, h or d)' "$RTF_BIN/rtf-wait" --timeout 5 cam
     for text in 0ms 1.5us -5ms 5m 367d '' ms; do
         fails 64 "rtf-wait: --timeout $text: a time is a whole number and a unit (us, ms, s, min, h or d), 1us to 366d" \
@@ -316,7 +316,7 @@ ended_with() {
     says '.grant.runtime == 1000'
 }
 
-@test "it waits for the answer to NAME.tid: attached, rewritten, removed" {
+@test "rtf-wait waits for the answer to NAME.tid: attached, rewritten, removed" {
     broker_start
     sleeper $ALICE
     spec $ALICE cam '{"runtime": "1ms", "period": "20ms"}'
@@ -412,7 +412,7 @@ ended_with() {
     says '.grant.runtime == 1000'
 }
 
-@test "it never makes a directory, and reads only" {
+@test "rtf-wait makes no directory, and reads only" {
     broker_start
     fails 66 '*' rtf_wait cam
     [ ! -e "$OWN" ]

@@ -36,7 +36,7 @@ run_waiting() {
 switches() { cat "$@" 2>/dev/null | awk '/^voluntary_ctxt_switches/ { n += $2 } END { print n + 0 }'; }
 verdicts() { jq -c "select(.stage == \"verdict\" and $1)" "$EVENTS" | wc -l; }
 
-@test "20 waiters are served in the order in which they came; while nothing is freed nobody wakes" {
+@test "20 waiting specs are served in the order in which they came; while nothing is freed no process wakes" {
     broker_start
     spec $ALICE hold "$(half)" >/dev/null
     pids=()
@@ -103,7 +103,7 @@ someone_is_granted() {
 }
 
 # bats test_tags=turn:2
-@test "what can never be had is refused at once, and new rules are an occasion" {
+@test "a spec that can never be granted is refused at once; new rules are an occasion to ask again" {
     broker_start
     answer=$(spec $ALICE a '{"plugin": "FP", "priority": 12, "runtime": "90ms", "period": "100ms", "on_refusal": "wait"}')
     [ "$(field .result "$answer")" = ACL_FAIL ]
@@ -137,7 +137,7 @@ someone_is_granted() {
 }
 
 # bats test_tags=turn:2
-@test "a change waits with what it has, and its thread" {
+@test "a change that waits keeps the old grant and its thread" {
     broker_start
     sleeper $ALICE
     spec $ALICE hold '{"plugin": "FP", "priority": 12, "runtime": "30ms", "period": "100ms"}' >/dev/null
@@ -169,7 +169,7 @@ someone_is_granted() {
 }
 
 # bats test_tags=turn:2
-@test "rtf-run --wait=TIME waits no longer, and says what for; --timeout does so for what is still to be paid back" {
+@test "rtf-run --wait=TIME waits no longer than TIME, and names the reason; --timeout also bounds the wait for runtime to be paid back" {
     broker_start
     spec $ALICE hold "$(half)" >/dev/null
     fails 125 'rtf-run: no answer to run-* within the time allowed; the spec waits: acl.conf:1: - - max_utilization 0.5: 0.5 used, 0.5 asked' \

@@ -98,7 +98,7 @@ rename() { at "$near" sh -c "ip link set $1 down && ip link set $1 name $2 && ip
     came 5000 'length < 4 or (map(.came) | add) < 580' # of 600
 }
 
-@test "CPU time and an interface together: a thread has both, and what the interface refuses nobody holds" {
+@test "a thread has CPU time and an interface together; if the interface refuses, no CPU time is held" {
     broker_start
     receiver 5000
     sender $ALICE 5000 1 10 "$WORK/go"
@@ -144,7 +144,7 @@ rename() { at "$near" sh -c "ip link set $1 down && ip link set $1 name $2 && ip
     [[ "$output" == *'"bandwidth", which must be'* ]] || { echo "$output" >&2; return 1; }
 }
 
-@test "what is granted of the CPU alone, then of the network alone, is each time what the thread has" {
+@test "a thread has what is granted when a change goes from the CPU alone to the network alone" {
     broker_start
     sleeper $ALICE
     told '.thread.state == "attached"' "$(spec $ALICE job "{\"network\": {\"bytes\": 1024, \"period\": \"20ms\"}, \"attach\": $SLEEPER}")"
@@ -163,7 +163,7 @@ rename() { at "$near" sh -c "ip link set $1 down && ip link set $1 name $2 && ip
     "$RTF_LIBEXEC/rtf-invariants" --spool "$SPOOL"
 }
 
-@test "kill -9 of broker or rtf-net: classes and marks are those of before, and what nobody has any more goes" {
+@test "kill -9 of broker or rtf-net: classes and marks stay, and classes without a reservation go" {
     broker_start
     reserve $ALICE cam
     reserve $ALICE gone
@@ -192,7 +192,7 @@ rename() { at "$near" sh -c "ip link set $1 down && ip link set $1 name $2 && ip
     [ "$(root_qdisc)" = noqueue ]
 }
 
-@test "SIGINT leaves it in force for the next, which gives back what its configuration does not name any more" {
+@test "SIGINT leaves classes in force for the next broker, which gives back interfaces that its configuration does not name" {
     broker_start
     reserve $ALICE cam
     broker_stop INT

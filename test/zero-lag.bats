@@ -1,3 +1,4 @@
+# bats file_tags=long
 # What a thread has used of a SCHED_DEADLINE reservation is paid back before the reservation, or its part of the CPU, can
 # be used anew: to create, use and destroy again and again gains nothing.
 load helper
@@ -72,7 +73,7 @@ is_ordinary_and_ends() {
 }
 
 # bats test_tags=turn:1
-@test "what waits for what is owed gets nothing any more when root revokes it" {
+@test "a spec that waits for bandwidth to be paid back is granted nothing any more when root revokes it" {
     broker_start
     spec $BOB mine '{"runtime": "900ms", "period": "1s", "plugin": "EDF"}' >/dev/null
     used_by cam '{"runtime": "200ms", "period": "4s", "plugin": "EDF"}' 150
@@ -111,7 +112,7 @@ is_ordinary_and_ends() {
 }
 
 # bats test_tags=turn:2
-@test "what would be refused whatever comes free is refused at once" {
+@test "a spec that no freed capacity would admit is refused at once" {
     broker_start
     used_by cam '{"runtime": "1900ms", "period": "4s", "plugin": "EDF"}' 1900
     as $ALICE rm "$SPECS/$ALICE/cam.json"
@@ -124,7 +125,7 @@ is_ordinary_and_ends() {
 }
 
 # bats test_tags=turn:0
-@test "what is given up by a change is free when it is paid back" {
+@test "bandwidth that a change gives up is free when it is paid back" {
     broker_start
     used_by cam '{"runtime": "600ms", "period": "1s", "plugin": "EDF"}' 600
     spec $ALICE cam '{"priority": 3, "plugin": "LOW"}' >/dev/null
@@ -219,7 +220,7 @@ has_reason() { [ "$(field .reason "$(cat "$SPECS/$ALICE/cam.verdict")")" = "$1" 
 }
 
 # bats test_tags=turn:1
-@test "what was never used is free at once" {
+@test "a reservation that was never used is free at once" {
     broker_start
     spec $ALICE cam '{"runtime": "3s", "period": "4s", "plugin": "EDF"}' >/dev/null
     from=$(milliseconds)
@@ -312,7 +313,7 @@ has_reason() { [ "$(field .reason "$(cat "$SPECS/$ALICE/cam.verdict")")" = "$1" 
 
 # Thousands of such steps, and that a reservation leaves one record however often it is lowered: test/unit/debts.c. Here with real threads.
 # bats test_tags=turn:0
-@test "whatever two users give up, no less is charged than is not paid back, and in the end nothing" {
+@test "of all that two users give up, the bandwidth that is not paid back stays charged, and in the end nothing" {
     configure_rules "$ALICE - max_utilization 0.6" "$BOB - max_utilization 0.6"
     broker_start
     : >"$WORK/loops"
@@ -328,7 +329,7 @@ has_reason() { [ "$(field .reason "$(cat "$SPECS/$ALICE/cam.verdict")")" = "$1" 
 }
 
 # bats test_tags=turn:0
-@test "a refusal says how much of what is used has ended and still counts, and for how long" {
+@test "a refusal tells how much of the used bandwidth has ended and still counts, and for how long" {
     broker_start
     spec $ALICE keep '{"runtime": "300ms", "period": "1s", "plugin": "EDF"}' >/dev/null
     used_by cam '{"runtime": "500ms", "period": "1s", "plugin": "EDF"}' 100

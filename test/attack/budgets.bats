@@ -126,7 +126,7 @@ END
 freed() { [ "$(field .result "$(spec $ALICE squat '{"runtime": "4ms", "period": "10ms", "plugin": "EDF"}')")" = OK ]; }
 
 # bats test_tags=machine
-@test "sets that make an exact test long keep nobody else waiting" {
+@test "task sets that make an exact test long delay no other user" {
     configure_plugins 'EDF edf - 0 partition=unthrottled admission=demand threshold=0.95' 'RM rm 11-40 1 admission=rta' 'RR rr 1-10 all'
     configure_rules "$ALICE - max_utilization 10000" "$BOB RR max_utilization 1"
     broker_start

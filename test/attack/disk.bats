@@ -49,7 +49,7 @@ is_in_group() { [[ $(group_of "$1") == $2 ]]; }
 }
 
 # With version 1 such a group cannot be one to start in, and ours cannot be opened at all.
-@test "nobody starts a process in the group of another one (CLONE_INTO_CGROUP)" {
+@test "a user cannot start a process in another reservation's group (CLONE_INTO_CGROUP)" {
     broker_start
     sleeper $BOB
     reserve $BOB cam
@@ -195,7 +195,7 @@ END
     eventually none
 }
 
-@test "a raised thread that is let go before many others and attached anew at once gets back what it had" {
+@test "a raised thread that is detached before many others and attached anew at once gets back its former class" {
     configure_plugins "DISK disk - - resource=disk device=$DISK throughput=5800kB enforce=ioprio"
     broker_start
     reserve $ALICE other
@@ -247,7 +247,7 @@ seen_as() {
 }
 claim_of() { seen_as "$1" "$2" "$RTF_BIN/rtf-run" --spool "$SPOOL" --name job --disk "$3:32KiB/50ms,block=32KiB" -- sh -c 'sed -n "s/^[0-9]*:\(blkio\|\)://p" /proc/self/cgroup'; }
 
-@test "a device or a directory that is bind-mounted in the place of another is what it is, and the name of a disk is no place" {
+@test "a bind-mounted device or directory counts as itself, whatever it is mounted on, and the name of a disk is no path" {
     truncate -s 64M "$WORK/other"
     OTHER=$("$bed/disk" attach "$WORK/other")
     other=${OTHER%% *}
@@ -335,7 +335,7 @@ stops_at_once() {
     [ "$took" -lt $((3000 * PATIENCE)) ] # 3.5 s if the broker waits for the process
 }
 
-@test "a process that does not come to its end keeps nobody from giving the disk back, and is named" {
+@test "a process that does not come to its end does not stop rtf-disk from giving the disk back, and is named" {
     broker_start
     hanging $ALICE
     echo "$HANGING" >"$blkio/rtf-disk-rest/cgroup.procs"
@@ -357,7 +357,7 @@ stops_at_once() {
     [ ! -d "$blkio/rtf-disk-rest" ]
 }
 
-@test "a process that does not come to its end in its group takes no other's, and keeps nobody from giving the disk back" {
+@test "a process that does not come to its end in its group takes no other group, and does not stop rtf-disk from giving the disk back" {
     broker_start
     hanging $ALICE
     reserve $ALICE cam

@@ -1,7 +1,7 @@
 # Files that are not what they seem, other users' files, and text that would be more than text.
 load attack
 
-@test "a link that takes turns with a spec never shows what it points to" {
+@test "a link that takes turns with a spec never shows its target" {
     broker_start
     flood swapped swapped
     answers_shown_nothing() { # or it fails at once

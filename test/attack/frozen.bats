@@ -27,7 +27,7 @@ freeze() { as $ALICE sh -c 'echo FROZEN >"$1/freezer.state"' sh "$GROUP_OF_ICE";
 is_frozen() { [ "$(cat "$GROUP_OF_ICE/freezer.state")" = FROZEN ]; }
 thaw() { echo THAWED >"$GROUP_OF_ICE/freezer.state"; }
 
-@test "a frozen thread is made real-time and let go as any other, also one that spins" {
+@test "a frozen thread is attached and detached as any other, also one that spins" {
     broker_start
     sleeper $ALICE
     hog $ALICE

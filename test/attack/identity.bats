@@ -215,7 +215,7 @@ after_a_zombie() { # JSON
 }
 
 # bats test_tags=turn:0
-@test "it is put back in a program that nobody may look into, too, and in root's" {
+@test "a process is put back in a program that its user may not look into, too, and in root's" {
     broker_start
     for round in $(seq "$ROUNDS"); do
         for how in tid ended; do
@@ -378,9 +378,9 @@ attach_and_exec() {
 # bats test_tags=turn:2
 @test "execve by a third thread beside the detachment of both" { broker_start && in_turns other_way_and_exec; }
 # bats test_tags=turn:0
-@test "execve beside another spec for what it becomes" { broker_start && in_turns claim_and_exec; }
+@test "execve beside another spec for the thread that it becomes" { broker_start && in_turns claim_and_exec; }
 # bats test_tags=turn:1
-@test "execve beside the same spec for what it becomes" { broker_start && in_turns swap_and_exec; }
+@test "execve beside the same spec for the thread that it becomes" { broker_start && in_turns swap_and_exec; }
 
 # bats test_tags=turn:2
 @test "of hundreds of threads, many attached, one calls execve" {
@@ -417,7 +417,7 @@ attach_and_exec() {
 }
 
 # bats test_tags=turn:1
-@test "execve while the broker is stopped, and another spec claims what it became" {
+@test "execve while the broker is stopped, and another spec claims the thread that it became" {
     broker_start
     for round in $(seq "$ROUNDS"); do
         beginning "$FP"
@@ -488,7 +488,7 @@ attach_and_exec() {
 }
 
 # bats test_tags=turn:2
-@test "execve beside SIGTERM leaves nobody real-time" {
+@test "execve beside SIGTERM leaves no thread real-time" {
     for turn in $(seq $((ROUNDS * 4))); do
         broker_start
         if [ $((turn % 2)) = 0 ]; then beginning "$FP"; else beginning "$EDF" first; fi

@@ -98,7 +98,7 @@ is_dealt_with() { is_logged || grep -q 'it sleeps: attached when it wakes' "$EVE
 }
 
 # As long as the holder runs, who waits spins in the kernel, and with PREEMPT_RT never sleeps.
-@test "nor does one that spins for the lock because the holder runs when it begins to wait" {
+@test "a thread that spins for the lock, because the holder runs when the wait begins, lends no more" {
     broker_start
     holder $ALICE alone
     lends $ALICE deadline "$EDF"
@@ -121,7 +121,7 @@ sleeps_for_good() { [ "$(cut -d ' ' -f 1 "/proc/$1/syscall")" = 34 ]; } # pause
 has_ended() { ! kill -0 "$1" 2>/dev/null; }
 is_taken() { [ "$(taken)" = "$1" ]; }
 
-@test "one that used up its runtime as it began to wait for the lock is real-time again when it has had that, though it sleeps" {
+@test "a thread that used up its runtime as it began to wait for the lock is real-time again when it has had the lock, though it sleeps" {
     broker_start
     sleeper $ALICE
     [ "$(field .result "$(spec $ALICE other "${EDF%\}}, \"attach\": $SLEEPER}")")" = OK ] # the guard has its own SCHED_DEADLINE runtime from then on
@@ -137,7 +137,7 @@ is_taken() { [ "$(taken)" = "$1" ]; }
 }
 
 # Nobody knows any more whether that is paid back.
-@test "one that used up its runtime as it began to wait for the lock is real-time as soon as it wakes, if the guard was killed meanwhile" {
+@test "a thread that used up its runtime as it began to wait for the lock is real-time when it wakes, if the guard was killed meanwhile" {
     broker_start
     sleeper $ALICE
     [ "$(field .result "$(spec $ALICE other "${EDF%\}}, \"attach\": $SLEEPER}")")" = OK ] # the guard has its own SCHED_DEADLINE runtime from then on
@@ -164,7 +164,7 @@ is_taken() { [ "$(taken)" = "$1" ]; }
 
 # Its boost began before anybody had an eye on it, who is told of changes only.
 may_be_replaced() { [ "$(ps -o etimes= -p "$1")" -ge 2 ]; } # at once: one that ended before its first second is over is not
-@test "one that lends when the guard is killed lends no more, for the next guard finds out" {
+@test "a thread that lends when the guard is killed lends no more, for the next guard finds it" {
     [[ $(uname -v) != *PREEMPT_RT* ]] || skip "PREEMPT_RT: who is boosted keeps the kernel's rcuc from running, and the guard waits for that in its end"
     broker_start
     lends $ALICE deadline "$EDF"
@@ -180,7 +180,7 @@ may_be_replaced() { [ "$(ps -o etimes= -p "$1")" -ge 2 ]; } # at once: one that 
 }
 
 # Whoever waits for a lock is left ordinary: nobody bounds what is lent until there is a broker again.
-@test "one that lends when the broker ends lends no more, neither without a broker nor with the next" {
+@test "a thread that lends when the broker ends lends no more, neither without a broker nor with the next" {
     broker_start
     holder $ALICE
     lends $ALICE deadline "$EDF"
@@ -198,7 +198,7 @@ may_be_replaced() { [ "$(ps -o etimes= -p "$1")" -ge 2 ]; } # at once: one that 
 
 # Whoever makes it real-time, and the broker, which has that done, may be on the holder's CPU, and wait for it.
 # bats test_tags=turn:1
-@test "one that waited for the lock before it was attached lends no more, whatever CPU the holder is on" {
+@test "a thread that waited for the lock before it was attached lends no more, whatever CPU the holder is on" {
     broker_start
     ulimit -t $((20 * PATIENCE))
     for ON in 0 1; do
@@ -215,7 +215,7 @@ may_be_replaced() { [ "$(ps -o etimes= -p "$1")" -ge 2 ]; } # at once: one that 
 }
 
 # With PREEMPT_RT, what wakes the guard is a thread of the kernel's on the CPU where the boost began, which the boost keeps from running.
-@test "one that waited for the lock lends no more when it is attached by a helper on the holder's CPU" {
+@test "a thread that waited for the lock lends no more when a helper on the holder's CPU attaches it" {
     broker_start
     holder $ALICE
     inherit $ALICE lend-now
@@ -259,7 +259,7 @@ sleeps_in_futex() { is_inherit "$1" && [ "$(cut -d ' ' -f 1 "/proc/$1/syscall")"
 }
 
 # bats test_tags=turn:0
-@test "one that a third one puts behind the lock lends no more" {
+@test "a thread that a third thread puts behind the lock lends no more" {
     broker_start
     holder $ALICE
     inherit $ALICE requeue
@@ -350,7 +350,7 @@ switches() { awk '/ctxt_switches/ { sum += $2 } END { print sum }' "/proc/$1/sta
 
 # A host that stops a virtual machine's CPU, or a higher thread, does the same to the guard: 64 KiB of records for each CPU, and no more.
 # bats test_tags=turn:2
-@test "one that begins to lend when the kernel has no room to tell of it lends no more" {
+@test "a thread that begins to lend while the kernel's buffer of events is full lends no more" {
     configure_plugins 'EDF edf - all partition=global threshold=0.9' 'RR rr 1-10 0'
     configure_rules "$ALICE - max_utilization 100" "$BOB - max_utilization 1"
     broker_start

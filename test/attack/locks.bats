@@ -48,7 +48,7 @@ bob_is_answered() {
 rewrites() { as $ALICE sh -c 'echo "$2" >"$1"' sh "$SPECS/$ALICE/cam.json" "$1"; }
 
 # bats test_tags=turn:0
-@test "a directory that its owner keeps locked keeps nobody else waiting" {
+@test "a directory that its owner keeps locked delays no other user" {
     broker_start
     spec $ALICE cam '{"priority": 2, "plugin": "RR"}' >/dev/null
     keeps_locked "$SPECS/$ALICE"
@@ -60,7 +60,7 @@ rewrites() { as $ALICE sh -c 'echo "$2" >"$1"' sh "$SPECS/$ALICE/cam.json" "$1";
 }
 
 # bats test_tags=turn:1
-@test "a reader that waits too long is ended when it can be, and its successor tells what it had not" {
+@test "a reader that waits too long is ended when that is possible, and the next reader tells the rest" {
     broker_start
     spec $ALICE cam '{"priority": 2, "plugin": "RR"}' >/dev/null
     reader=$(helpers rtf-reader)
@@ -72,7 +72,7 @@ rewrites() { as $ALICE sh -c 'echo "$2" >"$1"' sh "$SPECS/$ALICE/cam.json" "$1";
 }
 
 # bats test_tags=turn:2
-@test "a directory of 200,000 names, listed by an idle thread beside busy CPUs, keeps nobody else waiting" {
+@test "a directory of 200,000 names, listed by an idle thread beside busy CPUs, delays no other user" {
     broker_start
     spec $ALICE cam '{"priority": 2, "plugin": "RR"}' >/dev/null
     as $ALICE sh -c 'cd "$1" && seq -f .%.0f 200000 | xargs touch' sh "$SPECS/$ALICE"
@@ -85,7 +85,7 @@ rewrites() { as $ALICE sh -c 'echo "$2" >"$1"' sh "$SPECS/$ALICE/cam.json" "$1";
 }
 
 # bats test_tags=turn:0
-@test "the lock of all renames between directories of the file system, kept by a stranger, keeps nobody waiting" {
+@test "a stranger who keeps the lock of all renames between directories of the file system delays no user" {
     broker_start
     spec $ALICE cam '{"priority": 2, "plugin": "RR"}' >/dev/null
     install -d -o $ALICE "$WORK/one" "$WORK/two"
@@ -112,7 +112,7 @@ rewrites() { as $ALICE sh -c 'echo "$2" >"$1"' sh "$SPECS/$ALICE/cam.json" "$1";
 }
 
 # bats test_tags=turn:2
-@test "what does not belong in specs/ is moved aside, and never removed" {
+@test "files that do not belong in specs/ are moved aside, and never removed" {
     broker_start
     spec $ALICE cam '{"priority": 2, "plugin": "RR"}' >/dev/null
     as $ALICE mkdir "$SPECS/wrong"

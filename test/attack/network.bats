@@ -134,7 +134,7 @@ a number that came round: 0" ] || { echo "$output" >&2; return 1; }
     [ "$output" = "a number that came round: 0 52540010" ] || { echo "$output" >&2; return 1; }
 }
 
-@test "what a thread opens after it has become another user has no mark" {
+@test "a socket that a thread opens as another user has no mark" {
     output=$(tickets changed)
     [ "$output" = "52540010 0" ] || { echo "$output" >&2; return 1; }
 }

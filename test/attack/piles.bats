@@ -20,7 +20,7 @@ errors() { [ "$(grep -c '"stage":"verdict".*"decision":"error"' "$EVENTS")" -ge 
 }
 
 # bats test_tags=turn:1
-@test "one verdict that cannot be written is tried again at longer and longer intervals, and another user's is not late for it" {
+@test "a verdict that cannot be written is tried again at longer and longer intervals, and another user's verdict is not late for it" {
     broker_start
     as $ALICE mkdir -p "$SPECS/$ALICE/cam.verdict"
     put $ALICE cam bad

@@ -24,7 +24,7 @@ log_of_plugin() { jq -r "select(.stage == \"plugin\" and .plugin == \"FP\" and .
 has_logged() { [ "$(log_of_plugin "$1" | wc -l)" -ge "$2" ]; }
 
 # bats test_tags=turn:0
-@test "what a plugin starts is ordinary, and keeps nobody from any CPU" {
+@test "children of a plugin are ordinary, and block no CPU" {
     broker_start --plugin-user $PLUGIN_USER
     is_policy "$(helpers 'hostile name=FP')" fifo
     taken_over children
@@ -148,7 +148,7 @@ nobody_runs() { ! pgrep -u $PLUGIN_USER >/dev/null; }
 is_served_again() { [ "$(field .grant.plugin "$(spec $BOB "w$RANDOM" '{"priority": 15, "plugin": "FP"}')")" = FP ]; }
 
 # bats test_tags=turn:1
-@test "a plugin that is asked much, and one that is asked nothing, are let live" {
+@test "a plugin that is asked much, and a plugin that is asked nothing, are not killed" {
     cp "$BATS_TEST_DIRNAME/../fixtures/plugins/faulty" "$WORK/faulty" # in Python, which takes long
     configure_plugins "FP $WORK/faulty 11-20 all good=$RTF_LIBEXEC/plugins/fp switch=$WORK/switch/FP" 'RR rr 1-10 all'
     broker_start --plugin-user $PLUGIN_USER

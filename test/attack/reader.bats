@@ -65,7 +65,7 @@ only_cam_is_left() {
 }
 has_books() { jq -e . "$SPOOL/state/current/books.json" >/dev/null 2>&1; }
 
-@test "what it says is no message: it is ended, later each time, and others are served" {
+@test "a taken-over reader that sends no message is ended, and restarted later each time, while others are served" {
     begins
     taken_over nonsense
     for n in 1 2 3 4 5; do
@@ -80,7 +80,7 @@ has_books() { jq -e . "$SPOOL/state/current/books.json" >/dev/null 2>&1; }
     is_over
 }
 
-@test "what it claims is judged as if its user had asked for it: rules, limit and owners of threads hold" {
+@test "claims of a taken-over reader are judged as its user's: rules, limit and owners of threads hold" {
     begins
     sleeper $BOB
     taken_over claims "$(stat -c %i "$SPECS/$BOB/his.json")" "$SLEEPER"
@@ -120,7 +120,7 @@ has_books() { jq -e . "$SPOOL/state/current/books.json" >/dev/null 2>&1; }
     [ "$(jq -c '[.thread, .ended]' "$SPECS/$BOB/his.verdict")" = '[null,"broker"]' ]
 }
 
-@test "one that floods, and one that says nothing, keep nobody waiting" {
+@test "a taken-over reader that floods, and one that stays silent, delay no other user" {
     begins
     taken_over flood
     eventually has_said flood
@@ -137,7 +137,7 @@ has_books() { jq -e . "$SPOOL/state/current/books.json" >/dev/null 2>&1; }
     is_over
 }
 
-@test "it opens nothing of others, signals and traces nobody, and becomes neither somebody else nor more real-time" {
+@test "a taken-over reader opens no other user's files, signals and traces no process, and becomes neither another user nor more real-time" {
     begins
     sleeper $BOB
     theirs=$SLEEPER

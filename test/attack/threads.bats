@@ -42,7 +42,7 @@ prepare() {
 }
 runs_as_root() { [ "$(awk '/^Uid/ { print $3 }' "/proc/$1/status")" = 0 ]; }
 
-@test "one that becomes root by execve while it is attached again and again is never real-time as root" {
+@test "a thread that becomes root by execve while it is attached again and again is never real-time as root" {
     install -m 4755 -o root /usr/bin/sleep "$WORK/sleep-as-root"
     broker_start
     fp
@@ -94,7 +94,7 @@ runs_as_root() { [ "$(awk '/^Uid/ { print $3 }' "/proc/$1/status")" = 0 ]; }
 }
 
 # bats test_tags=turn:0
-@test "what an attached thread forks and clones is ordinary, a thousand times over" {
+@test "children and threads of an attached thread are ordinary, a thousand times over" {
     broker_start
     fp
     mkfifo -m 644 "$WORK/go"
@@ -114,7 +114,7 @@ runs_as_root() { [ "$(awk '/^Uid/ { print $3 }' "/proc/$1/status")" = 0 ]; }
 is_hers() { [ "$(cat "/proc/$1/comm")" = sh ]; } # setpriv has ended
 has_children() { [ "$(pgrep -P "$1" -x sleep | wc -l)" -ge "$2" ]; }
 
-@test "one thread cannot be had for two specs, nor for two users" {
+@test "one thread cannot be attached to two specs, nor for two users" {
     broker_start
     fp
     sleeper $ALICE

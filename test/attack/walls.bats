@@ -22,7 +22,7 @@ without() {
 
 tidy() { if [ -n "$BROKER" ]; then broker_stop TERM; fi; }
 
-@test "the permissions alone: with a reader that takes everybody's files, nobody can put one where it would count" {
+@test "the permissions alone: with a reader that takes every user's files, no user can put a file where it would count" {
     without libexec/reader/files.c 's/status->st_uid != owner)/0)/' rtf-reader
     broker_start
     spec $ALICE cam '{"priority": 5, "plugin": "RR"}' >/dev/null

@@ -24,7 +24,7 @@ is_served() {
     agree
 }
 
-@test "a clock that jumps changes nothing that holds, and nobody waits for it" {
+@test "a clock that jumps changes no grant, and delays no request" {
     /usr/bin/python3 -S -c 'import time; time.clock_settime(time.CLOCK_REALTIME, time.time())' 2>/dev/null || skip 'the clock may not be set here'
     configure_plugins 'EDF edf - all partition=global threshold=0.4' 'FP fp 11-20 all'
     broker_start

@@ -239,7 +239,7 @@ kill_at_start() { # as kill_at
 @test "the guard is killed at each system call from its start to an attach" { is_guarded; killed_from_start guard attach; }
 
 # bats test_tags=turn:1
-@test "a thread that the helper has died over is nobody else's before it is put back" {
+@test "a thread whose attach helper died is free for no other spec before it is put back" {
     configure_plugins 'FP fp 11-20 0'
     broker_start
     sleeper $ALICE

@@ -4,7 +4,7 @@
 load fault
 
 # bats test_tags=turn:2
-@test "random kills under load: afterwards all agree and every thread gets back what it had" { storm; }
+@test "random kills under load: afterwards all agree, and every thread gets back its former scheduling" { storm; }
 
 # bats test_tags=turn:1
 @test "random kills under load with shares of an interface: afterwards it has no class, either" {

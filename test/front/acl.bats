@@ -14,7 +14,7 @@ prepare() {
 rtf_root() { "$RTF_BIN/rtf" --spool "$SPOOL" "$@"; }
 acl() { rtf_root acl --config "$CONFIG" "$@"; }
 
-@test "check: a file that is right, one that is wrong, and one that may not be meant" {
+@test "check tells a right file, a wrong file, and a file that may not be meant" {
     silent acl check
     echo "nobody-here - max_utilization 1" >>"$CONFIG/acl.conf"
     prints 1 acl check
@@ -60,7 +60,7 @@ END
 }
 
 # bats test_tags=turn:1
-@test "explain: each rule that is for a user and a plugin, what is used and what is left" {
+@test "explain shows each rule for a user and a plugin, with the used and the remaining amount" {
     broker_start
     spec $ALICE cam '{"runtime": "2ms", "period": "20ms", "plugin": "EDF"}' >/dev/null
     spec $ALICE arm '{"priority": 15, "runtime": "4ms", "period": "20ms", "plugin": "FP"}' >/dev/null

@@ -32,7 +32,7 @@ prepare() { front_prepare; }
     [[ $(kernel "$SLEEPER") == rr* ]]
 }
 
-@test "what cannot be adopted" {
+@test "rtf adopt refuses threads that cannot be adopted" {
     broker_start
     sleeper $ALICE
     fails 65 "rtf adopt: thread $SLEEPER is ordinary, there is nothing to adopt: *" rtf adopt "$SLEEPER"

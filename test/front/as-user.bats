@@ -64,7 +64,7 @@ attack() { # UID PROCESS
     [ "$output" = '' ]
 }
 
-@test "root's terminal is in nobody's reach while rtf what-if --for waits for an answer" {
+@test "no user reaches root's terminal while rtf what-if --for waits for an answer" {
     local process terminal seen=0
     broker_start
     kill -STOP "$BROKER"
@@ -103,7 +103,7 @@ attack() { # UID PROCESS
     grep -qx USER=$ALICE <<<"$said"
 }
 
-@test "what goes in, what comes out and how long it takes are bounded" {
+@test "the input, the output and the time of a command as a user are bounded" {
     run -0 "$AS_USER" --input $ALICE cat <<<'hello'
     [ "$output" = hello ]
     run -0 "$AS_USER" $ALICE cat <<<'hello' # not asked for
@@ -137,7 +137,7 @@ rtf-as-user: sh: not done in time, as user $ALICE" ]
     run -77 as $ALICE "$AS_USER" $BOB true
 }
 
-@test "its group is nobody's: of no account with this uid, and of no range that a user may take" {
+@test "the group of a command as a user belongs to no account with this uid, and to no range that a user may take" {
     local last
     last=$("$AS_USER" $ALICE id -g)
     among() { unshare --mount sh -c 'mount --bind "$1/$2" "/etc/$2" && shift 2 && exec "$@"' sh "$WORK" "$@"; }

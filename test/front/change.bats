@@ -80,7 +80,7 @@ tidy() { [ -z "$BROKER" ] || kill -CONT "$BROKER" 2>/dev/null || true; }
 }
 
 # bats test_tags=turn:0
-@test "--json prints the answer, granted or not; -v says what is granted" {
+@test "--json prints the answer, granted or not; -v tells the grant" {
     broker_start
     silent rtf declare cam -T 2ms -P 20ms
     prints 0 rtf change cam runtime=3ms --json

@@ -32,7 +32,7 @@ tidy() { [ -z "$BROKER" ] || kill -CONT "$BROKER" 2>/dev/null || true; }
 }
 
 # bats test_tags=turn:0
-@test "-v says in a sentence what is granted, --json prints the answer, and --dry-run's key only asks" {
+@test "-v tells the grant in a sentence, --json prints the answer, and the key of --dry-run only asks" {
     broker_start
     rtf declare -v cam -T 2ms -P 20ms 2>"$WORK/err"
     [ "$(<"$WORK/err")" = "rtf declare: cam: EDF grants 2ms of each 20ms on CPUs $ALL_CPUS, 0.1 of a CPU" ]
@@ -88,7 +88,7 @@ tidy() { [ -z "$BROKER" ] || kill -CONT "$BROKER" 2>/dev/null || true; }
 }
 
 # bats test_tags=turn:1
-@test "73: a name that is taken, and what has it stays as it is" {
+@test "73: a name is taken, and the spec with this name stays as it is" {
     broker_start
     silent rtf declare cam -T 2ms -P 20ms
     before=$(stat -c '%i %z' "$OWN/cam.json")

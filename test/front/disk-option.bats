@@ -38,7 +38,7 @@ rtf_run() { as $ALICE env USER=$ALICE "$RTF_BIN/rtf-run" --spool "$SPOOL" "$@"; 
     [ "$(prepared nosuchdisk:1B)" = '{"bandwidth":"1B","device":"nosuchdisk"}' ] # as in a spec: who has no line for it says so
 }
 
-@test "what is on no disk of this machine, or is not to be seen by its user, is refused with the reason" {
+@test "a path on no disk of this machine, or that the user cannot see, is refused with the reason" {
     mkdir -m 700 "$WORK/closed"
     touch "$WORK/closed/rec"
     refused() { # SENTENCE TEXT: by rtf-run, and by the other commands in the same words

@@ -222,7 +222,7 @@ END
     no grep -E "\b$SLEEPER\b" "$WORK/said"
 }
 
-@test "what a broker granted that was killed is not outside of rtf" {
+@test "doctor does not report the grants of a killed broker as outside of rtf" {
     broker_start
     sleeper $ALICE
     spec $ALICE cam "{\"runtime\": \"1ms\", \"period\": \"100ms\", \"attach\": $SLEEPER}" >/dev/null
@@ -258,7 +258,7 @@ made_up() { mkdir -p "$(dirname "$1/$2")" && printf '%s\n' "$3" >"$1/$2"; }
 }
 
 # bats test_tags=turn:2
-@test "what the kernel leaves to real-time threads, and the periods that it takes" {
+@test "doctor tells the kernel's limit for real-time threads, and the periods that the kernel takes" {
     broker_start
     root=$WORK/root
     made_up "$root" sys/devices/system/cpu/online 0
@@ -339,7 +339,7 @@ made_up() { mkdir -p "$(dirname "$1/$2")" && printf '%s\n' "$3" >"$1/$2"; }
 }
 
 # bats test_tags=turn:0
-@test "rules that match nobody, and files that are wrong" {
+@test "doctor finds rules that match no user, and wrong files" {
     broker_start
     configure_rules "$ALICE - max_utilization 2" "$ALICE - max_runtime 20ms" "nobody-here - max_runtime 1s"
     finds rule 'acl.conf:3: nobody-here*the account database knows no such user. *'
@@ -394,7 +394,7 @@ made_up() { mkdir -p "$(dirname "$1/$2")" && printf '%s\n' "$3" >"$1/$2"; }
     done
 }
 
-@test "a broker that was killed: status.json says running, and nobody serves; a spool that nobody may enter" {
+@test "doctor finds a broker that was killed while status.json says running, and a spool that no user may enter" {
     broker_start
     broker_stop KILL
     finds no-broker "no broker serves $SPOOL: the last broker was killed, or the machine went down, and status.json still says that it runs. *"
@@ -487,7 +487,7 @@ made_up() { mkdir -p "$(dirname "$1/$2")" && printf '%s\n' "$3" >"$1/$2"; }
     timeout 60 "$RTF_LIBEXEC/front/rtf-doctor" --spool "$SPOOL" --config "$CONFIG" -p $player >"$WORK/out" 2>&1 || [ $? -eq 1 ]
 }
 # bats test_tags=turn:1
-@test "one program: the calls that the kernel will refuse, also those of a script" {
+@test "doctor -p finds the calls that the kernel will refuse, also those of a script" {
     broker_start
     printf 'import os, time\ntime.sleep(300)\nos.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(5))\nlibc.mlockall(3)\n' >"$WORK/script.py"
     chmod 755 "$WORK"

@@ -60,7 +60,7 @@ spaced() {
 }
 
 # bats test_tags=turn:2
-@test "exit statuses: the command's last one that was not 0, and those of env(1)" {
+@test "rtf every exits with the command's last status that was not 0, and with those of env(1)" {
     broker_start
     run -3 rtf every -T 5ms -P 50ms --count 3 -- sh -c 'echo . >>'"$WORK/count"'; exit 3'
     [ "$(find "$WORK/count" 2>/dev/null | wc -l)" -eq 0 ] # Alice may not write there
@@ -122,7 +122,7 @@ loops_on_time() {
 }
 
 # bats test_tags=turn:1
-@test "what a kill -9 leaves of a command expires" {
+@test "the reservation that kill -9 of rtf every leaves expires" {
     broker_start
     every -n tick -T 5ms -P 200ms -- echo .
     eventually lines 2

@@ -333,7 +333,7 @@ END
     fails 66 'rtf log: there is no *' rtf_root log
 }
 
-@test "what logrotate runs after it has moved the log makes the broker write a new one, without systemd too" {
+@test "logrotate's command makes the broker write a new log, without systemd, too" {
     broker_start
     something
     sed -n '/postrotate/,/endscript/ { /postrotate\|endscript/d; s|/var/spool/rtf|'"$SPOOL"'|; s|/usr/libexec/rtf|'"$RTF_LIBEXEC"'|; p }' "$RTF_SOURCE/etc/rtf.logrotate" >"$WORK/postrotate"
@@ -350,7 +350,7 @@ END
     [ "$(rtf_root history --noheadings | wc -l)" -eq 3 ]
 }
 
-@test "a log that has vanished: what was rotated is told, and the doctor names it" {
+@test "rtf log reads the rotated log if the log has vanished, and doctor names the missing log" {
     broker_start
     something
     mv "$EVENTS" "$EVENTS.1"

@@ -71,7 +71,7 @@ TEXT
 }
 
 # bats test_tags=turn:1
-@test "a spec that has no answer yet, and one that was rewritten since" {
+@test "rtf ls shows a spec without an answer, and a spec that was rewritten since its answer" {
     broker_start
     silent rtf declare cam -T 2ms -P 20ms
     kill -STOP "$BROKER"
@@ -111,7 +111,7 @@ TEXT
 }
 
 # bats test_tags=turn:1
-@test "columns: any of them in any order and case; what is none is told" {
+@test "rtf ls takes any columns in any order and case, and names an unknown one" {
     broker_start
     silent rtf declare cam --priority 5 --plugin FP -T 1ms -P 50ms
     prints 0 rtf ls -o Name,POLICY,priority,deadline,cpus,result,user,reason,answered

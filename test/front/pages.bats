@@ -51,7 +51,7 @@ typed() {
     holds cam '.grant.runtime == 20000'
 }
 
-@test "what rtf-show(1) and rtf-plugins(1) print looks as they show it" {
+@test "rtf show and rtf plugins print as rtf-show(1) and rtf-plugins(1) show" {
     broker_start
     sleeper $ALICE
     silent rtf declare cam -T 10ms -P 100ms

@@ -41,7 +41,7 @@ has_threads() { [ "$(threads "$1" | grep -c "^$2")" -ge "$3" ]; }
     nothing_is_left
 }
 
-@test "chrt(1) itself, and what it becomes" {
+@test "rtf preload works with chrt(1) itself, and with the program that it becomes" {
     broker_start
     [ "$(preloaded -T 1ms -P 20ms -- chrt -f 15 chrt -p 0 | sed -n 's/.*policy: //p')" = 'SCHED_FIFO|SCHED_RESET_ON_FORK' ]
     [ "$(preloaded -T 1ms -P 20ms -- chrt -r 5 chrt -p 0 | sed -n 's/.*policy: //p')" = 'SCHED_RR|SCHED_RESET_ON_FORK' ]
@@ -170,7 +170,7 @@ END
     nothing_is_left
 }
 
-@test "what the rules refuse fails as without rights, with one line why" {
+@test "a call that the rules refuse fails as without rights, with one line of the reason" {
     broker_start
     configure_rules "$BOB - max_utilization 1"
     kill -HUP "$BROKER"
@@ -187,7 +187,7 @@ END
     nothing_is_left
 }
 
-@test "what others hold now is EBUSY: another spec has the thread, a rule's sum is used up" {
+@test "a call fails with EBUSY while others hold it: another spec has the thread, a rule's sum is used up" {
     configure_rules "$ALICE - max_utilization 0.1"
     broker_start
     sleeper $ALICE
@@ -246,7 +246,7 @@ with_profile() {
     [ "$output" = 'rtf preload: /etc/rtf/preload.d/50-site.conf:1: a word is not one of runtime=TIME, period=TIME, plugin=NAME' ]
 }
 
-@test "profiles: a FIFO and a device are none, and nobody waits for them" {
+@test "a FIFO and a device are no profiles, and rtf preload does not wait for them" {
     mkfifo -m 644 "$WORK/profiles/a.conf"
     mknod -m 644 "$WORK/profiles/b.conf" c 1 5 # /dev/zero
     echo 'chrt * runtime=fast' >"$WORK/profiles/c.conf"

@@ -35,7 +35,7 @@ tidy() {
     fails 78 'rtf reload: *acl.conf: Permission denied; the rules in force stay' rtf_root reload
 }
 
-@test "restart: another broker with the same options has what was granted, and a wrong configuration ends none" {
+@test "restart starts a broker with the same options that keeps the grants; a wrong configuration ends no broker" {
     broker_start --max-specs 7
     sleeper $ALICE
     spec $ALICE cam "{\"runtime\": \"1ms\", \"period\": \"100ms\", \"attach\": $SLEEPER}" >/dev/null

@@ -189,7 +189,7 @@ END
 }
 
 # bats test_tags=turn:0
-@test "drain: nothing new begins, what is there goes on and ends; resume lets it begin again" {
+@test "drain refuses new reservations, and the others go on and end; resume admits new ones again" {
     broker_start
     granted $ALICE cam '{"runtime": "2ms", "period": "20ms"}'
     silent rtf_root drain --no-wait

@@ -56,7 +56,7 @@ TEXT
 }
 
 # bats test_tags=turn:0
-@test "66: none of that name; root sees others' with their rights, and nobody else does" {
+@test "66: no spec has that name; root sees other users' specs with those users' rights, and no other user does" {
     broker_start
     silent rtf declare cam -T 2ms -P 20ms
     fails 66 "rtf show: there is no spec dog in $OWN" rtf show dog
@@ -70,7 +70,7 @@ TEXT
 }
 
 # bats test_tags=turn:1
-@test "what others wrote cannot reach the terminal's control" {
+@test "text of other users cannot control the terminal" {
     broker_start
     as $ALICE mkdir "$OWN"
     as $ALICE sh -c 'printf "{\"comment\": \"\\\\u001b[31m\\\\u009b\\\\u202e\\\\ud83d\\\\ude00 ok\"}" >"$1/cam.json"' sh "$OWN"
@@ -81,7 +81,7 @@ TEXT
 }
 
 # bats test_tags=turn:2
-@test "plugins: a line each, with what is left" {
+@test "rtf plugins prints a line for each plugin, with the remaining capacity" {
     fails 69 "rtf plugins: no broker has made a spool at $SPOOL" rtf plugins
     broker_start
     prints 0 rtf plugins
@@ -111,7 +111,7 @@ TEXT
 }
 
 # bats test_tags=turn:0
-@test "plugins: what is left of each CPU, where a plugin keeps a sum for each" {
+@test "rtf plugins shows the remaining capacity of each CPU for a plugin with a sum for each" {
     configure_plugins 'RM rm 11-20 all admission=hyperbolic'
     broker_start
     prints 0 rtf plugins --noheadings

@@ -27,7 +27,7 @@ full() {
 nothing_stays() { [ "$(paste -sd ' ' "$WORK/left")" = 'cam.json rest' ] || { cat "$WORK/left" >&2; return 1; }; }
 
 # bats test_tags=turn:0
-@test "74: the disk is full; what was there stays, and nothing else" {
+@test "74: the disk is full; the files of before stay, and no others are left" {
     broker_start
     sleeper $ALICE
     first=$SLEEPER

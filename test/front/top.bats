@@ -27,7 +27,7 @@ row() { seen | grep -nE "^$1" | cut -d : -f 1; }
 top_of_alice() { setpriv --reuid $ALICE --regid $ALICE --groups $GROUP env USER=$ALICE "$@"; }
 top() { screen "$1" "$RTF_BIN/rtf" --spool "$SPOOL" top; }
 
-@test "80x24: CPUs, pools, reservations with what is granted and used, and the keys" {
+@test "top shows CPUs, pools, reservations with their grants and use, and the keys, in 80x24" {
     broker_start
     hog $ALICE
     spec $ALICE cam "{\"runtime\": \"10ms\", \"period\": \"100ms\", \"attach\": $HOG}" >/dev/null
@@ -71,7 +71,7 @@ in_lines_of_their_own() { [ "$(seen | grep -cE 'nnnn')" -eq 1 ] && sees '^nnnn+~
 }
 
 # bats test_tags=turn:1
-@test "what begins, changes and ends is seen" {
+@test "top shows reservations that begin, change and end" {
     broker_start
     top 100x24
     eventually sees '^There are no reservations\.'
@@ -144,7 +144,7 @@ in_lines_of_their_own() { [ "$(seen | grep -cE 'nnnn')" -eq 1 ] && sees '^nnnn+~
     done
 }
 
-@test "a thread that is held to its runtime, and uses what is idle, uses no more than was granted" {
+@test "top shows a suspended thread that uses idle time with more than 100 %, and not in red" {
     configure_plugins 'RR rr 1-10 all enforce=runtime' 'FP fp 11-20 all'
     broker_start
     hog $ALICE

@@ -131,7 +131,7 @@ full() {
 }
 
 # bats test_tags=turn:1
-@test "room: nobody wakes while nothing changes" {
+@test "rtf wait --for=room does not wake while nothing changes" {
     broker_start
     full
     rtf declare cam -T 10ms -P 20ms --keep 2>"$WORK/err" || true
@@ -145,7 +145,7 @@ full() {
 }
 
 # bats test_tags=turn:2
-@test "64: what it could not wait for" {
+@test "64: rtf wait refuses an unknown condition" {
     fails 64 'rtf-wait: --for lunch: this is answer, granted, ended or room' rtf wait --for=lunch cam
 }
 
