@@ -40,14 +40,14 @@ static void must_be_an_event(const struct plugin_event *event)
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 {
-    struct plugin *plugin = &plugins[0];
+    struct plugin *plugin = &plugins.plugin[0];
     struct plugin_event event;
     load_line();
     if (length == 0)
         return 0;
     STAILQ_INIT(&plugin->pending);
     STAILQ_INIT(&plugin->lost);
-    last_id = 0;
+    plugins.last_id = 0;
     ask_something(plugin, bytes[0]);
     must(paragraph_feed(&plugin->process.input, bytes + 1, length - 1));
     while (take_event(0, &event))

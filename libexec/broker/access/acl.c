@@ -248,11 +248,10 @@ struct acl *acl_load(const char *path, char reason[static REASON_BYTES])
     int got;
     if (!config_lines_open(&conf, path, reason))
         return NULL;
-    static unsigned loaded;
     struct acl *acl = calloc(1, sizeof *acl);
     if (acl == NULL)
         abort();
-    acl->number = loaded++;
+    acl->number = rules == NULL ? 0 : rules->number + 1;
     while ((got = config_lines_next(&conf, reason)) == 1)
         if (!add_line(acl, &conf, reason)) {
             got = -1;

@@ -19,13 +19,23 @@
 enum { SCHEMA = 1, RARE_LINES = 10, LOG_BYTES = 1 << 20 };
 static const int64_t rare_window = INT64_C(10000000000);
 
-static bool echo_to_stderr, reopens;
-static const char *spool_of_log;
-static uint64_t lost;
-
-/* The lines of one turn of the loop, which go out in one write; and the lines that the pipe had no room for. */
-static char waiting[131072];
-static size_t waiting_length;
+static struct {
+    const char *spool;
+    bool echoes, is_no_socket; /* to stderr; stderr is no socket */
+    bool reopens;
+    uint64_t lost;
+    /* The lines of one turn of the loop, which go out in one write; and the lines that the pipe had no room for. */
+    char waiting[131072];
+    size_t length;
+    json_t *line; /* one object serves all lines, so that the keys keep their order */
+    char *text;
+    size_t room;
+    struct {
+        char text[24]; /* the part of the time that is the same for a whole second */
+        time_t is;
+        size_t length;
+    } second;
+} log_lines;
 
 static const char *const kind_names[] = {
     [CREATE] = "create",   [CHANGE] = "change", [ATTACH] = "attach", [DETACH] = "detach",
@@ -58,19 +68,17 @@ const char *ended_name(enum ended ended)
 char *format_now(char text[static 40])
 {
     char nanoseconds[SECONDS_TEXT];
-    static char second[24]; /* the part of the time that is the same for a whole second */
-    static time_t second_is = -1;
-    static size_t length;
     struct timespec time;
     struct tm utc;
     clock_gettime(CLOCK_REALTIME, &time);
-    if (time.tv_sec != second_is) {
+    if (time.tv_sec != log_lines.second.is) {
         gmtime_r(&time.tv_sec, &utc);
-        length = strftime(second, sizeof second, "%Y-%m-%dT%H:%M:%S", &utc);
-        second_is = time.tv_sec;
+        log_lines.second.length = strftime(log_lines.second.text, sizeof log_lines.second.text, "%Y-%m-%dT%H:%M:%S", &utc);
+        log_lines.second.is = time.tv_sec;
     }
+    const size_t length = log_lines.second.length;
     const char *fraction = format_seconds(time.tv_nsec, nanoseconds) + 1; /* ".042534817" */
-    memcpy(text, second, length);
+    memcpy(text, log_lines.second.text, length);
     memcpy(text + length, fraction, 7);
     memcpy(text + length + 7, "Z", 2);
     return text;
@@ -78,56 +86,54 @@ char *format_now(char text[static 40])
 
 const char *json_as_line(const json_t *json, size_t *length)
 {
-    static char *text;
-    static size_t room;
     if (json == NULL)
         return NULL;
-    size_t needed = json_dumpb(json, text, room, JSON_COMPACT | JSON_ENSURE_ASCII);
-    if (needed >= room) {
-        char *more = realloc(text, needed * 2);
+    size_t needed = json_dumpb(json, log_lines.text, log_lines.room, JSON_COMPACT | JSON_ENSURE_ASCII);
+    if (needed >= log_lines.room) {
+        char *more = realloc(log_lines.text, needed * 2);
         if (more == NULL)
             return NULL;
-        text = more;
-        room = needed * 2;
-        needed = json_dumpb(json, text, room, JSON_COMPACT | JSON_ENSURE_ASCII);
+        log_lines.text = more;
+        log_lines.room = needed * 2;
+        needed = json_dumpb(json, log_lines.text, log_lines.room, JSON_COMPACT | JSON_ENSURE_ASCII);
     }
     if (needed == 0)
         return NULL;
-    text[needed] = '\n'; /* one write is one line */
+    log_lines.text[needed] = '\n'; /* one write is one line */
     *length = needed + 1;
-    return text;
+    return log_lines.text;
 }
 
 static void finish(void)
 {
-    if (!log_writer_finish(waiting, waiting_length) && waiting_length > 0)
-        log_writer_append(spool_of_log, waiting, waiting_length);
-    waiting_length = 0;
+    if (!log_writer_finish(log_lines.waiting, log_lines.length) && log_lines.length > 0)
+        log_writer_append(log_lines.spool, log_lines.waiting, log_lines.length);
+    log_lines.length = 0;
 }
 
 void event_echo(bool on)
 {
-    echo_to_stderr = on;
+    log_lines.echoes = on;
 }
 
 void event_start(const char *spool)
 {
-    spool_of_log = spool;
+    log_lines.spool = spool;
     (void)atexit(finish);
 }
 
 /* The writer reopens the file at an empty line: the lines before it go to the old file. */
 static void put_reopening(void)
 {
-    if (!reopens || waiting_length == sizeof waiting)
+    if (!log_lines.reopens || log_lines.length == sizeof log_lines.waiting)
         return;
-    waiting[waiting_length++] = '\n';
-    reopens = false;
+    log_lines.waiting[log_lines.length++] = '\n';
+    log_lines.reopens = false;
 }
 
 void event_reopen(void)
 {
-    reopens = true;
+    log_lines.reopens = true;
     put_reopening();
 }
 
@@ -140,11 +146,10 @@ static json_t *text_or_null(const char *text)
 /* The reader of stderr may be a program that a grant keeps from running. A line that it does not take at once is dropped; the log has all lines. */
 static void echo(const char *line, size_t length)
 {
-    static bool is_no_socket;
     struct pollfd one = {.fd = STDERR_FILENO, .events = POLLOUT};
-    if (!is_no_socket && (send(STDERR_FILENO, line, length, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0 || errno != ENOTSOCK))
+    if (!log_lines.is_no_socket && (send(STDERR_FILENO, line, length, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0 || errno != ENOTSOCK))
         return;
-    is_no_socket = true;
+    log_lines.is_no_socket = true;
     if (length <= PIPE_BUF && poll(&one, 1, 0) > 0 && (one.revents & POLLOUT) != 0) /* a pipe that is ready has room for this many bytes */
         (void)!write(STDERR_FILENO, line, length);
 }
@@ -160,14 +165,13 @@ static void set(json_t *line, const char *key, json_t *value)
     json_object_set_new_nocheck(line, key, value == NULL ? json_null() : value);
 }
 
-/* One object serves all lines, so that the keys keep their order. */
 static json_t *filled(const struct event *event, uint64_t left_out)
 {
-    static json_t *line;
     char now[40];
     bool user = event->user != NULL;
-    if (line == NULL)
-        line = json_object();
+    if (log_lines.line == NULL)
+        log_lines.line = json_object();
+    json_t *const line = log_lines.line;
     set(line, "schema", json_integer(SCHEMA));
     set(line, "time", json_string(format_now(now)));
     set(line, "stage", json_string(event->stage));
@@ -193,11 +197,11 @@ static bool add(const struct event *event, uint64_t left_out)
 {
     size_t length;
     const char *text = json_as_line(filled(event, left_out), &length);
-    if (text == NULL || length > sizeof waiting - waiting_length)
+    if (text == NULL || length > sizeof log_lines.waiting - log_lines.length)
         return false;
-    memcpy(waiting + waiting_length, text, length);
-    waiting_length += length;
-    if (echo_to_stderr && event->user == NULL)
+    memcpy(log_lines.waiting + log_lines.length, text, length);
+    log_lines.length += length;
+    if (log_lines.echoes && event->user == NULL)
         echo(text, length);
     return true;
 }
@@ -206,32 +210,32 @@ static bool add(const struct event *event, uint64_t left_out)
 static bool report_lost(void)
 {
     char reason[80];
-    if (lost == 0)
+    if (log_lines.lost == 0)
         return true;
-    snprintf(reason, sizeof reason, "the log could not be written for a time, %llu lines are missing", (unsigned long long)lost);
+    snprintf(reason, sizeof reason, "the log could not be written for a time, %llu lines are missing", (unsigned long long)log_lines.lost);
     if (!add(&(struct event){.stage = "broker", .decision = "error", .reason = reason, .microseconds = -1}, 0))
         return false;
-    lost = 0;
+    log_lines.lost = 0;
     return true;
 }
 
 void event_flush(void)
 {
     put_reopening();
-    if (waiting_length == 0)
+    if (log_lines.length == 0)
         return;
-    size_t sent = log_writer_send(waiting, waiting_length);
-    waiting_length -= sent;
-    memmove(waiting, waiting + sent, waiting_length);
+    size_t sent = log_writer_send(log_lines.waiting, log_lines.length);
+    log_lines.length -= sent;
+    memmove(log_lines.waiting, log_lines.waiting + sent, log_lines.length);
 }
 
 static void write_event(const struct event *event, uint64_t left_out)
 {
-    if (waiting_length > sizeof waiting / 2)
+    if (log_lines.length > sizeof log_lines.waiting / 2)
         event_flush();
     put_reopening();
     if (!report_lost() || !add(event, left_out))
-        lost++;
+        log_lines.lost++;
 }
 
 /* ---- budgets ---- */
@@ -268,13 +272,13 @@ static bool has_budget(const struct event *event, uint64_t *left_out)
 
 static void write_within_budget(const struct event *event, uint64_t left_out)
 {
-    const size_t before = waiting_length;
+    const size_t before = log_lines.length;
     if (!has_budget(event, &left_out))
         return;
     write_event(event, left_out);
     struct account *account = charged_account(event);
-    if (account != NULL && waiting_length > before)
-        account->log_bytes += waiting_length - before;
+    if (account != NULL && log_lines.length > before)
+        account->log_bytes += log_lines.length - before;
 }
 
 void event_write(const struct event *event)

@@ -46,14 +46,16 @@ struct plugin {
 
 #define wrong(reason, line, ...) config_lines_wrong(reason, "plugins.conf", line, __VA_ARGS__)
 
-static struct plugin plugins[PLUGINS_MAX];
-static uint64_t last_id;
-static char no_start[REASON_BYTES];
-static void (*tell)(int plugin, const struct plugin_event *event);
+static struct {
+    struct plugin plugin[PLUGINS_MAX];
+    uint64_t last_id;
+    char no_start[REASON_BYTES]; /* why the broker does not start; "": no reason */
+    void (*tell)(int plugin, const struct plugin_event *event);
+} plugins;
 
 static int index_of(const struct plugin *plugin)
 {
-    return (int)(plugin - plugins);
+    return (int)(plugin - plugins.plugin);
 }
 
 static const struct plugin_line *line_of(const struct plugin *plugin)
@@ -106,9 +108,9 @@ static int add_child(int index, struct identity_to_run_as as)
 
 void plugins_prepare(struct identity_to_run_as as, void (*event)(int plugin, const struct plugin_event *event))
 {
-    tell = event;
+    plugins.tell = event;
     for (int i = 0; i < plugins_count(); i++)
-        plugins[i].child = add_child(i, as);
+        plugins.plugin[i].child = add_child(i, as);
 }
 
 static bool spawn(struct plugin *plugin)
@@ -125,8 +127,8 @@ static bool spawn(struct plugin *plugin)
 /* What keeps the broker from starting; later it is the log's. The first reason is the best. */
 static void does_not_start(const struct plugin *plugin, const char *how, const char *why)
 {
-    if (plugin->state == GREETING && no_start[0] == '\0')
-        (void)wrong(no_start, line_of(plugin)->line, "the plugin %s %s%.250s", line_of(plugin)->name, how, why);
+    if (plugin->state == GREETING && plugins.no_start[0] == '\0')
+        (void)wrong(plugins.no_start, line_of(plugin)->line, "the plugin %s %s%.250s", line_of(plugin)->name, how, why);
 }
 
 static bool says(const struct paragraph *greeting, const char *key, const char *value)
@@ -165,13 +167,13 @@ static void due(struct timer *timer);
 bool plugins_start(char reason[static REASON_BYTES])
 {
     for (int i = 0; i < plugins_count(); i++) {
-        plugins[i].process = (struct coprocess){.source.ready = ready, .in = -1, .out = -1};
-        plugins[i].timer = (struct timer){.due = due};
-        STAILQ_INIT(&plugins[i].pending);
-        STAILQ_INIT(&plugins[i].lost);
+        plugins.plugin[i].process = (struct coprocess){.source.ready = ready, .in = -1, .out = -1};
+        plugins.plugin[i].timer = (struct timer){.due = due};
+        STAILQ_INIT(&plugins.plugin[i].pending);
+        STAILQ_INIT(&plugins.plugin[i].lost);
     }
     for (int i = 0; i < plugins_count(); i++)
-        if (!spawn(&plugins[i]))
+        if (!spawn(&plugins.plugin[i]))
             return wrong(reason, plugin_line(i)->line, "%.200s: %s", plugin_line(i)->program, strerror(errno));
     return true;
 }
@@ -179,18 +181,18 @@ bool plugins_start(char reason[static REASON_BYTES])
 int plugins_have_started(char reason[static REASON_BYTES])
 {
     int started = 0;
-    if (no_start[0] != '\0') {
-        snprintf(reason, REASON_BYTES, "%s", no_start);
+    if (plugins.no_start[0] != '\0') {
+        snprintf(reason, REASON_BYTES, "%s", plugins.no_start);
         return -1;
     }
-    while (started < plugins_count() && plugins[started].state == UP)
+    while (started < plugins_count() && plugins.plugin[started].state == UP)
         started++;
     return started < plugins_count() ? 0 : plugins_check_neighbours(reason) ? 1 : -1;
 }
 
 void plugin_fail(int index, const char *reason)
 {
-    struct plugin *plugin = &plugins[index];
+    struct plugin *plugin = &plugins.plugin[index];
     int64_t now = monotonic_now();
     struct event event = {.stage = "plugin", .decision = "killed", .reason = reason, .plugin = line_of(plugin)->name, .microseconds = -1};
     event_write(&event);
@@ -214,7 +216,7 @@ static struct paragraph_output *begin(struct plugin *plugin, enum op op, uint64_
     struct pending *pending = calloc(1, sizeof *pending);
     if (pending == NULL)
         abort();
-    pending->id = ++last_id;
+    pending->id = ++plugins.last_id;
     pending->op = op;
     pending->task = task;
     if (plugin->state != UP) {
@@ -235,38 +237,38 @@ static struct paragraph_output *begin(struct plugin *plugin, enum op op, uint64_
 
 uint64_t plugin_accept(int index, uint64_t task, const struct spec *spec, uint64_t most, bool commit)
 {
-    struct paragraph_output *output = begin(&plugins[index], OP_ACCEPT, task);
+    struct paragraph_output *output = begin(&plugins.plugin[index], OP_ACCEPT, task);
     if (output == NULL)
-        return last_id;
+        return plugins.last_id;
     resource_kind_of(index)->ask(output, index, spec, most);
     if (commit)
         paragraph_add(output, "commit", "if-ok");
     paragraph_close(output);
-    return last_id;
+    return plugins.last_id;
 }
 
 uint64_t plugin_schedule(int index, uint64_t task, const struct grant *grant)
 {
-    struct paragraph_output *output = begin(&plugins[index], OP_SCHEDULE, task);
+    struct paragraph_output *output = begin(&plugins.plugin[index], OP_SCHEDULE, task);
     if (output == NULL)
-        return last_id;
+        return plugins.last_id;
     resource_kind_of(index)->tell(output, index, grant);
     paragraph_close(output);
-    return last_id;
+    return plugins.last_id;
 }
 
 uint64_t plugin_release(int index, uint64_t task)
 {
-    struct paragraph_output *output = begin(&plugins[index], OP_RELEASE, task);
+    struct paragraph_output *output = begin(&plugins.plugin[index], OP_RELEASE, task);
     if (output != NULL)
         paragraph_close(output);
-    return last_id;
+    return plugins.last_id;
 }
 
 bool plugin_is_releasing(int index, uint64_t task)
 {
     const struct pending *pending;
-    STAILQ_FOREACH(pending, &plugins[index].pending, next)
+    STAILQ_FOREACH(pending, &plugins.plugin[index].pending, next)
         if (pending->op == OP_RELEASE && pending->task == task)
             return true;
     return false;
@@ -274,7 +276,7 @@ bool plugin_is_releasing(int index, uint64_t task)
 
 void plugin_load(int index, uint64_t task, const struct grant *grant)
 {
-    struct paragraph_output *output = begin(&plugins[index], OP_LOAD, task);
+    struct paragraph_output *output = begin(&plugins.plugin[index], OP_LOAD, task);
     if (output == NULL)
         return;
     if (grant != NULL)
@@ -284,19 +286,19 @@ void plugin_load(int index, uint64_t task, const struct grant *grant)
 
 uint64_t plugin_judge(int index, uint64_t task, const struct grant *offer)
 {
-    struct paragraph_output *output = begin(&plugins[index], OP_LOAD, task);
+    struct paragraph_output *output = begin(&plugins.plugin[index], OP_LOAD, task);
     if (output == NULL)
-        return last_id;
+        return plugins.last_id;
     cpu_tell_load(output, &offer->plan);
     paragraph_add(output, "commit", "if-ok");
     paragraph_close(output);
-    return last_id;
+    return plugins.last_id;
 }
 
 void plugins_flush(void)
 {
     for (int i = 0; i < plugins_count(); i++) {
-        struct plugin *plugin = &plugins[i];
+        struct plugin *plugin = &plugins.plugin[i];
         if (!plugin->unsent)
             continue;
         plugin->unsent = false;
@@ -372,7 +374,7 @@ static bool take_answer(struct plugin *plugin, const struct paragraph *said, str
         event->answer = ANSWER_NO;
     else if (strcmp(answer, "ok") == 0 || (in_part && strcmp(answer, "partial") == 0)) {
         event->answer = answer[0] == 'o' ? ANSWER_OK : ANSWER_PARTIAL;
-        good = pending->op != OP_ACCEPT || resource_kind_of((int)(plugin - plugins))->take_plan(said, &event->plan);
+        good = pending->op != OP_ACCEPT || resource_kind_of((int)(plugin - plugins.plugin))->take_plan(said, &event->plan);
     } else
         good = false;
     if (good) {
@@ -413,7 +415,7 @@ static bool take_lost(struct plugin *plugin, struct plugin_event *event)
 
 static bool take_event(int index, struct plugin_event *event)
 {
-    struct plugin *plugin = &plugins[index];
+    struct plugin *plugin = &plugins.plugin[index];
     struct paragraph said;
     const char *form;
     char why[256] = "";
@@ -447,7 +449,7 @@ static void take_events(struct plugin *plugin)
     struct plugin_event event;
     const int index = index_of(plugin);
     while (take_event(index, &event))
-        tell(index, &event);
+        plugins.tell(index, &event);
 }
 
 static void ready(struct source *source, uint32_t events)
@@ -464,7 +466,7 @@ static void ready(struct source *source, uint32_t events)
 static void used_to_start(int index, int64_t nanoseconds)
 {
     char reason[160];
-    struct plugin *plugin = &plugins[index];
+    struct plugin *plugin = &plugins.plugin[index];
     bool first = plugin->restart_at == 0;
     if (first)
         plugin->first_start += nanoseconds;
@@ -479,7 +481,7 @@ static void used_to_start(int index, int64_t nanoseconds)
 static void used_to_serve(int index, int64_t nanoseconds)
 {
     char reason[160];
-    struct plugin *plugin = &plugins[index];
+    struct plugin *plugin = &plugins.plugin[index];
     if (!STAILQ_EMPTY(&plugin->pending) && plugin->since != INT64_MAX)
         count_asked(plugin, monotonic_now());
     plugin->unasked += nanoseconds - plugin->asked;
@@ -496,9 +498,9 @@ static void used_to_serve(int index, int64_t nanoseconds)
 void plugin_used(const struct child_used *used)
 {
     int index = 0;
-    while (index < plugins_count() - 1 && plugins[index].child != used->child)
+    while (index < plugins_count() - 1 && plugins.plugin[index].child != used->child)
         index++;
-    const struct plugin *plugin = &plugins[index];
+    const struct plugin *plugin = &plugins.plugin[index];
     if (plugin->child != used->child || plugin->state == DOWN || used->at < plugin->started)
         return;
     /* It is told a moment after it was used. */
@@ -510,14 +512,14 @@ void plugin_used(const struct child_used *used)
 
 bool plugin_is_serving(int index)
 {
-    return plugins[index].state == UP;
+    return plugins.plugin[index].state == UP;
 }
 
 int64_t plugins_waited(int64_t now)
 {
     int64_t longest = 0;
     for (int i = 0; i < plugins_count(); i++) {
-        const struct plugin *plugin = &plugins[i];
+        const struct plugin *plugin = &plugins.plugin[i];
         if (plugin->state != DOWN && !STAILQ_EMPTY(&plugin->pending) && now - plugin->since > longest)
             longest = now - plugin->since;
     }

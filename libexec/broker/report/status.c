@@ -55,6 +55,7 @@ static struct {
     bool refused;    /* somebody, for want of room, since then */
     int64_t failed_window;
     unsigned failed_count;
+    json_t *pools; /* of the text that is being made */
 } status = {.timer.due = status_is_due, .pause = INT64_C(1000000000)};
 
 /* ---- the text ---- */
@@ -110,15 +111,13 @@ static const char *unit_of(const struct pool *pool)
     return pool->of == &resource_cpu ? "CPU" : resource_name(plugin_line(pool->plugin)->resource);
 }
 
-static json_t *pools;
-
 static void add_pool(const struct pool *pool)
 {
     char name[POOL_TEXT], capacity[POOL_TEXT], used[POOL_TEXT], left[POOL_TEXT];
     const struct resource_kind *kind = pool->of;
     const uint64_t is_free = *pool->used < pool->capacity ? pool->capacity - *pool->used : 0;
     kind->name(pool, name);
-    json_array_append_new(pools, json_pack("{s:s, s:s?, s:o, s:s, s:s, s:s, s:s}", "name", name, "plugin",
+    json_array_append_new(status.pools, json_pack("{s:s, s:s?, s:o, s:s, s:s, s:s, s:s}", "name", name, "plugin",
                                            pool->plugin < 0 ? NULL : plugin_line(pool->plugin)->name, "cpus", kind->cpus(pool), "unit", unit_of(pool),
                                            "capacity", kind->format(pool->capacity, capacity), "used", kind->format(*pool->used, used),
                                            "free", kind->format(is_free, left)));
@@ -156,10 +155,10 @@ static json_t *config_as_json(void)
 static char *write_text(bool running)
 {
     size_t length;
-    pools = json_array();
+    status.pools = json_array();
     ledger_pools(add_pool);
     json_t *whole = json_pack("{s:i, s:s, s:b, s:s, s:o, s:o, s:I, s:I, s:I, s:o, s:o}", "schema", SCHEMA, "version", RTF_VERSION, "running", running, "since", status.since,
-                               "plugins", plugins_as_json(running), "pools", pools, "reservations", reservations(),
+                               "plugins", plugins_as_json(running), "pools", status.pools, "reservations", reservations(),
                                "attached", running ? (json_int_t)attachments_count() : attached_still(), "pid_namespace", pid_namespace(),
                                "config", config_as_json(), "rules", acl_as_json(rules));
     const char *line = json_as_line(whole, &length);

@@ -19,7 +19,10 @@
 #include "units.h"
 
 /* The objects stay from one verdict to the next, with their keys and the order of the keys: making them anew took a third of the time. */
-static bool is_whole;
+static struct {
+    json_t *verdict, *spec, *tid, *grant, *would_grant;
+    bool is_whole; /* no memory was missing for a value of the verdict */
+} kept_objects;
 
 static json_t *kept(json_t **object)
 {
@@ -31,7 +34,7 @@ static json_t *kept(json_t **object)
 static void set(json_t *object, const char *key, json_t *value)
 {
     if (json_object_set_new_nocheck(object, key, value) != 0)
-        is_whole = false;
+        kept_objects.is_whole = false;
 }
 
 static json_t *number_or_null(uint64_t number)
@@ -181,8 +184,7 @@ static json_t *grant_or_null(json_t *object, const struct grant *grant)
 
 json_t *verdict_grant(const struct grant *grant)
 {
-    static json_t *object;
-    return grant_or_null(kept(&object), grant);
+    return grant_or_null(kept(&kept_objects.grant), grant);
 }
 
 /* A broker that stops has put the thread back, so the thread is not attached any more. */
@@ -204,10 +206,9 @@ static json_t *rules_list(const struct reservation *reservation, const struct sp
 /* The last keys, because other verdicts do not have them. */
 static void add_dry_run(json_t *verdict, const struct reservation *reservation, const struct outcome *outcome)
 {
-    static json_t *would_grant;
     set(verdict, "dry_run", json_true());
     set(verdict, "rules", rules_list(reservation, outcome->judged));
-    set(verdict, "would_grant", grant_or_null(kept(&would_grant), outcome->would_grant));
+    set(verdict, "would_grant", grant_or_null(kept(&kept_objects.would_grant), outcome->would_grant));
 }
 
 static void drop_dry_run(json_t *verdict)
@@ -227,14 +228,14 @@ static bool answers_files(const struct reservation *reservation, const struct ou
 
 static json_t *filled(const struct reservation *reservation, const struct outcome *outcome)
 {
-    static json_t *verdict, *spec, *tid;
     static const struct stamp nothing = {0};
     char now[40];
-    is_whole = true;
-    set(kept(&verdict), "request", json_string(kind_name(outcome->kind)));
+    json_t *const verdict = kept(&kept_objects.verdict);
+    kept_objects.is_whole = true;
+    set(verdict, "request", json_string(kind_name(outcome->kind)));
     set(verdict, "token", word_or_null(outcome->ended == ENDED_BROKER ? NULL : reservation->token));
-    set(verdict, "spec", stamp_or_null(kept(&spec), answers_files(reservation, outcome) ? &reservation->judged : &nothing));
-    set(verdict, "tid", stamp_or_null(kept(&tid), answers_files(reservation, outcome) ? &reservation->judged_tid : &nothing));
+    set(verdict, "spec", stamp_or_null(kept(&kept_objects.spec), answers_files(reservation, outcome) ? &reservation->judged : &nothing));
+    set(verdict, "tid", stamp_or_null(kept(&kept_objects.tid), answers_files(reservation, outcome) ? &reservation->judged_tid : &nothing));
     set(verdict, "result", json_string(result_name(outcome->result)));
     set(verdict, "reason", json_string(outcome->reason));
     set(verdict, "sentence", sentence_or_null(outcome));
@@ -248,7 +249,7 @@ static json_t *filled(const struct reservation *reservation, const struct outcom
         add_dry_run(verdict, reservation, outcome);
     else
         drop_dry_run(verdict);
-    return is_whole ? verdict : NULL;
+    return kept_objects.is_whole ? verdict : NULL;
 }
 
 static bool verdict_write(const struct reservation *reservation, const struct outcome *outcome, json_t *verdict, bool answers, bool more)

@@ -355,7 +355,6 @@ static bool get_reservation(const struct paragraph *record, struct recorded_rese
 /* Takes the group and the claims over. */
 static void remember(struct recorded_state *state, struct known **known, struct recorded_reservation *reservation, bool gone)
 {
-    static int capacity;
     struct known *found;
     if (gone) {
         free_parts(reservation);
@@ -373,11 +372,9 @@ static void remember(struct recorded_state *state, struct known **known, struct 
     }
     if (gone)
         return;
-    if (state->count == 0)
-        capacity = 0;
-    if (state->count == capacity) {
-        capacity = capacity == 0 ? 64 : capacity * 2;
-        state->reservations = realloc(state->reservations, (size_t)capacity * sizeof *state->reservations);
+    if (state->count == state->room) {
+        state->room = state->room == 0 ? 64 : state->room * 2;
+        state->reservations = realloc(state->reservations, (size_t)state->room * sizeof *state->reservations);
     }
     found = calloc(1, sizeof *found);
     if (found == NULL || state->reservations == NULL)

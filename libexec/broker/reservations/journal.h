@@ -48,7 +48,7 @@ struct recorded_reservation {
 struct recorded_state {
     bool same_boot, left_in_force;
     struct recorded_reservation *reservations; /* in the order of their first grant */
-    int count;
+    int count, room;
 };
 
 /* Reads the journal. A journal that is damaged, or that somebody but root can have written, is not taken up. False: *reason. */

@@ -15,11 +15,13 @@
 #include "memory.h"
 #include "shares.h"
 
-static struct attachment *attachments; /* by tid */
-static const struct attachment_calls *calls;
-static RB_HEAD(process_tree, attachment) followers = RB_INITIALIZER(&followers); /* of those that do not lead their process */
-static struct attachment *ended[LOOP_EVENTS * 4];
-static int ended_count;
+static struct {
+    struct attachment *by_tid; /* the head of the hash table */
+    RB_HEAD(process_tree, attachment) followers; /* of threads that do not lead their process */
+    const struct attachment_calls *calls;
+    struct attachment *ended[LOOP_EVENTS * 4]; /* freed at the end of the turn */
+    int ended_count;
+} attached;
 
 static int by_process(const struct attachment *one, const struct attachment *other)
 {
@@ -31,7 +33,7 @@ RB_GENERATE(process_tree, attachment, of_process, by_process)
 
 void attachments_prepare(const struct attachment_calls *whom)
 {
-    calls = whom;
+    attached.calls = whom;
 }
 
 bool attachment_is_to_be_applied(const struct attachment *attachment)
@@ -42,22 +44,22 @@ bool attachment_is_to_be_applied(const struct attachment *attachment)
 struct attachment *attachment_find(pid_t tid)
 {
     struct attachment *attachment;
-    HASH_FIND(hh, attachments, &tid, sizeof tid, attachment);
+    HASH_FIND(hh, attached.by_tid, &tid, sizeof tid, attachment);
     return attachment;
 }
 
 unsigned attachments_count(void)
 {
-    return HASH_COUNT(attachments);
+    return HASH_COUNT(attached.by_tid);
 }
 
 struct attachment *attachment_new(struct reservation *reservation, const struct identity *identity, int pidfd, bool by_file, const struct attributes *former)
 {
     struct attachment *attachment = allocate(sizeof *attachment);
-    *attachment = (struct attachment){.source = {calls->ended, true}, .reservation = reservation, .tid = identity->tid,
+    *attachment = (struct attachment){.source = {attached.calls->ended, true}, .reservation = reservation, .tid = identity->tid,
                                       .process = identity->process, .started_by = identity->started_by, .pidfd = pidfd,
-                                      .by_file = by_file, .former = *former, .former_ioprio = -1, .watch = -1, .watch_source = {calls->watched, true},
-                                      .to_watch.due = calls->to_watch, .doubt.due = calls->doubt};
+                                      .by_file = by_file, .former = *former, .former_ioprio = -1, .watch = -1, .watch_source = {attached.calls->watched, true},
+                                      .to_watch.due = attached.calls->to_watch, .doubt.due = attached.calls->doubt};
     return attachment;
 }
 
@@ -138,9 +140,9 @@ bool attachment_is_over(const struct attachment *attachment)
 
 struct attachment *attachment_over_in(pid_t process)
 {
-    struct attachment least = {.process = process}, *attachment = RB_NFIND(process_tree, &followers, &least);
+    struct attachment least = {.process = process}, *attachment = RB_NFIND(process_tree, &attached.followers, &least);
     while (attachment != NULL && attachment->process == process && !attachment_is_over(attachment))
-        attachment = RB_NEXT(process_tree, &followers, attachment);
+        attachment = RB_NEXT(process_tree, &attached.followers, attachment);
     return attachment != NULL && attachment->process == process ? attachment : NULL;
 }
 
@@ -155,9 +157,9 @@ bool attachment_watch(struct attachment *attachment)
     struct attachment *other = attachment_find(attachment->tid);
     if (other != NULL)
         return other == attachment;
-    HASH_ADD(hh, attachments, tid, sizeof attachment->tid, attachment);
+    HASH_ADD(hh, attached.by_tid, tid, sizeof attachment->tid, attachment);
     if (attachment->tid != attachment->process)
-        RB_INSERT(process_tree, &followers, attachment);
+        RB_INSERT(process_tree, &attached.followers, attachment);
     return loop_add(attachment->pidfd, EPOLLIN, &attachment->source);
 }
 
@@ -174,15 +176,15 @@ void attachment_bury(struct attachment *attachment)
     timer_end(&attachment->doubt);
     placement_expect(&attachment->presence, NULL);
     attachment->reservation = NULL;
-    if (ended_count < (int)(sizeof ended / sizeof *ended))
-        ended[ended_count++] = attachment; /* beyond that it leaks: an event for it cannot be told */
+    if (attached.ended_count < (int)(sizeof attached.ended / sizeof *attached.ended))
+        attached.ended[attached.ended_count++] = attachment; /* beyond that it leaks: an event for it cannot be told */
 }
 
 void attachments_sweep(void)
 {
-    while (ended_count > 0) {
-        free(ended[--ended_count]->group);
-        free(ended[ended_count]);
+    while (attached.ended_count > 0) {
+        free(attached.ended[--attached.ended_count]->group);
+        free(attached.ended[attached.ended_count]);
     }
 }
 
@@ -192,9 +194,9 @@ void attachment_end(struct reservation *reservation)
     if (attachment == NULL)
         return;
     if (attachment_find(attachment->tid) == attachment) {
-        HASH_DEL(attachments, attachment);
+        HASH_DEL(attached.by_tid, attachment);
         if (attachment->tid != attachment->process)
-            RB_REMOVE(process_tree, &followers, attachment);
+            RB_REMOVE(process_tree, &attached.followers, attachment);
     }
     shares_unbind(attachment);
     reservation->attachment = NULL;

@@ -21,7 +21,16 @@ struct share {
 
 enum { CLASS_LEAST = 0x10, CLASSES = 0xffe0 };
 
-static uint8_t used[CLASSES / 8];
+static void keep_again(struct timer *timer);
+
+static struct {
+    uint8_t used[CLASSES / 8]; /* a bit for each class */
+    unsigned next;             /* class to try first */
+    struct lowering *lowerings; /* the one that was said first is the first */
+    /* Says again what a helper refused while no request waited for the answer. */
+    struct timer again;
+    int64_t pause, refused; /* ns: until the next try; CLOCK_MONOTONIC of the last refusal */
+} shares = {.again = {.due = keep_again}};
 
 static const struct holding *held(const struct grant *grant, enum kept kept)
 {
@@ -54,22 +63,21 @@ int shares_plugin(const struct grant *grant)
 
 static bool is_free(unsigned i)
 {
-    return (used[i / 8] & 1 << i % 8) == 0;
+    return (shares.used[i / 8] & 1 << i % 8) == 0;
 }
 
 static uint16_t shares_take(unsigned i)
 {
-    used[i / 8] |= (uint8_t)(1 << i % 8);
+    shares.used[i / 8] |= (uint8_t)(1 << i % 8);
     return (uint16_t)(CLASS_LEAST + i);
 }
 
 /* 0: all are taken. A class that was given back comes last: a group that could not be emptied is another's no sooner than it must be. */
 static uint16_t take_class(void)
 {
-    static unsigned next;
     for (unsigned tried = 0; tried < CLASSES; tried++) {
-        const unsigned i = next;
-        next = (next + 1) % CLASSES;
+        const unsigned i = shares.next;
+        shares.next = (shares.next + 1) % CLASSES;
         if (is_free(i))
             return shares_take(i);
     }
@@ -79,7 +87,7 @@ static uint16_t take_class(void)
 static void give_class(uint16_t class)
 {
     const unsigned i = class - CLASS_LEAST;
-    used[i / 8] &= (uint8_t)~(1 << i % 8);
+    shares.used[i / 8] &= (uint8_t)~(1 << i % 8);
 }
 
 void shares_take_up(struct reservation *reservation, uint16_t class)
@@ -146,20 +154,19 @@ struct lowering {
     int former;
     UT_hash_handle hh;
 };
-static struct lowering *lowerings; /* the one that was said first is the first */
 
 static void end_lowering(struct lowering *lowering)
 {
     if (lowering == NULL)
         return;
-    HASH_DEL(lowerings, lowering);
+    HASH_DEL(shares.lowerings, lowering);
     free(lowering);
 }
 
 static struct lowering *lowering_of(pid_t tid)
 {
     struct lowering *lowering;
-    HASH_FIND_INT(lowerings, &tid, lowering);
+    HASH_FIND_INT(shares.lowerings, &tid, lowering);
     return lowering;
 }
 
@@ -170,7 +177,7 @@ static void begin_lowering(const struct attachment *attachment, uint64_t said)
     if (lowering == NULL)
         abort();
     *lowering = (struct lowering){.tid = attachment->tid, .started_by = attachment->started_by, .said = said, .former = attachment->former_ioprio};
-    HASH_ADD_INT(lowerings, tid, lowering);
+    HASH_ADD_INT(shares.lowerings, tid, lowering);
 }
 
 static int former_of_raised(const struct attachment *attachment)
@@ -278,14 +285,12 @@ static void keep_again(struct timer *timer)
 static void keep_again_later(void)
 {
     static const int64_t second = 1000000000, minute = 60 * second;
-    static struct timer again = {.due = keep_again};
-    static int64_t pause, refused;
     const int64_t now = monotonic_now();
-    if (again.at != 0)
+    if (shares.again.at != 0)
         return;
-    pause = refused == 0 || now - refused > 2 * pause ? second : 2 * pause > minute ? minute : 2 * pause;
-    refused = now;
-    timer_set(&again, now + pause);
+    shares.pause = shares.refused == 0 || now - shares.refused > 2 * shares.pause ? second : 2 * shares.pause > minute ? minute : 2 * shares.pause;
+    shares.refused = now;
+    timer_set(&shares.again, now + shares.pause);
 }
 
 static void refused(uint64_t id)
@@ -302,7 +307,7 @@ static void refused(uint64_t id)
 
 void shares_answered(uint64_t id, bool good)
 {
-    struct lowering *lowering = lowerings;
+    struct lowering *lowering = shares.lowerings;
     while (lowering != NULL && lowering->said != id)
         lowering = lowering->hh.next;
     end_lowering(lowering);
