@@ -30,9 +30,9 @@ const struct command_option needs_options[] = {
     {0, "expires", "TIME", "End unless it is renewed in time, by touch or a change"},
     {0, "comment", "TEXT", "A note to put into the spec"},
     {0, "set", "KEY=VALUE", "Any key of rtf-spec(5)"},
-    {0, "sched-runtime", "TIME", NULL}, /* the words of chrt(1) */
-    {0, "sched-period", "TIME", NULL},
-    {0, "sched-deadline", "TIME", NULL},
+    {0, "sched-runtime", "TIME", "As --runtime; the word of chrt(1)"},
+    {0, "sched-period", "TIME", "As --period; the word of chrt(1)"},
+    {0, "sched-deadline", "TIME", "As --deadline; the word of chrt(1)"},
     {0}};
 
 static bool is_one_of(const char *word, const char *const *words)

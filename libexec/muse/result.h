@@ -9,7 +9,7 @@
 #include "experiment.h"
 #include "measure.h"
 
-enum { RESULT_WHY = 256, SENTENCE = 256 };
+enum { RESULT_WHY = 256, SENTENCE = 320 };
 
 /* run: the report of the load program, or NULL. The caller frees the result. */
 json_t *result_make(const struct experiment *experiment, const struct measurement *measurement, const json_t *run);
