@@ -40,7 +40,7 @@ void pipeline_forget_if_empty(struct reservation *reservation)
     struct user *user = reservation->user;
     if (!nothing_is_left(reservation))
         return;
-    reader_remove(user, reservation->name, "verdict", NULL); /* of a reservation that was not kept in mind */
+    reader_remove(user, reservation->name, "verdict", NULL); /* it may be an older reservation's */
     reservation_forget(reservation);
     if (user->state == DIRECTORY_GONE && user->reservations == NULL)
         user_close(user);
@@ -51,7 +51,7 @@ bool pipeline_is_to_be_applied_again(const struct reservation *reservation)
     return reservation->recovery != NULL || reservation->raises || (reservation->attachment != NULL && attachment_is_to_be_applied(reservation->attachment));
 }
 
-/* Nothing follows for its reader. */
+/* The reader hears nothing more of these files. */
 void pipeline_end_snapshot(struct reservation *reservation)
 {
     if (reservation->snapshot != NULL)
@@ -59,7 +59,7 @@ void pipeline_end_snapshot(struct reservation *reservation)
     reservation_snapshot_end(reservation);
 }
 
-/* After an answer: what is news is told by the reader without being asked. */
+/* After an answer. A reader tells of changes without being asked. */
 static void examine_grant(struct reservation *reservation)
 {
     if (reservation->snapshot != NULL || reservation->state == RESERVATION_WITHDRAWN || (reservation->pending_changes & THREAD_CHANGED) != 0 || pipeline_is_to_be_applied_again(reservation) ||
@@ -69,14 +69,14 @@ static void examine_grant(struct reservation *reservation)
         pipeline_forget_if_empty(reservation);
 }
 
-/* A NAME.tid that came with a spec, or is alone where a spec was, has its turn after it. */
+/* NAME.tid is judged after NAME.json, and also after the end of NAME.json. */
 static bool has_more(const struct reservation *reservation, enum kind answered)
 {
     return reservation->snapshot != NULL && answered != ATTACH && answered != DETACH && reservation->state != RESERVATION_OVER_LIMIT &&
            file_is_another(&reservation->snapshot->tid, &reservation->judged_tid);
 }
 
-/* Refused, but not for good, and its owner has time. */
+/* The request is refused, waiting can help, and the spec says "on_refusal": "wait". */
 static bool is_to_wait(const struct request *request)
 {
     const struct outcome *outcome = &request->outcome;
@@ -94,7 +94,7 @@ static void settle_waiting(struct request *request)
         wait_queue_leave(reservation);
 }
 
-/* It waits for the same as before, as its verdict says: how often it was asked meanwhile is others' doing. */
+/* The reservation waits for the same as its verdict says. The owner is not told how often the broker has asked meanwhile, for other users decide that. */
 static bool was_in_vain(const struct request *request)
 {
     const struct reservation *reservation = request->reservation;
@@ -111,10 +111,10 @@ static void tell_answer(struct request *request)
     const bool more = has_more(reservation, request->outcome.kind);
     verdict_tell(reservation, &request->outcome, (monotonic_now() - request->started) / 1000, reservation->snapshot != NULL, more);
     if (!more)
-        reservation_snapshot_end(reservation); /* the verdict is the last that its reader hears of it */
+        reservation_snapshot_end(reservation); /* the verdict is the last message to the reader about these files */
 }
 
-/* Whatever its reader makes of that, nothing is reserved any more. */
+/* Nothing is reserved any more, whether the reader removes the file or not. */
 static void end_withdrawn(struct reservation *reservation)
 {
     if (reservation->judged.inode != 0)
@@ -122,8 +122,8 @@ static void end_withdrawn(struct reservation *reservation)
     revoking_done(reservation);
 }
 
-/* Why the reservation ends with this answer: root has revoked it; or its thread could not be attached, and it would end with that thread. Then it must not
- * hold anything. */
+/* Why the reservation ends with this answer: root has revoked the reservation, or its lifetime is that of a thread that could not be attached. It must not hold
+ * anything then. */
 static enum ended ended_by(const struct request *request)
 {
     const struct outcome *outcome = &request->outcome;
@@ -162,8 +162,8 @@ static enum step_result answer(struct request *request)
     return IN_PROGRESS;
 }
 
-/* A directory that was moved away and back comes as a new one, and may have asked for the thread while the old
- * reservation still had it. */
+/* A directory that was moved away and back is a new directory to the broker. Its reservation may have asked for the thread while the old reservation still had the
+ * thread. */
 static void tell_successor(const struct reservation *reservation)
 {
     struct user *user = user_find(reservation->user->name);
@@ -191,11 +191,11 @@ static enum step_result released(struct request *request)
     reader_release(reservation->user, reservation->name, ended_name(ended));
     if (reservation->judged_tid.inode != 0 && reservation->snapshot != NULL && reservation->snapshot->tid.state != FILE_ABSENT && reservation->user->state != DIRECTORY_GONE) {
         reservation->leaving_tid = reservation->judged_tid;
-        reader_remove(reservation->user, reservation->name, "tid", &reservation->leaving_tid); /* whoever removes it, that will be told */
-        readers_flush(); /* once this is written down as released, nobody would know whose that file was */
+        reader_remove(reservation->user, reservation->name, "tid", &reservation->leaving_tid); /* its reader tells when the file is gone, whoever removes it */
+        readers_flush(); /* before the journal says released: after a crash nobody would know whose file this was */
     }
     (void)journal_gone(reservation); /* last: a crash before it releases once more */
-    if (reservation->leaving_tid.inode == 0) /* else it is kept in mind until then, and must not be one too many */
+    if (reservation->leaving_tid.inode == 0) /* else the reservation stays until the file is gone, and counts */
         reservation_uncount(reservation);
     event_write(&event);
     json_decref(event.grant);
@@ -413,7 +413,7 @@ void pipeline_plugin_answered(const struct plugin_event *event)
 {
     struct request *request = take_waiting_for_plugin(event->id);
     if (request == NULL)
-        return; /* nobody waits for release and load */
+        return; /* no request waits for the answers to release and load */
     trial_enter(request);
     const enum step_result result = steps[request->step].plugin(request, event);
     trial_leave();

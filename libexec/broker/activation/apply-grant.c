@@ -29,8 +29,8 @@ static bool elsewhere(const struct reservation *reservation, pid_t tid)
     return other != NULL && other->reservation != reservation && !attachment_is_over(other);
 }
 
-/* A file that is older than the thread it names means another thread, long gone. The kernel's clock tick and
- * the coarse time of files blur this. */
+/* A file that is older than the thread of that id means another thread, which has ended. `blur`: the kernel's clock tick and the coarse times of files make the
+ * comparison inexact. */
 static const int64_t blur = INT64_C(20000000);
 
 static bool is_older(const struct stamp *file, const struct identity *identity)
@@ -38,13 +38,13 @@ static bool is_older(const struct stamp *file, const struct identity *identity)
     return file->changed + blur < thread_started(identity);
 }
 
-/* Then it is not older than any thread. */
+/* Such a file is not older than any thread. */
 static bool is_just_written(const struct stamp *file)
 {
     return file->changed + blur >= realtime_now();
 }
 
-/* A NAME.tid of another boot, or of a thread that is no more, can only ever do harm. */
+/* A NAME.tid of another boot, or of a thread that has ended, could only name a wrong thread later. The reader removes the file. */
 static void names_the_past(struct request *request, bool by_file)
 {
     request->activation.why_not = TARGET_OUTLIVED;
@@ -54,8 +54,8 @@ static void names_the_past(struct request *request, bool by_file)
     request->tid.stamp = (struct stamp){0};
 }
 
-/* Where a thread is to be put back to. One that an attached thread has started is in that one's leaf of a domain, which
- * goes with it. */
+/* The group to which a thread is to be put back. A thread that an attached thread has started is in the attached thread's leaf of a domain, and that leaf goes with
+ * the attached thread. */
 bool group_of(pid_t tid, char **group)
 {
     char mount[GROUP_BYTES], path[GROUP_BYTES];
@@ -72,7 +72,7 @@ bool group_of(pid_t tid, char **group)
     if (sscanf(path, "/rtf-%d/t%d.%llu%n", &cpu, &parent, &started_by, &length) == 3 && path[length] == '\0') {
         const struct attachment *other = attachment_find(parent);
         if (other == NULL || other->started_by != started_by || other->group == NULL) {
-            errno = EAGAIN; /* who started it has just ended, and it is about to be taken out of there */
+            errno = EAGAIN; /* the thread that started it has just ended, and the helper is about to empty this leaf */
             return false;
         }
         snprintf(path, sizeof path, "%s", other->group);
@@ -81,10 +81,10 @@ bool group_of(pid_t tid, char **group)
     return *group != NULL;
 }
 
-/* Why a thread is not to be had. */
+/* Why a thread cannot be attached. */
 #define refuse_thread(request, why, ...) (request_answer(request, ATTACH_FAIL, __VA_ARGS__), (void)((request)->outcome.refusal.code = (why)))
 
-/* The thread the owner means, or why it is not to be had. */
+/* Returns the thread that the owner means; NULL: the answer says why it cannot be attached. */
 static struct attachment *look_at_target(struct request *request, pid_t tid, bool by_file)
 {
     struct reservation *reservation = request->reservation;
@@ -139,7 +139,7 @@ static enum step_result no_thread(struct request *request, const char *by, bool 
     return DECIDED;
 }
 
-/* The change cannot be had, and what was given up for it has been taken by somebody else meanwhile. */
+/* The change is refused, and others have got the former place meanwhile. */
 static enum step_result lost_both(struct request *request)
 {
     size_t length = strlen(request->outcome.reason);
@@ -154,7 +154,7 @@ enum step_result apply_grant_record(struct request *request)
     struct reservation *reservation = request->reservation;
     request->activation.fresh |= request->activation.target != NULL;
     request->activation.target = NULL;
-    /* Former attributes reach state/ before the call that changes them. */
+    /* The journal has the former attributes before the call that changes them. */
     shares_note_former(reservation->attachment);
     if (request_record(request))
         return grant_schedules(reservation->grant) ? DONE : NO_CPU_TIME;
@@ -172,7 +172,7 @@ enum step_result apply_grant_apply(struct request *request)
     return wait_for_helper(request, attach_apply(reservation->attachment, reservation->grant, reservation->json.fd));
 }
 
-/* Whatever it is scheduled by, what it sends, reads and writes is part of the reservation. */
+/* What the thread sends, reads and writes is part of the reservation, under any policy. */
 enum step_result apply_grant_bind(struct request *request)
 {
     struct attachment *attachment = request->reservation->attachment;
@@ -193,7 +193,7 @@ static enum step_result adopt_target(struct request *request)
     return no_thread(request, "broker", false);
 }
 
-/* Nothing to schedule: it is enough that the grant is written down. */
+/* There is nothing to schedule: the grant only has to be in the journal. */
 static enum step_result grant_only(struct request *request)
 {
     struct reservation *reservation = request->reservation;
@@ -228,7 +228,7 @@ enum step_result apply_grant_compare(struct request *request)
     bool same = is_attached(now, wanted);
     if (wanted != 0 && debt_applies(reservation->grant) && !(same && now->served) && zero_lag_wait_waits(request)) {
         if (same)
-            (void)attach_restore(now); /* what it was granted before is in no books any more */
+            (void)attach_restore(now); /* the books do not have its former grant any more */
         return MUST_WAIT;
     }
     if (same)
@@ -241,11 +241,11 @@ enum step_result apply_grant_compare(struct request *request)
         }
     }
     if (now != NULL)
-        return LET_GO; /* even if the other is not to be had: the file no longer names this one */
+        return LET_GO; /* even if the other thread cannot be attached: the file no longer names this one */
     return request->activation.target != NULL ? adopt_target(request) : DECIDED;
 }
 
-/* It is ordinary, but the kernel still counts its bandwidth where it is. */
+/* The thread is ordinary, but the kernel still counts its bandwidth in its domain. */
 static bool owes(struct request *request, const struct helper_event *event)
 {
     int64_t until = event->after == 0 ? 0 : monotonic_now() + event->after;
@@ -254,7 +254,7 @@ static bool owes(struct request *request, const struct helper_event *event)
     return until > 0 && zero_lag_wait_waits(request);
 }
 
-/* Its owner may have meant something else. */
+/* The owner may not have meant to let the thread go, and is told. */
 static void say_let_go(struct request *request)
 {
     const size_t length = strlen(request->outcome.reason);
@@ -271,7 +271,7 @@ enum step_result apply_grant_detached(struct request *request, const struct help
         return MUST_WAIT;
     if (event->answer != HELPER_OK && event->answer != HELPER_GONE)
         request_event(request, "attach", "error", -1, event->reason);
-    else if (!request->activation.fresh) /* that it could not be attached has been said */
+    else if (!request->activation.fresh) /* else an event has said that the thread could not be attached */
         request_event(request, "attach", "ok", -1, "detached: what it was before is put back");
     debt_begin(reservation, reservation->grant);
     if (event->answer == HELPER_GONE)
@@ -285,7 +285,7 @@ enum step_result apply_grant_detached(struct request *request, const struct help
         return DECIDED;
     attachment_bury(request->activation.target);
     request->activation.target = NULL;
-    (void)reservation_record(reservation); /* that it is not attached, until the 0-lag time of the reservation */
+    (void)reservation_record(reservation); /* no thread is attached until the reservation's 0-lag time */
     return DONE;
 }
 
@@ -296,18 +296,18 @@ enum step_result apply_grant_detach(struct request *request)
     return attachment->scheduled ? wait_for_helper(request, attach_restore(attachment)) : apply_grant_detached(request, &nothing_to_restore);
 }
 
-/* It may have woken before it was watched. */
+/* The thread may have woken before the watch began. */
 static bool runs_by_now(const struct reservation *reservation)
 {
     struct identity now;
     return thread_look(reservation->attachment->tid, &now) && now.runnable && CPU_ISSET((size_t)now.cpu, &reservation->grant->plan.cpus);
 }
 
-/* Each costs the broker something, and the thread's owner decides how often it happens. A pause is as good as some. */
+/* Each nap costs the broker time, and the owner decides how often the thread naps: so there is a limit. A pause counts as several naps. */
 enum { NAPS = 50, AT_ONCE = 3, NAPS_IN_PAUSE = 7 };
 
-/* A thread that runs, and cannot be SCHED_DEADLINE yet: its runtime was used up when it was taken from its CPU, and comes
- * back at the end of its period; or it holds a lock in the kernel, and is kept from running on (PREEMPT_RT). */
+/* The thread runs, and cannot be SCHED_DEADLINE yet. Its runtime was used up when it was taken from its CPU, and comes back at the end of the period; or the thread
+ * holds a lock in the kernel, and is kept from running (PREEMPT_RT). */
 static int64_t pause_of(const struct reservation *reservation)
 {
     const int64_t first = INT64_C(10000000), period = (int64_t)reservation->grant->plan.period * 1000;
@@ -315,7 +315,7 @@ static int64_t pause_of(const struct reservation *reservation)
     return pause > period ? pause : period;
 }
 
-/* The thread sleeps, and the kernel makes it real-time only when it runs. */
+/* The thread sleeps. The kernel can make it real-time only when it runs. */
 static enum step_result pending(struct request *request, const struct helper_event *event)
 {
     struct reservation *reservation = request->reservation;
@@ -340,7 +340,7 @@ static enum step_result pending(struct request *request, const struct helper_eve
     if (runs_by_now(reservation))
         return AWAKE;
     reservation->attachment->state = ATTACHMENT_ASLEEP;
-    (void)reservation_record(reservation); /* for who reads the journal */
+    (void)reservation_record(reservation); /* for programs that read the journal */
     size_t length = request->outcome.kind == UPDATE ? 0 : strlen(request->outcome.reason);
     snprintf(request->outcome.reason + length, sizeof request->outcome.reason - length, "%sthread %d sleeps, and is real-time as soon as it wakes",
              length == 0 ? "" : "; ", (int)reservation->attachment->tid);
@@ -348,7 +348,7 @@ static enum step_result pending(struct request *request, const struct helper_eve
     return DECIDED;
 }
 
-/* What is missing may be what the guard has for itself. Once: what the kernel then refuses still is not there. */
+/* The kernel may lack the bandwidth that the guard has for itself. The guard gives it up once; if the kernel refuses again, there is no room. */
 static bool waits_for_the_guard(struct request *request)
 {
     struct reservation *reservation = request->reservation;
@@ -367,7 +367,7 @@ static enum step_result gone(struct request *request)
 {
     struct reservation *reservation = request->reservation;
     refuse_thread(request, WHY_NO_THREAD, "thread %d has %s", (int)reservation->attachment->tid, execve_exec(reservation) ? "called execve, and is not real-time as what it became" : "ended");
-    reservation->attachment->served = true; /* it may have ended after the call */
+    reservation->attachment->served = true; /* the thread may have ended after the call */
     debt_begin(reservation, reservation->grant);
     debt_of_thread(reservation);
     attachment_end(reservation);
@@ -415,7 +415,7 @@ enum step_result apply_grant_applied(struct request *request, const struct helpe
     }
     if (!request_roll_back(request))
         return lost_both(request);
-    if (has_drifted(reservation)) /* putting back has failed, too */
+    if (has_drifted(reservation)) /* the helper could not put the thread back */
         adjustments_expect(reservation, attach_apply_again(reservation->attachment, reservation->grant), NULL);
     else
         adjustments_guard_again(reservation); /* in what it had before */
@@ -427,7 +427,7 @@ enum step_result apply_grant_share(struct request *request)
     return wait_for_helper(request, shares_keep(request->reservation));
 }
 
-/* Its share of an interface or disk is there, or nothing of what was granted with it is. */
+/* Without the share of the network or disk nothing of the grant stays. */
 enum step_result apply_grant_shared(struct request *request, const struct helper_event *event)
 {
     struct reservation *reservation = request->reservation;

@@ -27,7 +27,7 @@
 
 enum { TRIES_MAX = 16 };
 
-/* The plugin would, but a neighbour cannot bear it, or the CPU is full of what it need not know. */
+/* The plugin would grant the request. But a neighbour cannot bear the plan, or tasks that the plugin does not know fill the CPU. */
 static void note_objection(struct request *request, int plugin)
 {
     if (request->hearing.objector == plugin) {
@@ -55,11 +55,11 @@ static bool is_all_background(const struct grant *grant)
     return grant->plugin == NO_PLUGIN && grant->holdings == NULL;
 }
 
-/* The grant is in force from here, unless the kernel refuses it to the attached thread. */
+/* The grant is in force from here on, unless the kernel refuses to schedule the thread. */
 static enum step_result commit(struct request *request, struct grant *grant)
 {
     if (request->reservation->grant == NULL)
-        turn_end(request); /* from here on it can only go, not come back */
+        turn_end(request); /* no former grant has to come back */
     grant->holdings = request->inquiry.holdings;
     request->inquiry.holdings = NULL;
     request->activation.old = grant_rebook(request->reservation, grant, &request->activation.debt);
@@ -75,8 +75,8 @@ bool request_roll_back(struct request *request)
     return grant_roll_back(request->reservation, old, request->activation.debt);
 }
 
-/* What another plugin holds for this reservation is load to its neighbours, and must not count against the change: it is
- * set aside for this one question, and for no other that waits in the same pipe. */
+/* The reservation's present grant is load to the neighbours of its plugin. That load must not count against the change: it is taken away for this question only,
+ * and not for other questions in the same pipe. */
 static uint64_t ask_plugins_send(struct request *request, const struct spec *spec, bool may_commit)
 {
     const struct reservation *reservation = request->reservation;
@@ -105,8 +105,8 @@ static struct spec probed_spec(const struct request *request)
     return smaller;
 }
 
-/* The rules or a neighbour refuse the runtime, but would let another one pass: how much of it would the plugin
- * take? Plugins that are right need few questions; one that is not must not keep all others waiting. */
+/* The rules or a neighbour refuse the runtime, but would let another runtime pass: would the plugin grant that one? A correct plugin needs few questions. TRIES_MAX:
+ * a wrong plugin must not keep all others waiting. */
 enum step_result ask_plugins_probe(struct request *request)
 {
     if (is_tried(request) || request->inquiry.probed < request->inquiry.least || request->inquiry.tries++ == TRIES_MAX)
@@ -141,14 +141,14 @@ enum step_result ask_plugins_probe_answered(struct request *request, const struc
     bool offered = event->answer == ANSWER_OK || event->answer == ANSWER_PARTIAL;
     struct spec smaller = probed_spec(request);
     if (!offered && event->nearest > 0 && event->nearest < request->inquiry.probed)
-        return probe(request, event->nearest); /* smaller each time: it ends */
+        return probe(request, event->nearest); /* a smaller runtime each time, so this ends */
     if (!offered || request->inquiry.probed <= request->refusals.nearest || !cpu_plan_keeps_within(&smaller, &event->plan, reason) || !planned_priority_passes(request, &event->plan, &ignored, reason) ||
         !cpu_plan_is_its_own(request->inquiry.plugin, &smaller, request->inquiry.ceiling, &event->plan, reason))
         return SAYS_NO;
     return let_neighbours_judge(request, make_grant(request, request->inquiry.plugin, &event->plan));
 }
 
-/* Whatever priority this plugin might plan would pass the rules: then accepting and scheduling is one step. */
+/* True if the rules allow each priority that the plugin could plan. Then the plugin accepts and schedules in one step. */
 static bool any_priority_passes(const struct request *request, const struct plugin_line *line)
 {
     struct refusal ignored;
@@ -175,8 +175,8 @@ enum step_result ask_plugins_round(struct request *request)
     return DONE;
 }
 
-/* A no may be older than what has been given back meanwhile, and who asks after that must find it. But one who comes and
- * goes all the time must not keep a refusal from being told. */
+/* A plugin may have refused before others gave something back; the request must find what came free. ROUNDS: a user who takes and gives back all the time must not
+ * keep the refusal from the owner. */
 enum { ROUNDS = 3 };
 
 static bool something_came_free(struct request *request)
@@ -204,7 +204,7 @@ enum step_result ask_plugins_refuse(struct request *request)
     return request->inquiry.claim != NULL ? claims_refuse(request) : refuse(request);
 }
 
-/* Of a new reservation the plugin has no plan that it would have to go back to. */
+/* A new reservation has no plan that the plugin would have to put back. */
 static bool may_ask(struct request *request)
 {
     const struct grant *grant = request->reservation->grant;
@@ -214,7 +214,7 @@ static bool may_ask(struct request *request)
     return !in_turn || turn_pass(request);
 }
 
-/* The runtime that is closest to what was asked, of those that the rules would let pass and that the reservation could state: the least, or the largest. */
+/* Of the runtimes that the rules allow and the spec could state, the one closest to the spec's: the smallest or the largest. */
 static uint64_t runtime_to_probe(const struct request *request)
 {
     const struct spec *spec = &request->spec;
@@ -246,8 +246,8 @@ static enum step_result choose_for_cpu(struct request *request)
             if (request->spare.most != 0 && request->spare.most < request->inquiry.ceiling)
                 request->inquiry.ceiling = request->spare.most;
             if (request->spec.dry_run)
-                acl_release(&request->inquiry.hold); /* nobody is refused for what is only asked */
-            /* A plan that others have to judge must not be in the plugin's books before they have. */
+                acl_release(&request->inquiry.hold); /* a dry run must not use up what others may ask for */
+            /* The plugin must not book a plan before the neighbours have judged the plan. */
             request->inquiry.commit = any_priority_passes(request, line) && !plugin_may_be_judged(request->inquiry.plugin);
             return CPU_IS_NEXT;
         }
@@ -269,7 +269,7 @@ static void drop_partial(struct request *request)
     request->inquiry.partial = NULL;
 }
 
-/* The plugin's offer cannot be taken: it is as if it had not been asked. */
+/* The offer cannot be taken: all is as if the plugin had not been asked. */
 static enum step_result ask_plugins_turn_down(struct request *request, struct grant *grant, bool committed)
 {
     if (committed)
@@ -279,8 +279,8 @@ static enum step_result ask_plugins_turn_down(struct request *request, struct gr
     return SAYS_NO;
 }
 
-/* Another plugin's task on a shared CPU may have crossed with the answer: by now this one has heard of it and
- * is asked again. A second time it is a lie. */
+/* Another plugin's task on a shared CPU may have crossed with the answer. The plugin knows of that task now, and is asked again. A second answer like this is a
+ * lie. */
 static enum step_result ask_plugins_overfull(struct request *request, struct grant *grant, bool committed, const char *reason)
 {
     const enum step_result no = ask_plugins_turn_down(request, grant, committed);
@@ -290,7 +290,7 @@ static enum step_result ask_plugins_overfull(struct request *request, struct gra
         return CROSSED;
     }
     if (is_tried(request) || strcmp(plugin_line(request->inquiry.plugin)->tests, "none") == 0) {
-        refusal_note_no(request, request->inquiry.plugin, ANSWER_NO, reason, 0, false); /* it never claimed to count: threshold= does */
+        refusal_note_no(request, request->inquiry.plugin, ANSWER_NO, reason, 0, false); /* the plugin does not count; threshold= does */
     } else {
         plugin_fail(request->inquiry.plugin, reason);
         refusal_note_no(request, request->inquiry.plugin, ANSWER_RESTARTING, "the plugin promised more than its CPUs hold", 0, false);
@@ -298,7 +298,7 @@ static enum step_result ask_plugins_overfull(struct request *request, struct gra
     return no;
 }
 
-/* Every test is passed: of a dry run the neighbours forget what they have judged, and no book has heard of it. */
+/* A dry run has passed every test. The neighbours forget what they have judged, and no book has the plan. */
 static enum step_result would_schedule(struct request *request)
 {
     struct grant *grant = request->inquiry.partial;
@@ -330,12 +330,12 @@ static enum step_result take_offer(struct request *request, struct grant *grant,
     request->inquiry.hold = (struct charge){0};
     if (committed)
         return commit(request, grant);
-    if (answer == ANSWER_PARTIAL && request->inquiry.partial != NULL) { /* the first that said partial wins */
+    if (answer == ANSWER_PARTIAL && request->inquiry.partial != NULL) { /* the first partial offer wins */
         acl_release(&grant->charge);
         grant_free(grant);
         return OFFERED_A_PART;
     }
-    /* Charged so far is only what goes beyond the partial offer, which is given up now. */
+    /* The partial offer is given up, so the charge must be the whole: so far it is what exceeds the partial offer. */
     if (request->inquiry.partial != NULL)
         acl_settle(&grant->charge, acl_weight(&grant->spec, grant->plan.runtime));
     drop_partial(request);
@@ -362,14 +362,14 @@ static enum step_result objected(struct request *request, struct grant *offer)
     uint64_t bearable = request->hearing.bearable < offer->plan.runtime ? request->hearing.bearable : 0;
     bool partial = offer == request->inquiry.partial;
     neighbours_forget(request, offer);
-    /* Less than it would like, but not less than it needs. */
+    /* Less than the spec desires, but not less than it needs. */
     if (!partial && bearable != 0 && bearable >= request->spec.runtime && request->inquiry.tries++ < TRIES_MAX) {
         grant_free(offer);
         request->inquiry.ceiling = bearable;
         return LESS_IS_ENOUGH;
     }
     note_objection(request, plugin);
-    if (partial) { /* those behind it are asked again: their offers were not kept */
+    if (partial) { /* the plugins behind it are asked again: their offers were not kept */
         drop_partial(request);
         request->inquiry.plugin = plugin;
         request->inquiry.ceiling = UINT64_MAX;
@@ -378,8 +378,8 @@ static enum step_result objected(struct request *request, struct grant *offer)
     return bearable == 0 ? SAYS_NO : probe(request, bearable);
 }
 
-/* The sum of all lines on a CPU, which a plugin that runs above the others need not know. But it may have: another
- * plugin's task may have crossed with its answer, and then it has to be asked again. */
+/* The sum of all lines on a CPU is too large. A plugin whose threads run above the others need not know of them. But another plugin's task may have crossed with
+ * the answer: then the plugin is asked again, once. */
 static enum step_result too_much(struct request *request, struct grant *offer, const char *reason)
 {
     bool fresh = offer != request->inquiry.partial && request->inquiry.probed == 0;
@@ -428,7 +428,7 @@ enum step_result ask_plugins_accept_answered(struct request *request, const stru
         nearest = nearest < request->inquiry.least ? 0 : nearest;
         refusal_note_no(request, plugin, event->answer, event->reason, request->inquiry.commit ? nearest : 0, event->never);
         const enum step_result no = ask_plugins_turn_down(request, NULL, false);
-        return request->inquiry.commit || nearest == 0 ? no : probe(request, nearest); /* would its priority pass? */
+        return request->inquiry.commit || nearest == 0 ? no : probe(request, nearest); /* would the rules allow the priority? */
     }
     if (!cpu_plan_is_its_own(plugin, &request->spec, request->inquiry.ceiling, &event->plan, reason)) {
         request_event(request, "ledger", "refused", plugin, reason);
@@ -465,7 +465,7 @@ enum step_result ask_plugins_scheduled(struct request *request, const struct plu
     const char *name = plugin_line(grant->plugin)->name;
     char reason[REASON_BYTES];
     bool scheduled = event->answer == ANSWER_OK;
-    /* While others were asked its place may have been taken, or the plugin may have gone. */
+    /* While the neighbours were asked, others may have got the place, or the plugin may have ended. */
     if (ledger_fits(grant, request->reservation->grant, reason) && scheduled) {
         request->inquiry.partial = NULL;
         return commit(request, grant);
@@ -479,7 +479,7 @@ enum step_result ask_plugins_scheduled(struct request *request, const struct plu
     return DECIDED;
 }
 
-/* All that it claims is held, or is let in, and none of it is CPU time. */
+/* All claims are held or let in, and the spec asks for no CPU time. */
 static enum step_result grant_without_cpu(struct request *request)
 {
     const struct attachment *attachment = request->reservation->attachment;

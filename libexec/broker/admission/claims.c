@@ -26,7 +26,7 @@ static bool may_be_asked(const struct claim *claim, int plugin)
     return line->resource == claim->resource && (claim->where[0] == '\0' || strcmp(claim->where, line->where) == 0) && (claim->plugin[0] == '\0' || strcmp(claim->plugin, line->name) == 0);
 }
 
-/* Somebody may mend that, and start the broker again. */
+/* A line that is off cannot be kept by its helper. Not for ever: root may mend this, and start the broker again. */
 static bool is_off(struct request *request)
 {
     const char *why = plugin_line(request->inquiry.plugin)->off;
@@ -50,7 +50,7 @@ enum step_result claims_refuse(struct request *request)
     return CLAIM_AGAIN;
 }
 
-/* Without a guarantee no plugin is asked and nothing is held: a line has to be there, and the rules have to let its user in. */
+/* Without a guarantee no plugin is asked, and nothing is held. There must be a line, and the rules must allow the user. */
 static enum step_result let_in(struct request *request)
 {
     char reason[REASON_BYTES];
@@ -116,7 +116,7 @@ static void claims_append(struct holding **holdings, struct holding *holding)
     *holdings = holding;
 }
 
-/* A dry run has seen that it could be had, and takes nothing. */
+/* A dry run has seen that the claim could be held, and holds nothing. */
 static void hold(struct request *request, struct holding *holding)
 {
     if (request->spec.dry_run) {

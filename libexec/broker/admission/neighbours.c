@@ -9,7 +9,7 @@ static void load_as_before(const struct reservation *reservation, int plugin)
     plugin_load(plugin, reservation->task, reservation->grant != NULL && plugins_share_cpu(reservation->grant->plugin, plugin) ? reservation->grant : NULL);
 }
 
-/* What is only tried must not be noted beside what the others have. */
+/* In a trial the judge must not note the plan beside what the others have. */
 static void neighbours_judge(struct request *request)
 {
     trial_tell(request->hearing.judge);
@@ -20,7 +20,7 @@ static void neighbours_judge(struct request *request)
     (void)wait_for_plugin(request, id);
 }
 
-/* All are asked, also after a no: the least of what they could bear is what all could. */
+/* All neighbours are asked, also after a no. The smallest runtime that one of them could bear is what all could bear. */
 static bool neighbours_ask_next(struct request *request)
 {
     const struct grant *offer = request->hearing.offer;

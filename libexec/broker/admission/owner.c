@@ -14,7 +14,7 @@ bool owner_may_have_something(const struct account *account)
     return account->uid == 0 || account_has_gid(account, spool.group) || acl_names_uid(rules, account->uid);
 }
 
-/* What an earlier broker had granted is asked anew after a change of plugins.conf, and is nothing new. */
+/* After a change of plugins.conf the broker asks again for what an earlier broker has granted. That is nothing new. */
 static bool is_drained_away(const struct request *request)
 {
     return draining && request->outcome.kind != RECOVER;

@@ -14,7 +14,7 @@ void refusal_add_reply(struct request *request, int plugin, enum answer answer, 
     struct outcome *outcome = &request->outcome;
     for (int i = 0; i < outcome->reply_count; i++)
         if (outcome->replies[i].plugin == plugin)
-            outcome->reply_count = i; /* asked a second time */
+            outcome->reply_count = i; /* the plugin was asked a second time */
     outcome->replies = reallocarray(outcome->replies, (size_t)outcome->reply_count + 1, sizeof *outcome->replies);
     if (outcome->replies == NULL)
         abort(); /* as allocate */
@@ -24,14 +24,14 @@ void refusal_add_reply(struct request *request, int plugin, enum answer answer, 
     snprintf(reply->reason, sizeof reply->reason, "%s", reason);
 }
 
-/* A plugin that tests nothing ranks threads by a priority that they state. */
+/* A plugin that tests nothing only ranks threads, by the priority that the spec states. */
 static bool ranks_only(int plugin)
 {
     const struct plugin_line *line = plugin_line(plugin);
     return line->resource == RESOURCE_CPU && !line->deadline && strcmp(line->tests, "none") == 0;
 }
 
-/* Whether the spec was meant for such a plugin: what others say about the spec explains less. */
+/* True if the spec suits this kind of plugin. What other plugins say explains less to the owner. */
 static bool is_meant_for(const struct request *request, int plugin)
 {
     return plugin_line(plugin)->resource != RESOURCE_CPU || ranks_only(plugin) == (request->spec.priority != 0);
@@ -42,7 +42,7 @@ static bool explains_more(const struct request *request, int plugin, int than)
     return is_meant_for(request, plugin) && !is_meant_for(request, than);
 }
 
-/* The no that could become a yes is the one worth telling. */
+/* The owner is told the refusal that can still become a grant. */
 void refusal_keep_no(struct request *request, int by, enum why code, const char *told, uint64_t nearest, bool never)
 {
     if (request->refusals.no.plugin < 0 || (request->refusals.no.never && (!never || explains_more(request, by, request->refusals.no.plugin))) || nearest > request->refusals.nearest) {
@@ -70,7 +70,7 @@ void refusal_keep_denial(struct request *request, const struct refusal *refusal,
     const bool never = refusal->never || (ranks_only(request->inquiry.plugin) && request->spec.priority == 0);
     request_event(request, "acl", "refused", request->inquiry.plugin, reason);
     request->refusals.denial.is_there = true;
-    request->refusals.denial.never = never && (!was_denied || request->refusals.denial.never); /* what any of them may allow later may be asked again later */
+    request->refusals.denial.never = never && (!was_denied || request->refusals.denial.never); /* if one rule may allow this later, asking later can help */
     if (was_denied && !explains_more(request, request->inquiry.plugin, request->refusals.denial.plugin))
         return;
     request->refusals.denial.plugin = request->inquiry.plugin;
@@ -78,7 +78,7 @@ void refusal_keep_denial(struct request *request, const struct refusal *refusal,
     snprintf(request->refusals.denial.reason, sizeof request->refusals.denial.reason, "%s", reason);
 }
 
-/* A plugin that was never going to take it says less than the rule that kept another one from being asked, unless that one was not meant. */
+/* A plugin that never grants such a spec explains less than the rule that closed another plugin; unless the spec does not suit that other plugin. */
 static bool is_by_plugin(const struct request *request)
 {
     return request->refusals.no.plugin >= 0 && !(request->refusals.denial.is_there && request->refusals.no.never && !explains_more(request, request->refusals.no.plugin, request->refusals.denial.plugin));
@@ -104,7 +104,7 @@ static void say_unknown_plugin(struct request *request, const char *wanted, enum
     request_answer(request, SCHEDULE_FAIL, "plugins.conf has no plugin \"%s\" for %s, but %s%s", wanted, resource_name(resource), names[0] == '\0' ? "none" : names, meant);
 }
 
-/* What has ended and is not paid back counts as used: it is gone soon, without anybody's doing. */
+/* Use that has ended but is not paid back still counts. The owner is told, for it comes free soon. */
 static void say_owed(struct request *request, const struct counter *counter, int plugin)
 {
     int64_t until;

@@ -38,7 +38,7 @@ bool trial_begin(struct request *request)
     return true;
 }
 
-/* What was held before the trial stays: as many as there are claims before the one that was refused, but for those without a guarantee. */
+/* What was held before the trial stays: one holding for each claim before the refused one, except for claims without a guarantee. */
 static void forget_holdings(struct request *request)
 {
     struct holding **rest = &request->inquiry.holdings;
@@ -65,7 +65,7 @@ bool trial_passes(struct request *request)
     return true;
 }
 
-/* Of one that is being changed a plugin may know more than the books. */
+/* A reservation that is being changed is left out: a plugin may know more of it than the books. */
 static bool may_be_lessened(const struct reservation *reservation, const struct request *request)
 {
     return reservation != request->reservation && reservation->request == NULL;

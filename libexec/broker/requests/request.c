@@ -67,7 +67,7 @@ bool turn_is_due(void)
     return requests.serving == NULL && !TAILQ_EMPTY(&requests.waiting);
 }
 
-/* The first of another user than the last one, if there is any: nobody waits behind all that somebody else has piled up. */
+/* The first request of another user than the last one; if there is none, the first. So nobody waits behind all requests of one user. */
 struct request *turn_next(void)
 {
     if (!turn_is_due())
@@ -149,7 +149,7 @@ void request_event(const struct request *request, const char *stage, const char 
 {
     const struct reservation *reservation = request->reservation;
     if (strcmp(decision, "refused") == 0 && (is_asked_again(reservation) || request->spare.trial != TRIAL_NONE))
-        return; /* others decide how often: the owner's verdict says what is news */
+        return; /* other users decide how often the broker asks again; the owner's verdict says what has changed */
     struct event event = {.stage = stage, .user = reservation->user, .name = reservation->name, .request = kind_name(request->outcome.kind),
                           .decision = decision, .reason = reason, .plugin = plugin < 0 ? NULL : plugin_line(plugin)->name,
                           .tid = reservation->attachment == NULL ? 0 : reservation->attachment->tid,
@@ -158,14 +158,14 @@ void request_event(const struct request *request, const char *stage, const char 
     event_write(&event);
 }
 
-/* A NAME.tid that came before its grant has now something to attach to. */
+/* A NAME.tid that came before the grant can be attached now, and is judged again. */
 static bool asks_for_its_thread_again(const struct request *request)
 {
     const struct reservation *reservation = request->reservation;
     return (request->outcome.kind == CREATE || request->outcome.kind == RECOVER) && reservation->grant != NULL && reservation->attachment == NULL;
 }
 
-/* The spec keeps its own: where the kernel refuses what was granted, the request is recorded once more. */
+/* A copy: if the kernel refuses the grant, the request is recorded once more, and needs the spec's token again. */
 static void take_token(struct reservation *reservation, const char *token)
 {
     free(reservation->token);
@@ -184,22 +184,21 @@ bool request_is_about_its_file(const struct request *request)
     return request->outcome.kind == CREATE || request->outcome.kind == CHANGE || (request->outcome.kind == RECOVER && request->has_spec);
 }
 
-/* Whoever wrote a spec that ends with its thread, and died before that could be attached, takes nothing back. But a person wants to read
- * why it could not. */
+/* The spec ends with its thread, and the thread could not be attached. A program that wrote the spec and died removes nothing, so the reservation must end by
+ * itself. But a person needs time to read why. */
 static const uint64_t time_to_read = UINT64_C(60000000000), microsecond = 1000;
 
 static uint64_t lease_of(const struct request *request)
 {
     const struct reservation *reservation = request->reservation;
     if (reservation->waiter != NULL && reservation->grant == NULL)
-        return 0; /* it has nothing yet that it could hold for too long */
+        return 0; /* the reservation holds nothing yet */
     const uint64_t stated = (reservation->grant != NULL ? reservation->grant->spec.expires : request->spec.expires) * microsecond;
     if (request->outcome.result != ATTACH_FAIL || !request->spec.lifetime_thread || reservation->grant != NULL || (stated != 0 && stated < time_to_read))
         return stated;
     return request->activation.why_not == TARGET_OUTLIVED ? 1 : time_to_read;
 }
 
-/* From here on a crash finds what has been decided. False: it could not be written down. */
 bool request_record(struct request *request)
 {
     struct reservation *reservation = request->reservation;
@@ -214,13 +213,13 @@ bool request_record(struct request *request)
         reservation->judged_tid = (struct stamp){0};
     if (request_is_about_its_file(request))
         take_token(reservation, request->spec.token);
-    if (request_is_about_its_file(request) && !in_vain) /* asking again for the same file is no renewal */
+    if (request_is_about_its_file(request) && !in_vain) /* the broker asked again; the owner renewed nothing */
         expiry_for(reservation, lease_of(request), request->json.modified, request->outcome.result == RESULT_OK);
-    request->recorded = reservation->state == RESERVATION_OVER_LIMIT || reservation_record(reservation); /* the one over the limit is told, and forgotten */
+    request->recorded = reservation->state == RESERVATION_OVER_LIMIT || reservation_record(reservation); /* a spec over the limit is told, and forgotten */
     return request->recorded;
 }
 
-/* What has been held of its claims, and was not granted. */
+/* Lets go of claims that were held, and not granted. */
 static void request_let_go(struct request *request)
 {
     for (struct holding *holding = request->inquiry.holdings; holding != NULL; holding = holding->next)

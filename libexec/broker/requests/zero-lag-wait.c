@@ -16,8 +16,8 @@ static void over(struct timer *timer)
     go_on(request);
 }
 
-/* Nobody else has to wait for his turn meanwhile. If the kernel then refuses a change that had one, the grant before comes back if
- * the sums hold, as for plugins that take no turns. */
+/* The turn ends: other requests need not wait meanwhile. If the kernel then refuses the change, the former grant comes back only if the sums still hold, as for plugins
+ * that take no turns. */
 static void wait_until(struct request *request, int64_t until)
 {
     turn_end(request);
@@ -33,7 +33,7 @@ bool zero_lag_wait_waits(struct request *request)
     return true;
 }
 
-/* At least: a density would be more. */
+/* A lower bound: a density would be more. */
 static uint64_t missing(const struct request *request)
 {
     const struct spec *spec = &request->spec;
@@ -41,7 +41,7 @@ static uint64_t missing(const struct request *request)
     return window == 0 || spec->runtime <= request->refusals.nearest ? 0 : utilization(spec->runtime - request->refusals.nearest, window);
 }
 
-/* Not for less than is missing: a hostile user could give such small parts back all the time. */
+/* The request waits only for as much as it lacks: a hostile user could give back small parts all the time. */
 bool zero_lag_wait_may_help(struct request *request)
 {
     uint64_t needed = missing(request);
@@ -49,7 +49,7 @@ bool zero_lag_wait_may_help(struct request *request)
     if (request->wait.patient || needed == 0 || debt_sum(by_quota) < needed)
         return false;
     request->wait.patient = true;
-    wait_until(request, debt_last(by_quota) + 1); /* when it has been given back */
+    wait_until(request, debt_last(by_quota) + 1); /* after the timer that gives it back */
     return true;
 }
 
