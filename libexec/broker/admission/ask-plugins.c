@@ -36,7 +36,8 @@ static void note_objection(struct request *request, int plugin)
     }
     refusal_add_reply(request, plugin, request->hearing.objection, request->hearing.reason);
     request_event(request, "accept", "refused", request->hearing.objector, request->hearing.reason);
-    refusal_keep_no(request, request->hearing.objector, request->hearing.objection == ANSWER_RESTARTING ? WHY_RESTARTING : WHY_NEIGHBOUR, request->hearing.reason, 0, request->hearing.never);
+    const enum why code = request->hearing.objection == ANSWER_RESTARTING ? WHY_RESTARTING : WHY_NEIGHBOUR;
+    refusal_keep_no(request, request->hearing.objector, code, request->hearing.reason, 0, request->hearing.never);
 }
 
 static struct grant *make_grant(const struct request *request, int plugin, const struct attributes *plan)
@@ -63,8 +64,8 @@ static enum step_result commit(struct request *request, struct grant *grant)
     grant->holdings = request->inquiry.holdings;
     request->inquiry.holdings = NULL;
     request->activation.old = grant_rebook(request->reservation, grant, &request->activation.debt);
-    request_answer(request, RESULT_OK, request->spare.for_more ? "%s has room for more of what it desires" : is_all_background(grant) ? "%s lets it in, without a guarantee" : "%s grants it",
-        grant_plugin_name(grant));
+    request_answer(request, RESULT_OK, request->spare.for_more ? "%s has room for more of what it desires" :
+                   is_all_background(grant) ? "%s lets it in, without a guarantee" : "%s grants it", grant_plugin_name(grant));
     return GRANTED;
 }
 
@@ -142,7 +143,8 @@ enum step_result ask_plugins_probe_answered(struct request *request, const struc
     struct spec smaller = probed_spec(request);
     if (!offered && event->nearest > 0 && event->nearest < request->inquiry.probed)
         return probe(request, event->nearest); /* a smaller runtime each time, so this ends */
-    if (!offered || request->inquiry.probed <= request->refusals.nearest || !cpu_plan_keeps_within(&smaller, &event->plan, reason) || !planned_priority_passes(request, &event->plan, &ignored, reason) ||
+    if (!offered || request->inquiry.probed <= request->refusals.nearest || !cpu_plan_keeps_within(&smaller, &event->plan, reason) ||
+        !planned_priority_passes(request, &event->plan, &ignored, reason) ||
         !cpu_plan_is_its_own(request->inquiry.plugin, &smaller, request->inquiry.ceiling, &event->plan, reason))
         return SAYS_NO;
     return let_neighbours_judge(request, make_grant(request, request->inquiry.plugin, &event->plan));
@@ -241,8 +243,8 @@ static enum step_result choose_for_cpu(struct request *request)
             continue;
         }
         const struct grant *const own[2] = {reservation->grant, request->inquiry.partial};
-        if (acl_check(rules, reservation->user->account, request->inquiry.plugin, line->name, &request->spec, own, &request->inquiry.hold, &request->inquiry.least, &request->inquiry.ceiling,
-                      &refusal, reason)) {
+        if (acl_check(rules, reservation->user->account, request->inquiry.plugin, line->name, &request->spec, own, &request->inquiry.hold, &request->inquiry.least,
+                      &request->inquiry.ceiling, &refusal, reason)) {
             if (request->spare.most != 0 && request->spare.most < request->inquiry.ceiling)
                 request->inquiry.ceiling = request->spare.most;
             if (request->spec.dry_run)

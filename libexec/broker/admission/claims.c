@@ -23,7 +23,8 @@ static const struct charge *charged_already(const struct request *request, int p
 static bool may_be_asked(const struct claim *claim, int plugin)
 {
     const struct plugin_line *line = plugin_line(plugin);
-    return line->resource == claim->resource && (claim->where[0] == '\0' || strcmp(claim->where, line->where) == 0) && (claim->plugin[0] == '\0' || strcmp(claim->plugin, line->name) == 0);
+    return line->resource == claim->resource && (claim->where[0] == '\0' || strcmp(claim->where, line->where) == 0) &&
+           (claim->plugin[0] == '\0' || strcmp(claim->plugin, line->name) == 0);
 }
 
 /* A line that is off cannot be kept by its helper. Not for ever: root may mend this, and start the broker again. */
@@ -80,21 +81,22 @@ enum step_result claims_ask(struct request *request)
 
 enum step_result claims_choose(struct request *request)
 {
-    const struct claim *claim = request->inquiry.claim;
+    struct inquiry *inquiry = &request->inquiry;
+    const struct account *account = request->reservation->user->account;
+    const struct claim *claim = inquiry->claim;
     char reason[REASON_BYTES];
     if (claim->background)
         return let_in(request);
     if (!turn_take(request))
         return NOT_ITS_TURN;
-    for (; request->inquiry.plugin < plugins_count(); request->inquiry.plugin++) {
+    for (; inquiry->plugin < plugins_count(); inquiry->plugin++) {
         struct refusal refusal = {0};
-        if (!may_be_asked(claim, request->inquiry.plugin) || is_off(request))
+        if (!may_be_asked(claim, inquiry->plugin) || is_off(request))
             continue;
-        if (acl_check_claim(rules, request->reservation->user->account, request->inquiry.plugin, claim, charged_already(request, request->inquiry.plugin), &request->inquiry.hold,
-                            &request->inquiry.ceiling, &refusal, reason))
+        if (acl_check_claim(rules, account, inquiry->plugin, claim, charged_already(request, inquiry->plugin), &inquiry->hold, &inquiry->ceiling, &refusal, reason))
             return CLAIM_IS_NEXT;
         refusal_keep_denial(request, &refusal, reason);
-        const uint64_t allowed = claim_within(claim, request->inquiry.ceiling);
+        const uint64_t allowed = claim_within(claim, inquiry->ceiling);
         request->refusals.nearest = allowed > request->refusals.nearest ? allowed : request->refusals.nearest;
     }
     return NO_PLUGIN_LEFT;
@@ -132,6 +134,7 @@ static void hold(struct request *request, struct holding *holding)
 
 enum step_result claims_answered(struct request *request, const struct plugin_event *event)
 {
+    const int plugin = request->inquiry.plugin;
     char reason[REASON_BYTES];
     uint64_t left;
     if (event->answer != ANSWER_OK)
@@ -139,12 +142,13 @@ enum step_result claims_answered(struct request *request, const struct plugin_ev
     struct holding *holding = allocate(sizeof *holding);
     holding->claim = *request->inquiry.claim;
     holding->claim.next = NULL;
-    holding->plugin = request->inquiry.plugin;
+    holding->plugin = plugin;
     if (!ledger_hold(holding, request->reservation->grant, &left, reason)) {
         free(holding);
-        return claims_turn_down(request, ANSWER_NO, reason, plugin_within(request->inquiry.plugin, request->inquiry.claim, left), plugin_weight(request->inquiry.plugin, request->inquiry.claim) > plugin_line(request->inquiry.plugin)->capacity);
+        const bool never = plugin_weight(plugin, request->inquiry.claim) > plugin_line(plugin)->capacity;
+        return claims_turn_down(request, ANSWER_NO, reason, plugin_within(plugin, request->inquiry.claim, left), never);
     }
-    refusal_add_reply(request, request->inquiry.plugin, event->answer, event->reason);
+    refusal_add_reply(request, plugin, event->answer, event->reason);
     hold(request, holding);
     return HELD;
 }

@@ -45,11 +45,12 @@ static bool explains_more(const struct request *request, int plugin, int than)
 /* The owner is told the refusal that can still become a grant. */
 void refusal_keep_no(struct request *request, int by, enum why code, const char *told, uint64_t nearest, bool never)
 {
-    if (request->refusals.no.plugin < 0 || (request->refusals.no.never && (!never || explains_more(request, by, request->refusals.no.plugin))) || nearest > request->refusals.nearest) {
-        request->refusals.no.plugin = by;
-        request->refusals.no.never = never;
-        request->refusals.no.code = code;
-        snprintf(request->refusals.no.reason, sizeof request->refusals.no.reason, "%s", told);
+    struct no *no = &request->refusals.no;
+    if (no->plugin < 0 || (no->never && (!never || explains_more(request, by, no->plugin))) || nearest > request->refusals.nearest) {
+        no->plugin = by;
+        no->never = never;
+        no->code = code;
+        snprintf(no->reason, sizeof no->reason, "%s", told);
     }
     if (nearest > request->refusals.nearest)
         request->refusals.nearest = nearest;
@@ -81,7 +82,9 @@ void refusal_keep_denial(struct request *request, const struct refusal *refusal,
 /* A plugin that never grants such a spec explains less than the rule that closed another plugin; unless the spec does not suit that other plugin. */
 static bool is_by_plugin(const struct request *request)
 {
-    return request->refusals.no.plugin >= 0 && !(request->refusals.denial.is_there && request->refusals.no.never && !explains_more(request, request->refusals.no.plugin, request->refusals.denial.plugin));
+    const struct no *no = &request->refusals.no;
+    const struct denial *denial = &request->refusals.denial;
+    return no->plugin >= 0 && !(denial->is_there && no->never && !explains_more(request, no->plugin, denial->plugin));
 }
 
 bool refusal_is_final(const struct request *request)
