@@ -242,11 +242,12 @@ mutate: all $(TOOLS)
 	contrib/mutate/run
 
 # Patches and names that lag behind the source are told, and are no error here: who changes a line need not know them.
-lint: $(SOURCES:%=$(B)/lint/%)
+lint: $(SOURCES:%=$(B)/lint/%) | programs
 	shellcheck -x $(SCRIPTS)
 	test/circles
 	test/floors
 	test/hollow
+	test/mutables $(B)/obj
 	test/parts
 	test/lanes
 	test/acts-as-users

@@ -47,9 +47,8 @@ static void need(bool done, const char *what)
 }
 
 /* A SIGHUP reads acl.conf again, and the file may be a link into another directory. */
-static const char *directory_behind(const char *config)
+static const char *directory_behind(const char *config, char path[static PATH_MAX])
 {
-    static char path[PATH_MAX];
     char link[PATH_MAX];
     snprintf(link, sizeof link, "%s/acl.conf", config);
     if (realpath(link, path) == NULL)
@@ -60,11 +59,11 @@ static const char *directory_behind(const char *config)
 
 void privileges_drop(const char *path, const char *config)
 {
-    char mount[GROUP_BYTES] = "/sys", state[PATH_MAX], alive[PATH_MAX];
+    char mount[GROUP_BYTES] = "/sys", state[PATH_MAX], alive[PATH_MAX], behind[PATH_MAX];
     snprintf(state, sizeof state, "%s/state", path);
     snprintf(alive, sizeof alive, "%s/alive", path);
     (void)cgroups_find("cpuset", mount);
-    const struct confine_path files[] = {{state, MAY_CHANGE}, {alive, MAY_READ}, {place_path(), MAY_CHANGE}, {config, MAY_READ}, {directory_behind(config), MAY_READ}, {"/proc", MAY_READ},
+    const struct confine_path files[] = {{state, MAY_CHANGE}, {alive, MAY_READ}, {place_path(), MAY_CHANGE}, {config, MAY_READ}, {directory_behind(config, behind), MAY_READ}, {"/proc", MAY_READ},
                                          {"/sys", MAY_READ}, {mount, MAY_READ}, {"/dev/null", MAY_WRITE}, {0}};
     json_object_seed(0); /* jansson reads random numbers when it makes its first object; the file cannot be opened any more then */
     const bool hidden = confine_proc_is_hidden();

@@ -23,23 +23,25 @@
 #include "plugin-lines.h"
 #include "reservations.h"
 
-static char libexec[3900];
+static struct {
+    char libexec[3900]; /* the directory of the programs */
+    char path[4096];    /* the result of program_path */
+} programs;
 
 /* Programs are looked for beside this program, so that a build tree and an installation work alike. */
 void find_libexec(void)
 {
-    ssize_t length = readlink("/proc/self/exe", libexec, sizeof libexec - 1);
+    ssize_t length = readlink("/proc/self/exe", programs.libexec, sizeof programs.libexec - 1);
     if (length < 0)
         die_errno(EX_OSERR, "/proc/self/exe");
-    libexec[length] = '\0';
-    *strrchr(libexec, '/') = '\0';
+    programs.libexec[length] = '\0';
+    *strrchr(programs.libexec, '/') = '\0';
 }
 
 char *program_path(const char *name)
 {
-    static char path[4096];
-    snprintf(path, sizeof path, "%s/%s", libexec, name);
-    return path;
+    snprintf(programs.path, sizeof programs.path, "%s/%s", programs.libexec, name);
+    return programs.path;
 }
 
 /* Tries as this user, which the kernel then lets trace no process with another uid. Returns the number of the first plugin whose program cannot be run, or
