@@ -419,14 +419,14 @@ static void requests_wait_and_come_back_in_the_order_of_their_times(void **state
     has_waited = NULL;
     struct reservation *one = granted(&user, "one", new_grant(EDF, 0, 400000, 2 * S, 0)), *two = granted(&user, "two", new_grant(EDF, 0, 400000, S, 0));
     struct request *first = request_begin(one, ATTACH), *second = request_begin(two, ATTACH);
-    assert_false(zero_lag_wait_waits(first));
+    assert_false(zero_lag_wait_begin(first));
     attached(one);
     attached(two);
     clock_now += 400 * MS;
     detached(one);
     detached(two);
-    assert_true(zero_lag_wait_waits(first));
-    assert_true(zero_lag_wait_waits(second));
+    assert_true(zero_lag_wait_begin(first));
+    assert_true(zero_lag_wait_begin(second));
     assert_int_equal(next_time(), two->zero_lag);
     clock_to(two->zero_lag - 1);
     assert_null(has_waited);
@@ -436,7 +436,7 @@ static void requests_wait_and_come_back_in_the_order_of_their_times(void **state
     assert_ptr_equal(has_waited, second);
     clock_to(one->zero_lag);
     assert_ptr_equal(has_waited, first);
-    assert_false(zero_lag_wait_waits(first));
+    assert_false(zero_lag_wait_begin(first));
     request_drop(first);
     request_drop(second);
     released(one);
@@ -454,12 +454,12 @@ static void who_changes_his_mind_while_he_waits_is_not_kept(void **state)
     detached(reservation);
     struct request *request = request_begin(reservation, ATTACH);
     assert_false(zero_lag_wait_cancel(request));
-    assert_true(zero_lag_wait_waits(request));
+    assert_true(zero_lag_wait_begin(request));
     request->step = STEP_DEBT;
     assert_true(zero_lag_wait_cancel(request));
     assert_null(timers_first());
     request = request_begin(reservation, CHANGE); /* decided already: it is in the books */
-    assert_true(zero_lag_wait_waits(request));
+    assert_true(zero_lag_wait_begin(request));
     request->step = STEP_DEBT;
     assert_false(zero_lag_wait_cancel(request));
     clock_to(reservation->zero_lag);

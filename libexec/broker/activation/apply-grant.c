@@ -226,7 +226,7 @@ enum step_result apply_grant_compare(struct request *request)
         return no_thread(request, "broker", true);
     }
     bool same = is_attached(now, wanted);
-    if (wanted != 0 && debt_applies(reservation->grant) && !(same && now->served) && zero_lag_wait_waits(request)) {
+    if (wanted != 0 && debt_applies(reservation->grant) && !(same && now->served) && zero_lag_wait_begin(request)) {
         if (same)
             (void)attach_restore(now); /* the books do not have its former grant any more */
         return MUST_WAIT;
@@ -251,7 +251,7 @@ static bool owes(struct request *request, const struct helper_event *event)
     int64_t until = event->after == 0 ? 0 : monotonic_now() + event->after;
     if (until > request->reservation->zero_lag)
         request->reservation->zero_lag = until;
-    return until > 0 && zero_lag_wait_waits(request);
+    return until > 0 && zero_lag_wait_begin(request);
 }
 
 /* The owner may not have meant to let the thread go, and is told. */
@@ -334,7 +334,7 @@ static enum step_result pending(struct request *request, const struct helper_eve
         reservation->zero_lag = monotonic_now() + pause_of(reservation);
         reservation->attachment->naps += NAPS_IN_PAUSE - 1;
         reservation->attachment->served = false;
-        if (zero_lag_wait_waits(request))
+        if (zero_lag_wait_begin(request))
             return MUST_WAIT;
     }
     if (runs_by_now(reservation))
@@ -360,7 +360,7 @@ static bool waits_for_the_guard(struct request *request)
     guard_yield();
     reservation->zero_lag = monotonic_now() + GUARD_YIELDS_IN;
     reservation->attachment->served = false;
-    return zero_lag_wait_waits(request);
+    return zero_lag_wait_begin(request);
 }
 
 static enum step_result gone(struct request *request)

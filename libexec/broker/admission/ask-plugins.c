@@ -186,7 +186,7 @@ static bool something_came_free(struct request *request)
     return request->inquiry.removals != ledger_removals() && request->inquiry.rounds++ < ROUNDS;
 }
 
-static enum step_result refuse(struct request *request)
+static enum step_result refuse_cpu_time(struct request *request)
 {
     if (is_tried(request))
         return trial_fails(request);
@@ -203,7 +203,7 @@ static enum step_result refuse(struct request *request)
 
 enum step_result ask_plugins_refuse(struct request *request)
 {
-    return request->inquiry.claim != NULL ? claims_refuse(request) : refuse(request);
+    return request->inquiry.claim != NULL ? claims_refuse(request) : refuse_cpu_time(request);
 }
 
 /* A new reservation has no plan that the plugin would have to put back. */

@@ -25,7 +25,7 @@ static void wait_until(struct request *request, int64_t until)
     timer_set(&request->wait.timer, until);
 }
 
-bool zero_lag_wait_waits(struct request *request)
+bool zero_lag_wait_begin(struct request *request)
 {
     if (request->reservation->zero_lag <= monotonic_now())
         return false;

@@ -8,7 +8,7 @@
 void zero_lag_wait_prepare(void (*whom)(struct request *request));
 
 /* Waits until the reservation's 0-lag time. False: that time is over. */
-bool zero_lag_wait_waits(struct request *request);
+bool zero_lag_wait_begin(struct request *request);
 
 /* Others are about to give back CPU time or quotas. True: this may turn the refusal into a grant, and the request waits for it, once. */
 bool zero_lag_wait_may_help(struct request *request);
