@@ -1,6 +1,6 @@
-# What a command of ours says, and how fast: for the tests of programs that people call.
+# The output of a command of rtf, and its speed: for the tests of programs that users call.
 
-# fails STATUS PATTERN COMMAND...: with exactly one line on standard error, like the pattern, and no output.
+# fails STATUS PATTERN COMMAND...: the command exits with the status, prints one line on standard error that matches the pattern, and nothing else.
 fails() {
     local expected=$1 pattern=$2 status=0
     shift 2
@@ -12,7 +12,7 @@ fails() {
     return 1
 }
 
-# takes MIN MAX COMMAND...: milliseconds.
+# takes MIN MAX COMMAND...: the command takes so many milliseconds.
 takes() {
     local min=$1 max=$2 begin=${EPOCHREALTIME/./}
     shift 2
@@ -21,7 +21,7 @@ takes() {
     [ "$TOOK" -ge "$min" ] && [ "$TOOK" -lt $((max * PATIENCE)) ]
 }
 
-# at_once COMMAND...: in half a second. Other load of the machine can only make it slower: one of five will do.
+# at_once COMMAND...: the command ends in half a second, in one of five tries. Other load of the machine only makes the command slower.
 at_once() {
     local try
     for try in 1 2 3 4 5; do

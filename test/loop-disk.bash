@@ -1,4 +1,4 @@
-# A disk with one partition and a file system on it: a loop device, for what only has to find it.
+# A loop device as a disk with one partition and a file system, for tests that only have to find a disk.
 
 # loop_make: LOOP is its name, $WORK/mounted the root of the file system.
 loop_make() {

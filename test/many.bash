@@ -1,6 +1,6 @@
-# Many specs at once, where one by one would take a thousand processes.
+# Many specs at once. One by one they would take a thousand processes.
 
-# put_all UID NAME JSON [NAME JSON]...: drops them in this order.
+# put_all UID NAME JSON [NAME JSON]...: puts the specs in place, in this order.
 put_all() {
     local uid=$1
     shift
@@ -8,7 +8,7 @@ put_all() {
         printf "%s\n" "$2" >.new && mv .new "$1.json" && shift 2 || exit; done' sh "$SPECS/$uid" "$@"
 }
 
-# verdicts UID NAME...: as verdict, one line each.
+# verdicts UID NAME...: prints each verdict, as `verdict`, on one line.
 verdicts() {
     local uid=$1
     shift

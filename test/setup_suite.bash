@@ -1,6 +1,5 @@
-# Runs once: installs what was built into a scratch tree that every uid can reach, wherever the checkout is. test/run has
-# installed it once for all files, each of which has a copy: by its path a test knows its own processes, and some replace a program there.
-# With RTF_STAGE set the tree is there already.
+# Runs once for a file: installs the build into a scratch tree that every uid can reach, wherever the checkout is. test/run installs the build once, and
+# each file has a copy: a test knows its own processes by their path, and some tests replace a program there. With RTF_STAGE set, the tree exists.
 setup_suite() {
     RTF_SOURCE=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
     export RTF_SOURCE
@@ -14,7 +13,7 @@ setup_suite() {
             make -s -C "$RTF_SOURCE" install install-tools DESTDIR="$RTF_STAGE" PREFIX=/usr >&2
         fi
     fi
-    [ -p "$RTF_STAGE/nothing" ] || mkfifo "$RTF_STAGE/nothing" # what helper.bash reads to wait a while
+    [ -p "$RTF_STAGE/nothing" ] || mkfifo "$RTF_STAGE/nothing" # helper.bash reads this to wait a while
     export RTF_STAGE RTF_STAGE_IS_OURS
     export RTF_BIN=$RTF_STAGE/usr/bin RTF_LIBEXEC=$RTF_STAGE/usr/libexec/rtf
 }

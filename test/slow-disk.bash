@@ -1,9 +1,9 @@
-# Disks of files behind loop devices, and what rtf-disk makes of them. Where the kernel has no such thing the test is skipped.
+# Disks of files behind loop devices, and rtf-disk's groups on them. Where the kernel has no such devices the test is skipped.
 
 bed=${BASH_SOURCE[0]%/*}/../contrib/bed
 
-# disk_make: one of known speed, of a file that takes its time (slow-disk.c); DISK is its name. A seek is 4 ms, then 22 MB/s: at random places 0.98 MB/s in
-# blocks of 4 KiB, 5.97 in blocks of 32 KiB, 13.2 in blocks of 128 KiB.
+# disk_make: makes a disk of known speed, of a slow file (slow-disk.c). DISK is its name. A seek takes 4 ms, and the disk then reads 22 MB/s: at random
+# places 0.98 MB/s in blocks of 4 KiB, 5.97 in blocks of 32 KiB, 13.2 in blocks of 128 KiB.
 disk_make() {
     (: <>/dev/fuse) 2>/dev/null || skip 'no FUSE in this kernel'
     mkdir "$WORK/fuse"
@@ -15,14 +15,14 @@ disk_make() {
     cp "$bed/load.py" "$WORK" # where users may read it
 }
 
-# disk_of FILE [OPTION...]: the same of any file.
+# disk_of FILE [OPTION...]: makes a disk of any file.
 disk_of() {
     FORMER=$("$bed/disk" attach "$@") || skip 'no loop devices in this kernel'
     DISK=${FORMER%% *}
     grep -q bfq "/sys/block/$DISK/queue/scheduler" || skip 'no bfq in this kernel'
 }
 
-# The device stays, as what it was.
+# The device stays, with its former scheduler.
 disk_remove() {
     [ -n "${DISK:-}" ] || return 0
     # shellcheck disable=SC2086 # three words
@@ -32,7 +32,7 @@ disk_remove() {
     wait "$SLOW_DISK" 2>/dev/null || true
 }
 
-# The broker ends before its disk does, and neither leaves anything.
+# The broker ends before its disk, and neither leaves anything.
 disk_tidy() {
     if [ -n "$BROKER" ] && kill -0 "$BROKER" 2>/dev/null; then broker_stop TERM; fi
     while read -r pid; do kill -KILL "$pid" 2>/dev/null || true; done <"$WORK/pids"
@@ -44,7 +44,7 @@ disk_tidy() {
 
 scheduler() { sed 's/.*\[\(.*\)\].*/\1/' "/sys/block/$DISK/queue/scheduler"; }
 
-# load FILE UID KIND...: load.py in the background, LOAD; what it says goes to FILE. A stream begins with go.
+# load_begins FILE UID KIND...: starts load.py in the background, as LOAD, with its output in FILE. A stream waits for `go FILE`.
 load_begins() {
     local said=$1
     [ -p "$said.go" ] || mkfifo "$said.go"
@@ -61,7 +61,7 @@ group_of() { sed -n 's/^[0-9]*:\(blkio\|\):\(.*\)/\2/p' "/proc/$1/cgroup" | head
 groups_of_ours() { find "$blkio" -maxdepth 2 -type d -name 'c[0-9]*' -path '*/rtf-disk/*' -printf '/%P\n'; }
 has_groups() { [ "$(groups_of_ours | wc -l)" = "$1" ]; }
 
-# bounds GROUP: bytes and blocks that it may read a second, and its weight.
+# bounds GROUP: the bytes and blocks that the group may read a second, and the group's weight.
 bounds() {
     local group=$blkio$1
     if [ -e "$group/io.max" ]; then
@@ -72,8 +72,8 @@ bounds() {
     fi | paste -sd ' '
 }
 
-# attach_anew TID PATTERN...: alice removes these files, one pattern after the other, and attaches her thread to `other` at once. It is raised
-# still, for rtf-disk is stopped meanwhile; for less than five seconds, after which it counts as hung.
+# attach_anew TID PATTERN...: Alice removes these files, one pattern after the other, and attaches the thread to `other` at once. rtf-disk is stopped
+# meanwhile, so the thread is raised still. It is stopped for less than five seconds: a longer stop counts as hung.
 attach_anew() {
     local tid=$1 helper before
     shift
@@ -88,8 +88,8 @@ attach_anew() {
     eventually is_attached $ALICE other "$tid"
 }
 
-# hanging UID: starts a process of that user, $HANGING. `hangs` kills it, and it cannot finish its exit, which closes a file of a file system whose program is
-# stopped. `hangs_no_more` lets it finish; tidy calls that, too.
+# hanging UID: starts a process of this user, $HANGING. `hangs` kills the process. The process cannot finish its exit, because the exit closes a file of a
+# file system with a stopped program. `hangs_no_more` lets the process finish; tidy calls this, too.
 hanging() {
     (: <>/dev/fuse) 2>/dev/null || skip 'no FUSE in this kernel'
     mkdir "$WORK/hang"

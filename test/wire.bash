@@ -1,5 +1,5 @@
-# A wire of 3553 kbit between two network namespaces, as in paper 002, section 5.3: near ── wire ── far. What is sent there waits before the wire
-# for up to 100 ms, or is lost.
+# A wire of 3553 kbit between two network namespaces, as in paper 002, section 5.3: near ── wire ── far. Packets wait before the wire for up to 100 ms;
+# others are lost.
 
 bed=${BASH_SOURCE[0]%/*}/../contrib/bed
 
@@ -14,7 +14,7 @@ wire_make() {
     "$bed/wire" carries "$between" 3553kbit
 }
 
-# wire_namespace: prints the number of a process that has one for itself.
+# wire_namespace: prints the id of a process with a network namespace of its own.
 wire_namespace() {
     unshare --net sleep "$SLEEPS" >/dev/null 2>&1 3>&- &
     local holder=$!
@@ -25,7 +25,7 @@ wire_namespace() {
 
 has_namespace() { [ "$(readlink "/proc/$1/ns/net")" != "$(readlink /proc/self/ns/net)" ] && is_sleep "$1"; }
 
-# at HOLDER COMMAND...: there; from: the same for the background, where $! has to be the command itself.
+# at HOLDER COMMAND...: runs a command in this process's network namespace. from: the same for the background, where $! must be the command itself.
 at() { nsenter --net="/proc/$1/ns/net" -- "${@:2}"; }
 from() { exec nsenter --net="/proc/$1/ns/net" -- "${@:2}"; }
 
@@ -33,7 +33,7 @@ classes() { at "$near" tc class show dev rtf0 | sed -n 's/^class htb 5254:\([0-9
 has_classes() { [ "$(classes | wc -l)" = "$1" ]; }
 root_qdisc() { at "$near" tc qdisc show dev rtf0 root | cut -d ' ' -f 2; }
 
-# receiver PORT: what comes there goes to $WORK/got.PORT once nothing has come for a second.
+# receiver PORT: receives on this port. When nothing has come for a second, $WORK/got.PORT has the result.
 receiver() {
     from "$far" /usr/bin/python3 "$WORK/receive.py" "$1" 1 >"$WORK/got.$1" 2>&1 3>&- &
     RECEIVER=$!
@@ -41,7 +41,7 @@ receiver() {
     eventually grep -q ready "$WORK/got.$1"
 }
 
-# sender UID PORT STREAM COUNT [START]: 1024 bytes each 20 ms.
+# sender UID PORT STREAM COUNT [START]: sends 1024 bytes each 20 ms.
 sender() {
     from "$near" setpriv --reuid "$1" --regid "$1" --groups "$GROUP" -- /usr/bin/python3 "$WORK/send.py" 10.78.0.2 "$2" "$3" 1024 20 "$4" ${5:+"$5"} >"$WORK/sender.out" 2>&1 3>&- &
     SENDER=$!

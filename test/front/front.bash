@@ -1,4 +1,4 @@
-# What the tests of rtf's commands share: the command as a user types it.
+# The tests of rtf's commands share this: the command as a user types it.
 bats_require_minimum_version 1.5.0
 # shellcheck shell=bash disable=SC2034
 
@@ -7,7 +7,7 @@ front_prepare() {
     OWN=$SPECS/$ALICE
 }
 
-# rtf COMMAND...: as Alice, on the spool of this test. rtf_of UID COMMAND...: as that user.
+# rtf COMMAND...: runs rtf as Alice, on the spool of this test. rtf_of UID COMMAND...: runs rtf as this user.
 rtf_of() {
     local uid=$1
     shift
@@ -15,7 +15,7 @@ rtf_of() {
 }
 rtf() { rtf_of "$ALICE" "$@"; }
 
-# silent COMMAND...: succeeds, and says nothing at all.
+# silent COMMAND...: the command succeeds and prints nothing.
 silent() {
     local status=0
     "$@" </dev/null >"$WORK/out" 2>"$WORK/err" || status=$?
@@ -24,7 +24,7 @@ silent() {
     return 1
 }
 
-# prints STATUS COMMAND...: something on standard output, which is in $WORK/out, and nothing else.
+# prints STATUS COMMAND...: the command exits with the status and prints only to standard output. $WORK/out has the output.
 prints() {
     local expected=$1 status=0
     shift
@@ -34,23 +34,23 @@ prints() {
     return 1
 }
 
-# out PATTERN: what it printed.
+# out PATTERN: the output matches.
 out() {
     # shellcheck disable=SC2053 # it is a pattern
     [[ $(<"$WORK/out") == $1 ]] || { printf 'printed: %s\n' "$(<"$WORK/out")" >&2; return 1; }
 }
 
-# lacks PATTERN FILE: no line of it is like that.
+# lacks PATTERN FILE: no line of the file matches.
 lacks() { ! grep -q -e "$1" "$2" || { cat "$2" >&2; return 1; }; }
 
-# says EXPRESSION: of the JSON that it printed.
+# says EXPRESSION: the expression is true of the JSON output.
 says() { jq -e "$1" "$WORK/out" >/dev/null || { cat "$WORK/out" >&2; return 1; }; }
 
-# holds NAME EXPRESSION: of a verdict of Alice.
+# holds NAME EXPRESSION: the expression is true of this verdict of Alice's.
 holds() { jq -e "$2" "$OWN/$1.verdict" >/dev/null || { cat "$OWN/$1.verdict" >&2; return 1; }; }
 nothing_in() { [ -z "$(find "$1" -mindepth 1)" ]; }
 
-# explains COMMAND: its --help and --version, and each option of its page's, as of any command of rtf.
+# explains COMMAND: the command of rtf has --help and --version, and each option of its page.
 explains() {
     local command=$1 section page
     section=$(awk -v name="$command" '$1 == name { print $2 }' "$RTF_LIBEXEC/front/commands")
