@@ -1,8 +1,8 @@
-# Who may reserve how much: acl.conf(5). Specs of real uids, with and without accounts. Each property for each domain, and each wrong
-# line, is in test/unit/acl.c.
+# acl.conf(5): how much a user may reserve. Specs of real uids, with and without accounts. test/unit/acl.c has each property for each domain, and each
+# wrong line.
 #
-# The broker, and it alone, sees another account database: copies of /etc/passwd and /etc/group with these
-# users, mounted over the files in a mount namespace of its own. Users act by number all the same.
+# Only the broker sees another account database: copies of /etc/passwd and /etc/group with these users, mounted over the files in a mount namespace of
+# its own. Users act by number.
 load helper
 
 ANN=20021 # rtfann: rtf and, as a supplementary group, rtfteam
@@ -22,7 +22,7 @@ prepare() {
     configure_plugins 'EDF edf - all partition=global threshold=0.9 timeout=10s desired=kept' 'FP fp 1-60 all timeout=10s'
 }
 
-# groups_are MEMBERS MEMBERS: of rtf and rtfteam; written into the same file, for it is mounted.
+# groups_are MEMBERS MEMBERS: sets the members of rtf and rtfteam. The function writes into the same file, because the file is mounted.
 groups_are() {
     { sed "/^rtf:/d; /^rtfteam:/d" /etc/group && printf '%s\n' "rtf:x:$GROUP:$1" "rtfteam:x:$TEAM:$2"; } >"$ACCOUNTS/group"
 }
@@ -61,9 +61,9 @@ says() { # STAGE DECISION REASON
     events "$1" "$2" | grep -qxF -- "$3"
 }
 
-home_of() { HOME_OF=$SPECS/${HOMES[$1]:-$1}; } # UID: his directory, named as his account if he has one; in $HOME_OF
+home_of() { HOME_OF=$SPECS/${HOMES[$1]:-$1}; } # UID: the user's directory, with the name of the user's account if there is one; in $HOME_OF
 
-# given_directory UID: made for him by root, who alone can where he is not in the group.
+# given_directory UID: root makes the user's directory. Only root can if the user is not in the group.
 given_directory() {
     home_of "$1"
     mkdir -p "$HOME_OF"
@@ -81,7 +81,7 @@ drop() {
         mv .new/*.json .' sh "$HOME_OF"
 }
 
-# gone UID NAME: removes that spec; returns when it is released.
+# gone UID NAME: removes the spec, and returns when it is released.
 gone() {
     home_of "$1"
     rm "$HOME_OF/$2.json"
@@ -99,7 +99,7 @@ no_verdict() { [ -z "$(compgen -G "$HOME_OF/*.verdict")" ]; }
 # share MILLIONTHS [PLUGIN]: a spec of so much of a CPU.
 share() { printf '{"plugin": "%s", "runtime": %s, "period": 1000000, "priority": 20}' "${2:-FP}" "$1"; }
 
-# ask UID NAME JSON: drops it alone; the verdict is in $VERDICT.
+# ask UID NAME JSON: puts the spec in place, and waits for the verdict, $VERDICT.
 ask() {
     home_of "$1"
     if [ -e "$HOME_OF/$2.verdict" ]; then
@@ -112,7 +112,7 @@ ask() {
     fi
 }
 
-# is EXPRESSION VALUE: of $VERDICT; shows what it is instead.
+# is EXPRESSION VALUE: the expression has this value in $VERDICT. Shows another value.
 is() {
     local got
     got=$(field "$1" "$VERDICT")
@@ -222,7 +222,7 @@ who() { # as sentences name him
     granted $CAT a '{"plugin": "FP", "priority": 9, "runtime": 10, "deadline": 100}' # a deadline is a window
     denied $CAT b "$no_period" 'acl.conf:3: rtfcat - max_utilization 1: 0.1 used, 1 asked (a spec without period weighs a whole CPU)'
     refusal_is access 'acl.conf:3: rtfcat - max_utilization 1' 1 0.9 - when-freed
-    # Nor would what another rule allows be granted.
+    # A value that another rule allows would not be granted either.
     denied $CAT b '{"plugin": "FP", "priority": 9, "runtime": 11}' 'acl.conf:3: rtfcat - max_utilization 1: 0.1 used, 1 asked (a spec without period weighs a whole CPU)'
     refusal_is access 'acl.conf:3: rtfcat - max_utilization 1' 1 0.9 - never
     gone $CAT a
@@ -253,7 +253,7 @@ tick() { /usr/bin/python3 -S -c 'import time; print(round(time.clock_getres(6) *
     broker_with '- - max_utilization 10' '- - min_runtime 500us'
     denied $ANN a '{"plugin": "FP", "priority": 9, "period": 10000}' 'acl.conf:2: - - min_runtime 500us: the spec states no runtime'
     refusal_is access 'acl.conf:2: - - min_runtime 500us' - - - never
-    # The runtime is what may be accepted, and counts, whatever more is desired.
+    # The runtime counts, because it may be all that is accepted, however much more is desired.
     denied $ANN b '{"plugin": "EDF", "runtime": 499, "desired_runtime": 5000, "period": 10000}' 'acl.conf:2: - - min_runtime 500us: 499us asked'
     granted $ANN c '{"plugin": "EDF", "runtime": 500, "period": 10000}'
     # A change below it is refused, and the old grant stays.
@@ -274,7 +274,7 @@ tick() { /usr/bin/python3 -S -c 'import time; print(round(time.clock_getres(6) *
     granted $ANN d '{"plugin": "FP", "priority": 9}'
 }
 
-# ---- what a refusal says ----
+# ---- the words of a refusal ----
 
 # bats test_tags=turn:0
 @test "below min_runtime the nearest is the least that is granted, and there is none where no runtime passes" {
@@ -324,7 +324,7 @@ tick() { /usr/bin/python3 -S -c 'import time; print(round(time.clock_getres(6) *
     denied $ANN b '{"plugin": "EDF", "runtime": 1001, "period": "10007us"}' "$rule: 0.4 used, 0.10002998 asked"
     granted $ANN c '{"plugin": "EDF", "runtime": 1000, "period": "10007us"}'
     gone $ANN c
-    # More than the rule would ever give is never granted, though a part of it would.
+    # A spec for more than the rule ever gives is never granted, though a part would be.
     denied $ANN d "$(share 500001)" "$rule: 0.4 used, 0.500001 asked"
     refusal_is access "$rule" 0.500001 0.1 100000 never
     granted $BEN a "$(share 100000)"
@@ -405,7 +405,7 @@ tick() { /usr/bin/python3 -S -c 'import time; print(round(time.clock_getres(6) *
     granted $ANN e '{"runtime": 4000, "period": 10000, "priority": 41}'
     is .grant.plugin FP
     gone $ANN e
-    # Neither the rules nor the plugin count what was refused.
+    # Neither the rules nor the plugin count a refused spec.
     reload '- - max_utilization 1'
     granted $ANN f '{"runtime": 10000, "period": 10000, "plugin": "RM"}'
 }
@@ -450,7 +450,7 @@ tick() { /usr/bin/python3 -S -c 'import time; print(round(time.clock_getres(6) *
     denied $CAT c '{"plugin": "FP", "priority": 9, "runtime": 67, "period": 1000000}' \
         'acl.conf:3: rtfcat - max_user_utilization 0.333333333: 0.333266714 used, 0.000067 asked'
     granted $CAT d '{"plugin": "FP", "priority": 9, "runtime": 66, "period": 1000000}'
-    # A runtime that does not fit itself is refused, whatever is desired.
+    # A runtime that does not fit is refused, whatever is desired.
     denied $ANN b '{"plugin": "EDF", "runtime": "13ms", "desired_runtime": "20ms", "period": "400ms"}' 'acl.conf:1: rtfann - max_runtime 12ms: 13000us asked'
 }
 
@@ -595,7 +595,7 @@ says_released() { jq -e --arg user "$1" -s 'any(.stage == "release" and .user ==
     [ "$(cat "$SPECS/rtfann/a.verdict")" = "$verdict" ]
     [ "$(kernel "$SLEEPER")" = "$before" ]
     denied $ANN c "$(share 1)" 'acl.conf:1: @rtf - max_utilization 0.35: 0.6 used, 0.000001 asked'
-    # A change is a new request: what it had is counted out, and then it must hold.
+    # A change is a new request: the old amount is subtracted, and then each rule must hold.
     denied $ANN b "$(share 100000)" 'acl.conf:1: @rtf - max_utilization 0.35: 0.4 used, 0.1 asked'
     is .grant.accepted_runtime 200000
     gone $ANN a
@@ -739,7 +739,7 @@ END
     [ -z "$(sed '/: this \(bounds\|opens\), /d; /: the account database knows no such /d' <<<"$output")" ]
 }
 
-# ---- who is who ----
+# ---- users and groups ----
 
 # bats test_tags=turn:1
 @test "an unknown user or group in the rules is a warning, at start and at SIGHUP" {
@@ -840,7 +840,7 @@ END
     [ -e "$SPECS/rtfcat/a.json" ]
     [ "$(jq -r .grant.accepted_runtime "$SPECS/rtfann/a.verdict")" = 100000 ]
     jq -e 'select(.stage == "verdict" and .name == "a" and .user == "rtfcat" and .request == "update" and .decision == "refused")' "$EVENTS" >/dev/null
-    # Nothing of it counts any more, and who is back asks again.
+    # None of these grants counts any more, and a user who is back asks again.
     eventually is_granted_to_ann
     gone $ANN b
     groups_are rtfann,rtfben,rtfcat rtfann
@@ -867,7 +867,7 @@ is_granted_to_ann() { granted $ANN b "$(share 200000)"; }
     broker_with "$ALICE - max_utilization 0.3" "$DAN - max_utilization 0.2"
     for user in $ALICE $DAN; do
         given_directory "$user"
-        # He cannot even reach specs/, but what root opened for him he can use.
+        # This user cannot even reach specs/, but can use a directory that root opened.
         (
             home_of "$user"
             cd "$HOME_OF"
@@ -880,7 +880,7 @@ is_granted_to_ann() { granted $ANN b "$(share 200000)"; }
         is .result OK
     done
     denied $DAN b "$(share 1)" "acl.conf:2: $DAN - max_utilization 0.2: 0.2 used, 0.000001 asked"
-    # Named no longer: what he has is taken back, more he does not get.
+    # The rules no longer name the user: the grant is taken back, and no other is given.
     reload "$ALICE - max_utilization 0.3" 'rtfdan - max_utilization 0.2'
     denied $DAN c "$(share 1)" "uid $DAN is not a member of the spool's group $GROUP, and acl.conf does not name it"
     eventually jq -e '.grant == null' "$SPECS/rtfdan/a.verdict"

@@ -1,6 +1,6 @@
 # bats file_tags=lane:compute
-# The admission tests of edf and rm, word by word, spoken to through pipes: what is admitted, what is refused and why,
-# what could be had instead, and what each plugin says to others' tasks. plugin-check does the same at random.
+# The admission tests of edf and rm, word by word, through pipes: admitted specs, refusals with their reasons and nearest runtimes, and judgements of
+# other plugins' tasks. plugin-check does the same at random.
 bats_require_minimum_version 1.5.0
 load helper
 

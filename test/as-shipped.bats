@@ -1,4 +1,5 @@
-# What README, the pages and the examples show runs under etc/ as shipped. More of this: front/readme.bats, examples.bats, python.bats, front/preload.bats.
+# The commands of README, the pages and the examples run under etc/ as shipped. More of this: front/readme.bats, examples.bats, python.bats,
+# front/preload.bats.
 load helper
 load front/front
 

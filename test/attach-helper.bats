@@ -1,4 +1,4 @@
-# What rtf-attach looks at by itself, each alone: a broker that was misled, or taken over, makes no thread real-time that is not the spec owner's.
+# The checks that rtf-attach makes by itself, each alone: a broker that was misled, or taken over, makes only threads of the spec's owner real-time.
 
 load helper
 

@@ -1,4 +1,4 @@
-# rtf-attach(8) and rtf-detach(8) by hand: a thread becomes real-time, and is afterwards what it was before.
+# rtf-attach(8) and rtf-detach(8) by hand: a thread becomes real-time, and afterwards has its former attributes.
 load helper
 
 prepare() {

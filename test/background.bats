@@ -1,6 +1,6 @@
 # bats file_tags=lane:disk
-# Claims without a guarantee, "background" in rtf-spec(5): a line and a rule let them in, and that is all. The classes of a real interface and the groups
-# of a real disk show nothing.
+# Claims without a guarantee, "background" in rtf-spec(5): they need a line and a rule, and nothing else. They change neither the classes of an interface
+# nor the groups of a disk.
 
 load helper
 load command

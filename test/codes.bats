@@ -1,4 +1,4 @@
-# refusal.code: each word of rtf-verdict(5), from what really happened.
+# refusal.code: each word of rtf-verdict(5), by a real refusal.
 
 load helper
 

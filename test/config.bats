@@ -1,5 +1,4 @@
-# Configuration, start and reload of the broker: what is wrong is named with file and line, nothing is left behind,
-# and the rules in force stay.
+# Configuration, start and reload of the broker: an error is named with file and line, nothing is left behind, and the rules in force stay.
 load helper
 
 EX_USAGE=64 EX_UNAVAILABLE=69 EX_NOPERM=77 EX_CONFIG=78

@@ -1,4 +1,4 @@
-# The key "cpus": plugins plan inside it, and one that cannot says so. rtf-run takes what taskset(1) has left it.
+# The key "cpus": plugins plan inside these CPUs, or refuse. rtf-run takes the CPUs that taskset(1) left it.
 load helper
 load command
 

@@ -1,4 +1,4 @@
-# Many at once: each gets its own answer, and nobody is woken for another's.
+# Many clients at once: each gets its own answer, and none wakes for another's.
 load helper
 
 # The 20 users of this crowd.

@@ -1,4 +1,4 @@
-# Claims on a disk: admitted by the share of its time that they take (rtf-spec(5), plugins.conf(5)).
+# Claims on a disk: the plugin admits them by the share of the disk's time that they take (rtf-spec(5), plugins.conf(5)).
 
 load helper
 

@@ -1,5 +1,5 @@
 # bats file_tags=lane:alone
-# enforce=runtime: FIFO and RR threads have no more CPU time than they were granted, and are as they were granted otherwise.
+# enforce=runtime: FIFO and RR threads have no more CPU time than their grant, and have their policy and priority otherwise.
 load helper
 
 prepare() { configure_plugins 'FP fp 11-20 1 enforce=runtime' 'RR rr 1-10 1 enforce=runtime'; }
@@ -19,7 +19,7 @@ granted() {
     [ "$(field .result "$(spec $ALICE "$1" "${spec%\}}, \"attach\": $2}")")" = OK ]
 }
 
-# had TID: how many ms of 1,000. This shell may have to wait for its CPU: the time is looked at, too.
+# had TID: how many ms of 1,000 the thread ran. This shell may have to wait for a CPU: the function measures the time, too.
 had() {
     local before began
     began=$(milliseconds)
@@ -28,7 +28,8 @@ had() {
     echo $((($(consumed "$1") - before) * 1000 / ($(milliseconds) - began)))
 }
 
-# has_a_fifth TID: of CPU 1, which is 2 ms in 10; and not what it would like. Other load on the machine takes from it, so the lower bound is a wide one.
+# has_a_fifth TID: the thread has a fifth of CPU 1, 2 ms in 10, and not the whole CPU. Other load on the machine takes from the thread, so the lower bound
+# is a wide one.
 has_a_fifth() {
     local ms
     ms=$(had "$1")
@@ -37,7 +38,7 @@ has_a_fifth() {
     [ "$ms" -ge 100 ]
 }
 
-# Looked at from the other CPU: on this one nobody ordinary runs while it is in force.
+# Seen from the other CPU: on CPU 1 no ordinary process runs while the thread is in force.
 seen() { taskset -c 0 "$RTF_STAGE/kernel-view" "$1"; }
 is_suspended() { [[ $(seen "$1") == "other 0 "*" reset=1" ]]; }
 is_in_force() { [[ $(seen "$1") == "fifo "*" cpus=1 reset=1" ]]; }
@@ -225,7 +226,7 @@ is_another_guard() { local now; now=$(guard) && [ "$now" != "$1" ]; }
     [ $(($(milliseconds) - from)) -ge 450 ] # the period began when the first thread was attached
 }
 
-# granted_unreadable PROGRAM: cam has a thread, $TID, that becomes this program, which nobody may read, when $WORK/go has a line.
+# granted_unreadable PROGRAM: attaches a thread, $TID, to cam. When $WORK/go has a line, the thread becomes this program, which no user may read.
 granted_unreadable() {
     chown $ALICE "$WORK/$1"
     chmod 0100 "$WORK/$1"

@@ -1,4 +1,4 @@
-# log/events.ndjson is what rtf-events(5) says; and a full disk costs lines and time, never a grant.
+# log/events.ndjson is as rtf-events(5) says. A full disk costs lines and time, never a grant.
 load helper
 
 page=man/rtf-events.5.scd

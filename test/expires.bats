@@ -1,5 +1,5 @@
-# Nothing is left behind by who dies: a spec with "expires" ends unless it is renewed, and one with "lifetime": "thread" when nobody can attach
-# its thread any more. The clock is one that nobody sets, and that goes on while the machine sleeps.
+# A dead program leaves no reservation: a spec with "expires" ends unless it is renewed, and a spec with "lifetime": "thread" ends when its thread can no
+# longer be attached. No user can set the clock for this, and the clock goes on while the machine sleeps.
 load helper
 load command
 

@@ -1,5 +1,5 @@
-# A plugin that goes wrong costs the request at hand, and no more. fixtures/plugins/faulty is a right plugin that
-# misbehaves once, at the accept after a fault was written into its switch.
+# A plugin's fault costs the current request, and no more. fixtures/plugins/faulty is a correct plugin that misbehaves once, at the accept after a test
+# wrote a fault into its switch.
 load helper
 
 prepare() {

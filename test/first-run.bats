@@ -1,5 +1,5 @@
 # bats file_tags=lane:alone
-# On a machine that never saw rtf: what a first run makes, and takes away again.
+# The files that a first run makes on a machine that never had rtf, and removes again.
 load helper
 
 prepare() {

@@ -1,5 +1,5 @@
 # bats file_tags=lane:compute
-# HACKING.md, and what it describes: targets, the linter of tests, and patches of faults.
+# HACKING.md, and the parts that it describes: targets, the linter of tests, and patches of faults.
 load helper
 
 setup() { WORK=$(mktemp -d "${TMPDIR:-/tmp}/rtf-test.XXXXXX"); }

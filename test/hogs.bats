@@ -1,6 +1,6 @@
 # bats file_tags=lane:alone
-# The broker stays in charge of what it granted: with hogs in every rank on every CPU it answers, takes back and stops.
-# The hogs end by themselves after a few seconds, whatever becomes of the test.
+# The broker keeps control of its grants: beside hogs of every priority on every CPU it answers, takes grants back and stops. The hogs end by themselves
+# after a few seconds, also if the test fails.
 load helper
 
 prepare() {

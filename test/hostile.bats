@@ -1,5 +1,5 @@
-# What a user may try with his own files and threads, and what the machine may do to the broker: nobody else waits,
-# nobody keeps real-time scheduling without a grant, and no grant is lost.
+# Attacks of a user with own files and threads, and failures of the machine: no other user waits, no thread keeps real-time scheduling without a grant, and
+# no grant is lost.
 load helper
 
 ORDINARY="other 0 nice=0 0/0/0 cpus=$ALL_CPUS reset=0"

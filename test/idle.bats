@@ -1,5 +1,5 @@
 # bats file_tags=lane:alone
-# Idle means asleep, and what comes and goes leaves nothing behind.
+# An idle broker sleeps, and requests leave nothing behind.
 load helper
 
 prepare() { configure_rules "$ALICE - max_utilization 1000" "$BOB - max_utilization 2"; }

@@ -1,4 +1,4 @@
-# make install, make clean: what lands where, that it runs from there, and that nothing else is touched.
+# make install, make clean: each file lands in its place and runs from there, and no other file changes.
 bats_require_minimum_version 1.5.0
 load helper
 

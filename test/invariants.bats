@@ -1,4 +1,4 @@
-# rtf-invariants(8) is silent when all agree, and finds what does not.
+# rtf-invariants(8) is silent when journal, broker, kernel and files agree, and finds each difference.
 load helper
 
 # What it says besides, above all of threads that are not this broker's business, goes to $WORK/said.

@@ -1,4 +1,4 @@
-# rtf-lint(8) says what in the configuration may not be meant, under either awk; rtf-brokerd --check runs it.
+# rtf-lint(8) warns of likely mistakes in the configuration, under mawk and gawk; rtf-brokerd --check runs it.
 load helper
 
 prepare() {

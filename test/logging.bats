@@ -1,4 +1,4 @@
-# The writer of the log: whatever its disk does, users are answered, and what can be kept of the log is.
+# The writer of the log: whatever its disk does, users are answered, and the writer keeps as much of the log as possible.
 load helper
 
 cam='{"runtime": "1ms", "period": "10ms"}'

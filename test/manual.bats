@@ -1,6 +1,5 @@
 # bats file_tags=lane:compute
-# The manual: its pages are well-formed, agree with the programs and with each other, and what they show works when
-# it is typed.
+# The manual: its pages are well-formed, agree with the programs and with each other, and the commands that they show work when a user types them.
 load helper
 
 prepare() {

@@ -1,4 +1,4 @@
-# Modes: what a task needs in each of them is admitted at once, at the most of each resource, and the one that is on is kept (rtf-spec(5)).
+# Modes: the maximum over the modes is admitted at once for each resource, and the current mode is in force (rtf-spec(5)).
 
 load helper
 

@@ -1,4 +1,4 @@
-# rtf muse: what marks say about supply, the load that makes them, and what is shown of it.
+# rtf muse: the supply that marks show, the load that makes the marks, and the reports.
 load helper
 load command
 

@@ -1,4 +1,4 @@
-# What files and directories are called: which names count, and what becomes of the others.
+# Names of files and directories: which names count, and how the broker treats the others.
 load helper
 
 PERIODIC='{"runtime": "1ms", "period": "20ms"}'

@@ -1,4 +1,4 @@
-# Claims on a network: admitted by exact transmission time over period (rtf-spec(5), plugins.conf(5)).
+# Claims on a network: the plugin admits them by the exact transmission time over the period (rtf-spec(5), plugins.conf(5)).
 
 load helper
 

@@ -1,5 +1,5 @@
 # bats file_tags=lane:compute
-# What the plugins admit, held against simulated schedules; `make oracle` does the same with more sets.
+# The plugins' admission against simulated schedules; `make oracle` does the same with more sets.
 bats_require_minimum_version 1.5.0
 
 setup_file() { # whatever the programs under test are built with, the oracle is built plainly

@@ -1,6 +1,6 @@
 # bats file_tags=lane:alone
-# partition=cpuset and confine=cpuset: a scheduling domain for each CPU; and what holds for every partition=: after
-# many attachments (ATTACHMENTS, each of two threads) the kernel's books are as they were before.
+# partition=cpuset and confine=cpuset: a scheduling domain for each CPU. And for every partition=: after many attachments (ATTACHMENTS, each of two
+# threads) the kernel's bandwidth is as before.
 load helper
 
 CPUSETS=/sys/fs/cgroup/cpuset # version 1, which some machines have; else

@@ -1,4 +1,4 @@
-# Where the journal is: in /run/rtf, by the spool's device and inode, found again after a crash and a move; and no other file is taken for it.
+# The journal is in /run/rtf, under the spool's device and inode. The broker finds it again after a crash and a move, and takes no other file for it.
 load helper
 
 cam='{"priority": 12, "plugin": "FP"}'

@@ -1,5 +1,6 @@
 # bats file_tags=lane:alone
-# The broker and its helper processes run on one CPU: a question crosses none. Apart only where SCHED_DEADLINE threads may come before them for long.
+# The broker and its helper processes run on one CPU, so that a question crosses no CPU. They run apart only where SCHED_DEADLINE threads may run before
+# them for long.
 load helper
 
 prepare() {

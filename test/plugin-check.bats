@@ -1,6 +1,6 @@
 # bats file_tags=lane:compute
-# contrib/plugin-check finds what is wrong with a plugin, and nothing is wrong with ours.
-# Faults are made by fixtures/plugins/bent, which spoils what a good plugin says in one way at a time.
+# contrib/plugin-check finds the faults of a plugin, and finds none in rtf's plugins. fixtures/plugins/bent makes the faults: it spoils the answers of a
+# good plugin in one way at a time.
 bats_require_minimum_version 1.5.0
 load helper
 

@@ -1,4 +1,4 @@
-# What broker, launcher, helper, adopter, readers, lookup and plugins can do, as rtf-brokerd(8) claims: read from /proc, and tried from inside.
+# The rights of broker, launcher, helper, adopter, readers, lookup and plugins, as rtf-brokerd(8) states them: read from /proc, and tried from inside.
 load helper
 
 PLUGIN_USER=$((20099 + ${RTF_UIDS:-0})) READER_USER=$((20098 + ${RTF_UIDS:-0}))

@@ -1,4 +1,4 @@
-# rtf-probe(8): what a disk reads at random places, on one of known speed (slow-disk.bash); and which disk something lies on.
+# rtf-probe(8): the throughput of a disk at random places, on a disk of known speed (slow-disk.bash); and the disk of a path.
 
 load helper
 load slow-disk

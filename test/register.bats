@@ -1,4 +1,4 @@
-# rtf-brokers(8): root's tools find a broker by what only root can hold, and a broker leaves nothing of that behind.
+# rtf-brokers(8): root's tools find a broker by a lock that only root can hold, and a broker leaves no entry behind.
 bats_require_minimum_version 1.5.0
 load helper
 load command

@@ -1,4 +1,4 @@
-# rtf-rtkit(8): RealtimeKit's interface on a system bus of the test's own, with real callers, whose threads the kernel is asked about.
+# rtf-rtkit(8): RealtimeKit's interface on a system bus of the test's own, with real callers. The tests read the callers' threads from the kernel.
 load helper
 
 prepare() {

@@ -1,5 +1,5 @@
-# rtf-run(1) --attach: capacity is reserved before the command starts, and its thread gets it later: when it says that it is ready, after a time, or
-# when a thread of a name appears. Then the command is a child, and what is done to rtf-run is done to it.
+# rtf-run(1) --attach: rtf-run reserves before the command starts, and attaches the command's thread later: when the command says that it is ready, after
+# a time, or when a thread of a name appears. The command is then a child of rtf-run, and rtf-run passes on signals.
 load helper
 load command
 

@@ -1,5 +1,4 @@
-# rtf-run(1): the command that comes out of it is the one that was asked for, with a reservation and nothing else
-# changed; or there is one line that says why not.
+# rtf-run(1): the command runs with a reservation, and nothing else is changed; or one line tells the reason.
 load helper
 load command
 

@@ -1,4 +1,4 @@
-# Which plugin gets a spec, what each plugin needs, and what a refusal says could be had instead.
+# Which plugin gets a spec, the keys that each plugin needs, and the nearest runtime of a refusal.
 load helper
 load many
 

@@ -1,5 +1,5 @@
-# Plugins on one CPU: a plan that could break what a neighbour has promised is not taken before that one has been asked.
-# fixtures/plugins/judge is a small plugin that judges, shows what it knows, and goes wrong on demand.
+# Plugins on one CPU: the broker asks a neighbour before it takes a plan that could break the neighbour's promises. fixtures/plugins/judge is a small
+# plugin that judges, shows the tasks that it knows, and misbehaves on demand.
 load helper
 load many
 

@@ -1,4 +1,4 @@
-# Spare capacity: what nobody needs is shared out to those that desire more, by importance and weight, and is taken back for what is needed (rtf-spec(5)).
+# Spare capacity: the broker shares it out to the specs that desire more, by importance and weight, and takes it back for a need (rtf-spec(5)).
 
 load helper
 

@@ -1,5 +1,5 @@
-# What a spec may say, rtf-spec(5): everything else gets a sentence that names the file, the key or the line, and
-# what is allowed, and costs nobody else anything. Each key with its values, and each kind of text that is none, is in test/unit/spec.c.
+# The keys and values of a spec, rtf-spec(5). Any other text is refused with a sentence that names the file, the key or the line, and the allowed values,
+# and delays no other user. test/unit/spec.c has each key with its values, and each kind of malformed text.
 load helper
 load many
 

@@ -1,5 +1,4 @@
-# The spool: what each thing that a user does with a file means, and what can be in the way. What files are
-# called is in names.bats; what becomes of threads in threads.bats.
+# The spool: the meaning of each operation of a user on a file, and its obstacles. names.bats has the names of files, threads.bats the threads.
 load helper
 
 PERIODIC='{"runtime": "1ms", "period": "20ms"}'
@@ -12,12 +11,12 @@ prepare() {
     ROUNDS=0
 }
 
-# here UID SCRIPT: a shell script of that user in his own directory, which it makes if need be.
+# here UID SCRIPT: runs a shell script as this user in the user's own directory, and makes the directory if necessary.
 here() {
     as "$1" env HOME="$HOME_OF_ALICE" sh -c "mkdir -p '$SPECS/$1' && cd '$SPECS/$1' && $2"
 }
 
-# in_background SCRIPT: one of Alice's in her directory.
+# in_background SCRIPT: runs a script as Alice in Alice's directory, in the background.
 in_background() {
     as $ALICE mkdir -p "$SPECS/$ALICE"
     become $ALICE bash -c "cd '$SPECS/$ALICE' && $1" >"$WORK/background" 2>&1 3>&- &
@@ -49,7 +48,7 @@ is_bad() {
         [[ $(field .reason "$answer") == "$1."*"$2"* ]] || { echo "$1: $answer" >&2; return 1; }
 }
 
-# Nobody else notices. As the broker takes events in their order, it has also looked at all that came before.
+# Another user is served. The broker takes events in their order, so it has also handled all earlier ones.
 bob_is_answered() {
     ROUNDS=$((ROUNDS + 1))
     put $BOB "round$ROUNDS" '{"runtime": 100, "period": "100ms"}'
@@ -57,7 +56,7 @@ bob_is_answered() {
     rm "$SPECS/$BOB/round$ROUNDS.json"
 }
 
-# told UID NAME [DECISION]: how many verdicts were written for it.
+# told UID NAME [DECISION]: how many verdicts were written for this spec.
 told() {
     jq -s --arg user "$1" --arg name "$2" --arg decision "${3:-}" \
         '[.[] | select(.stage == "verdict" and .user == $user and .name == $name and ($decision == "" or .decision == $decision))] | length' "$EVENTS"
@@ -65,7 +64,7 @@ told() {
 
 was_told() { [ "$(told "$1" "$2")" = "$3" ]; }
 
-# stamp FILE: as verdicts write it.
+# stamp FILE: the file's stamp, as in a verdict.
 stamp() { stat -c '{"inode":%i,"changed":"%.9Z"}' "$1"; }
 
 # ---- a file appears ----
@@ -114,7 +113,7 @@ stamp() { stat -c '{"inode":%i,"changed":"%.9Z"}' "$1"; }
     here $ALICE "echo '$PERIODIC' >~/spec && ln ~/spec cam.json"
     is_bad cam "$TWO_NAMES"
     [ "$(told $ALICE cam)" = 1 ]
-    # Once refused it wakes nobody.
+    # After its refusal the spec wakes no process.
     eventually readers_have_ended
     here $ALICE 'rm ~/spec'
     eventually readers_have_ended
@@ -144,7 +143,7 @@ stamp() { stat -c '{"inode":%i,"changed":"%.9Z"}' "$1"; }
     [ "$(jq .grant.runtime "$SPECS/$ALICE/cam.verdict")" = 1000 ]
     here $ALICE 'touch cam.json'
     is_granted $ALICE cam '.request == "change" and .result == "BAD_SPEC" and .grant.runtime == 1000'
-    # A restart finds it refused, with the grant that it had.
+    # After a restart the change is still refused, and the old grant stays.
     broker_stop INT
     broker_start
     [ "$(jq .grant.runtime "$SPECS/$ALICE/cam.verdict")" = 1000 ]
@@ -397,7 +396,7 @@ enough" ] || { cat "$WORK/seen"; false; }
     is_periodic $ALICE cam
 }
 
-# ---- when it is read ----
+# ---- when a file is read ----
 
 # bats test_tags=turn:0
 @test "a slow writer is waited for" {
@@ -406,7 +405,7 @@ enough" ] || { cat "$WORK/seen"; false; }
     in_background "exec 9>cam.json; printf '{\"runtime\": ' >&9; read -r _ <'$WORK/go'; printf '1000, \"period\": 20000}' >&9"
     eventually test -s "$SPECS/$ALICE/cam.json"
     bob_is_answered
-    # Nor does a rescan, or an event about the file, take half of it.
+    # A rescan, or an event about the file, does not read half of the file either.
     chmod 640 "$SPECS/$ALICE/cam.json"
     kill -HUP "$BROKER"
     eventually grep -q '"reloaded"' "$EVENTS"
@@ -435,7 +434,7 @@ enough" ] || { cat "$WORK/seen"; false; }
     [ "$(told $ALICE cam refused)" = 0 ]
 }
 
-# unheard FILE: has it open for writing, in the background, and nobody hears when it closes it: that is what fanotify(7) gives who asks for it.
+# unheard FILE: opens the file for writing, in the background, in a way that inotify does not report the close: fanotify(7) opens files so.
 unheard() {
     /usr/bin/python3 -S - "$1" "$WORK/unheard" 3>&- <<'END' &
 import ctypes, os, signal, struct, sys
@@ -461,7 +460,7 @@ timeout_of_poll() { cut -d ' ' -f 1,4 "/proc/$(helpers rtf-reader)/syscall"; }
 waits_for_events() { [[ $(timeout_of_poll) == '7 0x'*ffffffff ]]; }
 looks_again() { [[ $(timeout_of_poll) =~ ^7\ 0x[0-9a-f]+$ ]] && ! waits_for_events; }
 
-# Whoever closes a file is told of before the kernel takes him for gone; here he is so for long.
+# The kernel reports that a writer has closed a file before the writer counts as gone. Here the time between is long.
 @test "the broker also waits for a writer that has closed the file and has not ended" {
     broker_start
     spec $ALICE cam "$PERIODIC" >/dev/null
@@ -640,7 +639,7 @@ END
     spec $ALICE bravo '{"runtime": "1ms", "period": "10ms"}' >/dev/null
     is_granted $ALICE bravo '.result == "ACL_FAIL"'
     broker_stop TERM
-    # Another boot: the journal is of one that is not this.
+    # Another boot: the journal is of an earlier one.
     sed -i 's/^boot=.*/boot=00000000-0000-0000-0000-000000000000/' "$SPOOL/state/current/journal"
     grep -q '^boot=0000' "$SPOOL/state/current/journal"
     broker_start
@@ -780,7 +779,7 @@ open(\"$WORK/go\").read()'"
     is_periodic $ALICE cam
     [ ! -L "$SPECS/$ALICE/cam.verdict" ]
     [ ! -e "$HOME_OF_ALICE/elsewhere" ]
-    # Where no verdict can be put, the grant is as good; it is told when it can be.
+    # The grant holds though no verdict can be written. The verdict is written when this is possible.
     here $ALICE "rm cam.verdict && mkdir -p cam.verdict/full && echo '$OTHER' >cam.json"
     eventually grep -q '"name":"cam".*"decision":"error"' "$EVENTS"
     bob_is_answered
@@ -789,7 +788,7 @@ open(\"$WORK/go\").read()'"
     is_other $ALICE cam
 }
 
-# ---- who sees what ----
+# ---- what users can see ----
 
 # bats test_tags=turn:2
 @test "a verdict is its owner's, mode 0600, and the spec is left as it was" {
@@ -855,7 +854,7 @@ open(\"$WORK/go\").read()'"
         checked=$((checked + 1))
     done <"$RTF_SOURCE/spool/manifest"
     [ "$checked" -ge 6 ]
-    # And a start puts right what was changed.
+    # A start puts changed modes right, too.
     broker_stop TERM
     chmod 777 "$SPECS" "$SPOOL/state" "$SPOOL"
     broker_start

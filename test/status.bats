@@ -1,5 +1,5 @@
 # bats file_tags=long
-# status.json: what it says is so, for those who may read it; it is written when something has changed, and not more often than each second.
+# status.json: it is true, for users who may read it. The publisher writes it after a change, at most once a second.
 load helper
 
 cam='{"runtime": "1ms", "period": "10ms"}'

@@ -1,4 +1,4 @@
-# What becomes of threads: attached, changed, detached, ended; who may attach whose; what the kernel has.
+# Threads: attached, changed, detached, ended; whose threads a user may attach; and the attributes in the kernel.
 load helper
 
 RESERVED='"runtime": "1ms", "period": "20ms"'
@@ -22,7 +22,7 @@ refuses_attach() {
 # Alice's reservation cam without a thread.
 reserve_cam() { spec $ALICE cam "{$RESERVED}" >/dev/null; }
 
-# Nobody else notices; and what came before has been looked at.
+# Another user is served, and all earlier requests are done.
 bob_is_answered() {
     ROUNDS=$((ROUNDS + 1))
     put $BOB "round$ROUNDS" '{"priority": 5, "plugin": "RR"}'
@@ -30,14 +30,14 @@ bob_is_answered() {
     rm "$SPECS/$BOB/round$ROUNDS.json"
 }
 
-# dead_tid: one that is nobody's any more, in $DEAD.
+# dead_tid: the id of a thread that has ended, in $DEAD.
 dead_tid() {
     sleep 0 3>&- &
     DEAD=$!
     wait "$DEAD"
 }
 
-# end PID: and wait until it is gone.
+# end PID: ends the process, and waits until it is gone.
 end() {
     kill -KILL "$1"
     eventually gone "$1"
@@ -46,7 +46,7 @@ end() {
 gone() { ! kill -0 "$1" 2>/dev/null || [ "$(cut -d ' ' -f 3 "/proc/$1/stat" 2>/dev/null)" = Z ]; }
 
 # of_three_threads: a process of Alice's with two threads besides its first; their ids in $FIRST $SECOND $THIRD.
-# It obeys what is written to $WORK/order: "end" ends the second thread, "exec" makes the second thread exec.
+# The process obeys the word in $WORK/order: "end" ends the second thread, "exec" makes the second thread call execve.
 of_three_threads() {
     mkfifo "$WORK/order"
     chmod 666 "$WORK/order"
@@ -184,7 +184,7 @@ tells_its_threads() { read -r FIRST SECOND THIRD <"$WORK/three"; }
     says $ALICE cam ".request == \"change\" and .result == \"OK\" and .thread.tid == $SLEEPER"
     shows "$first" "$before"
     shows "$SLEEPER" "$AS_RESERVED"
-    # And one that cannot be had: the file no longer names the second.
+    # An id that cannot be attached: the file no longer names the second thread.
     dead_tid
     spec $ALICE cam "{$RESERVED, \"attach\": $DEAD}" >/dev/null
     refuses_attach $ALICE cam ATTACH_FAIL "there is no thread $DEAD"
@@ -235,7 +235,7 @@ tells_its_threads() { read -r FIRST SECOND THIRD <"$WORK/three"; }
     refuses_attach $ALICE cam ATTACH_FAIL 'there is no cam.json beside cam.tid'
     says $ALICE cam '.spec == null and .grant == null'
     shows "$SLEEPER" "other 0 nice=0 0/0/0 cpus=$ALL_CPUS reset=0"
-    # The verdict of the grant does not claim to have answered NAME.tid: who waits, waits for that, too.
+    # The verdict of the grant does not claim to answer NAME.tid: a client waits for this answer, too.
     reserve_cam
     shows "$SLEEPER" "$AS_RESERVED"
     says $ALICE cam ".request == \"attach\" and .result == \"OK\" and .thread.tid == $SLEEPER"
@@ -264,7 +264,7 @@ tells_its_threads() { read -r FIRST SECOND THIRD <"$WORK/three"; }
     shows "$SLEEPER" "other 0 nice=0 0/0/0 cpus=$ALL_CPUS reset=0"
 }
 
-# ---- what the kernel has ----
+# ---- attributes in the kernel ----
 
 # bats test_tags=turn:1
 @test "an EDF grant of all CPUs is SCHED_DEADLINE with its runtime, deadline and period" {
@@ -382,7 +382,7 @@ tells_its_threads() { read -r FIRST SECOND THIRD <"$WORK/three"; }
     is_put_back() { [ "$(jq .thread "$SPECS/$ALICE/cam.verdict")" = null ] && shows "$FIRST" "other 0 nice=0 0/0/0 cpus=$ALL_CPUS reset=0"; }
     eventually is_put_back 2>/dev/null || { cat "$SPECS/$ALICE/cam.verdict"; kernel "$FIRST"; false; }
     says $ALICE cam '.request == "exit" and .result == "OK" and .grant.runtime == 1000'
-    # It can be attached as what it has become, which sleeps.
+    # The thread can be attached again: it has become a program that sleeps.
     attach $ALICE cam "$FIRST" >/dev/null
     says $ALICE cam ".request == \"attach\" and .result == \"OK\" and .thread.tid == $FIRST"
     rm "$SPECS/$ALICE/cam.json"
@@ -409,7 +409,7 @@ tells_its_threads() { read -r FIRST SECOND THIRD <"$WORK/three"; }
     shows "$self" "$AS_RESERVED"
 }
 
-# hasty FILE: a process of Alice's, $FIRST, whose other thread, $SECOND, calls execve as soon as FILE says that one is attached.
+# hasty FILE: starts a process of Alice's, $FIRST. Its other thread, $SECOND, calls execve as soon as FILE says that a thread is attached.
 hasty() {
     cat >"$WORK/hasty.py" <<'END'
 import os, sys, threading, time
@@ -461,7 +461,7 @@ END
 # bats test_tags=turn:0
 @test "a thread is never real-time outside its CPUs, while it is attached, changed and detached" {
     broker_start
-    # Spins on CPU 0, to where FP, which has CPU 1, must not let it be real-time; at most a while.
+    # Spins on CPU 0 for a while. FP has CPU 1, and must not make the thread real-time on CPU 0.
     become $ALICE taskset -c 0 timeout 300 sh -c 'echo $$; while :; do :; done' >"$WORK/self" 3>&- &
     echo "$!" >>"$WORK/pids"
     eventually test -s "$WORK/self"
@@ -480,12 +480,12 @@ while not os.path.exists(stop):
         cpu, priority, policy = sample()
         samples += 1
         real_time += policy == 1
-        # The three are not read in one instant: only what is still so a moment later has been so.
+        # The three values are not read at one instant: a difference counts only if it is still there a moment later.
         if policy == 1 and cpu != 1 and sample() == (cpu, priority, policy):
             outside += 1
 print("samples" if samples > 1000 else "too few", "seen" if real_time else "never real-time", outside)
 END
-    # On CPU 1 the thread would keep it from looking.
+    # On CPU 1 the thread would keep the observer from running.
     taskset -c 0 /usr/bin/python3 -S "$WORK/sampler.py" "$self" "$WORK/stop" >"$WORK/samples" 2>&1 3>&- &
     sampler=$!
     echo "$sampler" >>"$WORK/pids"
@@ -505,7 +505,7 @@ END
     [ "$(cat "$WORK/samples")" = 'samples seen 0' ] || { cat "$WORK/samples"; false; }
 }
 
-# ---- as it was before ----
+# ---- former attributes ----
 
 # comes_back COMMAND...: a thread made so by root is as before after each policy, by detach and by release.
 comes_back() {
@@ -622,7 +622,7 @@ comes_back() {
     end "$SLEEPER"
     eventually test ! -e "$SPECS/$ALICE/cam.verdict"
     [ -z "$(ls -A "$SPECS/$ALICE")" ]
-    # So too when NAME.tid attached it.
+    # The same holds if NAME.tid attached the thread.
     sleeper $ALICE
     spec $ALICE cam "{$RESERVED, \"lifetime\": \"thread\"}" >/dev/null
     says $ALICE cam '.result == "OK" and .thread == null'
@@ -645,7 +645,7 @@ comes_back() {
     says $ALICE cam '.grant == null'
     spec $ALICE radio "{$RESERVED}" >/dev/null
     says $ALICE radio '.result == "OK"'
-    # Without that lifetime it stays.
+    # Without this lifetime the spec stays.
     as $ALICE rm "$SPECS/$ALICE/radio.json"
     eventually test ! -e "$SPECS/$ALICE/radio.verdict"
     spec $ALICE cam "{$RESERVED, \"attach\": $DEAD}" >/dev/null
@@ -729,7 +729,7 @@ END
 @test "a zombie is no thread any more" {
     broker_start
     reserve_cam
-    # The shell must have become sleep before its child ends, or it reaps it.
+    # The shell must have become sleep before its child ends, or the shell reaps the child.
     become $ALICE sh -c '{ until grep -q sleep /proc/$$/comm; do sleep 0.01; done; } & echo $!; exec sleep 300' >"$WORK/zombie" 3>&- &
     echo "$!" >>"$WORK/pids"
     eventually test -s "$WORK/zombie"
@@ -749,11 +749,11 @@ END
     refused_by_both "$SLEEPER" ATTACH_FAIL "thread $SLEEPER is attached to another reservation already"
     shows "$SLEEPER" 'fifo 14 nice=0 0/0/0 cpus=1 reset=1'
     says $ALICE first ".thread.tid == $SLEEPER"
-    # Again by the same one: it stays.
+    # The same user attaches it again: it stays.
     as $ALICE touch "$SPECS/$ALICE/first.json"
     says $ALICE first ".request == \"change\" and .result == \"OK\" and .thread.tid == $SLEEPER"
     shows "$SLEEPER" 'fifo 14 nice=0 0/0/0 cpus=1 reset=1'
-    # Free again, the other one can have it.
+    # The thread is free again: the other spec can have it.
     as $ALICE rm "$SPECS/$ALICE/first.json"
     eventually test ! -e "$SPECS/$ALICE/first.verdict"
     as $ALICE touch "$SPECS/$ALICE/cam.tid"
@@ -794,7 +794,7 @@ END
     as $ALICE rm "$SPECS/$ALICE/cam.tid" "$SPECS/$ALICE/cam.json"
     eventually test ! -e "$SPECS/$ALICE/cam.verdict"
 
-    # After a granted key: the thread stays attached by it, and nobody claims that it was detached.
+    # After a granted key the thread stays attached by the key, and no verdict claims that it was detached.
     spec $ALICE cam "{$RESERVED, \"attach\": $SLEEPER}" >/dev/null
     attach $ALICE cam "$SLEEPER" >/dev/null
     says $ALICE cam ".result == \"BAD_SPEC\" and .request == \"attach\" and .thread.tid == $SLEEPER and (.reason | test(\"must go\"))"
@@ -865,7 +865,7 @@ END
         says $ALICE cam '.thread == null'
         shows "$first" "$before"
     fi
-    # It is not taken: another reservation can have it.
+    # The thread is free: another reservation can have it.
     spec $ALICE radio "{$RESERVED, \"attach\": $SLEEPER}" >/dev/null
     says $ALICE radio ".result == \"OK\" and .thread.tid == $SLEEPER"
 }
@@ -940,13 +940,13 @@ END
     attach $ALICE cam "$DEAD" >/dev/null
     refuses_attach $ALICE cam ATTACH_FAIL 'there is no cam.json'
     reuse "$DEAD" $ALICE
-    # That she gives it another modification time does not make it younger.
+    # A modification time that the user sets does not make the file younger.
     reserve_cam
     eventually test ! -e "$SPECS/$ALICE/cam.tid"
     refuses_attach $ALICE cam ATTACH_FAIL "cam.tid is older than thread $DEAD"
     says $ALICE cam '.grant.runtime == 1000'
     shows "$DEAD" "other 0 nice=0 0/0/0 cpus=$ALL_CPUS reset=0"
-    # Written again, it means this one.
+    # After another write the file means this thread.
     attach $ALICE cam "$DEAD" >/dev/null
     says $ALICE cam ".result == \"OK\" and .thread.tid == $DEAD"
     shows "$DEAD" "$AS_RESERVED"
@@ -971,7 +971,7 @@ END
     sleeper $ALICE
     attach $ALICE cam "$SLEEPER" >/dev/null
     broker_stop TERM
-    # Another boot: the journal is of one that is not this, and the id has gone to another thread.
+    # Another boot: the journal is of an earlier one, and the id belongs to another thread.
     sed -i 's/^boot=.*/boot=00000000-0000-0000-0000-000000000000/' "$SPOOL/state/current/journal"
     end "$SLEEPER"
     wait "$SLEEPER" || true

@@ -1,4 +1,4 @@
-# rtf-wait(1): waits for the answer to the files as they are now, prints it, and says by its exit status how it went.
+# rtf-wait(1): waits for the answer to the current files, prints the answer, and tells the result by its exit status.
 load helper
 load command
 

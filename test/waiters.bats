@@ -1,5 +1,5 @@
-# "on_refusal": "wait", and rtf-run --wait: who is refused for want of room is asked again when there is some, in the order of arrival, users in
-# turn, and nobody wakes until then.
+# "on_refusal": "wait", and rtf-run --wait: a spec that is refused for want of room is asked again when there is room, in the order of arrival, users in
+# turn. No process wakes until then.
 load helper
 load command
 

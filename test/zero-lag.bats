@@ -1,6 +1,6 @@
 # bats file_tags=long
-# What a thread has used of a SCHED_DEADLINE reservation is paid back before the reservation, or its part of the CPU, can
-# be used anew: to create, use and destroy again and again gains nothing.
+# A used SCHED_DEADLINE reservation, or its part of the CPU, can be used anew only after the use is paid back: a user gains nothing who creates, uses and
+# destroys a reservation again and again.
 load helper
 
 prepare() {

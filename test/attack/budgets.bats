@@ -1,4 +1,4 @@
-# More than the rules give: by many specs, two names, many uids, or by being asked at the same time.
+# Attempts to get more than the rules give: by many specs, two names, many uids, or requests at the same time.
 load attack
 
 granted_to() { jq -s '[.[].grant.utilization // 0] | add // 0' "$SPECS/$1"/*.verdict; }

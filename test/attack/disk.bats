@@ -1,5 +1,5 @@
 # bats file_tags=lane:disk
-# What a user can do to others by the groups that rtf-disk puts processes into.
+# Attacks of a user on others by the groups that rtf-disk puts processes into.
 
 bats_require_minimum_version 1.5.0
 load ../helper

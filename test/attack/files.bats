@@ -1,4 +1,4 @@
-# Files that are not what they seem, other users' files, and text that would be more than text.
+# Attacks by files: links and special files, other users' files, and text with control characters.
 load attack
 
 @test "a link that takes turns with a spec never shows its target" {

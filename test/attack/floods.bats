@@ -1,5 +1,5 @@
-# Whatever a user does in his own directory, and in specs/, as fast as two CPUs let him: another user's requests are granted,
-# the broker neither grows nor spins, and afterwards the flooder is answered, too.
+# Floods: a user changes files in the own directory, and in specs/, as fast as two CPUs allow. Another user's requests are granted, the broker neither
+# grows nor spins, and afterwards the flooder is answered, too.
 load attack
 
 memory() { awk '/^VmRSS/ { print $2 }' "/proc/$BROKER/status"; }

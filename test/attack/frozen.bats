@@ -1,4 +1,4 @@
-# What a user does with a cgroup freezer of the user's own (version 1, where a user may move each process with the user's own uid).
+# Attacks of a user with an own cgroup freezer (version 1, where a user may move each process with the user's own uid).
 load attack
 
 FREEZER=/sys/fs/cgroup/freezer

@@ -1,6 +1,6 @@
 # bats file_tags=lane:alone
-# A real-time thread waits for a lock, and its rank goes to whoever holds that (priority inheritance). What that one gets by it is what was
-# granted, and not a whole CPU.
+# Priority inheritance: while a real-time thread waits for a lock, the holder of the lock has the thread's priority. The holder gets the granted runtime by
+# this, and not a whole CPU.
 load attack
 
 prepare() {
@@ -21,7 +21,7 @@ inherit() {
 }
 is_inherit() { [ "$(cat "/proc/$1/comm" 2>/dev/null)" = inherit ]; }
 
-# holder UID [alone]: holds the lock and spins, as the least of ordinary threads, on a CPU with another one that spins; its id in $HOLDER
+# holder UID [alone]: starts a process that holds the lock and spins, at nice 19, on a CPU with another process that spins. $HOLDER is its id.
 holder() {
     (
         export -f become
@@ -34,7 +34,7 @@ holder() {
     [ "${2:-}" = alone ] || company
 }
 company() { # on the holder's CPU
-    # It looks for this shell now and then only: with PREEMPT_RT it would sleep for a lock that one like it has, on a CPU that somebody else is boosted on.
+    # The loop looks for this shell now and then only. With PREEMPT_RT each look may sleep for a lock that a process on a CPU with a boosted thread holds.
     taskset -c "$ON" sh -c 'i=0; while i=$((i + 1)); [ "$((i % 100000))" -gt 0 ] || [ -d "/proc/$1" ]; do :; done' sh $$ 3>&- &
     echo "$!" >>"$WORK/pids"
 }
@@ -43,8 +43,8 @@ has_lock() { [ "$((0x$(od -An -tx4 -N4 "$WORK/shared/$LOCK" 2>/dev/null | tr -d 
 
 is_boosted() { [ "$(awk '{ print $18 }' "/proc/$1/stat")" -lt 0 ]; }
 
-# holder_had_at_most MS: of the next 3 s; and it is still there. By right it has 60 ms and its 45 ms as an ordinary thread; and of each of 30 periods a tick.
-# Where the machine is slower, all of that is longer: what the guard is late by goes by its own speed.
+# holder_had_at_most MS: the holder runs at most so long in the next 3 s, and still exists then. It is entitled to 60 ms, to its 45 ms as an ordinary
+# thread, and to a tick in each of 30 periods. On a slower machine all times are longer, because the guard itself is slower.
 holder_had_at_most() {
     local before had began
     before=$(consumed "$HOLDER") began=$(milliseconds)
@@ -66,7 +66,7 @@ FP="{\"plugin\": \"FP\", \"priority\": 15, $WINDOW}"
 
 is_told() { as $ALICE grep -q 'lent its rank' "$SPECS/$ALICE/cam.verdict"; }
 is_logged() { grep -q 'lent its rank' "$EVENTS"; }
-# Before it was guarded it may have overrun by more than is soon forgiven: then it is ordinary for as long as it waits for the lock.
+# A thread may have overrun by much before the guard watched it. Then it is ordinary for as long as it waits for the lock.
 is_dealt_with() { is_logged || grep -q 'it sleeps: attached when it wakes' "$EVENTS"; }
 
 @test "a SCHED_DEADLINE thread lends no more than its runtime in each period, and its owner is told" {
@@ -97,7 +97,7 @@ is_dealt_with() { is_logged || grep -q 'it sleeps: attached when it wakes' "$EVE
     holder_had_at_most 300
 }
 
-# As long as the holder runs, who waits spins in the kernel, and with PREEMPT_RT never sleeps.
+# While the holder runs, a waiting thread spins in the kernel, and with PREEMPT_RT never sleeps.
 @test "a thread that spins for the lock, because the holder runs when the wait begins, lends no more" {
     broker_start
     holder $ALICE alone
@@ -107,7 +107,7 @@ is_dealt_with() { is_logged || grep -q 'it sleeps: attached when it wakes' "$EVE
     holder_had_at_most 300
 }
 
-# It is throttled while it sleeps, and if it were demoted and granted anew then as others are, it would not run when it wakes.
+# The thread is throttled while it sleeps. If it were demoted and granted anew meanwhile, as others are, it would not run when it wakes.
 overdraws() { # US that it uses up when it has the lock
     holder $ALICE
     inherit $ALICE overdraw $((2100 * PATIENCE)) "$1" # 2 ms are granted, and no tick comes in the rest, most often
@@ -115,7 +115,7 @@ overdraws() { # US that it uses up when it has the lock
     [ "$(field .result "$(spec $ALICE "$LOCK" "${EDF%\}}, \"attach\": $lender}")")" = OK ]
     eventually sleeps_in_futex "$lender"
     eventually is_logged
-    sleep $((PATIENCE)) # some periods, at the end of each of which it is granted anew
+    sleep $((PATIENCE)) # some periods: the thread is granted anew at the end of each
 }
 sleeps_for_good() { [ "$(cut -d ' ' -f 1 "/proc/$1/syscall")" = 34 ]; } # pause
 has_ended() { ! kill -0 "$1" 2>/dev/null; }
@@ -136,7 +136,7 @@ is_taken() { [ "$(taken)" = "$1" ]; }
     eventually is_taken "$before"
 }
 
-# Nobody knows any more whether that is paid back.
+# The new guard does not know whether the use is paid back.
 @test "a thread that used up its runtime as it began to wait for the lock is real-time when it wakes, if the guard was killed meanwhile" {
     broker_start
     sleeper $ALICE
@@ -162,7 +162,7 @@ is_taken() { [ "$(taken)" = "$1" ]; }
     eventually is_taken "$before"
 }
 
-# Its boost began before anybody had an eye on it, who is told of changes only.
+# The boost began before the new guard watched, and the kernel reports changes only.
 may_be_replaced() { [ "$(ps -o etimes= -p "$1")" -ge 2 ]; } # at once: one that ended before its first second is over is not
 @test "a thread that lends when the guard is killed lends no more, for the next guard finds it" {
     [[ $(uname -v) != *PREEMPT_RT* ]] || skip "PREEMPT_RT: who is boosted keeps the kernel's rcuc from running, and the guard waits for that in its end"
@@ -179,7 +179,7 @@ may_be_replaced() { [ "$(ps -o etimes= -p "$1")" -ge 2 ]; } # at once: one that 
     holder_had_at_most 500 # that takes a moment
 }
 
-# Whoever waits for a lock is left ordinary: nobody bounds what is lent until there is a broker again.
+# Threads that wait for a lock are left ordinary: without a broker no process bounds the lending.
 @test "a thread that lends when the broker ends lends no more, neither without a broker nor with the next" {
     broker_start
     holder $ALICE
@@ -196,7 +196,7 @@ may_be_replaced() { [ "$(ps -o etimes= -p "$1")" -ge 2 ]; } # at once: one that 
     eventually is_policy "$lender" other
 }
 
-# Whoever makes it real-time, and the broker, which has that done, may be on the holder's CPU, and wait for it.
+# The attach helper, which makes the thread real-time, and the broker may be on the holder's CPU, and wait for it.
 # bats test_tags=turn:1
 @test "a thread that waited for the lock before it was attached lends no more, whatever CPU the holder is on" {
     broker_start
@@ -214,7 +214,7 @@ may_be_replaced() { [ "$(ps -o etimes= -p "$1")" -ge 2 ]; } # at once: one that 
     done
 }
 
-# With PREEMPT_RT, what wakes the guard is a thread of the kernel's on the CPU where the boost began, which the boost keeps from running.
+# With PREEMPT_RT, a kernel thread on the CPU of the boost wakes the guard. The boost keeps this kernel thread from running.
 @test "a thread that waited for the lock lends no more when a helper on the holder's CPU attaches it" {
     broker_start
     holder $ALICE
@@ -227,7 +227,7 @@ may_be_replaced() { [ "$(ps -o etimes= -p "$1")" -ge 2 ]; } # at once: one that 
 
 sleeps_in_futex() { is_inherit "$1" && [ "$(cut -d ' ' -f 1 "/proc/$1/syscall")" = 202 ]; }
 
-# Whoever is lent SCHED_DEADLINE comes before all that is FIFO, and is never throttled.
+# A holder that is lent SCHED_DEADLINE runs before all FIFO threads, and is never throttled.
 # bats test_tags=turn:2
 @test "as many lenders at once as there are CPUs do not keep the guard from running" {
     configure_rules "$ALICE - max_utilization $(nproc)"
@@ -250,10 +250,10 @@ sleeps_in_futex() { is_inherit "$1" && [ "$(cut -d ' ' -f 1 "/proc/$1/syscall")"
         kill -0 "${holders[i]}"
         had=$(($(consumed "${holders[i]}") - used[i])) of=$((($(date +%s%N) - began) / 1000000))
         echo "# of $of ms one had $had ms" >&3
-        # By right 400 of 1,000 ms, a hundredth of what is left as an ordinary thread, and a tick in each period.
+        # The holder is entitled to 400 of 1,000 ms, to a hundredth of the rest as an ordinary thread, and to a tick in each period.
         [ "$had" -le $((of * 46 / 100)) ]
     done
-    as $ALICE sh -c 'rm "$1"/*.json' sh "$SPECS/$ALICE" # both at once: who is to take their rank away is not kept from it
+    as $ALICE sh -c 'rm "$1"/*.json' sh "$SPECS/$ALICE" # both at once: the helper that takes their priority away can run
     for lender in "${lenders[@]}"; do eventually is_policy "$lender" other; done
     for HOLDER in "${holders[@]}"; do kill -0 "$HOLDER"; done
 }
@@ -306,7 +306,7 @@ lends_nothing_any_more() {
     lends_nothing_any_more
 }
 
-# The lender ends while it lends: the kernel takes the rank back, and so do the books of the guard.
+# The lender ends while it lends: the kernel takes the priority back, and the guard forgets the lending.
 # bats test_tags=turn:0
 @test "a thread that is killed behind the lock has lent its runtime at most" {
     broker_start

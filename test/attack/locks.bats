@@ -1,5 +1,5 @@
-# Who renames, removes or looks something up in a directory waits for its lock, which its owner can have held as long as he likes. One
-# whose files cannot be had waits for them alone.
+# A process that renames, removes or looks up a file in a directory waits for the directory's lock. The directory's owner can hold this lock as long as
+# they like. Only this user's requests wait then.
 load attack
 
 lock() {

@@ -1,4 +1,4 @@
-# What a user can do to others by the sockets that rtf-net marks for him.
+# Attacks of a user on others by the sockets that rtf-net marks for the user.
 
 load ../helper
 load ../wire

@@ -1,4 +1,4 @@
-# Whatever one user can make one more of, again and again: it has a bound, and is forgotten.
+# Things that one user can make again and again: each has a bound, and is forgotten.
 load attack
 
 errors() { [ "$(grep -c '"stage":"verdict".*"decision":"error"' "$EVENTS")" -ge "$1" ]; }

@@ -1,4 +1,4 @@
-# A plugin that somebody has taken over: what it can take from others, beyond the answers that it gives.
+# A plugin that an attacker has taken over: its attacks on others, beyond its answers.
 load attack
 
 PLUGIN_USER=$((20098 + ${RTF_UIDS:-0}))

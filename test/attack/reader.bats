@@ -1,5 +1,5 @@
-# A reader that its user has taken over, by whatever he wrote, after it has confined itself: of what others have it gets nothing, and of what is
-# its user's no more than he could have by himself.
+# A reader that its user has taken over by some text, after the reader confined itself: it gets nothing of other users, and no more than its user could
+# get without it.
 load attack
 
 prepare() {
@@ -15,7 +15,7 @@ prepare() {
 }
 tidy() { if [ -n "$BROKER" ]; then broker_stop TERM; fi; }
 
-# Alice and Bob have a spec each; hers is granted by a reader that is as it should be.
+# Alice and Bob have a spec each. Alice's is granted through a correct reader.
 begins() {
     broker_start --plugin-user $((20097 + ${RTF_UIDS:-0})) --reader-user $((20098 + ${RTF_UIDS:-0})) --max-specs 50
     [ "$(field .result "$(spec $BOB his '{"priority": 5, "plugin": "RR"}')")" = OK ]
@@ -37,7 +37,7 @@ has_said() { said | grep -q "^$1: "; }
 lives() { as $ALICE stat -c %s "$SPECS/$ALICE/.count" 2>/dev/null || echo 0; }
 has_lived() { [ "$(lives)" -ge "$1" ]; }
 
-# Nothing of Bob's has changed, and he is answered.
+# Nothing of Bob's has changed, and Bob is answered.
 bob_is_served() {
     local n
     for n in 1 2 3 4 5; do
@@ -47,7 +47,7 @@ bob_is_served() {
     [ "$(cat "$SPECS/$BOB/his.verdict")" = "$bobs" ]
 }
 
-# When she has it no more, her files say again what is granted.
+# When Alice no longer controls the reader, Alice's verdicts show the grants again.
 is_over() {
     as $ALICE rm -f "$SPECS/$ALICE/.mode"
     broker_stop INT
@@ -91,7 +91,7 @@ has_books() { jq -e . "$SPOOL/state/current/books.json" >/dev/null 2>&1; }
     run jq -c ".reservations[] | select(.user == \"$ALICE\" and .grant != null) | [.name, .grant.plugin, .grant.priority, .thread]" "$SPOOL/state/current/books.json"
     echo "$output" | head -n 8
     granted=$output
-    # No more than she may have, of nothing but what a file of hers could have said.
+    # Alice has no more than the rules allow, and only what a file of Alice's could have asked for.
     [ "$(wc -l <<<"$granted")" -le 50 ]
     [ "$(wc -l <<<"$granted")" -gt 30 ] # it was heard
     [[ $granted != *'"high"'* && $granted != *'"much"'* ]]

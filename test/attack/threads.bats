@@ -1,4 +1,4 @@
-# Whose thread, and what he can make of one that is his: the kernel's view decides.
+# Whose a thread is, and the attacks of its owner: the kernel's view decides.
 load attack
 
 fp() { [ "$(field .result "$(spec $ALICE cam '{"priority": 12, "plugin": "FP"}')")" = OK ]; }

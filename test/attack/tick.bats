@@ -1,6 +1,6 @@
 # bats file_tags=lane:alone
-# The kernel ends a SCHED_DEADLINE runtime at a tick only: each of many crumbs takes a whole tick. Under the shipped rules a victim
-# who keeps to his own runtime is in time beside all that they let pass.
+# The kernel ends a SCHED_DEADLINE runtime at a tick only: each of many tiny runtimes takes a whole tick. Under the shipped rules, a victim who keeps to
+# the own runtime is in time beside all specs that the rules let pass.
 load attack
 
 # The shipped rules, with uids in place of the group: accounts would be needed for that.
@@ -9,7 +9,7 @@ prepare() {
     grep '^[A-Z]' "$RTF_SOURCE/etc/plugins.conf" >"$CONFIG/plugins.conf"
     for uid in $ALICE $BOB; do sed -n "s/^@rtf /$uid /p" "$RTF_SOURCE/etc/acl.conf"; done >"$CONFIG/acl.conf"
     TICK=$(/usr/bin/python3 -S -c 'import time; print(round(time.clock_getres(6) * 1000000))')
-    RUNTIME=$((TICK > 4000 ? TICK : 4000)) # of the victim, in us; his period is two and a half times as long
+    RUNTIME=$((TICK > 4000 ? TICK : 4000)) # of the victim, in us; the period is two and a half times as long
     ATTACKERS=()
     cc -O2 -o "$WORK/jobs" "$RTF_SOURCE/test/experiments/jobs.c"
     cat >"$WORK/crumbs.c" <<'END_OF_C'
@@ -39,8 +39,8 @@ have_come() { [ "$(pgrep -cP "$1")" = "$2" ]; }
 are_decided() { [ "$(cat "$SPECS/$ALICE"/*.verdict | jq -r '.result != "WAITING"' | grep -c true)" = "$1" ]; }
 are_deadline() { [ "$(ps -o cls= --ppid "$1" | grep -c DLN)" = "$2" ]; }
 
-# in_time COUNT GRANTED JSON: so many threads of Alice, each with that spec, spin at once in Bob's first second of work, so many of them real-time. Is
-# none of his jobs late? A machine that stood still meanwhile makes them late, too.
+# in_time COUNT GRANTED JSON: so many threads of Alice, each with this spec, spin at once in Bob's first second of work; GRANTED of them are real-time.
+# True if none of Bob's jobs is late. A machine that stands still meanwhile makes jobs late, too.
 in_time() {
     local parent shot late
     shot=$(awk -v lead=$((4 * PATIENCE)) '{ printf "%d\n", $1 + lead }' /proc/uptime)

@@ -1,5 +1,5 @@
-# Two walls stand between one user and another's: the permissions of the files, and the check of owners; and for threads, the
-# check of the broker and that of the helper. Each is tried alone, with programs of which the other has been taken out.
+# Two checks protect one user's files from another user: the permissions of the files, and the broker's check of owners. Two checks protect threads: the
+# broker's and the attach helper's. Each check is tried alone, with programs that lack the other one.
 load attack
 
 # without FILE SED-EXPRESSION PROGRAM: programs of which PROGRAM was built from a source so changed become those of the test.

@@ -1,6 +1,6 @@
 # bats file_tags=lane:alone
-# The machine's clock is set forth and back by a minute and a half, as a late time server does: what was granted stays, what is
-# asked is answered. It is off for some seconds, and put right by as much.
+# The machine's clock is set forth and back by a minute and a half, as a late time server does: grants stay, and requests are answered. The clock is wrong
+# for some seconds.
 load fault
 
 jumped=0

@@ -1,6 +1,6 @@
 # bats file_tags=lane:disk
-# A system call that fails, each in its turn and with each error that it may have: the request is answered, if only with a no,
-# all agree, and when it is asked again it is granted.
+# Each system call fails in turn, with each error that it may have: the request is answered, if only with a refusal, journal, kernel and files agree, and
+# the same request is granted afterwards.
 load fault
 
 ERRORS='ENOSPC EIO EINTR ENOMEM EMFILE EAGAIN'

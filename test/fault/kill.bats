@@ -1,6 +1,6 @@
 # bats file_tags=lane:disk
-# SIGKILL at each system call of broker, helper and plugin, of reader, adopter, log, publisher and guard, while a spec is made, attached, changed, detached and released, and
-# while a broker starts: afterwards all agree, what was asked is answered, and the thread gets back what it had.
+# SIGKILL at each system call of broker, helper and plugin, of reader, adopter, log, publisher and guard, while a spec is made, attached, changed, detached
+# and released, and while a broker starts: afterwards journal, kernel and files agree, the request is answered, and the thread gets back its former scheduling.
 load fault
 
 # kill_at PROCESS OPERATION CALL N: true if it came to that, 2 if it did not end well
@@ -29,7 +29,7 @@ goes_on_after_kill() { # as kill_at
 }
 is_another() { [[ broker\ helper\ net\ disk\ plugin\ edf\ counter == *"$1"* ]]; }
 
-# Without being asked again: it is done, once, and Alice has her files.
+# The request is done, once, without being asked again, and Alice has her files.
 has_lost_nothing() { # PROCESS OPERATION
     local files
     eventually "is_$2" || { echo "no answer to $2"; tail -n 5 "$EVENTS"; return 1; }
@@ -38,7 +38,7 @@ has_lost_nothing() { # PROCESS OPERATION
     [ "$(answers "$2")" -le 1 ] || { tail -n "+$((LOGGED + 1))" "$EVENTS"; return 1; }
 }
 
-# It is there again; and one that was killed often is left alone longer each time, which is not to be waited for here.
+# The program runs again. The pause before a restart grows with each kill; the test does not wait for long pauses.
 begins_anew() { # PROCESS
     [ -n "$(process_of "$1")" ] || eventually has_part "$1" || return 1
     if [ "$1" = reader ]; then
@@ -63,7 +63,7 @@ kill_at_each() { # STEP FUNCTION PROCESS OPERATION: of $WORK/calls; how often it
     mapfile -t calls <"$WORK/calls"
     mapfile -t at < <(sample "${#calls[@]}" "$1")
     for i in "${at[@]}"; do
-        # What comes after the sample is there for the case that none of it came.
+        # The calls after the sample are for the case that no call of the sample was made.
         if [ "$kills" -gt 0 ] && [ "$tried" -ge $(((${#calls[@]} + $1 - 1) / $1)) ]; then break; fi
         tried=$((tried + 1))
         read -r call n <<<"${calls[i]}"
@@ -75,7 +75,7 @@ kill_at_each() { # STEP FUNCTION PROCESS OPERATION: of $WORK/calls; how often it
     [ "$kills" -gt 0 ]
 }
 
-# Every day, for these are what contrib/model/journal.pml is about: the writes of the journal and what is told to the helper, and the helper's calls.
+# These run every day, because contrib/model/journal.pml is about them: the writes of the journal, the messages to the helper, and the helper's calls.
 killed_between() { # PROCESS OPERATION CALLS
     broker_start
     sleeper $ALICE
@@ -267,7 +267,7 @@ is_refused() { says $ALICE "$1" '.request == "attach" and .result == "ATTACH_FAI
 # bats test_tags=turn:1
 @test "the broker is killed at each system call of a start with a share of a disk and a thread" { is_on_a_disk; killed_while_starting; }
 
-# What is in force when a broker starts is in force for good, though its helper dies meanwhile, before or after it has been told all of it.
+# Grants in force when a broker starts stay in force, though the broker's helper dies meanwhile, before or after the broker told it all of them.
 # bats test_tags=turn:0
 @test "rtf-disk is killed at each system call of a broker's start with a grant and a thread" {
     is_on_a_disk
@@ -308,7 +308,7 @@ kill_at_restart() { # as kill_at
     is_attach && agree || return 2
     [ "$hit" = yes ]
 }
-# Another one, which has done all that it was told: it waits for more.
+# Another helper has done all messages, and waits for more.
 has_another() { ! is_gone "$TRACED" || { [ "$(helpers rtf-disk)" != "$TRACED" ] && [[ $(cat "/proc/$(helpers rtf-disk)/wchan") == *wait_for_more_packets ]]; }; }
 
 killed_while_starting() {
@@ -354,7 +354,7 @@ traced_end() {
 }
 serves_or_gone() { is_gone "$BROKER" || broker_serves; }
 
-# What nobody needs, and is shared out.
+# Spare capacity that is shared out.
 # bats test_tags=turn:0
 @test "the broker is killed at each system call while somebody is given more of CPU time" { desires_time; killed_everywhere broker raise; }
 # bats test_tags=turn:1

@@ -1,4 +1,4 @@
-# rtf acl: what the rules say of whom; rtf revoke ends what has been granted under them.
+# rtf acl shows the rules for a user; rtf revoke ends grants under the rules.
 load ../helper
 load ../command
 load front

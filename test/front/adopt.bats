@@ -1,4 +1,4 @@
-# rtf-adopt(1): what a thread has already is reserved for it, and counted.
+# rtf-adopt(1): a thread's present scheduling is reserved for the thread, and counted.
 load ../helper
 load ../command
 load front

@@ -1,4 +1,4 @@
-# contrib/answers.md: what users of other tools complain about, and the tests that keep the answers true; those that have no better place are here.
+# contrib/answers.md: complaints of users of other tools, and the tests that keep the answers true. Tests without a better place are here.
 load ../helper
 load ../command
 load front

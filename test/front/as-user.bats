@@ -1,4 +1,4 @@
-# rtf-as-user: what root's commands do as a user, and what the user can do with that process.
+# rtf-as-user: root's commands that act as a user, and the attacks of the user on that process.
 load ../helper
 load ../command
 load front

@@ -1,4 +1,4 @@
-# rtf-attach(1) and rtf-detach(1): a thread to a reservation; or threads to one each, all of them or none.
+# rtf-attach(1) and rtf-detach(1): one thread to a reservation; or each of several threads to a reservation of its own, all of them or none.
 load ../helper
 load ../command
 load front

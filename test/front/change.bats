@@ -1,4 +1,4 @@
-# rtf-change(1): a spec with some keys changed; refused, all is as it was.
+# rtf-change(1): changes some keys of a spec; a refused change leaves the spec as it was.
 load ../helper
 load ../command
 load front

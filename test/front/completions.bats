@@ -1,4 +1,4 @@
-# The completions of bash, zsh and fish: commands, options, and names as they are in this moment.
+# The completions of bash, zsh and fish: commands, options, and the current names.
 load ../helper
 load ../command
 load front

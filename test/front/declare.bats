@@ -1,4 +1,4 @@
-# rtf-declare(1): a reservation under a name, granted or taken back.
+# rtf-declare(1): makes a reservation under a name; a refused one leaves no spec.
 load ../helper
 load ../command
 load front

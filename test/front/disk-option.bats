@@ -1,4 +1,4 @@
-# --disk, of rtf-run(1) and of all commands that say what a thread needs: a claim on a disk, and a path's disk.
+# --disk, of rtf-run(1) and of all commands that make a spec: a claim on a disk, and the disk of a path.
 load ../helper
 load ../command
 load front

@@ -1,7 +1,7 @@
-# rtf doctor: each cause that it knows, made here for real where the kernel allows, and a clean bill where there is none.
+# rtf doctor: each cause that it knows, made here for real where the kernel allows, and no finding without a cause.
 #
-# Others may have real-time threads on this machine meanwhile; so what is asked is whether a finding is there, and a clean bill is given
-# where processes of others cannot be seen.
+# Other processes may be real-time on this machine meanwhile. So the tests ask only whether a finding is there, and expect no finding only where processes
+# of others cannot be seen.
 load ../helper
 load ../command
 load front

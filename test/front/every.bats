@@ -1,4 +1,4 @@
-# rtf-every(1): once a period inside a reservation, at the right times; what is late is told.
+# rtf-every(1): runs a command once a period inside a reservation, at the right times, and tells late activations.
 load ../helper
 load ../command
 load front

@@ -1,4 +1,4 @@
-# WITHOUT SYSTEMD of rtf-brokerd(8), typed as it is printed, on a machine whose /etc, /usr and /var are copies.
+# WITHOUT SYSTEMD of rtf-brokerd(8), typed as printed, on a machine with copies of /etc, /usr and /var.
 load ../helper
 load ../command
 

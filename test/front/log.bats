@@ -1,4 +1,4 @@
-# rtf log and rtf history: the broker's log for people, over rotated files too.
+# rtf log and rtf history: the broker's log in columns, over rotated files, too.
 load ../helper
 load ../command
 load front

@@ -1,4 +1,4 @@
-# rtf-ls(1): what there is, in columns or as JSON, of nobody, one and thousands.
+# rtf-ls(1): no spec, one spec and thousands, in columns or as JSON.
 load ../helper
 load ../command
 load ../many

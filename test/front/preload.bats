@@ -1,4 +1,4 @@
-# rtf preload: Debian's own programs, unchanged, of a user without any right; what they asked the kernel for is reserved, and the kernel has it.
+# rtf preload: unchanged programs of Debian, run by a user without any right. Their real-time requests become reservations, and the kernel has them.
 load ../helper
 load ../command
 load front

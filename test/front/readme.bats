@@ -1,4 +1,4 @@
-# README.md's sections on rtf: typed as they are printed, under the configuration as shipped.
+# README.md's sections on rtf, typed as printed, under the configuration as shipped.
 load ../helper
 load ../command
 load front

@@ -1,4 +1,4 @@
-# rtf-release(1): when it returns, capacity is free and threads are what they were.
+# rtf-release(1): when it returns, capacity is free and threads have their former attributes.
 load ../helper
 load ../command
 load ../many

@@ -1,4 +1,4 @@
-# rtf reload, rtf restart: root has the broker take up another configuration, and is told before anything ends if that one is wrong.
+# rtf reload, rtf restart: the broker takes up another configuration. A wrong configuration is refused before anything ends.
 load ../helper
 load ../command
 load front

@@ -1,4 +1,4 @@
-# rtf revoke, drain and resume: root ends what users have, and lets nothing new begin.
+# rtf revoke, drain and resume: root ends users' reservations, and admits no new ones.
 load ../helper
 load ../command
 load front

@@ -1,4 +1,4 @@
-# rtf(1): finds the command, and helps who has not.
+# rtf(1): finds the command, and helps a user who does not.
 load ../helper
 load ../command
 load front

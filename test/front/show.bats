@@ -1,4 +1,4 @@
-# rtf-show(1) and rtf-plugins(1): one reservation, and who grants.
+# rtf-show(1) and rtf-plugins(1): one reservation, and the plugins.
 load ../helper
 load ../command
 load front

@@ -1,4 +1,4 @@
-# Exit statuses of rtf's commands that are rare: a full disk, names that are taken, and who may not.
+# Rare exit statuses of rtf's commands: a full disk, a name that is taken, a missing right.
 load ../helper
 load ../command
 load front

@@ -1,4 +1,4 @@
-# rtf-what-if(1): what would be granted; nothing is.
+# rtf-what-if(1): tells the grant that a spec would get, and grants nothing.
 load ../helper
 load ../command
 load front

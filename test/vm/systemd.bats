@@ -1,5 +1,5 @@
-# rtf under a systemd that runs: README's first session, units that need it, units of a user, packages. These change the whole system, so they are
-# for the virtual machines of test/vm/check, with /checkout as test/vm/check lays it out.
+# rtf under a running systemd: README's first session, units that need rtf, units of a user, packages. These tests change the whole system, so they run
+# in the virtual machines of test/vm/check, with /checkout as test/vm/check lays it out.
 
 bats_require_minimum_version 1.5.0
 load ../helper
