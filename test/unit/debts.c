@@ -521,8 +521,9 @@ static void new_rules_forget_what_rests_in_quotas_and_nothing_else(void **state)
     released(reservation);
     assert_int_equal(of_all_users(), 300000000);
     debt_uncharge();
+    struct acl *fresh = acl_load(file_with("20021 - max_utilization 100\n20022 - max_utilization 100\n"), reason);
     acl_free(rules);
-    rules = acl_load(file_with("20021 - max_utilization 100\n20022 - max_utilization 100\n"), reason);
+    rules = fresh;
     assert_int_equal(of_all_users(), 0);
     assert_int_equal(on_cpu(0), 300000000);
     all_is_paid_back();
