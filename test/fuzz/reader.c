@@ -86,7 +86,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
     struct paragraph said;
     const char *why;
     int fd = -1;
-    tell = &events;
+    readers.tell = &events;
     reader_init(&user);
     user.reader.state = READER_RUNS;
     must(paragraph_feed(&input, bytes, length));

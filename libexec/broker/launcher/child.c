@@ -11,11 +11,14 @@
 #include "confine.h"
 #include "capabilities.h"
 
-static bool is_silent;
+static struct {
+    char stack[16384] __attribute__((aligned(64))); /* of a reader until its execve(2) */
+    bool is_silent;
+} forking;
 
 void child_be_silent(bool silent)
 {
-    is_silent = silent;
+    forking.is_silent = silent;
 }
 
 /* Below the broker, which has to be able to end the child, and above all grants. Processes that the child starts are ordinary: a program behind one plugin
@@ -52,7 +55,7 @@ static bool arrange(enum child_kind kind, int in, int out, int keep)
     signal(SIGPIPE, SIG_DFL);
     signal(SIGIO, SIG_DFL);
     setsid(); /* all processes of the child's session can be ended together */
-    int null = is_silent ? open("/dev/null", O_WRONLY | O_CLOEXEC) : -1;
+    int null = forking.is_silent ? open("/dev/null", O_WRONLY | O_CLOEXEC) : -1;
     if (null >= 0 && dup2(null, STDERR_FILENO) < 0)
         return false;
     if (dup2(in, STDIN_FILENO) < 0 || dup2(null >= 0 && confines_itself(kind) ? null : out, STDOUT_FILENO) < 0 || chdir("/") != 0)
@@ -142,7 +145,6 @@ static int run_reader(void *start)
 /* Like vfork(2), because the user waits for the start: a copy of the launcher's locked memory takes longer than the rest of a program's start. */
 pid_t child_fork_reader(const struct child *child, uid_t uid, const int fds[DESCRIPTORS])
 {
-    static char stack[16384] __attribute__((aligned(64)));
     struct new_reader reader = {child, uid, {fds[0], fds[1], fds[2]}};
-    return clone(run_reader, stack + sizeof stack, CLONE_VM | CLONE_VFORK | SIGCHLD, &reader);
+    return clone(run_reader, forking.stack + sizeof forking.stack, CLONE_VM | CLONE_VFORK | SIGCHLD, &reader);
 }

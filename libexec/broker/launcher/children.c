@@ -12,46 +12,49 @@
 #include "run-directory.h"
 #include "timers.h"
 
-static struct child *children;
-static int children_count;
-static int run_directory = -1; /* held by the launcher, which ends last and is under no rules for files */
-static cpu_set_t anywhere, here; /* the CPUs of the broker at the fork of the launcher, and its CPUs now */
-
 enum { READER_SIGNAL = 0x40000000 }; /* and the slot: the value of the timer of a budget */
 struct reader_child {
     pid_t pid; /* as in struct child */
     struct budget budget;
     UT_hash_handle hh; /* key: pid, if it is not 0 */
 };
-static struct reader_child **readers; /* index: slot */
-static int readers_count;
-static struct reader_child *running; /* key: pid */
+
+static struct {
+    struct child *child;
+    int count;
+    struct reader_child **reader; /* index: slot */
+    int reader_count;
+    struct reader_child *running; /* key: pid */
+    int run_directory;            /* held by the launcher, which ends last and is under no rules for files */
+    cpu_set_t anywhere, here;     /* the CPUs of the broker at the fork of the launcher, and its CPUs now */
+} children = {.run_directory = -1};
+
 int children_add(enum child_kind kind, char *const argv[], struct identity_to_run_as as)
 {
     int words = 0;
     while (argv[words] != NULL)
         words++;
-    children = realloc(children, (size_t)(children_count + 1) * sizeof *children);
-    char **copy = children == NULL ? NULL : calloc((size_t)words + 1, sizeof *copy);
+    children.child = realloc(children.child, (size_t)(children.count + 1) * sizeof *children.child);
+    char **copy = children.child == NULL ? NULL : calloc((size_t)words + 1, sizeof *copy);
     if (copy == NULL)
         abort();
     for (int i = 0; i < words; i++)
         if ((copy[i] = strdup(argv[i])) == NULL)
             abort();
-    children[children_count] = (struct child){.kind = kind, .argv = copy, .as = as};
-    return children_count++;
+    children.child[children.count] = (struct child){.kind = kind, .argv = copy, .as = as};
+    return children.count++;
 }
 
 bool children_has(int number)
 {
-    return number >= 0 && number < children_count;
+    return number >= 0 && number < children.count;
 }
 
 const struct child *children_of_kind(enum child_kind kind)
 {
-    for (int i = 0; i < children_count; i++)
-        if (children[i].kind == kind)
-            return &children[i];
+    for (int i = 0; i < children.count; i++)
+        if (children.child[i].kind == kind)
+            return &children.child[i];
     return NULL;
 }
 
@@ -59,7 +62,7 @@ const struct child *children_of_kind(enum child_kind kind)
  * whether it had asked. A sleeping plugin costs nothing. */
 static void time_it(struct child *child)
 {
-    struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGRTMIN, .sigev_value.sival_int = (int)(child - children)};
+    struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGRTMIN, .sigev_value.sival_int = (int)(child - children.child)};
     const struct itimerspec each = {.it_value.tv_nsec = CHILD_USES, .it_interval.tv_nsec = CHILD_USES};
     clockid_t clock;
     child->is_timed = child->kind == CHILD_PLUGIN && child->pid > 0 && clock_getcpuclockid(child->pid, &clock) == 0 &&
@@ -71,7 +74,7 @@ static void time_it(struct child *child)
 /* A late timer counts several times at once, and the broker may read late. */
 static void tell_used(int socket, const struct signalfd_siginfo *info)
 {
-    if (info->ssi_int < 0 || info->ssi_int >= children_count || !children[info->ssi_int].is_timed)
+    if (info->ssi_int < 0 || info->ssi_int >= children.count || !children.child[info->ssi_int].is_timed)
         return;
     const struct child_used used = {.child = info->ssi_int, .at = monotonic_now(), .nanoseconds = (int64_t)CHILD_USES * (1 + info->ssi_overrun)};
     (void)send(socket, &used, sizeof used, MSG_DONTWAIT | MSG_NOSIGNAL);
@@ -102,7 +105,7 @@ static void end(struct child *child)
 
 void children_end(int number)
 {
-    end(&children[number]);
+    end(&children.child[number]);
 }
 
 /* Moves the process, unless an administrator has moved it. A process that cannot go there stays, and is only slower. */
@@ -110,38 +113,38 @@ static void place(pid_t pid, const cpu_set_t *before)
 {
     cpu_set_t now;
     if (pid > 0 && sched_getaffinity(pid, sizeof now, &now) == 0 && CPU_EQUAL(&now, before))
-        (void)sched_setaffinity(pid, sizeof here, &here);
+        (void)sched_setaffinity(pid, sizeof children.here, &children.here);
 }
 
 void children_place(int cpu, pid_t broker)
 {
-    const cpu_set_t before = here;
-    here = anywhere;
+    const cpu_set_t before = children.here;
+    children.here = children.anywhere;
     if (cpu >= 0) {
-        CPU_ZERO(&here);
-        CPU_SET((size_t)cpu, &here);
+        CPU_ZERO(&children.here);
+        CPU_SET((size_t)cpu, &children.here);
     }
     if (getppid() == broker) /* the broker has not ended meanwhile */
         place(broker, &before);
-    for (int i = 0; i < children_count; i++)
-        if (children[i].kind != CHILD_GUARD)
-            place(children[i].pid, &before);
-    for (int i = 0; i < readers_count; i++)
-        place(readers[i]->pid, &before);
+    for (int i = 0; i < children.count; i++)
+        if (children.child[i].kind != CHILD_GUARD)
+            place(children.child[i].pid, &before);
+    for (int i = 0; i < children.reader_count; i++)
+        place(children.reader[i]->pid, &before);
 }
 
 /* Made anew each time, because an administrator may have removed it. */
 static void hold_run_directory(void)
 {
-    const int before = run_directory;
-    run_directory = run_directory_hold();
+    const int before = children.run_directory;
+    children.run_directory = run_directory_hold();
     if (before >= 0)
         close(before);
 }
 
 void children_start(int number, const int fds[DESCRIPTORS])
 {
-    struct child *child = &children[number];
+    struct child *child = &children.child[number];
     end(child); /* the order to end the old child may have been lost */
     if (fds[0] < 0 || fds[1] < 0)
         return;
@@ -155,7 +158,7 @@ void children_start(int number, const int fds[DESCRIPTORS])
     if (child->kind == CHILD_ADOPTER)
         budget_begin(&child->budget, child->pid, number);
     if (child->kind != CHILD_GUARD)
-        place(child->pid, &anywhere);
+        place(child->pid, &children.anywhere);
 }
 
 /* ---- readers ---- */
@@ -164,27 +167,27 @@ static void end_reader(struct reader_child *reader)
 {
     budget_end(&reader->budget);
     if (reader->pid != 0)
-        HASH_DEL(running, reader);
+        HASH_DEL(children.running, reader);
     kill_it(&reader->pid);
 }
 
 void children_end_reader(int slot)
 {
-    if (slot < readers_count)
-        end_reader(readers[slot]);
+    if (slot < children.reader_count)
+        end_reader(children.reader[slot]);
 }
 
 static bool have_slot(int slot)
 {
     const int count = slot + 64;
-    if (slot < readers_count)
+    if (slot < children.reader_count)
         return true;
-    struct reader_child **more = realloc(readers, (size_t)count * sizeof(struct reader_child *));
+    struct reader_child **more = realloc(children.reader, (size_t)count * sizeof(struct reader_child *));
     if (more == NULL)
         return false;
-    readers = more;
-    for (; readers_count < count; readers_count++)
-        if ((readers[readers_count] = calloc(1, sizeof **readers)) == NULL)
+    children.reader = more;
+    for (; children.reader_count < count; children.reader_count++)
+        if ((children.reader[children.reader_count] = calloc(1, sizeof **children.reader)) == NULL)
             return false;
     return true;
 }
@@ -194,15 +197,15 @@ void children_start_reader(int slot, uid_t uid, const int fds[DESCRIPTORS])
     const struct child *child = children_of_kind(CHILD_READER);
     if (!have_slot(slot))
         return;
-    struct reader_child *reader = readers[slot];
+    struct reader_child *reader = children.reader[slot];
     end_reader(reader);
     if (child == NULL || fds[0] < 0 || fds[1] < 0)
         return;
     const pid_t pid = child_fork_reader(child, uid, fds);
     reader->pid = pid > 0 ? pid : 0;
     if (reader->pid != 0)
-        HASH_ADD(hh, running, pid, sizeof reader->pid, reader);
-    place(reader->pid, &anywhere);
+        HASH_ADD(hh, children.running, pid, sizeof reader->pid, reader);
+    place(reader->pid, &children.anywhere);
     budget_begin(&reader->budget, reader->pid, READER_SIGNAL + slot);
 }
 
@@ -210,18 +213,18 @@ void children_start_reader(int slot, uid_t uid, const int fds[DESCRIPTORS])
 
 void children_begin(void)
 {
-    (void)sched_getaffinity(0, sizeof anywhere, &anywhere);
-    here = anywhere;
+    (void)sched_getaffinity(0, sizeof children.anywhere, &children.anywhere);
+    children.here = children.anywhere;
 }
 
 void children_time_used(const struct signalfd_siginfo *info, int socket)
 {
-    if (info->ssi_int >= READER_SIGNAL + readers_count)
+    if (info->ssi_int >= READER_SIGNAL + children.reader_count)
         return;
     if (info->ssi_int >= READER_SIGNAL)
-        budget_used_up(&readers[info->ssi_int - READER_SIGNAL]->budget);
-    else if (children_has(info->ssi_int) && children[info->ssi_int].kind == CHILD_ADOPTER)
-        budget_used_up(&children[info->ssi_int].budget);
+        budget_used_up(&children.reader[info->ssi_int - READER_SIGNAL]->budget);
+    else if (children_has(info->ssi_int) && children.child[info->ssi_int].kind == CHILD_ADOPTER)
+        budget_used_up(&children.child[info->ssi_int].budget);
     else
         tell_used(socket, info);
 }
@@ -229,11 +232,11 @@ void children_time_used(const struct signalfd_siginfo *info, int socket)
 static bool is_running(pid_t pid)
 {
     const struct reader_child *reader;
-    HASH_FIND(hh, running, &pid, sizeof pid, reader);
+    HASH_FIND(hh, children.running, &pid, sizeof pid, reader);
     if (reader != NULL)
         return true;
-    for (int i = 0; i < children_count; i++)
-        if (children[i].pid == pid)
+    for (int i = 0; i < children.count; i++)
+        if (children.child[i].pid == pid)
             return true;
     return false;
 }
@@ -273,11 +276,11 @@ static bool ends_by_itself(const struct child *child)
  * the same time. */
 static void signal_all(void)
 {
-    for (int i = 0; i < children_count; i++)
-        if (!ends_by_itself(&children[i]) && children[i].kind != CHILD_DISK)
-            signal_end(children[i].pid);
-    for (int i = 0; i < readers_count; i++)
-        signal_end(readers[i]->pid);
+    for (int i = 0; i < children.count; i++)
+        if (!ends_by_itself(&children.child[i]) && children.child[i].kind != CHILD_DISK)
+            signal_end(children.child[i].pid);
+    for (int i = 0; i < children.reader_count; i++)
+        signal_end(children.reader[i]->pid);
 }
 
 /* Not the children that end at end-of-file: the broker, which waits for the launcher, has the other end. rtf-disk is waited for, because it has a lock in
@@ -287,24 +290,24 @@ void children_end_all(const sigset_t *ended)
 {
     const int64_t until = monotonic_now() + 1000000000;
     signal_all();
-    for (int i = 0; i < children_count; i++) {
-        const pid_t pid = children[i].pid;
-        if (ends_by_itself(&children[i]))
+    for (int i = 0; i < children.count; i++) {
+        const pid_t pid = children.child[i].pid;
+        if (ends_by_itself(&children.child[i]))
             continue;
-        if (children[i].kind == CHILD_DISK)
-            wait_for_end(children[i].ending, ended, until);
+        if (children.child[i].kind == CHILD_DISK)
+            wait_for_end(children.child[i].ending, ended, until);
         else
-            end(&children[i]);
+            end(&children.child[i]);
         wait_for_end(pid, ended, until);
     }
-    for (int i = 0; i < readers_count; i++) {
-        const pid_t reader = readers[i]->pid;
-        end_reader(readers[i]);
+    for (int i = 0; i < children.reader_count; i++) {
+        const pid_t reader = children.reader[i]->pid;
+        end_reader(children.reader[i]);
         wait_for_end(reader, ended, until);
     }
 }
 
 void children_leave(void)
 {
-    run_directory_leave(run_directory);
+    run_directory_leave(children.run_directory);
 }

@@ -13,8 +13,11 @@
 #include "spool.h"
 #include "launcher-process.h"
 
-static int to_launcher = -1;
-static pid_t launcher;
+static struct {
+    pid_t process;
+    int socket; /* leads to it; -1: it does not run */
+    int cpu;    /* of launcher_place; -1: none yet */
+} launcher = {.socket = -1, .cpu = -1};
 
 int launcher_add(enum child_kind kind, char *const argv[], struct identity_to_run_as as)
 {
@@ -38,8 +41,8 @@ bool launcher_fork(bool silent, struct source *source)
     child_be_silent(silent);
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
         return false;
-    launcher = fork();
-    if (launcher == 0) {
+    launcher.process = fork();
+    if (launcher.process == 0) {
         /* Opened anew, because the lock of spool.state has to end with the broker. */
         const int own = spool.state < 0 ? -1 : openat(spool.state, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         const int state = own < 0 ? -1 : fcntl(own, F_DUPFD_CLOEXEC, 5), socket = fcntl(ends[1], F_DUPFD_CLOEXEC, 5);
@@ -50,12 +53,12 @@ bool launcher_fork(bool silent, struct source *source)
         launcher_serve(3, state >= 0 ? 4 : -1, broker);
     }
     close(ends[1]);
-    if (launcher < 0) {
+    if (launcher.process < 0) {
         close(ends[0]);
         return false;
     }
-    to_launcher = ends[0];
-    return loop_add(to_launcher, EPOLLIN, source);
+    launcher.socket = ends[0];
+    return loop_add(launcher.socket, EPOLLIN, source);
 }
 
 static bool tell(const struct launcher_order *order, const int *fds, int count)
@@ -63,7 +66,7 @@ static bool tell(const struct launcher_order *order, const int *fds, int count)
     bool sent;
     int tries = 0;
     do
-        sent = send_with_fds(to_launcher, order, sizeof *order, fds, count, MSG_NOSIGNAL);
+        sent = send_with_fds(launcher.socket, order, sizeof *order, fds, count, MSG_NOSIGNAL);
     while (!sent && is_transient(errno) && ++tries < TRANSIENT_TRIES);
     return sent;
 }
@@ -79,7 +82,7 @@ int launcher_hear(struct child_used *used)
 {
     struct iovec whole = {.iov_base = used, .iov_len = sizeof *used};
     struct msghdr message = {.msg_iov = &whole, .msg_iovlen = 1};
-    ssize_t got = recvmsg(to_launcher, &message, MSG_DONTWAIT);
+    ssize_t got = recvmsg(launcher.socket, &message, MSG_DONTWAIT);
     if (got == (ssize_t)sizeof *used)
         return 1;
     return got < 0 && is_transient(errno) ? 0 : -1;
@@ -106,18 +109,17 @@ void launcher_end_reader(int slot)
 
 void launcher_place(int cpu)
 {
-    static int last = -1;
     const struct launcher_order order = {PLACE, cpu, 0};
-    if (cpu != last && tell(&order, NULL, 0))
-        last = cpu;
+    if (cpu != launcher.cpu && tell(&order, NULL, 0))
+        launcher.cpu = cpu;
 }
 
 void launcher_stop(void)
 {
-    if (to_launcher < 0)
+    if (launcher.socket < 0)
         return;
-    close(to_launcher);
-    to_launcher = -1;
-    while (waitpid(launcher, NULL, 0) < 0 && errno == EINTR)
+    close(launcher.socket);
+    launcher.socket = -1;
+    while (waitpid(launcher.process, NULL, 0) < 0 && errno == EINTR)
         ;
 }

@@ -18,7 +18,7 @@ static struct helper helper;
 
 void attach_prepare(char *path, void (*event)(const struct helper_event *event))
 {
-    static char serve[] = "--serve";
+    char serve[] = "--serve"; /* the launcher copies it */
     char *const argv[] = {path, serve, NULL};
     helper_prepare(&helper, "the attach helper", CHILD_HELPER, argv, event);
 }

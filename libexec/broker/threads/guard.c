@@ -34,6 +34,7 @@ static struct {
     const struct guard_listener *listener;
     STAILQ_HEAD(, told) told;
     struct timer news; /* for what it said while an answer was waited for */
+    struct paragraph_output output; /* the message that is being made */
     uint64_t last_id, answered;
     int promotions; /* a pipe that it reads; -1 */
     enum { RANK_NOT_YET, RANK_HAS_RISEN, RANK_HAS_YIELDED } rank; /* libexec/guard/guard-rank.h; as far as the broker has said */
@@ -43,11 +44,11 @@ static struct {
 
 static struct paragraph_output *guard_message(const char *op)
 {
-    static struct paragraph_output output;
-    output.length = 0;
-    paragraph_add(&output, "op", op);
-    paragraph_add_number(&output, "id", ++guard.last_id);
-    return &output;
+    struct paragraph_output *output = &guard.output;
+    output->length = 0;
+    paragraph_add(output, "op", op);
+    paragraph_add_number(output, "id", ++guard.last_id);
+    return output;
 }
 
 /* A socket that is full is waited for: the guard reads it as soon as it runs, and it runs above the broker. */
@@ -265,7 +266,7 @@ static const struct program_description guard_is = {
 void guard_prepare(char *path, const struct guard_listener *who)
 {
     guard.listener = who;
-    static char serve[] = "--serve", where[TRACEPOINT_TEXT], keep_off[CPU_LIST_TEXT];
+    char serve[] = "--serve", where[TRACEPOINT_TEXT], keep_off[CPU_LIST_TEXT]; /* the launcher copies them */
     char *const argv[] = {path, serve, where, keep_off, NULL};
     cpu_set_t domains;
     tracepoint_find(where);

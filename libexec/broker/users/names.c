@@ -19,15 +19,16 @@ struct question {
     char name[80]; /* the name, of a question about a name in acl.conf */
 };
 STAILQ_HEAD(questions, question);
-enum { LAST_AT_ONCE = 8 };
+enum { LAST_AT_ONCE = 8, ROOM = 256 };
 
 static struct {
     struct program lookup;
     struct account *accounts, nameless;
     struct questions asked, last; /* last: questions that are sent when few others wait */
+    unsigned most; /* accounts, until those without use are forgotten */
     int count, urgent;            /* of `asked`: how many; and how many that were not in `last` */
     void (*tell)(struct account *account);
-} names = {.nameless.queue.reservations = TAILQ_HEAD_INITIALIZER(names.nameless.queue.reservations),
+} names = {.most = ROOM, .nameless.queue.reservations = TAILQ_HEAD_INITIALIZER(names.nameless.queue.reservations),
            .asked = STAILQ_HEAD_INITIALIZER(names.asked), .last = STAILQ_HEAD_INITIALIZER(names.last)};
 
 static void names_send(const struct question *question)
@@ -83,12 +84,10 @@ static void forget_unused(void)
 /* Runs each time the number of accounts has doubled: on average, one look at an account for each new account. */
 static void make_room(void)
 {
-    enum { ROOM = 256 };
-    static unsigned most = ROOM;
-    if (HASH_COUNT(names.accounts) < most)
+    if (HASH_COUNT(names.accounts) < names.most)
         return;
     forget_unused();
-    most = 2 * HASH_COUNT(names.accounts) + ROOM;
+    names.most = 2 * HASH_COUNT(names.accounts) + ROOM;
 }
 
 struct account *account_find(uid_t uid)

@@ -17,23 +17,27 @@ enum { DATAGRAM_BYTES = 8192, TEXT_BYTES = 4000, OUTPUT_MAX = 4 << 20, HEARD_AT_
 static const int64_t answer_within = INT64_C(10000000000), first_pause = INT64_C(100000000), longest_pause = INT64_C(60000000000),
                      good_behaviour = INT64_C(60000000000);
 
-static int child;
-static const struct reader_events *tell;
-static TAILQ_HEAD(, user) unsent = TAILQ_HEAD_INITIALIZER(unsent); /* users with output that has not been sent */
 
 /* How the launcher knows a reader. */
 struct slot {
     SLIST_ENTRY(slot) next;
     int number;
 };
-static SLIST_HEAD(, slot) free_slots = SLIST_HEAD_INITIALIZER(free_slots);
-static int slot_count;
+
+static struct {
+    const struct reader_events *tell;
+    TAILQ_HEAD(, user) unsent; /* users with output that has not been sent */
+    SLIST_HEAD(, slot) free_slots;
+    int slot_count;
+    char bytes[65536], ignored[65536]; /* one datagram: that is taken; that is dropped */
+} readers;
 
 void readers_prepare(char *path, struct identity_to_run_as as, const struct reader_events *events)
 {
     char *const argv[] = {path, NULL};
-    child = launcher_add(CHILD_READER, argv, as);
-    tell = events;
+    (void)launcher_add(CHILD_READER, argv, as);
+    readers.tell = events;
+    TAILQ_INIT(&readers.unsent);
 }
 
 static void ready(struct source *source, uint32_t events);
@@ -52,7 +56,7 @@ void open_file_close(const struct user *user, struct open_file *file)
     if (user->reader.state != READER_NONE && user->reader.life == file->life)
         close(file->fd);
     else
-        tell->dispose(file->fd);
+        readers.tell->dispose(file->fd);
     file->fd = -1;
 }
 
@@ -60,14 +64,14 @@ void open_file_close(const struct user *user, struct open_file *file)
 
 static struct slot *take_slot(void)
 {
-    struct slot *slot = SLIST_FIRST(&free_slots);
+    struct slot *slot = SLIST_FIRST(&readers.free_slots);
     if (slot != NULL)
-        SLIST_REMOVE_HEAD(&free_slots, next);
-    else if (slot_count < READERS_MAX) {
+        SLIST_REMOVE_HEAD(&readers.free_slots, next);
+    else if (readers.slot_count < READERS_MAX) {
         slot = calloc(1, sizeof *slot);
         if (slot == NULL)
             abort();
-        slot->number = slot_count++;
+        slot->number = readers.slot_count++;
     }
     return slot;
 }
@@ -77,7 +81,7 @@ static void free_slot(struct reader *reader)
     if (reader->slot == NULL)
         return;
     launcher_end_reader(reader->slot->number);
-    SLIST_INSERT_HEAD(&free_slots, reader->slot, next);
+    SLIST_INSERT_HEAD(&readers.free_slots, reader->slot, next);
     reader->slot = NULL;
 }
 
@@ -135,7 +139,7 @@ static void add_op(struct user *user, const char *op, const char *name)
 static void flush_soon(struct user *user)
 {
     if (!user->reader.unsent)
-        TAILQ_INSERT_TAIL(&unsent, user, reader.of_unsent);
+        TAILQ_INSERT_TAIL(&readers.unsent, user, reader.of_unsent);
     user->reader.unsent = true;
 }
 
@@ -217,7 +221,7 @@ static void hung_up(struct user *user)
     reader->pause = behaved || reader->pause == 0 ? first_pause : reader->pause * 2 < longest_pause ? reader->pause * 2 : longest_pause;
     reader->start_at = behaved ? now : now + reader->pause;
     reader->scan_owed = true;
-    tell->lost(user, "its reader ended, and is started again");
+    readers.tell->lost(user, "its reader ended, and is started again");
     start(user);
 }
 
@@ -226,7 +230,7 @@ void reader_fail(struct user *user, const char *why)
     if (user->reader.state != READER_RUNS)
         return;
     user->reader.output.length = 0;
-    tell->lost(user, why);
+    readers.tell->lost(user, why);
     kill_it(user);
 }
 
@@ -234,7 +238,7 @@ void reader_leave(struct user *user)
 {
     struct reader *reader = &user->reader;
     if (reader->unsent)
-        TAILQ_REMOVE(&unsent, user, reader.of_unsent);
+        TAILQ_REMOVE(&readers.unsent, user, reader.of_unsent);
     reader->unsent = false;
     timer_end(&reader->timer);
     if (reader->socket >= 0) {
@@ -245,7 +249,7 @@ void reader_leave(struct user *user)
     reader->socket = -1;
     free_slot(reader);
     if (reader->inotify >= 0)
-        tell->dispose(reader->inotify); /* the last close(2) of an inotify instance takes the kernel some ms */
+        readers.tell->dispose(reader->inotify); /* the last close(2) of an inotify instance takes the kernel some ms */
     reader->inotify = -1;
     reader->state = READER_NONE;
     paragraph_input_free(&reader->input);
@@ -374,8 +378,8 @@ static void flush(struct user *user)
 void readers_flush(void)
 {
     struct user *user;
-    while ((user = TAILQ_FIRST(&unsent)) != NULL) {
-        TAILQ_REMOVE(&unsent, user, reader.of_unsent);
+    while ((user = TAILQ_FIRST(&readers.unsent)) != NULL) {
+        TAILQ_REMOVE(&readers.unsent, user, reader.of_unsent);
         user->reader.unsent = false;
         flush(user);
     }
@@ -384,7 +388,6 @@ void readers_flush(void)
 /* Reports that still come are dropped: the next broker looks at all files. */
 bool reader_finish(struct user *user)
 {
-    static char ignored[65536];
     struct reader *reader = &user->reader;
     ssize_t got;
     int fd;
@@ -402,9 +405,9 @@ bool reader_finish(struct user *user)
     flush(user);
     int heard = 0;
     do {
-        got = receive_with_fd(reader->socket, ignored, sizeof ignored, &fd);
+        got = receive_with_fd(reader->socket, readers.ignored, sizeof readers.ignored, &fd);
         if (fd >= 0)
-            tell->dispose(fd);
+            readers.tell->dispose(fd);
     } while (got > 0 && ++heard < HEARD_AT_ONCE);
     return got > 0 || (got < 0 && is_transient(errno));
 }
@@ -430,7 +433,7 @@ static bool take_files(struct user *user, const struct paragraph *said, const ch
     *fd = -1;
     if (user->reader.asked > 0)
         user->reader.asked--;
-    tell->files(user, name, &snapshot, json);
+    readers.tell->files(user, name, &snapshot, json);
     return true;
 }
 
@@ -443,11 +446,11 @@ static bool take_seen(struct user *user, const struct paragraph *said, const cha
         return false;
     const int has_verdict = paragraph_get_number(said, "verdict", INT64_MAX, &decided);
     if (has_json)
-        tell->seen_file(user, name, true, &json);
+        readers.tell->seen_file(user, name, true, &json);
     if (has_tid)
-        tell->seen_file(user, name, false, &tid);
+        readers.tell->seen_file(user, name, false, &tid);
     if (has_verdict == 1)
-        tell->seen_verdict(user, name, (int64_t)decided);
+        readers.tell->seen_verdict(user, name, (int64_t)decided);
     return has_json || has_tid || has_verdict == 1;
 }
 
@@ -465,7 +468,7 @@ static bool take_about_name(struct user *user, const struct paragraph *said, con
     if (name == NULL)
         return false;
     if (strcmp(event, "odd") == 0) {
-        tell->odd(user, name);
+        readers.tell->odd(user, name);
         return true;
     }
     if (!name_is_valid(name, strlen(name), NAME_BYTES - 1))
@@ -475,9 +478,9 @@ static bool take_about_name(struct user *user, const struct paragraph *said, con
     if (strcmp(event, "seen") == 0)
         return take_seen(user, said, name);
     if (strcmp(event, "news") == 0)
-        tell->news(user, name);
+        readers.tell->news(user, name);
     else if (strcmp(event, "unwritten") == 0)
-        tell->unwritten(user, name, request == NULL ? "" : request, reason == NULL ? "" : reason);
+        readers.tell->unwritten(user, name, request == NULL ? "" : request, reason == NULL ? "" : reason);
     else
         return false;
     return true;
@@ -488,7 +491,7 @@ static bool take_scanning(struct user *user, const struct paragraph *said)
     uint64_t since;
     if (paragraph_get_number(said, "since", INT64_MAX, &since) != 1)
         return false;
-    tell->scanning(user, (int64_t)since);
+    readers.tell->scanning(user, (int64_t)since);
     return true;
 }
 
@@ -504,14 +507,14 @@ static bool take_one(struct user *user, const struct paragraph *said, int *fd)
     if (strcmp(event, "ended") == 0)
         user->reader.state = READER_ENDS;
     else if (strcmp(event, "overflow") == 0)
-        tell->overflow(user);
+        readers.tell->overflow(user);
     else if (strcmp(event, "inotify") == 0)
         take_inotify(user, fd);
     else if (strcmp(event, "scanning") == 0)
         return take_scanning(user, said);
     else if (strcmp(event, "scanned") == 0) {
         user->reader.scan_owed = false;
-        tell->scanned(user);
+        readers.tell->scanned(user);
     } else
         return take_about_name(user, said, event, fd);
     return true;
@@ -520,7 +523,6 @@ static bool take_one(struct user *user, const struct paragraph *said, int *fd)
 /* Takes one datagram: a reader that sends much takes no more of the broker's time than others. */
 static void receive(struct user *user)
 {
-    static char bytes[65536];
     struct reader *reader = &user->reader;
     struct paragraph said;
     const char *why = "it talks nonsense";
@@ -529,21 +531,21 @@ static void receive(struct user *user)
         return;
     if (reader->writing)
         flush(user);
-    const ssize_t got = receive_with_fd(reader->socket, bytes, sizeof bytes, &fd);
+    const ssize_t got = receive_with_fd(reader->socket, readers.bytes, sizeof readers.bytes, &fd);
     if (got < 0 && is_transient(errno))
         return;
     if (got <= 0) {
         hung_up(user);
         return;
     }
-    if (reader->state != READER_KILLED && paragraph_feed(&reader->input, bytes, (size_t)got))
+    if (reader->state != READER_KILLED && paragraph_feed(&reader->input, readers.bytes, (size_t)got))
         while (reader->state != READER_KILLED && (taken = paragraph_take(&reader->input, &said, &why)) == 1)
             if (!take_one(user, &said, &fd)) {
                 taken = -1;
                 break;
             }
     if (fd >= 0)
-        tell->dispose(fd); /* an unexpected descriptor */
+        readers.tell->dispose(fd); /* an unexpected descriptor */
     if (taken < 0)
         reader_fail(user, why);
     reckon(user, true);
