@@ -1,7 +1,7 @@
-# What all faults share: operations on one spec and its thread, each with what must be true before and after, whatever dies in
-# between; and rtf-invariants(8), which must then have nothing to say.
+# All faults share this: operations on one spec and its thread, each with its conditions before and after, whatever dies in between; and
+# rtf-invariants(8), which must find nothing then.
 #
-# FAULT_STEP: only every so many-th fault, from FAULT_FIRST on, which is another one each day; 1 is all of them (make faults).
+# FAULT_STEP: tries only each so many-th fault, from FAULT_FIRST on, which changes each day; 1 tries all (make faults).
 . "$BATS_TEST_DIRNAME/../helper.bash"
 
 STEP=${FAULT_STEP:-41} FIRST=${FAULT_FIRST:-$((10#$(date +%j)))}
@@ -13,24 +13,24 @@ prepare() {
     configure_rules "$ALICE - max_utilization 100" "$BOB - max_utilization 100"
 }
 
-# The spec claims more than CPU time: all of it is had, or nothing.
+# The spec claims more than CPU time: all claims are granted, or none.
 is_a_transaction() {
     configure_plugins 'FP fp 11-20 all' 'RR rr 1-10 all' "CAMERA $RTF_SOURCE/contrib/plugins/units - - resource=units capacity=3"
     configure_rules "$ALICE - max_utilization 100" "$BOB - max_utilization 100" "$ALICE CAMERA max_amount 3"
     CAM='{"priority": 12, "plugin": "FP", "units": {"count": 2}}' OTHER='{"priority": 14, "plugin": "FP", "units": {"count": 3}}'
 }
 
-# And more that is kept: each step is seen there, too (has_share).
+# The spec also claims a kept resource: has_share sees each step there, too.
 claims_more() { # PLUGIN RULE CLAIM OTHER
     configure_plugins 'FP fp 11-20 all' 'RR rr 1-10 all' "$1"
     configure_rules "$ALICE - max_utilization 100" "$BOB - max_utilization 100" "$ALICE $2"
     CAM="{\"priority\": 12, \"plugin\": \"FP\", $3}" OTHER="{\"priority\": 14, \"plugin\": \"FP\", $4}"
 }
-# has_share [SHARE [attached]]: as CAM has it (first), or OTHER (second)
+# has_share [SHARE [attached]]: the kernel has the share of CAM (first), or of OTHER (second)
 has_share() { :; }
 desired() { :; } # raised or lowered
 
-# What it sends, by the classes of a real interface.
+# A claim on a network: the share is in the classes of a real interface.
 is_on_a_wire() {
     . "$BATS_TEST_DIRNAME/../wire.bash"
     wire_make
@@ -44,7 +44,7 @@ is_on_a_wire() {
     }
 }
 
-# What it reads and writes, by the groups of a real disk and who is in them.
+# A claim on a disk: the share is in the groups of a real disk and their members.
 is_on_a_disk() {
     . "$BATS_TEST_DIRNAME/../slow-disk.bash"
     truncate -s 64M "$WORK/image"
@@ -63,7 +63,7 @@ is_on_a_disk() {
     }
 }
 
-# The same, by its I/O priority, which has no figures.
+# The same, with an I/O priority, which has no figures.
 is_first_on_a_disk() {
     is_on_a_disk
     sed -i '/^DISK/s/$/ enforce=ioprio/' "$CONFIG/plugins.conf"
@@ -72,8 +72,8 @@ is_first_on_a_disk() {
         [ "$(scheduler)" = bfq ] && [ "$(ionice -p "$SLEEPER")" = "$([ "${2:-}" = attached ] && echo 'realtime: prio 7' || echo 'best-effort: prio 2')" ]
     }
 }
-# What the spec needs, and would rather have more of: all of it while nobody needs it (raised), and less while Bob has NEED (lowered). has_share is then
-# of Alice's thread alone.
+# The spec has a minimum and desires more: it has all while no other spec needs it (raised), and less while Bob has NEED (lowered). has_share then looks
+# at Alice's thread only.
 desires_time() {
     configure_plugins 'EDF edf - 0 partition=unthrottled threshold=0.5' 'RR rr 1-10 all'
     configure_rules "$ALICE - max_utilization 100" "$BOB - max_utilization 100"
@@ -113,8 +113,8 @@ desires_more() { # LINE CLAIM NEED
 }
 has_bytes() { [ "$(jq '.grant.claims[0].accepted_bytes' "$SPECS/$ALICE/cam.verdict")" = "$1" ]; }
 
-# sample COUNT STEP: the places, from 0 on, of those of so many faults that are tried. Of a sample, further ones are there in
-# case that none of them comes, as not each one does in every run.
+# sample COUNT STEP: prints which of COUNT faults are tried, counted from 0. A sample has further faults, for the case that none of its faults comes: not
+# every fault comes in every run.
 sample() {
     local step=$2 first=$((FIRST - 1)) i
     if [ "$step" -gt "$1" ]; then step=$1; fi
@@ -124,7 +124,7 @@ sample() {
 says() { [ "$(field "$3" "$(cat "$SPECS/$1/$2.verdict")" 2>/dev/null)" = true ]; }
 kernel_says() { [ "$(kernel "$SLEEPER")" = "$1" ]; }
 
-# Each operation: what it finds, what is done, what is true when it has been answered.
+# Each operation: the state before, the action, and the condition after its answer.
 before_create() { :; }
 do_create() { put $ALICE cam "$CAM"; }
 is_create() { says $ALICE cam '.result == "OK" and .grant.priority == 12' && has_share first; }
@@ -145,7 +145,7 @@ before_release() { before_change; }
 do_release() { as $ALICE rm "$SPECS/$ALICE/cam.json"; }
 is_release() { [ ! -e "$SPECS/$ALICE/cam.verdict" ] && kernel_says "$ORDINARY" && has_share; }
 
-# What others do is what changes it: Bob gives up what he needs, or comes to need it. Nobody asks for the update.
+# Another user's action changes the grant: Bob gives up the need, or comes to have it. No request asks for the update.
 before_raise() { bob_needs && put $ALICE cam "$CAM" && eventually is_granted && do_attach && eventually is_lowered; }
 do_raise() { as $BOB rm "$SPECS/$BOB/more.json"; }
 is_raise() { no bob_has && desired raised && says $ALICE cam ".result == \"OK\" and .thread.tid == $SLEEPER"; }
@@ -159,13 +159,13 @@ bob_has() { says $BOB more '.result == "OK" and .grant != null'; }
 is_granted() { says $ALICE cam '.result == "OK" and .grant != null'; }
 is_lowered() { desired lowered; }
 
-# What the publisher does.
+# The publisher's operation.
 before_tell() { eventually is_told 0; }
 do_tell() { do_create; }
 is_tell() { is_create && is_told 1; }
 is_told() { told ".reservations == $1" "$(cat "$SPOOL/status.json")"; }
 
-# What the adopter does: a new directory, one that is moved away with all that was granted there, one of a wrong name.
+# The adopter's operations: a new directory, a directory that is moved away with its grants, a directory with a wrong name.
 before_adopt() { as $ALICE rm -rf "$SPECS/$ALICE" && eventually has_no_reader; }
 do_adopt() { put $ALICE cam "$CAM"; }
 is_adopt() { is_create && [ "$(stat -c '%a %g' "$SPECS/$ALICE")" = "2700 $GROUP" ]; }
@@ -179,7 +179,7 @@ before_aside() { before_attach && as $ALICE sh -c 'rm -rf "$1"/.aside-*-wrong' s
 do_aside() { as $ALICE mkdir "$SPECS/wrong"; }
 is_aside() { is_create && [ ! -e "$SPECS/wrong" ] && compgen -G "$SPECS/.aside-$ALICE-*-wrong" >/dev/null; }
 
-# What is in Alice's directory then, but for what she hides; `notes` nobody has to do with.
+# The files in Alice's directory, without hidden ones. `notes` is no file of rtf's.
 NOTES=notes
 files_after() {
     case $1 in
@@ -189,7 +189,7 @@ files_after() {
 }
 has_files() { [ "$(cd "$SPECS/$ALICE" && ls | tr '\n' ' ')" = "${1:+$1 }$(ls "$SPECS/$ALICE/$NOTES" >/dev/null 2>&1 && echo "$NOTES ")" ]; }
 
-# Nobody has to wait for ever, and nothing is half done.
+# No request waits for ever, and none is half done.
 is_answered() {
     case $1 in
     release) [ ! -e "$SPECS/$ALICE/cam.verdict" ] ;;
@@ -200,7 +200,7 @@ is_answered() {
     esac
 }
 
-# ask OPERATION: once; a plugin that is being restarted is a no
+# ask OPERATION: asks once; a plugin that is being restarted is a refusal
 ask() {
     local deadline=$((SECONDS + 2))
     case $1 in
@@ -239,8 +239,8 @@ process_of() {
 }
 has_reader() { ! has_no_reader; }
 
-# trace_part PROCESS [STRACE-OPTION...]: as trace, whose id is in $TRACED. A reader may just be ending, having had nothing to do; others are
-# killed at once where that is to happen at the call in which they wait.
+# trace_part PROCESS [STRACE-OPTION...]: as trace; $TRACED is the process's id. A reader may just be ending, because it had nothing to do. Other processes
+# are killed at once if the kill comes at the call in which they wait.
 trace_part() {
     local try
     for try in 1 2 3; do
@@ -250,7 +250,7 @@ trace_part() {
     return 1
 }
 
-# trace PID [STRACE-OPTION...]: a fault in that process from here on, or a record of its calls
+# trace PID [STRACE-OPTION...]: injects a fault into this process from here on, or records its calls
 trace() {
     local process=$1
     shift
@@ -262,8 +262,8 @@ trace() {
 }
 is_traced_or_gone() { is_traced "$1" || is_gone "$1"; }
 
-# calls_of PROCESS OPERATION: NAME N, in their order, of the system calls that it makes for it; restart_syscall is the one in which it waits
-# when it comes to be traced
+# calls_of PROCESS OPERATION: prints the system calls of the process for the operation, in their order, as NAME N. restart_syscall is the call in which
+# the process waits when the trace begins
 calls_of() {
     "before_$2" || return 1
     trace_part "$1" || return 1
@@ -280,7 +280,7 @@ untrace() {
     wait "$TRACER" 2>/dev/null || true
 }
 
-# What is left when all is over: nothing. A directory that was moved away is put back before, and what it asks for is granted again.
+# At the end nothing is left. A directory that was moved away is put back before, and its specs are granted again.
 cleans_up() {
     if [ "$1" = move ]; then
         if [ ! -e "$SPECS/$ALICE" ]; then as $ALICE mv "$WORK/elsewhere/kept" "$SPECS/$ALICE"; fi
@@ -291,16 +291,16 @@ cleans_up() {
     eventually is_release
 }
 
-# Others, while something of Alice's is wrong.
+# Other users are served while something of Alice's is wrong.
 bob_is_served() {
     [ "$(field .result "$(spec $BOB his '{"priority": 5, "plugin": "RR"}')")" = OK ] || { echo 'Bob was not served'; return 1; }
     as $BOB rm "$SPECS/$BOB/his.json"
 }
 
-# answers OPERATION: how often the log says that it was answered, from line $LOGGED on
+# answers OPERATION: how many answers to the operation the log has, from line $LOGGED on
 answers() { tail -n "+$((LOGGED + 1))" "$EVENTS" | jq -c "select(.name == \"cam\" and .request == \"$1\" and (.stage == \"verdict\" or .stage == \"release\"))" | wc -l; }
 
-# held PROGRAM: from here on that part is a script which, if there is $WORK/hold, stops first, to be traced from its beginning.
+# held PROGRAM: replaces the program by a script. If $WORK/hold exists, the script stops first, so that a trace sees the program from its beginning.
 held() {
     mkdir "$WORK/programs"
     cp -a "$RTF_LIBEXEC/." "$WORK/programs"
@@ -311,7 +311,7 @@ held() {
 }
 is_stopped() { [ ! -e "$WORK/hold" ] && [[ $(cat "/proc/$(helpers "$1")/stat" 2>/dev/null) == *') T '* ]]; }
 
-# begin_traced PROCESS [STRACE-OPTION...]: another one is started, and goes on when it is traced
+# begin_traced PROCESS [STRACE-OPTION...]: the process is started anew, and goes on when it is traced
 begin_traced() {
     local pattern="rtf-$1"
     [ "$1" != reader ] || pattern="rtf-reader.* $ALICE "
@@ -330,7 +330,8 @@ broker_is_back() {
     broker_start
 }
 
-# ends_well OPERATION (also where errors do not end the shell): it is answered, all agree, and the thread is given back as it was
+# ends_well OPERATION (also where errors do not end the shell): the operation is answered, journal, kernel and files agree, and the thread has its former
+# attributes
 ends_well() {
     if is_gone "$BROKER"; then broker_is_back || return 1; fi
     eventually "is_$1" || { echo "no answer to $1"; cat "$SPECS/$ALICE/cam.verdict" 2>/dev/null; tail -n 5 "$EVENTS"; return 1; }

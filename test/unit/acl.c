@@ -1,4 +1,4 @@
-/* Access rules: every property below, at and above its bound, for every kind of domain; sums that are exact; and what a refusal says would pass. */
+/* Access rules: every property below, at and above its bound, for every kind of domain; exact sums; and the nearest value of a refusal. */
 #include "acl.h"
 
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 enum { EDF, FP, CAMERA, DISK, NET };
 enum { ANN = 20021, BEN, CAT, TEAM = 20050, RTF = 20060 };
 
-/* ann: rtf and, as a supplementary group, rtfteam. ben: rtf and, as his primary group, rtfteam. cat: rtf. The stranger has no account. */
+/* ann: in rtf and, as a supplementary group, rtfteam. ben: in rtf and, as the primary group, rtfteam. cat: in rtf. The stranger has no account. */
 static char ann_name[] = "rtfann", ben_name[] = "rtfben", cat_name[] = "rtfcat", root_name[] = "root", rtf[] = "rtf", team[] = "rtfteam";
 static char *both[] = {rtf, team, NULL}, *one[] = {rtf, NULL}, *none[] = {NULL};
 static gid_t both_gids[] = {RTF, TEAM}, one_gid[] = {RTF}, zero[] = {0};
@@ -51,7 +51,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* What somebody holds. */
+/* The charges of a user's grants. */
 enum { HOLDS = 64 };
 static struct grant holds[HOLDS];
 static int hold_count;
@@ -64,7 +64,7 @@ static bool ask_again(const struct account *who, int plugin, const struct spec *
     return acl_check(rules_now, who, plugin, plugin_line(plugin)->name, spec, own, hold, &least, &ceiling, &refusal, reason);
 }
 
-/* As the broker does it: what is asked for is charged while the plugin is asked, what was accepted is charged then. NULL: refused. */
+/* As the broker does: charges the asked amount while the plugin is asked, and the accepted amount then. NULL: refused. */
 static struct grant *grant_to(const struct account *who, int plugin, struct spec spec, struct grant *old)
 {
     struct charge hold;
@@ -124,7 +124,7 @@ static struct spec share(uint64_t millionths)
     return (struct spec){.runtime = millionths, .period = 1000000, .priority = 20};
 }
 
-/* BY is always access; what else the refusal says: asked, available, the nearest runtime, never. */
+/* `by` is always access. The refusal also has: asked, available, the nearest runtime, never. */
 static void refusal_is(const char *rule, const char *asked, const char *available, uint64_t nearest, bool never)
 {
     assert_string_equal(refusal.rule, rule);
@@ -198,7 +198,7 @@ static void times_and_priorities_are_bounded_for_each_domain(void **state)
         }
 }
 
-/* Half a CPU for the domain; who is not in it has an opening of his own. */
+/* Half a CPU for the domain. A user outside the domain has a rule of their own that opens. */
 static void sum_binds(const char *property, const struct domain *domain, const char *on)
 {
     char text[200], rule[100], full[200], much[200];
@@ -220,9 +220,9 @@ static void sum_binds(const char *property, const struct domain *domain, const c
     denied(&ann, FP, share(200001), much);
     c = granted(&ann, FP, share(200000));
     for (int i = 1; i < 3; i++)
-        if (domain->binds[i] && !each) { /* shares her sum */
+        if (domain->binds[i] && !each) { /* shares ann's sum */
             denied(people[i], FP, share(1), full);
-        } else { /* has one of his own, or none */
+        } else { /* has a sum of its own, or none */
             struct grant *own = granted(people[i], FP, share(500000));
             if (domain->binds[i])
                 denied(people[i], FP, share(1), full);
@@ -305,7 +305,7 @@ static void all_rules_that_match_must_hold(void **state)
     gone(second);
     rules_are("@rtfteam - max_runtime 2ms\nrtfann - max_utilization 0.9\nrtfann - max_runtime 3ms\n- - max_runtime 1ms\n");
     denied(&ann, FP, (struct spec){.runtime = 4000, .period = 100000}, "acl.conf:1: @rtfteam - max_runtime 2ms: 4000us asked");
-    refusal_is("acl.conf:1: @rtfteam - max_runtime 2ms", "4000us", "2000us", 1000, true); /* what passes all of them */
+    refusal_is("acl.conf:1: @rtfteam - max_runtime 2ms", "4000us", "2000us", 1000, true); /* the runtime that passes all rules */
 }
 
 static void the_papers_example(void **state)
@@ -385,7 +385,7 @@ static void what_is_not_stated_passes_its_bounds_but_for_runtimes(void **state)
     denied(&ann, EDF, (struct spec){.runtime = 500, .period = 8999}, "acl.conf:3: - - min_deadline 9ms: 8999us asked");
     gone(granted(&ann, EDF, (struct spec){.runtime = 500, .period = 20001, .deadline = 20000}));
     denied(&ann, FP, (struct spec){.period = 10000}, "acl.conf:4: - - min_runtime 500us: the spec states no runtime");
-    /* The runtime is what may be accepted, and counts, whatever more is desired. */
+    /* The runtime counts, because it may be all that is accepted, however much more is desired. */
     denied(&ann, EDF, (struct spec){.runtime = 499, .desired_runtime = 5000, .period = 10000}, "acl.conf:4: - - min_runtime 500us: 499us asked");
 }
 
@@ -496,7 +496,7 @@ static void new_rules_charge_what_is_held_and_tell_who_is_over(void **state)
     acl_free(former);
     said_count = 0;
     acl_report_overdrawn(rules_now);
-    assert_int_equal(said_count, 1); /* what is full is not over */
+    assert_int_equal(said_count, 1); /* a full sum is not exceeded */
     assert_string_equal(said, "acl.conf:1: @rtf - max_utilization 0.25: 0.3 is in use by older grants, which stay");
     acl_report_overdrawn_by(rules_now, &cat);
     assert_int_equal(said_count, 1);
@@ -586,7 +586,7 @@ static void each_wrong_line_is_named_with_what_is_allowed(void **state)
 
 /* ---- at random ---- */
 
-/* Rules and grants, and what the plainest reading of acl.conf(5) says of them. */
+/* Rules and grants, judged by the plainest reading of acl.conf(5). */
 enum { MODEL_RULES = 8, MODEL_PEOPLE = 5 };
 static const struct account *const all_people[MODEL_PEOPLE] = {&ann, &ben, &cat, &stranger, &root};
 static const char *const domain_words[] = {"-", "rtfann", "20022", "@rtfteam", "@20060", "20099", "rtfcat"};
@@ -699,7 +699,7 @@ static void ask_at_random(void)
     check(passes == model_passes(who, plugin, &spec, is_change ? hold : NULL), "%s", reason);
     const uint64_t said_ceiling = ceiling;
     if (all_people[who]->uid != 0) {
-        if (passes) /* without what was just charged */
+        if (passes) /* without the charge of this spec */
             acl_release(&charge);
         the_ceiling_is_exact(who, plugin, &spec, is_change ? hold : NULL, said_ceiling, passes);
         if (passes)
@@ -761,7 +761,7 @@ static void amounts_are_bounded_for_all_and_for_each(void **state)
     claim_denied(&ann, 1, NULL, 0, false, "acl.conf:3: - CAMERA max_user_amount 2: 2 used, 1 asked");
     claim_denied(&ben, 2, NULL, 1, false, "acl.conf:2: @rtf CAMERA max_amount 3: 2 used, 2 asked");
     assert_true(claim(&ben, 1, NULL, &bens, &left));
-    assert_true(claim(&ann, 1, &anns, &more, &left)); /* a change: beside what it has it needs nothing */
+    assert_true(claim(&ann, 1, &anns, &more, &left)); /* a change: it needs nothing beside its grant */
     assert_int_equal(left, 2);
     acl_release(&more);
     acl_release(&anns);
@@ -771,7 +771,7 @@ static void amounts_are_bounded_for_all_and_for_each(void **state)
     assert_int_equal(uses, 0);
 }
 
-/* What is opened for CPU time opens nothing else, and what binds CPU time binds nothing else. */
+/* A rule that opens CPU time opens nothing else, and a rule that binds CPU time binds nothing else. */
 static void amounts_are_closed_by_default(void **state)
 {
     struct charge hold;

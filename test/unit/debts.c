@@ -1,4 +1,4 @@
-/* 0-lag times: what was used counts until it is paid back, in all books, and not longer; and nobody who waits is forgotten. */
+/* 0-lag times: used runtime counts until it is paid back, in all books, and not longer; and no waiting request is forgotten. */
 #include "debts.h"
 
 #include <stdlib.h>
@@ -55,7 +55,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* ---- what the broker does with a reservation ---- */
+/* ---- the broker's operations on a reservation ---- */
 
 static struct grant *new_grant(int plugin, int cpu, uint64_t runtime, uint64_t period, uint64_t deadline)
 {
@@ -98,18 +98,18 @@ static void released(struct reservation *reservation)
     reservation_forget(reservation);
 }
 
-/* As ask-plugins.c commits it. The number of what is owed; it is open until the kernel has taken the change. */
+/* As ask-plugins.c commits a change. Returns the number of the debt; it is open until the kernel has taken the change. */
 static uint64_t changed(struct reservation *reservation, struct grant *grant)
 {
     uint64_t debt;
-    acl_charge(rules, reservation->user->account, grant->plugin, 0, &grant->charge); /* what is new is held by now; it weighs nothing here yet */
+    acl_charge(rules, reservation->user->account, grant->plugin, 0, &grant->charge); /* the new grant is held by now; it weighs nothing here yet */
     grant_free(grant_rebook(reservation, grant, &debt));
     if (reservation->attachment != NULL)
         reservation->attachment->since = clock_now;
     return debt;
 }
 
-/* ---- what the books say ---- */
+/* ---- the books ---- */
 
 static uint64_t sum, sums;
 static int sum_plugin, sum_cpu;
@@ -209,7 +209,7 @@ static void use_is_paid_back_at_the_rate_of_the_reservation(void **state)
         debt_begin(reservation, reservation->grant); /* nothing more was used: that is no reason to be earlier */
         assert_int_equal(reservation->zero_lag, before);
         clock_now += 10000 * MS;
-        reservation->attachment->served = false; /* what it has used since is no matter here */
+        reservation->attachment->served = false; /* its use since then does not matter here */
         released(reservation);
         all_is_paid_back();
     }
@@ -297,7 +297,7 @@ static void a_change_to_less_gives_up_the_difference(void **state)
     all_is_paid_back();
 }
 
-/* What it goes on with elsewhere is charged beside what is not paid back here. */
+/* The new grant elsewhere is charged beside the debt here. */
 static void a_change_to_another_plugin_gives_up_all_of_it(void **state)
 {
     (void)state;
@@ -371,7 +371,7 @@ static void records_are_of_one_reservation_on_one_plugins_cpus(void **state)
     assert_int_equal(rests_now(), 3);
     released(one);
     released(two);
-    assert_int_equal(rests_now(), 3); /* what is left of each is added to what it gave up there before */
+    assert_int_equal(rests_now(), 3); /* the rest of each is added to its earlier debt there */
     assert_int_equal(on_cpu(0), 600000000);
     assert_int_equal(on_cpu(1), 100000000);
     all_is_paid_back();
@@ -411,7 +411,7 @@ static void the_kernels_last_is_remembered(void **state)
     all_is_paid_back();
 }
 
-/* ---- who waits ---- */
+/* ---- waiting requests ---- */
 
 static void requests_wait_and_come_back_in_the_order_of_their_times(void **state)
 {
@@ -492,7 +492,7 @@ static void a_refusal_waits_once_and_only_for_what_would_be_enough(void **state)
     request->refusals.nearest = 200000;
     assert_true(zero_lag_wait_may_help(request));
     clock_to(debt_last(false));
-    assert_int_equal(debt_sum(false), 0); /* who has waited finds what was given back */
+    assert_int_equal(debt_sum(false), 0); /* the waiting request finds the paid-back bandwidth */
     assert_ptr_not_equal(has_waited, request);
     clock_to(clock_now + 1);
     assert_ptr_equal(has_waited, request);

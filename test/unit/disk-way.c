@@ -1,4 +1,4 @@
-/* Whose thread rtf-disk binds: the tests' own thread, of a reservation of its user or of somebody else. */
+/* The owner check of rtf-disk, with the test's own thread, for a reservation of its user and of another user. */
 #include "unit.h"
 
 #include <stdio.h>
@@ -23,7 +23,7 @@ int register_lock(const char *name)
     return -1;
 }
 
-/* ---- whose it is ---- */
+/* ---- owners ---- */
 
 static enum done identified(uid_t owner, uint64_t started_by, bool bind)
 {

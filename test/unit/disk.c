@@ -1,4 +1,4 @@
-/* What data weigh on a disk (disk.h): never less than they take, and what is named as the nearest fits. */
+/* The weight of data on a disk (disk.h): never less than the time that they take; and the nearest amount fits. */
 #include "unit.h"
 
 #include "disk.h"
@@ -19,7 +19,7 @@ static void rates_grow_with_the_block(void **state)
     assert_int_equal(disk_rate(&rates, DISK_BLOCK_MAX), 5400000);
 }
 
-/* A block takes seek + bytes / rate: what is said of sizes between those that were measured is never more than the disk does. */
+/* A block takes seek + bytes / rate: the throughput for sizes between the measured ones is never more than the disk's. */
 static void what_was_not_measured_is_not_promised(void **state)
 {
     struct disk_rates rates;

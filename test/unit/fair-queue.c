@@ -86,7 +86,7 @@ static void a_user_has_so_many_under_way_and_root_any_number(void **state)
         queue_begin(&queues[0]);
     }
     assert_int_equal(begun, 256);
-    queue_add(reservations[1][0], &queues[1]); /* that is his alone */
+    queue_add(reservations[1][0], &queues[1]); /* this one belongs to user 1 alone */
     next_is(reservations[1][0]);
     queue_end(&queues[0]);
     next_is(reservations[0][begun]);
@@ -121,7 +121,7 @@ static void what_was_there_at_the_start_is_one_line(void **state)
     nobody_is_next();
 }
 
-/* Whatever comes, leaves and is looked at: who waits is passed by each of the others once, and then it is his turn. */
+/* Requests come, leave and are looked at at random: each other user passes a waiting user once, and then it is this user's turn. */
 static void who_waits_is_passed_once_by_each_of_the_others(void **state)
 {
     int passed[QUEUES][QUEUES] = {0}, looked_at = 0;
@@ -139,14 +139,14 @@ static void who_waits_is_passed_once_by_each_of_the_others(void **state)
             for (int j = 0; j < QUEUES * 40; j++)
                 whose = reservations[j / 40][j % 40] == reservation ? j / 40 : whose;
             for (int j = 0; j < QUEUES; j++) {
-                passed[whose][j] = 0; /* it was his turn */
+                passed[whose][j] = 0; /* it was this user's turn */
                 check(j == whose || TAILQ_EMPTY(&queues[j].reservations) || ++passed[j][whose] <= 1, "queue %d by %d", j, whose);
             }
             looked_at++;
         }
         for (int j = 0; j < QUEUES; j++)
             for (int by = 0; TAILQ_EMPTY(&queues[j].reservations) && by < QUEUES; by++)
-                passed[j][by] = 0; /* who has nothing does not wait */
+                passed[j][by] = 0; /* a user without a request does not wait */
     }
     assert_true(looked_at > 10000);
 }

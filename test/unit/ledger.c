@@ -179,7 +179,7 @@ static void a_shared_cpu_is_promised_once(void **state)
     ledger_remove(&edf);
 }
 
-/* A line's own sum is of densities under a sufficient test; what a CPU has for all is what they use of it. */
+/* A line's own sum is of densities under a sufficient test; a CPU's sum over all lines is of utilizations. */
 static void a_short_deadline_weighs_in_its_own_line_alone(void **state)
 {
     (void)state;
@@ -259,7 +259,7 @@ static void a_change_does_not_count_against_itself(void **state)
     fits(&other_line, NULL, "promised more than once");
     ledger_add(&global);
     fits(&global_more, &global, NULL);
-    fits(&global_more, &old, "its CPUs would hold more"); /* what goes elsewhere leaves no room here */
+    fits(&global_more, &old, "its CPUs would hold more"); /* a task that goes elsewhere leaves no room here */
     fits(&more, &global, "threshold");
     ledger_remove(&old);
     ledger_remove(&global);
@@ -335,7 +335,7 @@ static void sums_are_exact_whatever_comes_and_goes(void **state)
     nothing_is_left();
 }
 
-/* Room is what fits, and a microsecond more does not, unless that is more than the window has. */
+/* The room fits, and a microsecond more does not, unless this exceeds the window. */
 static void room_is_exact(void **state)
 {
     int bounded = 0;
@@ -371,7 +371,7 @@ static void note_pool(const struct pool *pool)
     pools[pool_count++] = *pool;
 }
 
-/* Its capacity, and what is used of it; 0 and 0: there is none. */
+/* The capacity, and the used part; 0 and 0: there is no pool. */
 static struct pool pool_of(int plugin, int cpu)
 {
     pool_count = 0;
@@ -427,7 +427,7 @@ static void what_is_counted_is_not_promised_twice(void **state)
     ledger_add(&former);
     assert_int_equal(*pool_of(CAMERA, -1).used, 3);
     assert_int_equal(pool_of(CAMERA, -1).capacity, 4);
-    assert_false(ledger_fits(&other, NULL, reason)); /* no slack, as there is for what is rounded */
+    assert_false(ledger_fits(&other, NULL, reason)); /* no slack, unlike for rounded amounts */
     assert_string_equal(reason, "CAMERA has 4 in all, and 3 are promised");
     assert_true(ledger_fits(&other, &former, reason));
     assert_false(ledger_hold(&two, NULL, &left, reason));
@@ -448,19 +448,19 @@ static void what_is_held_goes_beyond_what_is_had(void **state)
     assert_false(ledger_hold(&one, NULL, &left, reason));
     assert_int_equal(left, 0);
     ledger_let_go(&four);
-    ledger_let_go(&four); /* what is let go is let go once */
+    ledger_let_go(&four); /* a second call changes nothing */
     assert_int_equal(*pool_of(CAMERA, -1).used, 3);
     assert_false(ledger_hold(&five, &former, &left, reason)); /* its own does not count against it, nor in the sentence */
     assert_int_equal(left, 4);
     assert_non_null(strstr(reason, "CAMERA has 4 in all, and 0 are promised"));
-    assert_true(ledger_hold(&one, &former, &left, reason)); /* less than it has: until that is granted it has what it had */
+    assert_true(ledger_hold(&one, &former, &left, reason)); /* less than its grant: it keeps the old grant until the new one is granted */
     assert_int_equal(*pool_of(CAMERA, -1).used, 3);
     ledger_let_go(&one);
     ledger_remove(&former);
     nothing_is_left();
 }
 
-/* CPUs and units of one grant; who may pass over the test of the one may not take what there is not of the other. */
+/* CPUs and units of one grant: a spec that may pass over the test of CPUs may not take units that do not exist. */
 static void a_grant_can_hold_both(void **state)
 {
     struct holding five = holding_of(CAMERA, 5), many = holding_of(SEAT, 999999999999);

@@ -1,4 +1,4 @@
-/* libexec/muse/marks.c, measure.c and events.c: from lines to what is analysed. */
+/* libexec/muse/marks.c, measure.c and events.c: from lines to the analysis. */
 #include "muse/marks.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* libexec/muse/phases.c and ring.h: when a job that watches the clock ends, and what a mark touches. */
+/* libexec/muse/phases.c and ring.h: the end of a job that watches the clock, and the memory that a mark touches. */
 #include "muse/phases.h"
 
 #include <sys/mman.h>
@@ -8,12 +8,12 @@
 #include "muse/ring.h"
 #include "unit.h"
 
-#define LOOK INT64_C(25) /* ns: what each look at the clock takes */
+#define LOOK INT64_C(25) /* ns: the time of one look at the clock */
 #define US INT64_C(1000)
 
 static struct {
     int64_t at, length;
-} away[4]; /* when nobody looks at the clock, in order */
+} away[4]; /* the intervals without a look at the clock, in order */
 static int64_t time_is;
 
 /* In the place of the C library's. */

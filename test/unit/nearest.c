@@ -18,7 +18,7 @@ static int from;
 static struct paragraph_input input;
 static struct paragraph answer;
 
-/* The next paragraph that has `key`; those before it are updates. */
+/* The next paragraph that has `key`; paragraphs before it are updates. */
 static void hear(const char *key)
 {
     const char *why = NULL;
@@ -90,7 +90,7 @@ static const char *in_words(const struct asked *asked)
     return words;
 }
 
-/* True: it is granted; *nearest is what was named else, 0 for nothing. */
+/* True: granted. Otherwise *nearest is the nearest runtime, 0 for none. */
 static uint64_t given;
 
 static bool grants(uint64_t task, uint64_t runtime, const struct asked *asked, bool commit, uint64_t *nearest)
@@ -125,10 +125,10 @@ static void released(uint64_t task)
 
 enum { TASKS = 24 };
 static int named, unnamed;
-static bool gives_desired, by_sum; /* edf gives it; rm what is asked for */
+static bool gives_desired, by_sum; /* edf gives the desired runtime; rm the asked one */
 static bool is_granted[TASKS];
 
-/* If it is refused. Takes what is nearest, if `take`. */
+/* True if refused. Takes the nearest runtime if `take`. */
 static void nearest_is_exact(uint64_t task, uint64_t too_much, const struct asked *asked, bool take)
 {
     uint64_t nearest, again;
@@ -261,7 +261,7 @@ static void of_rm_by_response_times(void **state)
     at_random("rm", "11-13", "admission=rta blocking=100us", true, 200); /* few levels: tasks wait for one another */
 }
 
-/* ---- what others run there ---- */
+/* ---- other tasks there ---- */
 
 /* Another plugin's task has half of each CPU, at that level. */
 static void is_loaded(const char *policy, int priority)

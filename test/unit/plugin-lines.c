@@ -1,4 +1,4 @@
-/* plugins.conf(5): what a line may say, which plugins can keep their promises side by side, and who has to be asked about whose plans. */
+/* plugins.conf(5): the words of a line, plugins that can keep their promises side by side, and the neighbours that judge a plugin's plans. */
 #include "../../libexec/broker/config/plugin-lines.c" /* NOLINT(bugprone-suspicious-include): its lines are read anew for each test */
 
 #include "unit.h"
@@ -52,7 +52,7 @@ static void each_column_and_word_is_read(void **state)
     const struct plugin_line *edf = plugin_line(plugin_index("EDF")), *fp = plugin_line(plugin_index("FP")), *rr = plugin_line(plugin_index("RR"));
     assert_true(edf->deadline && edf->line == 2 && CPU_COUNT(&edf->cpus) == 3 && edf->partition == PARTITION_UNTHROTTLED && !edf->domains);
     assert_true(edf->threshold == 250000000 && edf->promises && edf->timeout == 20 * MS);
-    assert_string_equal(edf->words, "partition=unthrottled threshold=0.25 admission=demand"); /* what is the broker's alone goes no further */
+    assert_string_equal(edf->words, "partition=unthrottled threshold=0.25 admission=demand"); /* the broker's own words are not passed on */
     assert_true(!fp->deadline && fp->lowest == 11 && fp->highest == 20 && fp->domains && fp->enforced && !fp->promises);
     assert_true(rr->lowest == 7 && rr->highest == 7 && CPU_ISSET(7, &rr->cpus) && rr->timeout == 100 * MS && rr->threshold == ONE_CPU);
     assert_true(plugin_line(3)->deadline && plugin_line(3)->partition == PARTITION_GLOBAL);

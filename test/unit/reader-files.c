@@ -1,4 +1,4 @@
-/* How a reader opens what lies in its user's directory: a file of that name in the directory, and nothing that stands for another file. */
+/* A reader opens a file of this name in its user's directory, and nothing that stands for another file. */
 #include "unit.h"
 
 #include <errno.h>

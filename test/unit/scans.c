@@ -33,7 +33,7 @@ void verdict_again(struct reservation *reservation, enum kind kind, const char *
     append(answered, sizeof answered, reservation);
 }
 
-/* The names of those that are to be looked at, in turn. */
+/* The names that are to be looked at, in turn. */
 static const char *take_queue(void)
 {
     queue[0] = '\0';
@@ -131,7 +131,7 @@ static void what_is_as_it_was_judged_is_left_alone(void **state)
     found(&user, "fresh", 4, 40);
     found(&user, "busy", 5, 50);
     scan_end(&user);
-    /* What is known comes first: what it gives up can be the new one's. */
+    /* Known specs come first: a new one can have the capacity that they give up. */
     (void)take_queue();
     assert_non_null(strstr(queue, "written "));
     assert_non_null(strstr(queue, "replaced "));
@@ -172,7 +172,7 @@ static void a_thread_file_is_looked_at_by_itself(void **state)
     queued("");
 }
 
-/* Decided and written down, and then somebody died before the owner was told. */
+/* A decision is in the journal, and a process died before the owner was told. */
 static void a_verdict_that_was_lost_is_told_again(void **state)
 {
     (void)state;
@@ -232,7 +232,7 @@ static void a_scan_that_is_forgotten_leaves_nothing(void **state)
     queued("");
     scan_begin(&user, 0);
     scan_end(&user);
-    queued("cam "); /* it is not there any more, whatever the other one found */
+    queued("cam "); /* the file is gone, whatever the other reader found */
 }
 
 /* What was first is asked first, whosever it is. */

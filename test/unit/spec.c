@@ -321,7 +321,7 @@ static uint64_t random_time(void)
     return random_below(3) == 0 ? 0 : random_within(1, random_below(2) == 0 ? 20 : TIME_MAX);
 }
 
-/* What spec_parse would have refused does not get past spec_get, and what it took comes back as it was. */
+/* spec_get refuses each spec that spec_parse refuses, and returns an accepted spec unchanged. */
 static void what_is_told_is_checked_as_the_text_was(void **state)
 {
     int good = 0, bad = 0;
@@ -441,7 +441,7 @@ static void of_modes_the_most_is_asked_for(void **state)
     assert_int_equal(spec_least_runtime(&spec), 3);
     assert_int_equal(spec.claims->values[0], 4);
     assert_int_equal(spec.claims->in_mode, 2);
-    /* The one that is on needs the most. */
+    /* The current mode needs the most. */
     taken("{\"modes\": {\"a\": {\"runtime\": 7}, \"b\": {\"runtime\": 2}}, \"mode\": \"a\", \"period\": 9}");
     assert_int_equal(spec.runtime, 7);
     assert_int_equal(spec.mode->runtime, 0);

@@ -1,4 +1,4 @@
-/* One queue for all who wait: who is called when, and in which order. */
+/* One queue of all timers: which is called when, and in which order. */
 #include "timers.h"
 
 #include "unit.h"

@@ -81,7 +81,7 @@ void plugin_says(const char *name, const char *tests, bool judges, bool tested)
     assert_true(plugin_has_greeted(plugin_index(name), tests, judges, tested));
 }
 
-/* ---- who else would be told ---- */
+/* ---- other programs that would be told ---- */
 
 uint64_t attach_sweep(const struct attachment *attachment)
 {

@@ -1,4 +1,4 @@
-/* In the place of the programs that plugins.conf names: what they were told, in order. And of helper and readers, who are told nothing. */
+/* Replaces the programs of plugins.conf, and records the messages to them, in order. Also replaces helper and readers, which get no message. */
 #ifndef RTF_UNIT_TOLD_H
 #define RTF_UNIT_TOLD_H
 
@@ -14,7 +14,7 @@ struct told_plugin {
     uint64_t task;
     bool has_plan;
     struct attributes plan;
-    struct spec spec; /* ACCEPT, and what follows */
+    struct spec spec; /* of ACCEPT and the messages after it */
     uint64_t max_runtime;
     bool commit;
 };
@@ -22,11 +22,11 @@ struct told_plugin {
 extern struct told_plugin told[TOLD_MAX]; /* the first so many since told_count was set to 0 */
 extern int told_count;
 
-/* How often one was killed for what it said; unless it may lie, the test fails. */
+/* How often a plugin was killed for an answer. The test fails unless the plugin may lie. */
 extern int told_lies;
 extern bool may_lie;
 
-/* The lines of a plugins.conf, and what each of them says in its greeting. Once in a program. */
+/* Sets the lines of plugins.conf, and each plugin's greeting. Once in a program. */
 void plugins_are(const char *lines);
 void plugin_says(const char *name, const char *tests, bool judges, bool tested);
 

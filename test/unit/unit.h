@@ -17,7 +17,7 @@
 /* What monotonic_now returns, ns; realtime_now is a year later. A test begins when it left the last one. */
 extern int64_t clock_now;
 
-/* Moves it on, and what is due until then is done in its time. */
+/* Moves the clock on, and calls each timer that is due until then at its time. */
 void clock_to(int64_t time);
 
 /* What tick_length returns, us. */
@@ -26,7 +26,7 @@ extern uint64_t tick_is;
 /* The path of a file with this text, until the next call. */
 const char *file_with(const char *text);
 
-/* How often what is random is done. Sanitizers take their time, and look for something that does not depend on the numbers so much. */
+/* How often a random test repeats. With sanitizers it is less: they are slow, and their findings depend less on the random numbers. */
 #ifdef __SANITIZE_ADDRESS__
 #define ROUNDS(count) ((count) / 4)
 #else
@@ -37,7 +37,7 @@ void random_from(uint64_t seed);
 uint64_t random_below(uint64_t count);
 uint64_t random_within(uint64_t least, uint64_t most);
 
-/* As assert_true, with a sentence of what was wrong. */
+/* As assert_true, with a sentence about the failure. */
 #define check(condition, ...) \
     do {                      \
         if (!(condition))     \

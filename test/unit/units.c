@@ -1,4 +1,4 @@
-/* lib/units.c: what is parsed is what was written, what is charged is never less than what is used, and nothing wraps. */
+/* lib/units.c: a parsed value equals the written one, a charge is never less than the use, and no sum wraps. */
 #include "units.h"
 
 #include <limits.h>

@@ -35,7 +35,7 @@ static void what_a_thread_waited_is_made_up_for_a_period_at_most(void **state)
     assert_int_equal(window.began, 1100 * MS);
 }
 
-/* Timers are late: within a quarter of a period nobody is suspended, and nothing is gained by it for the windows after. */
+/* Timers are late: within a quarter of a period no thread is suspended, and a thread gains nothing by this in later windows. */
 static void a_quarter_too_early_is_no_runaway(void **state)
 {
     struct window window = {.began = 1000 * MS, .runtime = 2 * MS, .period = 8 * MS};
