@@ -2,7 +2,7 @@
 # needs of the broker's own objects, but for those at the edge, which act on the world: test/unit has stubs for them. Needs cmocka.
 UNITS = timers units wire disk disk-place disk-way reader-files group-limits ledger debts desires acl spec window fair-queue scans plugin-lines nearest child-budget supervise $(REQUEST_UNITS) $(MUSE_UNITS)
 # Whole requests, with fakes.c around them: the machine is in fakes.c, and what is wrapped is the kernel, the journal and the accounts.
-REQUEST_UNITS = pipeline ask-plugins apply-grant reconcile refusals
+REQUEST_UNITS = pipeline ask-plugins apply-grant reconcile refusals spare-capacity
 WRAPPED = thread_find thread_look thread_is thread_attributes thread_has_ended thread_started attachment_watch attachment_keep_watch reservation_record journal_gone account_ready allocator_finish
 MUSE_UNITS = muse-supply muse-marks muse-phases
 EDGE  = $(call of_broker,main.c attach.c event.c guard.c reconcile.c dispatch.c pipeline.c plugins.c readers.c launcher.c) lib/cgroup.c lib/clock.c lib/tick.c
