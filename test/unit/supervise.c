@@ -86,7 +86,7 @@ static void dispose(int fd)
 static void note_log(const char *plugin, const char *decision, const char *sentence)
 {
     snprintf(logged_as, sizeof logged_as, "%s %s", plugin == NULL ? "broker" : plugin, decision);
-    snprintf(logged, sizeof logged, "%s", sentence);
+    snprintf(logged, sizeof logged, "%s", sentence == NULL ? "" : sentence);
     logs++;
 }
 
@@ -257,7 +257,7 @@ static void one_that_does_not_greet_in_time_is_killed(void **state)
     assert_int_equal(program.state, PROGRAM_STARTING);
     clock_now += 1;
     timers_run();
-    is_backing_off_because("it did not greet in time");
+    is_backing_off_because(SUPERVISE_NO_GREETING);
 }
 
 static void one_that_ends_before_it_greets_is_started_again(void **state)
@@ -506,6 +506,21 @@ static void the_log_says_who_why_and_what_does_not_work(void **state)
     assert_string_equal(logged_as, "EDF killed");
 }
 
+static void the_log_says_when_a_plugin_serves(void **state)
+{
+    (void)state;
+    is.is_plugin = true;
+    is.name = "EDF";
+    start_greeting();
+    say("greeting=1\n\n");
+    turn();
+    assert_string_equal(logged_as, "EDF started");
+    ends();
+    say("greeting=1\n\n");
+    turn();
+    assert_string_equal(logged_as, "EDF restarted");
+}
+
 /* ---- waiting ---- */
 
 static void who_waits_hears(void **state)
@@ -601,6 +616,7 @@ int main(void)
         TEST(one_that_is_away_is_not_started_to_end),
         TEST(each_state_can_be_stopped),
         TEST(the_log_says_who_why_and_what_does_not_work),
+        TEST(the_log_says_when_a_plugin_serves),
         TEST(who_waits_hears),
         TEST(one_on_a_socket_passes_descriptors),
         TEST(one_that_is_fed_has_its_input_from_the_caller),

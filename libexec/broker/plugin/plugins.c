@@ -9,10 +9,11 @@
 
 #include "config-lines.h"
 #include "event.h"
+#include "supervise.h"
 #include "units.h"
 
 enum { PROTOCOL = 1 };
-static const int64_t greeting_within = INT64_C(5000000000); /* is_late says it in words */
+static const int64_t greeting_within = INT64_C(5000000000); /* plugin_on_gone says it in words */
 static const int64_t first_pause = INT64_C(100000000), longest_pause = INT64_C(10000000000), good_behaviour = INT64_C(60000000000);
 
 /* Between two questions it may have to tidy up: so much for each, and so much at once. */
@@ -28,18 +29,16 @@ struct pending {
 STAILQ_HEAD(pending_list, pending);
 
 struct plugin {
-    struct coprocess process;
-    struct timer timer; /* its start, while it is down; else its time to answer. At once when somebody waits for what was lost */
-    int child;
-    enum { DOWN, GREETING, UP } state;
-    struct pending_list pending, lost; /* lost: owed when it went down */
+    struct program_description is;
+    struct program program;
+    struct pending_list pending, lost; /* lost: owed when it went down, or asked while it was down */
+    struct timer loss;   /* somebody waits for what was lost: it is told when whoever asked has returned */
     int64_t since;       /* since when it owes something: its start, the sending, or its last sign of life */
-    int64_t restart_at, pause;
-    bool unsent, ended; /* ended: at end-of-file; what it said before still counts */
+    bool unsent;
     /* CPU time, ns: what its first start took until it greeted, and this one; what it may have used since it was told last, for
      * somebody had asked; and what it has used beyond that. */
     int64_t first_start, this_start, asked, unasked;
-    int64_t started, greeted, counted; /* CLOCK_MONOTONIC; counted: until then `asked` is up to date */
+    int64_t greeted, counted; /* CLOCK_MONOTONIC; counted: until then `asked` is up to date */
     int64_t slow_window;
     unsigned slow_count;
 };
@@ -63,27 +62,23 @@ static const struct plugin_line *line_of(const struct plugin *plugin)
     return plugin_line(index_of(plugin));
 }
 
-static int64_t time_of(const struct plugin *plugin)
+static bool plugin_serves(const struct plugin *plugin)
 {
-    if (!STAILQ_EMPTY(&plugin->lost))
-        return monotonic_now();
-    if (plugin->state == DOWN)
-        return plugin->restart_at;
-    if (plugin->since == INT64_MAX || (plugin->state == UP && STAILQ_EMPTY(&plugin->pending)))
-        return INT64_MAX;
-    return plugin->since + (plugin->state == GREETING ? greeting_within : line_of(plugin)->timeout);
+    return plugin->program.state == PROGRAM_SERVING;
 }
 
-/* After whatever may have changed it. */
-static void reckon(struct plugin *plugin)
+/* Its time to answer, from now on. */
+static void plugin_expect(struct plugin *plugin)
 {
-    timer_set(&plugin->timer, time_of(plugin));
+    const bool owes = plugin->since != INT64_MAX && !STAILQ_EMPTY(&plugin->pending);
+    supervise_expect(&plugin->program, owes ? line_of(plugin)->timeout : INT64_MAX);
 }
 
 /* ---- starting and ending ---- */
 
-static int add_child(int index, struct identity_to_run_as as)
+static void plugin_prepare(int index, struct identity_to_run_as as)
 {
+    struct plugin *plugin = &plugins.plugin[index];
     const struct plugin_line *line = plugin_line(index);
     char name[64], cpus[CPU_LIST_TEXT + 8], list[CPU_LIST_TEXT], priority[32], *argv[CONFIG_WORDS + 4], *words;
     int argc = 0;
@@ -101,33 +96,23 @@ static int add_child(int index, struct identity_to_run_as as)
     for (char *rest = words, *word; (word = strsep(&rest, " ")) != NULL;)
         argv[argc++] = word;
     argv[argc] = NULL;
-    int child = launcher_add(CHILD_PLUGIN, argv, as);
+    supervise_prepare(&plugin->program, &plugin->is, argv, as);
     free(words);
-    return child;
 }
 
-void plugins_prepare(struct identity_to_run_as as, void (*event)(int plugin, const struct plugin_event *event))
+static void plugin_on_start(struct program *program, bool again)
 {
-    plugins.tell = event;
-    for (int i = 0; i < plugins_count(); i++)
-        plugins.plugin[i].child = add_child(i, as);
-}
-
-static bool spawn(struct plugin *plugin)
-{
-    bool started = coprocess_start(&plugin->process, plugin->child, COPROCESS_PIPES, -1, -1);
-    plugin->state = started ? GREETING : DOWN;
-    plugin->since = plugin->started = monotonic_now();
+    struct plugin *plugin = container_of(program, struct plugin, program);
+    (void)again;
+    plugin->since = program->started;
     plugin->greeted = INT64_MAX;
     plugin->this_start = plugin->asked = plugin->unasked = 0;
-    reckon(plugin);
-    return started;
 }
 
 /* What keeps the broker from starting; later it is the log's. The first reason is the best. */
 static void does_not_start(const struct plugin *plugin, const char *how, const char *why)
 {
-    if (plugin->state == GREETING && plugins.no_start[0] == '\0')
+    if (plugin->greeted == INT64_MAX && plugins.no_start[0] == '\0')
         (void)wrong(plugins.no_start, line_of(plugin)->line, "the plugin %s %s%.250s", line_of(plugin)->name, how, why);
 }
 
@@ -155,25 +140,15 @@ static bool greet(struct plugin *plugin, const struct paragraph *greeting, char 
         snprintf(why, size, "it does not greet as it did at the start");
         return false;
     }
-    plugin->state = UP;
     plugin->greeted = monotonic_now();
-    reckon(plugin);
+    supervise_greeted(&plugin->program);
     return true;
 }
 
-static void ready(struct source *source, uint32_t events);
-static void due(struct timer *timer);
-
 bool plugins_start(char reason[static REASON_BYTES])
 {
-    for (int i = 0; i < plugins_count(); i++) {
-        plugins.plugin[i].process = (struct coprocess){.source.ready = ready, .in = -1, .out = -1};
-        plugins.plugin[i].timer = (struct timer){.due = due};
-        STAILQ_INIT(&plugins.plugin[i].pending);
-        STAILQ_INIT(&plugins.plugin[i].lost);
-    }
     for (int i = 0; i < plugins_count(); i++)
-        if (!spawn(&plugins.plugin[i]))
+        if (!supervise_start(&plugins.plugin[i].program, -1, -1))
             return wrong(reason, plugin_line(i)->line, "%.200s: %s", plugin_line(i)->program, strerror(errno));
     return true;
 }
@@ -185,26 +160,32 @@ int plugins_have_started(char reason[static REASON_BYTES])
         snprintf(reason, REASON_BYTES, "%s", plugins.no_start);
         return -1;
     }
-    while (started < plugins_count() && plugins.plugin[started].state == UP)
+    while (started < plugins_count() && plugin_is_serving(started))
         started++;
     return started < plugins_count() ? 0 : plugins_check_neighbours(reason) ? 1 : -1;
 }
 
+static void plugin_tell_loss(struct plugin *plugin)
+{
+    if (!STAILQ_EMPTY(&plugin->lost))
+        timer_set(&plugin->loss, 0);
+}
+
+static void plugin_on_gone(struct program *program, const char *why)
+{
+    struct plugin *plugin = container_of(program, struct plugin, program);
+    if (strcmp(why, SUPERVISE_NO_GREETING) == 0)
+        does_not_start(plugin, "did not greet within 5 s (does it flush its output?)", "");
+    else
+        does_not_start(plugin, "did not greet: ", why);
+    plugin->unsent = false;
+    STAILQ_CONCAT(&plugin->lost, &plugin->pending);
+    plugin_tell_loss(plugin);
+}
+
 void plugin_fail(int index, const char *reason)
 {
-    struct plugin *plugin = &plugins.plugin[index];
-    int64_t now = monotonic_now();
-    struct event event = {.stage = "plugin", .decision = "killed", .reason = reason, .plugin = line_of(plugin)->name, .microseconds = -1};
-    event_write(&event);
-    does_not_start(plugin, "did not greet: ", reason);
-    coprocess_kill(&plugin->process);
-    STAILQ_CONCAT(&plugin->lost, &plugin->pending);
-    bool behaved = plugin->state == UP && now - plugin->restart_at > good_behaviour;
-    plugin->state = DOWN;
-    plugin->unsent = plugin->ended = false;
-    plugin->restart_at = behaved ? now : now + plugin->pause;
-    plugin->pause = behaved || plugin->pause == 0 ? first_pause : plugin->pause * 2 > longest_pause ? longest_pause : plugin->pause * 2;
-    reckon(plugin);
+    supervise_fail(&plugins.plugin[index].program, reason);
 }
 
 /* ---- asking ---- */
@@ -212,17 +193,17 @@ void plugin_fail(int index, const char *reason)
 static struct paragraph_output *begin(struct plugin *plugin, enum op op, uint64_t task)
 {
     static const char *const names[] = {"accept", "schedule", "release", "load"};
-    struct paragraph_output *output = &plugin->process.output;
+    struct paragraph_output *output = &plugin->program.process.output;
     struct pending *pending = calloc(1, sizeof *pending);
     if (pending == NULL)
         abort();
     pending->id = ++plugins.last_id;
     pending->op = op;
     pending->task = task;
-    if (plugin->state != UP) {
+    if (!plugin_serves(plugin)) {
         /* What it has to know it is told when it is back; an accept is answered at once. */
         STAILQ_INSERT_TAIL(&plugin->lost, pending, next);
-        reckon(plugin);
+        plugin_tell_loss(plugin);
         return NULL;
     }
     if (STAILQ_EMPTY(&plugin->pending))
@@ -304,23 +285,14 @@ void plugins_flush(void)
         plugin->unsent = false;
         if (plugin->since == INT64_MAX) {
             plugin->since = monotonic_now();
-            reckon(plugin);
+            plugin_expect(plugin);
         }
-        if (!coprocess_flush(&plugin->process))
+        if (!coprocess_flush(&plugin->program.process))
             plugin_fail(i, "it does not read");
     }
 }
 
 /* ---- hearing ---- */
-
-static void hear(struct plugin *plugin)
-{
-    if (!plugin->process.running)
-        return;
-    if (plugin->process.writing)
-        (void)coprocess_flush(&plugin->process);
-    plugin->ended = !coprocess_read(&plugin->process);
-}
 
 static bool take_update(const struct paragraph *said, struct plugin_event *event)
 {
@@ -345,7 +317,7 @@ static void worked(struct plugin *plugin)
     const int64_t took = now - plugin->since;
     plugin->asked += tidying;
     plugin->since = now;
-    reckon(plugin);
+    plugin_expect(plugin);
     if (took <= timeout / 2)
         return;
     snprintf(reason, sizeof reason, "its answer took %lld ms, and everybody else waited; at %lld ms (timeout=) it would have been killed",
@@ -374,7 +346,7 @@ static bool take_answer(struct plugin *plugin, const struct paragraph *said, str
         event->answer = ANSWER_NO;
     else if (strcmp(answer, "ok") == 0 || (in_part && strcmp(answer, "partial") == 0)) {
         event->answer = answer[0] == 'o' ? ANSWER_OK : ANSWER_PARTIAL;
-        good = pending->op != OP_ACCEPT || resource_kind_of((int)(plugin - plugins.plugin))->take_plan(said, &event->plan);
+        good = pending->op != OP_ACCEPT || resource_kind_of(index_of(plugin))->take_plan(said, &event->plan);
     } else
         good = false;
     if (good) {
@@ -387,7 +359,7 @@ static bool take_answer(struct plugin *plugin, const struct paragraph *said, str
 
 static bool take_said(struct plugin *plugin, const struct paragraph *said, struct plugin_event *event, char *why, size_t size)
 {
-    if (plugin->state == GREETING) {
+    if (plugin->program.state == PROGRAM_STARTING) {
         event->kind = PLUGIN_UP;
         if (greet(plugin, said, why, size))
             return true;
@@ -399,65 +371,45 @@ static bool take_said(struct plugin *plugin, const struct paragraph *said, struc
     return take_answer(plugin, said, event);
 }
 
-/* What it owed when it went down. Only those who asked something are waiting. */
-static bool take_lost(struct plugin *plugin, struct plugin_event *event)
+static bool plugin_on_message(struct program *program, const struct paragraph *said, int *fd)
 {
-    struct pending *pending = STAILQ_FIRST(&plugin->lost);
-    if (pending == NULL)
-        return false;
-    *event = (struct plugin_event){.kind = PLUGIN_ANSWER, .id = pending->id, .answer = ANSWER_RESTARTING};
-    snprintf(event->reason, sizeof event->reason, "the plugin is being restarted");
-    STAILQ_REMOVE_HEAD(&plugin->lost, next);
-    free(pending);
-    reckon(plugin);
+    struct plugin *plugin = container_of(program, struct plugin, program);
+    struct plugin_event event = {0};
+    char why[256] = "";
+    (void)fd;
+    if (take_said(plugin, said, &event, why, sizeof why))
+        plugins.tell(index_of(plugin), &event);
+    else
+        supervise_fail(program, why[0] != '\0' ? why : "it answered what rtf-plugin(7) does not allow");
     return true;
 }
 
-static bool take_event(int index, struct plugin_event *event)
+/* What it owed when it went down. Only those who asked something are waiting. */
+static void loss_is_due(struct timer *timer)
 {
-    struct plugin *plugin = &plugins.plugin[index];
-    struct paragraph said;
-    const char *form;
-    char why[256] = "";
-    if (take_lost(plugin, event))
-        return true;
-    if (plugin->state == DOWN)
-        return false;
-    int taken = paragraph_take(&plugin->process.input, &said, &form);
-    if (taken == 0 && !plugin->ended)
-        return false;
-    if (taken == 0) {
-        plugin_fail(index, "it ended");
-        return take_lost(plugin, event);
+    struct plugin *plugin = container_of(timer, struct plugin, loss);
+    struct pending *pending;
+    while ((pending = STAILQ_FIRST(&plugin->lost)) != NULL) {
+        struct plugin_event event = {.kind = PLUGIN_ANSWER, .id = pending->id, .answer = ANSWER_RESTARTING};
+        snprintf(event.reason, sizeof event.reason, "the plugin is being restarted");
+        STAILQ_REMOVE_HEAD(&plugin->lost, next);
+        free(pending);
+        plugins.tell(index_of(plugin), &event);
     }
-    *event = (struct plugin_event){0};
-    if (taken < 0)
-        snprintf(why, sizeof why, "it babbles: %s", form);
-    else if (take_said(plugin, &said, event, why, sizeof why)) {
-        if (event->kind == PLUGIN_UP) {
-            struct event up = {.stage = "plugin", .decision = plugin->restart_at == 0 ? "started" : "restarted", .plugin = line_of(plugin)->name, .microseconds = -1};
-            event_write(&up);
-        }
-        return true;
-    }
-    plugin_fail(index, why[0] != '\0' ? why : "it answered what rtf-plugin(7) does not allow");
-    return take_lost(plugin, event);
 }
 
-static void take_events(struct plugin *plugin)
+void plugins_prepare(struct identity_to_run_as as, void (*event)(int plugin, const struct plugin_event *event))
 {
-    struct plugin_event event;
-    const int index = index_of(plugin);
-    while (take_event(index, &event))
-        plugins.tell(index, &event);
-}
-
-static void ready(struct source *source, uint32_t events)
-{
-    struct plugin *plugin = container_of(source, struct plugin, process.source);
-    (void)events;
-    hear(plugin);
-    take_events(plugin);
+    plugins.tell = event;
+    for (int i = 0; i < plugins_count(); i++) {
+        struct plugin *plugin = &plugins.plugin[i];
+        *plugin = (struct plugin){.loss.due = loss_is_due, .is = {.name = plugin_line(i)->name, .is_plugin = true, .kind = CHILD_PLUGIN, .talk = COPROCESS_PIPES,
+            .first_pause = first_pause, .longest_pause = longest_pause, .behaves_after = good_behaviour, .greets_within = greeting_within,
+            .on_start = plugin_on_start, .on_message = plugin_on_message, .on_gone = plugin_on_gone}};
+        STAILQ_INIT(&plugin->pending);
+        STAILQ_INIT(&plugin->lost);
+        plugin_prepare(i, as);
+    }
 }
 
 /* ---- what they use ---- */
@@ -467,11 +419,11 @@ static void used_to_start(int index, int64_t nanoseconds)
 {
     char reason[160];
     struct plugin *plugin = &plugins.plugin[index];
-    bool first = plugin->restart_at == 0;
+    const bool first = !plugin->program.has_failed;
     if (first)
         plugin->first_start += nanoseconds;
     plugin->this_start += nanoseconds;
-    if (first || plugin->state != GREETING || plugin->this_start <= plugin->first_start * 2 + unasked_limit * 2)
+    if (first || plugin->program.state != PROGRAM_STARTING || plugin->this_start <= plugin->first_start * 2 + unasked_limit * 2)
         return;
     snprintf(reason, sizeof reason, "it used %lld ms of CPU time and has not greeted, which at first it did within %lld",
              (long long)(plugin->this_start / 1000000), (long long)((plugin->first_start + CHILD_USES) / 1000000));
@@ -498,10 +450,10 @@ static void used_to_serve(int index, int64_t nanoseconds)
 void plugin_used(const struct child_used *used)
 {
     int index = 0;
-    while (index < plugins_count() - 1 && plugins.plugin[index].child != used->child)
+    while (index < plugins_count() - 1 && plugins.plugin[index].program.child != used->child)
         index++;
     const struct plugin *plugin = &plugins.plugin[index];
-    if (plugin->child != used->child || plugin->state == DOWN || used->at < plugin->started)
+    if (plugin->program.child != used->child || !supervise_runs(&plugin->program) || used->at < plugin->program.started)
         return;
     /* It is told a moment after it was used. */
     if (used->at - used->nanoseconds < plugin->greeted)
@@ -512,7 +464,7 @@ void plugin_used(const struct child_used *used)
 
 bool plugin_is_serving(int index)
 {
-    return plugins.plugin[index].state == UP;
+    return plugin_serves(&plugins.plugin[index]);
 }
 
 int64_t plugins_waited(int64_t now)
@@ -520,47 +472,8 @@ int64_t plugins_waited(int64_t now)
     int64_t longest = 0;
     for (int i = 0; i < plugins_count(); i++) {
         const struct plugin *plugin = &plugins.plugin[i];
-        if (plugin->state != DOWN && !STAILQ_EMPTY(&plugin->pending) && now - plugin->since > longest)
+        if (supervise_runs(&plugin->program) && !STAILQ_EMPTY(&plugin->pending) && now - plugin->since > longest)
             longest = now - plugin->since;
     }
     return longest;
-}
-
-/* ---- time ---- */
-
-/* The broker itself may have been kept from looking (a suspend, SIGSTOP, a long turn): what is in the pipe by
- * now is not late. */
-static bool has_spoken(struct plugin *plugin)
-{
-    size_t before = plugin->process.input.length - plugin->process.input.taken;
-    hear(plugin);
-    if (plugin->ended || plugin->process.input.length - plugin->process.input.taken == before)
-        return false;
-    if (plugin->state == UP)
-        worked(plugin);
-    plugin->since = monotonic_now();
-    return true;
-}
-
-static void is_late(struct plugin *plugin)
-{
-    const bool greets = plugin->state == GREETING;
-    if (has_spoken(plugin))
-        return;
-    does_not_start(plugin, "did not greet within 5 s (does it flush its output?)", "");
-    plugin_fail(index_of(plugin), greets ? "it did not greet in time" : "it did not answer in time");
-}
-
-static void due(struct timer *timer)
-{
-    struct plugin *plugin = container_of(timer, struct plugin, timer);
-    take_events(plugin); /* what was lost */
-    if (time_of(plugin) <= monotonic_now()) {
-        if (plugin->state != DOWN)
-            is_late(plugin);
-        else if (!spawn(plugin))
-            plugin->restart_at = monotonic_now() + longest_pause;
-        take_events(plugin);
-    }
-    reckon(plugin);
 }

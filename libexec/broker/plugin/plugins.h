@@ -7,7 +7,6 @@
 #ifndef RTF_PLUGINS_H
 #define RTF_PLUGINS_H
 
-#include "coprocess.h"
 #include "plugin-lines.h"
 #include "launcher.h"
 #include "reservation.h"

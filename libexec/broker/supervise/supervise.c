@@ -96,6 +96,7 @@ static void supervise_gone(struct program *program, const char *why)
     }
     if (program->state == PROGRAM_SERVING && now - program->started > of->behaves_after)
         program->pause = 0;
+    program->has_failed = true;
     supervise_go_to(program, PROGRAM_BACKING_OFF, now + program->pause);
     program->pause = supervise_longer(of, program->pause);
     supervise_tell_fault(program, why);
@@ -111,8 +112,11 @@ void supervise_fail(struct program *program, const char *why)
 
 void supervise_greeted(struct program *program)
 {
-    if (program->state == PROGRAM_STARTING)
-        supervise_go_to(program, PROGRAM_SERVING, INT64_MAX);
+    if (program->state != PROGRAM_STARTING)
+        return;
+    supervise_go_to(program, PROGRAM_SERVING, INT64_MAX);
+    if (program->of->is_plugin && supervise_tell != NULL)
+        supervise_tell(program->of->name, program->has_failed ? "restarted" : "started", NULL);
 }
 
 void supervise_expect(struct program *program, int64_t within)
@@ -197,7 +201,7 @@ static void supervise_late(struct program *program)
     int fd;
     const bool alive = supervise_read(program, &fd), has_spoken = input->length - input->taken > before;
     if (alive && !has_spoken) {
-        supervise_fail(program, program->state == PROGRAM_STARTING ? "it did not greet in time" : "it did not answer in time");
+        supervise_fail(program, program->state == PROGRAM_STARTING ? SUPERVISE_NO_GREETING : "it did not answer in time");
         return;
     }
     timer_set(&program->timer, monotonic_now() + program->within);

@@ -42,6 +42,9 @@ struct program;
 #define SUPERVISE_SECOND INT64_C(1000000000) /* ns */
 #define SUPERVISE_EACH_SECOND .first_pause = SUPERVISE_SECOND, .longest_pause = SUPERVISE_SECOND, .behaves_after = SUPERVISE_SECOND
 
+/* Why a program that did not greet was killed. */
+#define SUPERVISE_NO_GREETING "it did not greet in time"
+
 /* Callbacks may be NULL. */
 struct program_description {
     const char *name;      /* in the log: "the guard" */
@@ -76,6 +79,7 @@ struct program {
     int child;                /* the launcher's number for it */
     int input, keep;          /* as coprocess_start */
     int64_t started, pause;   /* CLOCK_MONOTONIC; ns */
+    bool has_failed;          /* once, at least */
     int64_t within;           /* what supervise_expect was told last */
 };
 
