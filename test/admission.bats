@@ -66,7 +66,7 @@ spec() {
     ask op=accept "task=$1" "runtime=$2" "period=$3" commit=if-ok "${@:4}"
 }
 
-# is ANSWER [KEY=VALUE...]: said so, as patterns; KEY= for what was not said.
+# is ANSWER [KEY=VALUE...]: the plugin answered so; values are patterns; KEY= for a key that is not in the answer.
 is() {
     local pair
     # shellcheck disable=SC2053 # they are patterns
@@ -313,7 +313,7 @@ declines() {
     ask op=load task=9 cpus=0 policy=fifo priority=10 runtime=3000 period=10000 deadline=10000; spec 1 9000 10000; is ok
 }
 
-# ---- what a test may cost ----
+# ---- the cost of a test ----
 
 @test "an exact test takes 64 tasks on a CPU, and says which CPU has them" {
     for words in 'rm admission=rta' 'edf partition=unthrottled admission=demand'; do

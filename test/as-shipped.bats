@@ -13,7 +13,7 @@ prepare() {
     chown -R $ALICE "$WORK/home"
 }
 
-# typed FILE: by Alice, with errors fatal; what it prints is in $WORK/out.
+# typed FILE: Alice runs this script, and errors are fatal. $WORK/out has the output.
 typed() {
     as $ALICE env -C "$WORK/home" PATH="$WORK/bin:/usr/bin:/bin" HOME="$WORK/home" USER=$ALICE LD_LIBRARY_PATH="$RTF_STAGE/usr/lib" RTF_SPOOL="$SPOOL" timeout 60 \
         sh -eu "$1" </dev/null >"$WORK/out" 2>&1 || { cat "$1" "$WORK/out" >&2; return 1; }
@@ -79,7 +79,7 @@ shown() {
         sed -E -e "s/\\bann\\b/$ALICE/g; s/\\bbob\\b/$BOB/g; s,/etc/rtf,$CONFIG,g" -e '/^(reboot|apt-get )/d' >"$WORK/script"
     [ -s "$WORK/script" ]
 }
-# typed_by_root: that script, with errors fatal; what it prints is in $WORK/out.
+# typed_by_root: root runs the script, and errors are fatal. $WORK/out has the output.
 typed_by_root() {
     printf '#!/bin/sh\necho "# edited" >>"$1"\n' >"$WORK/bin/editor"
     printf '#!/bin/sh\n[ "$1" = rtf ] && shift && exec rtf "$@"\n' >"$WORK/bin/service" # it finds the script in /etc/init.d, which front/init.bats tries

@@ -186,7 +186,7 @@ time.sleep(300)' "$WORK/tid" >/dev/null 2>&1 3>&- &
     "$DETACH" <"$WORK/former"
 }
 
-# orphan: a process whose parent does not wait for it, in $ORPHAN.
+# orphan: starts a process, $ORPHAN, with a parent that does not wait for it.
 orphan() {
     sh -c "sleep $SLEEPS & echo \$! >$WORK/orphan; exec sleep $SLEEPS" >/dev/null 2>&1 3>&- &
     echo "$!" >>"$WORK/pids"
@@ -510,7 +510,7 @@ ends_meanwhile() {
     is_counted "$SLEEPER" || { chrt --deadline --sched-runtime 1024 --sched-deadline 1024 --sched-period 4000000000 --pid 0 "$ORPHAN"; return 1; }
 }
 
-# It would keep for good what it was given after its end.
+# A thread that gets bandwidth after its end would keep it for good.
 # bats test_tags=machine
 @test "a thread that ends while it is made SCHED_DEADLINE leaves the kernel's account as it was" {
     COUNT_ANEW=yes

@@ -92,7 +92,7 @@ in_disk() { echo '{"resource": "disk", "plugin": "DISK", "device": "'"$DISK"'", 
     books
     told '.result == "SCHEDULE_FAIL" and [.grant.claims[].background] == [true, true]' "$(spec $ALICE cam "{$net, \"disk\": {\"bandwidth\": \"90MB\"}, \"attach\": $SLEEPER}")"
     shows_nothing
-    # Nobody else is refused for what it had.
+    # Its former share refuses no other spec.
     told '.result == "OK"' "$(spec $BOB all '{"network": {"bandwidth": "3250kbit"}}')"
 }
 
@@ -124,7 +124,7 @@ in_disk() { echo '{"resource": "disk", "plugin": "DISK", "device": "'"$DISK"'", 
     told '.result == "OK"' "$(spec $ALICE two '{"network": {"background": true, "interface": "rtf0", "plugin": "NET"}}')"
     told '.grant.claims[0].plugin == "NET" and .refusal.code == "no-plugin"' "$(spec $ALICE two '{"network": {"background": true, "interface": "eth9"}}')"
     told '.refusal.code == "no-plugin" and (.reason | contains("no plugin \"DISK\" for network"))' "$(spec $ALICE cam '{"network": {"background": true, "plugin": "DISK"}}')"
-    # What the rules say of periods and blocks is about what is asked for.
+    # Rules about periods and blocks are about the asked values.
     rules_are '- DISK max_bandwidth 1' '- DISK min_period 5ms' '- DISK min_block 4KiB'
     kill -HUP "$BROKER"
     is_open() { told '.result == "OK"' "$(spec $ALICE cam "{$disk}")" 2>/dev/null; }

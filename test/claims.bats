@@ -9,10 +9,10 @@ prepare() {
     rules_are "- CAMERA max_amount 9"
 }
 
-# Of CPU time each may have what there is.
+# Each user may have all CPU time.
 rules_are() { configure_rules "$ALICE - max_utilization 20" "$BOB - max_utilization 20" "$CAROL - max_utilization 20" "$@"; }
 
-# pool NAME: what status.json says is used of it.
+# pool NAME: the used amount of this pool in status.json.
 pool() { jq -r --arg name "$1" '.pools[] | select(.name == $name).used' "$SPOOL/status.json"; }
 uses() { [ "$(pool "$1")" = "$2" ]; }
 books() { "$RTF_LIBEXEC/rtf-invariants" --spool "$SPOOL" >&2; }
@@ -131,7 +131,7 @@ both='{"runtime": "2ms", "period": "10ms", "plugin": "EDF", "units": {"count": 2
     books
 }
 
-# The last unit and the last of the CPU go to whole transactions, whoever comes first: fifty at once, each wants one unit of three and 0.1 of 0.5.
+# The last unit and the last CPU time go to whole transactions, in whatever order: fifty at once, each asks for one unit of three and for 0.1 of 0.5.
 # Others set sched_rt_runtime_us, which the books are compared with.
 # bats test_tags=machine
 @test "fifty that fight for the last of it: three have both, the others nothing" {

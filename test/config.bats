@@ -19,7 +19,7 @@ ends_with() {
 
 # check STATUS SENTENCE: --check of the configuration.
 check() {
-    # What is no fault, but may not be what was meant, is in lint.bats.
+    # Likely mistakes that are no faults are in lint.bats.
     ends_with "$1" "$2" sh -c 'status=0; said=$("$@" 2>&1) || status=$?; printf "%s\n" "$said" | sed "/^\$/d; /: this \(bounds\|opens\), /d; /: the account database knows no such /d"; exit "$status"' sh \
         "$RTF_LIBEXEC/rtf-brokerd" --check --config "$CONFIG"
 }
@@ -51,7 +51,7 @@ program() {
 last_event() { jq -r "select(.stage == \"broker\" and .decision == \"$1\") | .reason" "$EVENTS" | tail -n 1; }
 has_event() { [ -n "$(last_event "$1")" ]; }
 
-# reload: SIGHUP, and waits for what the broker says to it.
+# reload: sends SIGHUP, and waits for the broker's message about it.
 reload() {
     local before
     before=$(reloads)
@@ -507,7 +507,7 @@ CASES
 
 # bats test_tags=turn:1
 @test "without --foreground it returns when clients can be served, and lets go of the caller" {
-    # The pipe ends when nobody holds its writing end any more: neither the broker nor what it started.
+    # The pipe ends when no process holds its writing end any more, neither the broker nor a child.
     { timeout 10 "$RTF_LIBEXEC/rtf-brokerd" --spool "$SPOOL" --config "$CONFIG" --group $GROUP 2>&1 3>&-
         echo "status $?"
         as $ALICE dd if=/dev/null of="$SPOOL/alive" oflag=nonblock conv=notrunc status=none 2>&1 && echo served
@@ -544,7 +544,7 @@ CASES
 
 # ---- the spool it makes ----
 
-# layout: what the spool has, as spool/manifest writes it.
+# layout: the files of the spool, in the form of spool/manifest.
 layout() {
     local path group
     while read -r path _; do

@@ -23,7 +23,7 @@ broker_dies() {
     BROKER=
 }
 
-# attached_sleeper UID NAME JSON: $SLEEPER is attached to it; its attributes before are in $FORMER, those after in $GRANTED
+# attached_sleeper UID NAME JSON: attaches $SLEEPER to this spec. $FORMER has its attributes before, $GRANTED its attributes afterwards.
 attached_sleeper() {
     sleeper "$1"
     renice -n 5 -p "$SLEEPER" >/dev/null
@@ -41,7 +41,7 @@ detach() {
     verdict "$1" "$2"
 }
 
-# left_of_edf MICROSECONDS: so much, and no more, is left for a period of one second, once what was released has reached its 0-lag time
+# left_of_edf MICROSECONDS: EDF has exactly so much left for a period of one second, once released reservations have reached their 0-lag times
 left_of_edf() { eventually answers_left "$1"; }
 answers_left() {
     local answer
@@ -225,7 +225,7 @@ has_seen_crashes() { [ "$(grep -c 'its reader ended' "$EVENTS")" = "$1" ]; }
     [ "$(kernel "$SLEEPER")" = "$FORMER" ]
 }
 
-# Waits until what is written has another time than what has been written.
+# Waits until a new file gets another time stamp than the files before.
 next_tick() {
     touch "$WORK/tick"
     TICK=$(stat -c %.9Z "$WORK/tick")
@@ -293,7 +293,7 @@ is_next_tick() {
     broker_start
     attached_sleeper $ALICE cam "$cam"
     broker_stop TERM
-    # Another thread has the number now: one that started after the file was written.
+    # Another thread, which started after the file was written, has the number now.
     sed -i 's/^boot=.*/boot=another/' "$SPOOL/state/current/journal"
     touch -d '2001-01-01' "$SPECS/$ALICE/cam.tid"
     sleeper $ALICE
@@ -409,14 +409,14 @@ all_are_answered() {
     done
 }
 
-# verdict_view FILE: what test/kernel-view should show of its thread
+# verdict_view FILE: the view that test/kernel-view must show of the verdict's thread
 verdict_view() {
     jq -r 'if .thread == null then "none"
            elif .grant.policy == "deadline" then "deadline 0 nice=0 \(.grant.accepted_runtime)/\(.grant.deadline)/\(.grant.period) cpus=\(.grant.cpus) reset=1"
            else "\(.grant.policy) \(.grant.priority) nice=0 0/0/0 cpus=\(.grant.cpus) reset=1" end' "$1"
 }
 
-# all_agree THREAD...: w0's thread, w1's, ...: the kernel has what the verdicts say, and EDF counts what they say
+# all_agree THREAD...: for the threads of w0, w1, ...: the kernel and EDF's sum agree with the verdicts
 all_agree() {
     local place=0 thread expected file used=0
     for thread; do
@@ -767,7 +767,7 @@ other_ends() { # SIGNAL
     other_ends TERM
     [ "$(rt_runtime)" = "$RT_RUNTIME" ]
     [ "$between" = -1 ]
-    # Who was killed needs it until he is put back, or his spool is gone.
+    # A killed broker needs the setting until its spool is put back or gone.
     broker_start
     other_broker third
     other_ends KILL

@@ -141,7 +141,7 @@ END
         run spec $uid w3 '{"priority": 16}'
         [ "$(field '.request + " " + .result' "$output")" = 'change OK' ]
     done
-    # A removal makes room, for one that is asked again.
+    # A removal makes room, for a spec that is asked again.
     rm "$SPECS/1/w2.json"
     eventually test ! -e "$SPECS/1/w2.verdict"
     as 1 touch "$SPECS/1/sixth.json"
@@ -152,7 +152,7 @@ END
     rm "$SPECS/1/seventh.json" "$SPECS/1/sixth.json"
     eventually test ! -e "$SPECS/1/sixth.verdict"
     [ "$(field .result "$(spec 1 eighth '{"priority": 15}')")" = OK ]
-    # After a restart those that were in are in.
+    # After a restart the same specs are granted.
     broker_stop INT
     broker_start --max-specs 5
     for name in w1 w3 w4 w5 eighth; do
@@ -181,10 +181,10 @@ END
 
 fp_grants() { [ "$(field .grant.plugin "$(spec "$1" "w$RANDOM" '{"priority": 15}')")" = FP ]; }
 has_readers() { [ "$(helpers rtf-reader | wc -l)" = "$1" ]; }
-# memory_of PID...: KiB, locked or not; what several have in common is shared out among them.
+# memory_of PID...: the memory in KiB, locked or not. Pages of several processes count in part for each.
 memory_of() { for pid; do cat "/proc/$pid/smaps_rollup" 2>/dev/null || true; done | awk '/^Pss:/ { sum += $2 } END { print sum + 0 }'; }
 
-# More than root may have inotify instances (fs.inotify.max_user_instances); without those readers look around and do not end.
+# More users than root may have inotify instances (fs.inotify.max_user_instances). A reader without an instance polls and does not end.
 # bats test_tags=turn:1
 @test "300 users cost no more than 1 MiB each while all of them are active, and next to nothing while none is" {
     crowd=300 first=$((42000 + 10 * ${RTF_UIDS:-0})) own=$((20096 + ${RTF_UIDS:-0}))

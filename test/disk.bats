@@ -53,7 +53,7 @@ stream() { printf '{"disk": {"bytes": "%s", "period": "50ms", "block": "32KiB"%s
     told '.grant == null' "$(spec $BOB dry "$(task 32KiB 512 | jq -c '.dry_run = true')")"
     books
     [ "$(jq .pools "$SPOOL/status.json")" = "$before" ]
-    # A change that is refused leaves what there was.
+    # A refused change leaves the old grant.
     told '.grant.claims[1].bytes == 65536' "$(spec $ALICE first "$(task 320KiB 1024)")"
     told '.grant.claims[1].bytes == 98304' "$(spec $ALICE first "$(task 96KiB 512)")"
     books
@@ -98,8 +98,8 @@ stream() { printf '{"disk": {"bytes": "%s", "period": "50ms", "block": "32KiB"%s
     done
 }
 
-# Three users at once, in four goes; a broker is killed between two of them. Refused are those that nothing is left for, which a model of one user
-# cannot foretell: what is compared are the sums of all that was granted.
+# Three users at once, in four rounds; the broker is killed between two rounds. A model of one user cannot foretell which specs are refused for want of
+# room: the test compares the sums of all grants.
 # bats test_tags=turn:2
 @test "10,000 operations of three users over CPU time, network and disk: the sums are exact" {
     local goes=4 each=834 used=''

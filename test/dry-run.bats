@@ -11,7 +11,7 @@ prepare() {
 edf() { echo "{\"runtime\": \"$1ms\", \"period\": \"10ms\", \"plugin\": \"EDF\"${2:-}}"; }
 dry() { edf "$1" ', "dry_run": true'"${2:-}"; }
 
-# books: what is promised, charged and held.
+# books: the promised, charged and held amounts.
 books() {
     rm -f "$SPOOL/state/current/books.json"
     kill -USR1 "$BROKER"
@@ -50,7 +50,7 @@ recover() { broker_stop "$1"; broker_start; }
     [ "$(books)" = "$before" ]
     said '[.result, .reason, .refusal]' "$(jq -c '[.result, .reason, .refusal]' <<<"$answer")" "$(spec $ALICE new "$(edf 2)")"
     said .refusal.nearest 1000 "$answer"
-    # A bound, for a plugin and for all; and what is left of the CPUs.
+    # A bound for one plugin and one for all; and the room of the CPUs.
     answer=$(spec $ALICE high '{"priority": 16, "plugin": "FP", "runtime": "1ms", "period": "10ms", "dry_run": true}')
     said '[.result, (.rules[] | [.line, .says])]' '["ACL_FAIL",[1,"opens"],[2,"refuses"],[4,"passes"]]' "$answer"
     answer=$(spec $BOB fast '{"period": "1ms", "dry_run": true}')

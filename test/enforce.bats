@@ -6,7 +6,7 @@ prepare() { configure_plugins 'FP fp 11-20 1 enforce=runtime' 'RR rr 1-10 1 enfo
 
 SPEC='{"plugin": "FP", "priority": 15, "runtime": "2ms", "period": "10ms"}'
 
-# rival: an ordinary thread that takes whatever ordinary threads are left on CPU 1, but for a hundredth
+# rival: starts an ordinary thread that takes all CPU time of CPU 1 that ordinary threads get, but for a hundredth
 rival() {
     # shellcheck disable=SC2016 # for its own shell
     nice -n -20 taskset -c 1 sh -c 'while [ -d "/proc/$1" ]; do :; done' sh $$ 3>&- &

@@ -183,7 +183,7 @@ is_waiting() { told '.result == "WAITING" and .grant.accepted_runtime == 1000' "
 @test "its file is not removed while its owner renews it" {
     broker_start
     spec $ALICE cam '{"runtime": "1ms", "period": "20ms", "expires": "20ms"}' >/dev/null
-    # Each is written anew in the moment of its end: whoever wrote last finds his own spec, or finds that it has ended after it was granted.
+    # Each spec is written anew in the moment of its end: the last writer finds the new spec, or an end after its grant.
     for i in {1..30}; do
         answer=$(spec $ALICE cam "{\"runtime\": \"${i}00us\", \"period\": \"20ms\", \"expires\": \"20ms\"}")
         [ -z "$answer" ] || [ "$(field .grant.runtime "$answer")" = "${i}00" ]
@@ -197,7 +197,7 @@ is_waiting() { told '.result == "WAITING" and .grant.accepted_runtime == 1000' "
     broker_start
     as $ALICE mkdir -p "$OWN"
     sleeper $ALICE
-    # As in a unit whose machine crashes: rtf-run --name arm.
+    # As rtf-run --name arm in a unit of a machine that crashes.
     spec $ALICE arm "{\"runtime\": \"1ms\", \"period\": \"20ms\", \"attach\": $SLEEPER, \"lifetime\": \"thread\"}" >/dev/null
     spec $ALICE leg "{\"runtime\": \"1ms\", \"period\": \"20ms\", \"attach\": $SLEEPER}" >/dev/null
     kill_broker

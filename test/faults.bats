@@ -11,7 +11,7 @@ prepare() {
         "FP $WORK/faulty 11-20 all timeout=500ms good=$RTF_LIBEXEC/plugins/fp switch=$WORK/switch/FP" 'RR rr 1-10 all'
 }
 
-# A spec that any of the three can take, and one that is the plugin's own.
+# A spec that any of the three plugins can take, and a spec for EDF only.
 any='{"runtime": "1ms", "period": "10ms", "priority": 15}'
 
 # switch_on PLUGIN FAULT...: at its next accept
@@ -43,7 +43,7 @@ restarted() {
     [ "$(jq -c --arg plugin "$1" 'select(.stage == "plugin" and .plugin == $plugin and .decision == "restarted")' "$EVENTS" | wc -l)" -ge "$2" ]
 }
 
-# left_of_edf MICROSECONDS: that is what EDF still has for a period of 10 ms, to the microsecond: it knows its earlier grants
+# left_of_edf MICROSECONDS: EDF has exactly so much left for a period of 10 ms: it knows its earlier grants
 left_of_edf() {
     local answer
     answer=$(spec $BOB whole '{"runtime": "10ms", "period": "10ms", "plugin": "EDF"}')
@@ -51,7 +51,7 @@ left_of_edf() {
     [ "$(field .refusal.nearest "$answer")" = "$1" ]
 }
 
-# all_is_as_before: the threads never noticed, and EDF counts what it gave before
+# all_is_as_before: the threads have their attributes, and EDF counts its earlier grants
 all_is_as_before() {
     [ "$(kernel "$edf_thread")" = "$edf_before" ]
     [ "$(kernel "$fp_thread")" = "$fp_before" ]
@@ -234,7 +234,7 @@ costs_only() {
     begin_with_grants
     switch_on EDF promises 0-1
     run spec $ALICE hit '{"runtime": "6ms", "period": "10ms", "priority": 15}' # 0.5 is left
-    # Such an offer may be an honest crossing with somebody else's; the second time EDF is right and says no.
+    # Such an offer may cross with another request's grant. The second time EDF answers correctly and refuses.
     [ "$(field .grant.plugin "$output")" = FP ]
     [ "$(field '.replies[0].reason' "$output")" = "CPUs 0-1 have 0.5 of 0.8 left, 0.6 asked" ]
     rm "$SPECS/$ALICE/hit.json"
@@ -410,7 +410,7 @@ count_is() {
     local cpu here=2,62-65,1023 there=0-1,127-128
     cat >"$WORK/trusting" <<'END'
 #!/usr/bin/gawk -f
-# Offers what is asked on the CPUs in the file that the word switch= names.
+# Offers the asked runtime on the CPUs in the file that the word switch= names.
 BEGIN {
     for (i = 1; i < ARGC; i++)
         if (sub(/^switch=/, "", ARGV[i])) file = ARGV[i]

@@ -110,7 +110,7 @@ END
             serve $WORK/spool
             [ -d /run/rtf ]
             end $broker $signal
-            # After SIGINT, or killed, it has left what it had written down for the next one.
+            # After SIGINT or SIGKILL the broker has left its journal for the next one.
             if [ $signal = TERM ]; then what_is_there | diff $WORK/before -; else what_is_there | grep -v "^/run/rtf" | diff $WORK/before -; fi
         done
         "$RTF_LIBEXEC/rtf-brokerd" --spool $WORK/spool --config $CONFIG --group $GROUP --put-back

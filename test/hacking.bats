@@ -11,7 +11,7 @@ teardown() { rm -rf "$WORK"; }
     while read -r line; do
         count=$((count + 1))
         case $line in
-        # make expands what this target writes even under -n; the test below has it in a copy.
+        # make writes this target's file even under -n. The test below makes it in a copy.
         'make compile_commands.json'*) grep -q '^compile_commands.json:' Makefile ;;
         make*) eval "env -u MAKEFLAGS -u MAKELEVEL make -n ${line#make} DESTDIR='$WORK'" >/dev/null 2>"$WORK/said" 3>&- || { echo "$line" >&2; cat "$WORK/said" >&2; false; } ;;
         *test/run*) [ -f "${line##* }" ] ;;

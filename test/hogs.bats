@@ -110,7 +110,7 @@ since() { echo $(((${EPOCHREALTIME/./} - $1) / 1000)); }
     done
 }
 
-# Root in a container may lock memory, and mostly not lift the limit on it: what is locked then must not be all that there is.
+# Root in a container may lock memory, and mostly may not lift the limit on it: the broker must not lock all of the limit then.
 # bats test_tags=turn:2
 @test "a limit on locked memory keeps neither the broker nor a reader from growing" {
     configure_plugins 'RR rr 1-10 all'

@@ -24,7 +24,7 @@ release() {
     eventually test ! -e "$SPECS/$1/$2.verdict"
 }
 
-# bob_is_answered: while what Alice does goes on, for much longer than this
+# bob_is_answered: Bob is answered while Alice's attack goes on, which takes much longer
 bob_is_answered() {
     local began=${EPOCHREALTIME/./} elapsed
     ROUNDS=$((ROUNDS + 1))
@@ -231,7 +231,7 @@ for i in range(10000):
     eventually reads $ALICE cam '.result == "BAD_SPEC"'
 }
 
-# ---- nobody keeps real-time scheduling without a grant ----
+# ---- no thread keeps real-time scheduling without a grant ----
 
 # bats test_tags=turn:0
 @test "a thread that changes its affinity and execs is answered for" {
@@ -430,7 +430,7 @@ for i in range(10000):
     order uid
     put $ALICE cam '{"priority": 19, "plugin": "FP"}'
     bob_is_answered
-    # He has all of it when what the change gives up is over, and gives it back.
+    # Bob gets all of the CPU when the bandwidth that the change gives up is paid back, and releases it.
     [ "$(field .result "$(spec $BOB all '{"runtime": "950ms", "period": "1s", "plugin": "EDF"}')")" = OK ]
     release $BOB all
     kill -CONT "$HELPER"

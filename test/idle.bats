@@ -196,7 +196,7 @@ says_rest() { [ "$(spec $ALICE rest '{"runtime": "1s", "period": "1s", "plugin":
     are_as_before() { [ "$(descriptors)" = "$descriptors_before" ]; }
     # The adopter may be looking at a directory.
     eventually are_as_before || { diff <(echo "$descriptors_before") <(descriptors) >&2; false; }
-    # Sanitizers keep what was freed for a time, and look for leaks themselves; there the bounds are set aside.
+    # Sanitizers keep freed memory for a time, and look for leaks themselves. The bounds do not apply to them.
     paste <(echo "$memory_before") <(echo "$memory_after") | {
         read -r before after
         [ $((after - before)) -le $((${RTF_MEMORY_SLACK:-64} * 1024)) ] # 7 bytes a cycle would be seen

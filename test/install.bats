@@ -186,10 +186,10 @@ prepare() {
 
 installed() { make -s -C "${TREE:-$RTF_SOURCE}" install DESTDIR="$ROOT" "$@" </dev/null 3>&-; }
 
-# lists PATTERN...: what is in $ROOT, with modes, one a line.
+# lists PATTERN...: the files in $ROOT, with modes, one a line.
 lists() { (cd "$ROOT" && find . -mindepth 1 -printf '%m %P\n' | LC_ALL=C sort -k 2); }
 
-# copy_tree: the checkout without what was built, in $TREE.
+# copy_tree: copies the checkout without build/ to $TREE.
 copy_tree() {
     TREE=$WORK/tree
     mkdir "$TREE"
@@ -268,7 +268,7 @@ parsed_root() {
     before=$(find "$TREE/build" -type f -printf '%P %i %T@\n' | sort)
     make -C "$TREE" CFLAGS=-O0 3>&- >"$WORK/out"
     [ "$(find "$TREE/build" -type f -printf '%P %i %T@\n' | sort)" = "$before" ]
-    # And a changed header is seen by what includes it.
+    # A changed header makes make compile the files that include it.
     touch "$TREE/lib/librtf/client.h"
     make -n -C "$TREE" CFLAGS=-O0 3>&- >"$WORK/out"
     grep -q 'bin/rtf-run.o' "$WORK/out"
@@ -323,7 +323,7 @@ parsed_root() {
 @test "the shipped configuration is correct, and as careful as it says" {
     installed PREFIX=/usr
     "$ROOT/usr/libexec/rtf/rtf-brokerd" --check --config "$ROOT/etc/rtf"
-    # The same rules for somebody who has no account here: a half CPU in all, and nothing for a spec that tells no runtime, or too little to be enforced.
+    # The same rules for a user without an account here: half a CPU in all, and nothing for a spec without a runtime, or with one too small to enforce.
     sed "s/^@rtf/$ALICE/" "$ROOT/etc/rtf/acl.conf" >"$CONFIG/acl.conf"
     cp "$ROOT/etc/rtf/plugins.conf" "$CONFIG/plugins.conf"
     broker_start

@@ -191,7 +191,7 @@ time.sleep(300)' "$WORK/forged/journal" 3>&- &
     echo "$!" >>"$WORK/pids"
     eventually is_called rtf-brokerd "$!"
     finds "kernel: thread $SLEEPER of uid $ALICE is rr, and nothing is granted to it"
-    # ... and the other broker speaks for threads that it has attached, not for those that this one has.
+    # ... and the other broker speaks for its own threads, not for this broker's.
     kill "$SLEEPER"
     kill -STOP "$OTHER"
     chrt -R -f -p 12 "$THEIRS"

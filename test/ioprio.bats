@@ -17,7 +17,7 @@ keep_by() { configure_plugins 'EDF edf - all partition=global threshold=0.5' "DI
 stream='{"disk": {"bytes": "4KiB", "period": "50ms", "block": "4KiB"}}'
 reserve() { told '.result == "OK"' "$(spec "$1" "$2" "${3:-$stream}")"; }
 
-# class_is TID SENTENCE: what ionice(1) says.
+# class_is TID SENTENCE: the output of ionice(1).
 class_is() { [ "$(ionice -p "$1")" = "$2" ]; }
 raised='realtime: prio 7'
 former() { class_is "$1" 'best-effort: prio 2'; }
@@ -38,7 +38,7 @@ END
     become "$1" /usr/bin/python3 -S "$WORK/family.py" "$WORK" >"$WORK/said" 3>&- &
     FAMILY=$!
     echo "$FAMILY" >>"$WORK/pids"
-    is_his() { [[ $(cat "/proc/$FAMILY/comm") == python3* ]]; } # no more who became him
+    is_his() { [[ $(cat "/proc/$FAMILY/comm") == python3* ]]; } # no longer setpriv
     eventually is_his
 }
 family_grows() {

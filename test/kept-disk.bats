@@ -25,11 +25,11 @@ hand_on_as_before() {
     done
 }
 
-# Of its bytes, in hundredths: 100 where nothing else runs. Other tests may run beside. An emulated machine is late by itself (47 to 58 were seen, 4 to 14
-# without a reservation): there it is shown that who has one gets several times what others do.
+# The least part of its bytes that a reserved stream gets, in hundredths: 100 where nothing else runs. An emulated machine is late by itself (47 to 58 were
+# seen, 4 to 14 without a reservation): there the test shows that a reserved stream gets several times as much as others.
 LEAST=$((PATIENCE > 1 ? 25 : 90))
 
-# Each has CPU time, too: what is late for want of that is not the disk's fault.
+# Each stream has CPU time, too: a read that is late for want of CPU time is not the disk's fault.
 stream='{"runtime": "1ms", "period": "50ms", "disk": {"bytes": "32KiB", "period": "50ms", "block": "32KiB"}}'
 reserve() { told '.result == "OK"' "$(spec "$1" "$2" "${3:-$stream}")"; }
 
@@ -101,7 +101,7 @@ os.kill(os.getpid(), signal.SIGKILL)' "$WORK/go" >"$WORK/ready" 3>&- &
     [ ! -s "$SPOOL/state/disks" ]
 }
 
-# Alone: what is late for want of CPU time is not the disk's fault. bfq and the loop device work in threads of the kernel, which have no reservation.
+# Alone: the disk works in threads of the kernel without a reservation, and other tests' load would make them late.
 # bats test_tags=machine
 @test "six reserved streams beside eight that read without end have what they asked for; without a reservation they have not" {
     broker_start
@@ -158,7 +158,7 @@ has_said() { [ "$(wc -l <"$WORK/$1")" = 2 ]; } # the second line when it has end
     took=$(tail -n 1 "$WORK/greedy")
     echo "# greedy: $took of 655360 bytes/s" >&3
     [ "$took" -le $((655360 * 14 / 10)) ]
-    # Small blocks take longer than their bytes: 4.186 ms each, as against 5.489 of those that were granted. They are counted, too.
+    # The disk's time for small blocks counts, not their bytes: a small block takes 4.186 ms, a granted one 5.489.
     load_begins "$WORK/small" $BOB greedy 4096 3
     attach $BOB greedy "$LOAD"
     go "$WORK/small"

@@ -2,7 +2,7 @@
 load helper
 
 prepare() {
-    # 0.9 of a CPU on any machine: what does not fit is the same.
+    # 0.9 of a CPU on any machine, so that the same specs fit.
     configure_plugins "EDF edf - all partition=global threshold=$(nproc --all | awk '{ printf "%.9f", 0.9 / $1 }')" 'FP fp 11-20 all' 'RR rr 1-10 all'
     configure_rules "$ALICE - max_utilization 4"
     export PKG_CONFIG_PATH=$RTF_STAGE/usr/lib/pkgconfig PKG_CONFIG_SYSROOT_DIR=$RTF_STAGE
@@ -116,7 +116,7 @@ nothing_is_left() { eventually test -z "$(find "$SPECS/$ALICE" -name '*.json' ! 
     [ "$(readelf -d "$RTF_STAGE/usr/lib/librtf.so.0" | sed -n 's/.*SONAME.*\[\(.*\)\]/\1/p')" = librtf.so.0 ]
 }
 
-# A name that goes, or is of another version, needs another number in the library's name, and so in the package's; one that comes needs a line there.
+# A symbol that goes, or changes its version, needs another number in the names of the library and the package. A new symbol needs a line there.
 @test "the binary interface is the stored one: names, versions, numbers, sizes and types" {
     local symbols=$RTF_SOURCE/contrib/debian/librtf0.symbols library=$RTF_STAGE/usr/lib/librtf.so.0
     [ "$(head -n 1 "$symbols")" = "$(readelf -d "$library" | sed -n 's/.*SONAME.*\[\(.*\)\]/\1/p') librtf0 #MINVER#" ]

@@ -32,7 +32,7 @@ silent() {
     [ -z "$output" ]
 }
 
-# servant PID NAME PARENT POLICY PRIORITY: a process of that machine; NAME as it is, with whatever is in it.
+# servant PID NAME PARENT POLICY PRIORITY: makes a process of that machine. NAME may have any characters.
 servant() {
     mkdir "$ROOT/proc/$1"
     printf '%s\n' "$2" >"$ROOT/proc/$1/comm"
@@ -129,7 +129,7 @@ bounded="$ALICE - max_runtime 5ms"
     servant 16 kswapd0 2 1 1
     servant 17 ktimers/1 2 0 0
     silent
-    # Whoever gives his process such a name is no thread of the kernel, whatever else the name says.
+    # A user's process with such a name is no thread of the kernel.
     servant 99 ktimers/9 1 1 1
     servant 98 'rcuc/1) S 2 0' 1 1 1
     servant 97 $'rcuc/1) S 2\nx' 1 1 1

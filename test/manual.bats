@@ -320,7 +320,7 @@ session() {
             "$RTF_LIBEXEC/rtf-brokerd" --check --config "$CONFIG" >"$WORK/out" 2>&1 || { cat "$block" "$WORK/out" >&2; false; }
         done
     done
-    # And the errors that it shows are those that are made.
+    # The page shows the messages that the command prints.
     blocks acl.conf.5 ERRORS
     configure_rules '- - max_utilization 1' '' '- EDF1 max_utilization 1' '' '- - max_utilization 50%'
     run "$RTF_LIBEXEC/rtf-brokerd" --check --config "$CONFIG"
@@ -337,7 +337,7 @@ session() {
             "$RTF_LIBEXEC/rtf-brokerd" --check --config "$CONFIG" >"$WORK/out" 2>&1 || [ $? -eq 69 ] || { cat "$block" "$WORK/out" >&2; false; } # 69: no such disk here
         done
     done
-    # And the error that it shows is the one that is made.
+    # The page shows the message that the command prints.
     configure_plugins 'EDF edf - all' 'FP fp 11-20 all' '' 'RR rr 0-5 all'
     run "$RTF_LIBEXEC/rtf-brokerd" --check --config "$CONFIG"
     [ "$status" -eq 78 ]
@@ -444,7 +444,7 @@ session() {
     cp "$WORK/block.01" "$WORK/script"
     session $ALICE "$WORK/script"
     [ "$(jq -r .grant.runtime "$WORK/out")" = 5000 ]
-    # Takes what there is.
+    # Takes all there is.
     become $BOB "$RTF_BIN/rtf-run" --spool "$SPOOL" -T 16ms -P 20ms -- sleep 300 >/dev/null 2>&1 3>&- &
     eventually is_policy "$!" deadline
     echo '{"runtime": "19ms", "period": "20ms"}' | as $ALICE tee "$SPECS/$ALICE/cam.json" >/dev/null

@@ -241,7 +241,7 @@ END_OF_LISTING
     [ -z "$("$MUSE" analyse --quiet out 2>&1)" ]
 }
 
-# is_interrupted [OPTION...]: Ctrl-C is heeded, and what there is by then is analysed.
+# is_interrupted [OPTION...]: Ctrl-C ends the run, and the marks until then are analysed.
 is_interrupted() {
     experiment 100 a >e.json
     "$MUSE" run "$@" e.json -o out >said 2>&1 3>&- &
@@ -708,7 +708,7 @@ is_kept() { # HOW-MANY
     done
 }
 
-# Where the kernel's limit is lifted, it refuses nobody.
+# A kernel with a lifted limit refuses no thread.
 # bats test_tags=machine
 @test "muse run: a phase of the user's own is called, and what cannot be set up is said" {
     experiment 0.3 a | sed 's,"c0": {"loops": 20000},"u0": {"library": "./phase.so"\, "loops": 7},' >e.json

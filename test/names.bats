@@ -9,7 +9,7 @@ prepare() {
     ROUNDS=0
 }
 
-# here UID SCRIPT: a shell script of that user in his own directory, which it makes if need be.
+# here UID SCRIPT: runs a shell script as this user in the user's own directory, and makes the directory if necessary.
 here() { as "$1" sh -c "mkdir -p '$SPECS/$1' && cd '$SPECS/$1' && $2"; }
 
 # is_granted UID NAME
@@ -93,7 +93,7 @@ a.json'; : >\"\$(printf 'a\\033[31mb.json')\"; : >\"\$(printf '\\377\\376.json')
     [ "$(find "$SPECS/$ALICE" -type f | tr -dc '\n' | wc -c)" -ge 8 ]
 }
 
-# Of what is there when a directory is adopted, a verdict of no spec is what a broker or reader that died has left, and goes.
+# When a directory is adopted, a verdict without a spec is left over from a broker or a reader that died, and is removed.
 has_been_looked_through() { [ "$(stat -c %a "$SPECS/$ALICE")" = 2700 ] && ! helpers rtf-reader >/dev/null; }
 
 @test "dot files, .json and .tid alone, and verdicts of no spec are ignored without a word" {
@@ -116,7 +116,7 @@ has_been_looked_through() { [ "$(stat -c %a "$SPECS/$ALICE")" = 2700 ] && ! help
     [ "$lines" -ge 1 ]
     [ "$lines" -le 20 ]
     [ "$(find "$SPECS/$ALICE" -name 'bad name*' | wc -l)" = 500 ]
-    # The limit is hers: another user's is still told.
+    # The limit is Alice's: another user's ignored name is still told.
     here $BOB ": >'bad name'"
     bob_is_answered
     grep '"ignored"' "$EVENTS" | grep -q "\"uid\":$BOB"
@@ -293,7 +293,7 @@ has_been_looked_through() { [ "$(stat -c %a "$SPECS/$ALICE")" = 2700 ] && ! help
 @test "a stranger's specs are refused until acl.conf names the stranger, and after acl.conf no longer does" {
     configure_rules "$BOB - max_utilization 1"
     broker_start
-    # Made with the group's rights, by one whom neither the account database nor acl.conf knows.
+    # A directory that a user made with the group's rights, whom neither the account database nor acl.conf knows.
     spec $CAROL cam "$PERIODIC" >"$WORK/verdict"
     jq -e ".result == \"ACL_FAIL\" and .grant == null and (.reason | test(\"uid $CAROL is not a member of the spool's group $GROUP\"))" "$WORK/verdict"
     bob_is_answered
@@ -308,7 +308,7 @@ has_been_looked_through() { [ "$(stat -c %a "$SPECS/$ALICE")" = 2700 ] && ! help
     eventually logged 2 '.decision == "reloaded"'
     spec $CAROL more "$PERIODIC" >"$WORK/verdict"
     jq -e '.result == "ACL_FAIL" and .grant == null' "$WORK/verdict"
-    # Nor does he keep what he was granted.
+    # The user does not keep the grants either.
     eventually jq -e '.grant == null' "$SPECS/$CAROL/cam.verdict"
 }
 

@@ -14,7 +14,7 @@ prepare() {
     HOME_GROUP=$(group $$) # where all that a test starts begins
 }
 
-# For what a failed test left behind: nothing else may stand on a domain.
+# Removes what a failed test left: no other domain may exist.
 tidy() {
     if [ -e /run/rtf/domains ] && [ -n "$BROKER" ]; then broker_stop TERM; fi
     if [ -n "$HOG" ]; then kill -KILL "$HOG" 2>/dev/null || true; fi
@@ -29,7 +29,7 @@ has_v1() { [ "$CPUSETS" != /sys/fs/cgroup ]; }
 group() { sed -n "s/^[0-9]*:$(if has_v1; then echo cpuset; fi)://p" "/proc/$1/cgroup"; }
 is_home() { [ "$(group "$1")" = "$HOME_GROUP" ]; }
 
-# The CPUs that are left to all: with version 2, those of domains are not among them.
+# The CPUs that are left to all: with version 2, without the CPUs of domains.
 everywhere() { sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' /proc/self/status; }
 last_of() { sed 's/.*[,-]//' <<<"$1"; }
 
@@ -462,7 +462,7 @@ again_and_again() {
     [ "$(jq -r .result "$SPECS/$ALICE/.second")" = OK ]
 }
 
-# balanced: attachments of a thread that runs and of one that sleeps leave no trace
+# balanced: attachments of a running thread and of a sleeping thread leave no trace
 balanced() {
     before=$(machine)
     broker_start
@@ -535,7 +535,7 @@ used_up() { [ "$(awk '$1 == "dl.runtime" { print ($3 < 0) }' "/proc/$1/sched")" 
     done
 }
 
-# The kernel counts the bandwidth of such a thread until it has paid back what it overran, and counts it where the thread is.
+# The kernel counts the bandwidth of such a thread until the thread has paid back its overrun, and counts it where the thread is.
 
 # bats test_tags=turn:1
 @test "a thread that is detached with its runtime used up is ordinary at once, and leaves nothing behind in its domain" {
@@ -573,7 +573,7 @@ has_settled() { # for ten of the thread's periods: it pays back a tick
 }
 has_rank() { [[ $(kernel "$2") == "$1 "* ]]; }
 
-# busy_second UID: a process whose second thread spins, in $HOG; what is not the first one is watched for its execve anew each time.
+# busy_second UID: starts a process, $HOG, with a second thread that spins. The broker watches a thread that is not the first for its execve.
 busy_second() {
     of_two "$1" <<'END'
 import os, sys, threading, time

@@ -38,7 +38,7 @@ holds() {
     attach $ALICE cam "$SLEEPER" >/dev/null
     is_policy "$SLEEPER" fifo
 }
-# gives_back: the books know what the thread was
+# gives_back: the thread gets back its former attributes
 gives_back() {
     as $ALICE rm "$SPECS/$ALICE/cam.json"
     eventually is_policy "$SLEEPER" other

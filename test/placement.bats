@@ -21,7 +21,7 @@ cpus() {
 
 are_on() { [ "$(cpus)" = "$1" ]; }
 
-# moves: how often the launcher, who moves them, has been woken; has_moves_beyond NUMBER
+# moves: how often the launcher, which moves the processes, has woken; has_moves_beyond NUMBER
 moves() { awk '/^voluntary_ctxt_switches/ { print $2 }' "/proc/$(launcher)/status"; }
 has_moves_beyond() { [ "$(moves)" -gt "$1" ]; }
 

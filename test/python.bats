@@ -19,7 +19,7 @@ def raises(kind, call):
 END
 }
 
-# python: what is on standard input, as Alice.
+# python: runs the script on standard input as Alice.
 python() {
     cat "$WORK/common.py" - >"$WORK/script.py"
     as $ALICE env USER=$ALICE RTF_SPOOL="$SPOOL" LD_LIBRARY_PATH="$RTF_STAGE/usr/lib" PYTHONPATH="$RTF_SOURCE/contrib/python" PYTHONDONTWRITEBYTECODE=1 \

@@ -69,7 +69,7 @@ c\d'
     run -74 sh -c '"$1/rtf-brokers" >/dev/full' sh "$RTF_LIBEXEC"
 }
 
-# faked: a process of root's that is called rtf-brokerd and holds what a user wants it to: what su(1) run by a link of that name is.
+# faked: starts a process of root's with the name rtf-brokerd that holds a user's files, as su(1) does when a user runs it by a link of this name.
 faked() {
     cp /bin/sleep "$WORK/rtf-brokerd"
     mkfifo "$WORK/journal"

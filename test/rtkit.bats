@@ -277,7 +277,7 @@ is_asked_for() { [ -e "$SPECS/$ALICE/rtkit-$1.json" ]; }
     exec {INPUT}>&-
     no_worker() { ! pgrep -P "$RTKIT" >/dev/null; }
     PATIENCE=$((PATIENCE * 3)) eventually no_worker
-    # Idle, nobody wakes.
+    # While idle, no process wakes.
     switches() { awk '/^voluntary_ctxt_switches/ { print $2 }' "/proc/$RTKIT/status"; }
     before=$(switches)
     sleep 1
@@ -337,7 +337,7 @@ is_asked_for() { [ -e "$SPECS/$ALICE/rtkit-$1.json" ]; }
     [ "$SAID" = ok ]
 }
 
-# in_session COMMAND...: as Alice, headless, with a session bus and directories of her own beside the system bus; its process in $SESSION.
+# in_session COMMAND...: runs a command as Alice, headless, with a session bus and directories of Alice's own beside the system bus. $SESSION is its process.
 in_session() {
     install -d -o $ALICE -m 700 "$WORK/run" "$WORK/home"
     # Debian's own configuration puts the socket into /tmp, where it stays when the bus is killed.

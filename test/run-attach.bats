@@ -269,7 +269,7 @@ time.sleep(100)"
 # bats test_tags=turn:2
 @test "rtf-run is stopped with its command, and goes on with it" {
     broker_start
-    # The kernel stops nobody in an orphaned process group by SIGTSTP: one of its own, with its parent in the same session, is none.
+    # The kernel's SIGTSTP stops no process in an orphaned process group. A group with a parent in the same session is not orphaned.
     PREFIX=(/usr/bin/python3 -S -c 'import os, sys; os.setpgid(0, 0); os.execvp(sys.argv[1], sys.argv[1:])')
     start --attach=ready -T 5ms -P 20ms -- /usr/bin/python3 -S "$WORK/program.py" "$AT"
     begins
@@ -313,7 +313,7 @@ is_going() { ! is_stopped "$1"; }
     [ "$(rtf_run --attach=ready --dry-run -T 5ms -P 20ms | command jq -c 'del(.token)')" = '{"runtime":5000,"period":20000,"lifetime":"thread","expires":30000000}' ]
 }
 
-# on_terminal COMMAND...: what it says there.
+# on_terminal COMMAND...: prints the output of the command on a terminal.
 on_terminal() {
     script -qec "setpriv --reuid $ALICE --regid $ALICE --groups $GROUP -- $*" /dev/null </dev/null 2>&1 3>&- | tr -d '\r'
 }

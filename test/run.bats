@@ -36,7 +36,7 @@ began() {
     eventually is_sleep "$PID" || { cat "$WORK/err" >&2; return 1; }
 }
 
-# waits: a started rtf-run has put its spec, which nobody answers.
+# waits: rtf-run has written its spec, and no broker answers.
 waits() { eventually test -e "$OWN/run-$PID.json"; }
 
 rtf_run() { as "$ALICE" "$RTF_BIN/rtf-run" --spool "$SPOOL" "$@"; }
@@ -46,7 +46,7 @@ ending() {
     /usr/bin/python3 -S -c 'import subprocess, sys; print(subprocess.run(sys.argv[1:]).returncode)' "$@"
 }
 
-# unchanged COMMAND...: what it prints is the same with and without rtf-run before it.
+# unchanged COMMAND...: the command's output is the same with and without rtf-run before it.
 unchanged() {
     local plain reserved
     plain=$("${PREFIX[@]}" "$@")
@@ -475,7 +475,7 @@ for _ in range(21):
 print(int(sorted(took)[10] * 1000000))' "$@"
 }
 
-# The kernel takes 8 to 16 ms to let an inotify instance go, and nobody may have to wait for that: neither we, nor who reads what the command writes.
+# The kernel takes 8 to 16 ms to release an inotify instance. Neither rtf-run nor a reader of the command's output may wait for this.
 costs_little() {
     ours=$(took_us "$RTF_BIN/rtf-run" --spool "$SPOOL" -T 10ms -P 100ms -- true)
     theirs=$(took_us chrt -d -T 10000000 -P 100000000 0 true)
@@ -485,7 +485,7 @@ costs_little() {
     [ "$ours" -lt $((2 * theirs + 1500)) ] && [ "$piped" -lt $((4 * theirs + 1500)) ] && [ "$waited" -lt $((4 * theirs + 1500)) ]
 }
 
-# Alone, and with a spool in memory: what a disk has to write of other tests is not what a command costs.
+# Alone, and with a spool in memory: a disk that writes other tests' files would slow the command down.
 # bats test_tags=turn:2,machine
 @test "rtf-run starts a command in little more time than chrt, and does not wait for what the kernel tidies up" {
     mkdir "$SPOOL"
@@ -813,7 +813,7 @@ to_nowhere() { "$@" >&-; }
     wait "$PID" 2>/dev/null || true
     kill -CONT "$BROKER"
     nothing_reserved
-    # And what is left of the spec can be removed as any.
+    # The rest of the spec can be removed as any spec.
     rm -f "$OWN/run-$PID.json"
     eventually is_empty "$OWN"
 }
@@ -963,7 +963,7 @@ to_nowhere() { "$@" >&-; }
     eventually is_empty "$SPECS/root"
 }
 
-# Threads outside of rtf take what bandwidth the kernel has, a tenth of a CPU each, until the kernel refuses one.
+# Threads outside of rtf take the kernel's bandwidth, a tenth of a CPU each, until the kernel refuses one.
 # bats test_tags=machine
 @test "a reservation that the kernel has no room for is refused at once, though the plugin had room" {
     broker_start

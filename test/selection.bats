@@ -10,7 +10,7 @@ open_to_all() {
     configure_rules "$ALICE - max_utilization 1000" "$BOB - max_utilization 1000" "$CAROL - max_utilization 1000" "$DAVE - max_utilization 1000" "$@"
 }
 
-# replies VERDICT: each plugin that was asked and what it answered, in this order.
+# replies VERDICT: each asked plugin with its answer, in this order.
 replies() { jq -r '[.replies[] | "\(.plugin):\(.answer)"] | join(" ")' <<<"$1"; }
 
 # ---- which plugin ----
@@ -467,13 +467,13 @@ $BOB 2450 "runtime": "2ms", "desired_runtime": "7ms", "period": "7ms"
 $CAROL 1234 "runtime": "1ms", "desired_runtime": "10ms", "period": "10ms"
 $CAROL 1234 "runtime": 1234, "desired_runtime": "10ms", "period": "10ms"
 CASES
-    # What is accepted is what the kernel enforces, and nothing is left beside it.
+    # The kernel enforces the accepted runtime, and no capacity is left beside it.
     sleeper $ALICE
     spec $ALICE cam '{"runtime": "2ms", "desired_runtime": "10ms", "period": "10ms"}' >/dev/null
     attach $ALICE cam "$SLEEPER" >/dev/null
     [ "$(kernel "$SLEEPER")" = "deadline 0 nice=0 3500/10000/10000 cpus=$ONLINE reset=1" ]
     said '[.grant, .refusal.nearest]' '[null,null]' "$(spec $BOB cam '{"runtime": 2, "period": "10ms"}')"
-    # Nothing of what was charged beyond the accepted runtime stays charged.
+    # No charge beyond the accepted runtime stays.
     take_back $ALICE cam
     said .grant.accepted_runtime 1234 "$(spec $CAROL cam '{"runtime": 2, "desired_runtime": "10ms", "period": "10ms"}')"
 }
@@ -643,7 +643,7 @@ CASES
     said .grant.plugin '"FP"' "$answer"
     answer=$(spec $ALICE cam '{"runtime": "6ms", "period": "10ms", "priority": 15, "plugin": "RM"}')
     said '[.request, .result, .grant.plugin]' '["change","OK","RM"]' "$answer"
-    # And what it left behind is nothing: 0.6 and 0.25 are exactly the bound.
+    # It left no charge behind: 0.6 and 0.25 are exactly the bound.
     said .result '"OK"' "$(spec $BOB cam '{"runtime": "2500us", "period": "10ms", "plugin": "RM"}')"
 }
 

@@ -19,7 +19,7 @@ two_judges() {
     broker_start
 }
 
-# books PLUGIN: what it knows by now; asked PLUGIN: all that it was asked
+# books PLUGIN: the tasks that the plugin knows now; asked PLUGIN: all questions to it
 books() { sed -n "s/^knows $1 //p" "$WORK/broker.out" | tail -n 1; }
 asked() { sed -n "s/^asked $1 //p" "$WORK/broker.out"; }
 
@@ -59,7 +59,7 @@ low() { echo "{\"runtime\": $1, \"period\": 10000, \"plugin\": \"LOW\"${2:-}}"; 
     eventually knows LOW '[[6000],[]]'
     knows HIGH '[[],[6000]]'
     said '[.result, .grant.runtime]' '["OK",2000]' "$(spec $ALICE cam "$(high 2000)")"
-    # And of what both refuse, the smaller is told: HIGH alone would give 3000.
+    # If both refuse, the smaller nearest runtime is told: HIGH alone would give 3000.
     take_back $ALICE cam
     answer=$(spec $ALICE cam "$(high 9000)")
     said '[.refusal.by, .refusal.nearest]' '["HIGH",2000]' "$answer"
@@ -174,7 +174,7 @@ low() { echo "{\"runtime\": $1, \"period\": 10000, \"plugin\": \"LOW\"${2:-}}"; 
     eventually knows_all LOW
 }
 
-# knows_all PLUGIN: what all verdicts grant is in its books
+# knows_all PLUGIN: the plugin knows the grants of all verdicts
 knows_all() {
     [ "$(jq -s '[.[].grant | select(. != null).runtime] | add' "$SPECS"/*/*.verdict)" = "$(jq '[.own[], .foreign[] | .runtime | tonumber] | add' <(books "$1"))" ]
 }
@@ -302,7 +302,7 @@ edf_rm_fp() {
     [[ $(field .reason "$answer") == 'RM cannot bear it: '*' tasks on CPU 0 would miss deadlines' ]]
     said '[.result, .grant.plugin]' '["OK","EDF"]' "$(spec $ALICE cam '{"runtime": 5000, "period": "20ms", "plugin": "EDF"}')"
     said '[.result, .refusal.by]' '["SCHEDULE_FAIL","RM"]' "$(spec $BOB more '{"runtime": 1, "period": "10ms", "plugin": "RM"}')"
-    # A spec that names nobody goes to the next one that has room.
+    # A spec that names no plugin goes to the next plugin with room.
     said '[.grant.plugin, [.replies[].answer]]' '["FP",["no","no","ok"]]' "$(spec $ALICE any '{"runtime": "1ms", "period": "10ms", "priority": 5}')"
 }
 

@@ -18,7 +18,7 @@ books() { "$RTF_LIBEXEC/rtf-invariants" --spool "$SPOOL" >&2; }
 # has UID NAME VALUE: of its first claim; has_runtime: of CPU time.
 has() { [ "$(jq '.grant.claims[0] | .accepted_bytes // .accepted_count' "$SPECS/$1/$2.verdict")" = "$3" ]; }
 has_runtime() { [ "$(jq .grant.accepted_runtime "$SPECS/$1/$2.verdict")" = "$3" ]; }
-# rests UID NAME: whoever was given more, or less, is given more a second later at the earliest.
+# rests UID NAME: a spec that was given more, or less, is given more a second later at the earliest.
 rests() { [ $(($(date +%s%N) - $(date -d "$(jq -r .time "$SPECS/$1/$2.verdict")" +%s%N))) -gt 1100000000 ]; }
 updated() { [ "$(jq -r .request "$SPECS/$1/$2.verdict")" = update ]; }
 
@@ -36,7 +36,7 @@ remove() { as "$1" rm "$SPECS/$1/$2.json"; }
     told '.result == "OK" and .grant.claims[0].accepted_count == 5' "$(spec $BOB five '{"units": {"count": 5}}')"
     eventually has $ALICE cam 5
     told '.reason == "what it had beyond what it needs is needed elsewhere"' "$(cat "$SPECS/$ALICE/cam.verdict")"
-    # As far as to what is needed, and no further.
+    # Down to the need, and no further.
     told '.result == "OK"' "$(spec $BOB three '{"units": {"count": 3}}')"
     eventually has $ALICE cam 2
     told '.result == "SCHEDULE_FAIL" and .refusal.code == "full"' "$(spec $BOB one '{"units": {"count": 1}}')"
@@ -220,7 +220,7 @@ END
     eventually settles
 }
 
-# shares UID NAME: what it has been given so far, once each.
+# shares UID NAME: the amounts that the spec has been given so far, once each.
 shares() { jq -sc --arg uid "$1" --arg name "$2" '[.[] | select((.uid | tostring) == $uid and .name == $name and .grant != null).grant | .accepted_runtime // .claims[0].accepted_count]' "$EVENTS"; }
 
 @test "a rule's sum that others fill with what they desire refuses nothing that is needed, at once and each time" {

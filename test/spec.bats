@@ -6,7 +6,7 @@ load many
 ONLINE=$(</sys/devices/system/cpu/online)
 a_time='must be a whole number of microseconds, or a string such as "8ms" with us, ms, s, min, h or d, from 1us to 3600s'
 
-# put_bytes UID NAME: drops what comes on standard input, whatever bytes these are.
+# put_bytes UID NAME: puts the bytes of standard input in place as a spec.
 put_bytes() {
     as "$1" sh -c 'mkdir -p "$1" && cd "$1" && cat >".$2.new" && mv ".$2.new" "$2.json"' sh "$SPECS/$1" "$2"
 }
@@ -140,7 +140,7 @@ BYTES
     done
 }
 
-# All but readers, who end when their users have nothing to do for 2 s.
+# All processes but readers: a reader ends when its user has had nothing to do for 2 s.
 lasting_helpers() { { launcher; helpers; } | grep -vxF -e "$(helpers rtf-reader)" | sort; }
 
 @test "control characters and foreign bytes reach neither verdict, log nor terminal" {

@@ -71,7 +71,7 @@ END
     [ "$(jq -c '.plugins[] | [.name, .program, .policy, .priorities, .tests, .state]' "$STATUS" | xargs)" = \
         '[EDF,edf,deadline,null,sufficient,serving] [FP,fp,fixed-priority,11-20,none,serving] [RR,rr,fixed-priority,1-10,none,serving]' ]
     [ "$(jq -r '.plugins | map(.cpus) | join(" ")' "$STATUS")" = "$ALL_CPUS $ALL_CPUS 0" ]
-    # What FP gives is promised to nobody.
+    # FP promises no capacity.
     cpus=$(nproc --all)
     [ "$(jq -r '[.pools[] | select(.plugin == "EDF" and .capacity == "0.9" and .used == "0" and .free == "0.9" and .unit == "CPU").name] | join(",")' "$STATUS")" = \
         "$(seq -s, -f 'CPU %g under EDF' 0 $((cpus - 1)))" ]
@@ -244,7 +244,7 @@ END
 @test "a writer that is killed is started again, and the file is right again" {
     broker_start
     first=$(publisher)
-    # As one that was killed before the rename leaves it.
+    # As a publisher that was killed before the rename leaves it.
     (umask 077 && echo '{"running":' >"$SPOOL/.status.json.new")
     kill -STOP "$first"
     spec $ALICE cam "$cam" >/dev/null
@@ -321,7 +321,7 @@ END
     says '.running'
     broker_start
     says ".running and .since != $since"
-    # Nor does what somebody else with the rights of root has put there.
+    # Nor does a file that another process with root's rights has put there.
     broker_stop TERM
     rm "$STATUS"
     ln -s "$WORK/elsewhere" "$STATUS"

@@ -278,7 +278,7 @@ ended_with() {
     kill -CONT "$BROKER"
     ended_with 0
     says '.request == "change" and .grant.runtime == 2000'
-    # Written in place, without a new inode; and once more to what it was.
+    # Written in place, without a new inode; and once more with the former text.
     freeze_broker
     as $ALICE sh -c "echo '{\"runtime\": \"1ms\", \"period\": \"20ms\"}' >$OWN/cam.json"
     waiting cam

@@ -55,7 +55,7 @@ verdicts() { jq -c "select(.stage == \"verdict\" and $1)" "$EVENTS" | wc -l; }
     as $ALICE rm "$SPECS/$ALICE/hold.json"
     for pid in "${pids[@]}"; do wait "$pid"; done
     [ "$(paste -sd ' ' "$ORDER")" = "$(echo w{1..20})" ]
-    # One was asked again for each time that something was freed, and nobody else.
+    # Each time that capacity was freed, one spec was asked again, and no other.
     waited=$(verdicts '.decision == "waiting"')
     [ "$waited" -ge 20 ] && [ "$waited" -le 60 ] || { echo "$waited" >&2; return 1; }
 }

@@ -28,7 +28,7 @@ came() {
 }
 is_over() { ! kill -0 "$RECEIVER" 2>/dev/null; }
 
-# Before Linux 6.2 only one that is down.
+# Before Linux 6.2 only an interface that is down can be renamed.
 rename() { at "$near" sh -c "ip link set $1 down && ip link set $1 name $2 && ip link set $2 up"; }
 
 @test "a grant has a class with its rate, a change another rate, a refused change the same, and a release none" {
@@ -232,7 +232,7 @@ rename() { at "$near" sh -c "ip link set $1 down && ip link set $1 name $2 && ip
     [ "$(starts)" = "$before" ]
 }
 
-# Whose socket it is counts, not who has it: what somebody hands on stays as it was.
+# The socket's owner counts, not its holder: a socket that is handed on keeps its mark.
 @test "a socket of another user, and one with a mark of somebody else, is left as it is" {
     broker_start
     reserve $ALICE cam

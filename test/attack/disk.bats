@@ -94,7 +94,7 @@ END
     [ "$(group_of "$server")" = "$before" ]
 }
 
-# Each process starts another and ends: there is always one that has not been seen.
+# Each process starts another and ends: there is always a process that rtf-disk has not seen.
 begin_storm() { # COUNT
     cat >"$WORK/storm.py" <<'END'
 import os, sys

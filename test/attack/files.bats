@@ -26,7 +26,7 @@ she_has_mounted() { [ "$(nsenter -m -t "${ATTACKERS[0]}" cat "$SPECS/$ALICE/cam.
     [ "$(jq -r .grant.priority "$SPECS/$ALICE/cam.verdict")" = 7 ]
 }
 
-# As fusermount does for a user where fuse.conf allows that. Nobody answers for that file system: whoever asks it waits.
+# As fusermount does for a user where fuse.conf allows it. No program answers for this file system: a process that uses it waits.
 mount_fuse() { # PATH TYPE(octal)
     cat >"$WORK/mount.py" <<'END'
 import ctypes, os, sys, time
@@ -73,7 +73,7 @@ tidy() {
     [ "$(field .grant.priority "$(verdict $ALICE two)")" = 4 ]
 }
 
-# A file system of the user's own may never answer an open(2): what is mounted on a name is not opened at all.
+# A file system of the user's own may never answer an open(2): the reader does not open a mounted file at all.
 @test "a file that is mounted on a spec is not read" {
     broker_start
     spec $ALICE cam '{"priority": 2, "plugin": "RR"}' >/dev/null

@@ -9,7 +9,7 @@ prepare() {
     ATTACKERS=()
     EDF='{"runtime": "1ms", "period": "20ms", "plugin": "EDF"}'
     FP='{"priority": 12, "plugin": "FP"}'
-    # Programs that the kernel lets nobody look into: it takes the events away that watch who calls them.
+    # Programs that the kernel lets no user look into: the kernel removes the perf events of a thread that executes them.
     install -m 711 /usr/bin/sleep "$WORK/unreadable"
     install -m 4755 -o root /usr/bin/sleep "$WORK/as-root"
 }
@@ -43,7 +43,7 @@ has_thread() { [ "$(field .thread.tid "$(cat "$SPECS/$ALICE/$1.verdict")")" = "$
 strays() { "$BATS_TEST_DIRNAME/strays" "$SPECS" $ALICE; }
 none_stray() { [ -z "$(strays)" ]; }
 
-# none_stray_soon: within a second, and then it stays so.
+# none_stray_soon: within a second no thread is real-time without a grant, and this stays so.
 none_stray_soon() {
     local until=$(($(milliseconds) + 1000 * PATIENCE))
     until none_stray; do
@@ -51,7 +51,7 @@ none_stray_soon() {
     done
 }
 
-# nothing_left: without a spec nobody of hers is real-time.
+# nothing_left: without a spec no thread of Alice's is real-time.
 nothing_left() {
     rm -f "$SPECS/$ALICE"/*.json "$SPECS/$ALICE"/*.tid
     eventually no_verdicts
@@ -351,7 +351,7 @@ change_and_exec() { beginning "$1" && race "exec 1 $LATER /usr/bin/sleep" "write
 both_and_exec() { beginning "$1" first && race "exec 1 $LATER /usr/bin/sleep" "remove 300 $SPECS/$ALICE/first.tid"; }
 both_end_and_exec() { beginning "$1" first && race 'exit 0' "exec 1 $LATER /usr/bin/sleep" "remove 300 $SPECS/$ALICE/first.json" "remove 300 $SPECS/$ALICE/second.tid"; }
 other_way_and_exec() { beginning "$1" first && race "exec 2 $LATER /usr/bin/sleep" "remove 300 $SPECS/$ALICE/first.tid" "remove 500 $SPECS/$ALICE/second.tid"; }
-# What is granted to it must not become what a second spec has to put back.
+# The attributes that one spec grants must not become the former attributes of a second spec.
 claim_and_exec() {
     beginning "$1" && granted third "$FP" && race "exec 1 $LATER /usr/bin/sleep" "write $((LATER + 400)) $SPECS/$ALICE/third.tid ${TIDS[0]}" &&
         true

@@ -37,7 +37,7 @@ keeps_locked() {
 }
 is_stuck() { [ "$(awk '{ print $3 }' "/proc/$1/stat")" = D ]; }
 
-# bob_is_answered: as bob_is_answered_beside, but what keeps the lock cannot be ended before the file system is thawed.
+# bob_is_answered: as bob_is_answered_beside, but the process that keeps the lock cannot end before the file system is thawed.
 bob_is_answered() {
     local attacked
     attacked=$(observe)

@@ -46,7 +46,7 @@ END
     eventually grep -q " $WORK/stuck fuse " /proc/mounts || { cat "$WORK/stuck.err" >&2; return 1; }
 }
 
-# A process of hers with a socket that the kernel holds locked, for what it is to send does not come.
+# Starts a process of Alice's with a socket that the kernel keeps locked, because the data to send do not come.
 hold_socket() {
     cat >"$WORK/hold.py" <<'END'
 import mmap, os, socket, sys, threading

@@ -92,7 +92,7 @@ END
     [ "$(cat "/proc/$(launcher)/oom_score_adj")" != 1000 ] # whose memory it had until it was started
 }
 
-# as_user_makes UID COUNT: so many directories in specs/ under others' names, if he can; prints how many he could
+# as_user_makes UID COUNT: the user tries to make so many directories in specs/ under other users' names. Prints how many the user could make.
 as_user_makes() {
     as "$1" /usr/bin/python3 -S - "$SPECS" "$2" <<'END2'
 import os, sys
@@ -123,7 +123,7 @@ can_make() { as "$1" mkdir "$SPECS/$1" 2>/dev/null; }
     eventually has_aside $BOB "$made" # each of them
     eventually says_full $BOB 1
     [ "$(stat -c %04a "$SPECS")" = 3730 ]
-    # He has what he had, and others have all their rights.
+    # The user keeps the grants, and others have all their rights.
     [ "$(field .result "$(spec $BOB other "$OBSERVED")")" = OK ]
     as $ALICE mkdir "$SPECS/not-alice" "$SPECS/$ALICE"
     [ "$(field .result "$(spec $ALICE cam "$OBSERVED")")" = OK ]
@@ -166,7 +166,7 @@ can_make() { as "$1" mkdir "$SPECS/$1" 2>/dev/null; }
     bob_is_answered_beside true
     eventually is_policy "$adopter" fifo
     [ "$(aside_of $ALICE)" -le 2 ]
-    # All is looked at anew, and one that was adopted is something else by then.
+    # The broker looks at all directories anew, and an adopted one is something else by then.
     kill -STOP "$adopter"
     as $ALICE sh -c 'cd "$1" && rm -rf "$2" && echo >"$2" && mkdir .late' sh "$SPECS" "$ALICE"
     kill -HUP "$BROKER"

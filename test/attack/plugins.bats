@@ -34,7 +34,7 @@ has_logged() { [ "$(log_of_plugin "$1" | wc -l)" -ge "$2" ]; }
         [ "$policy" = 0 ] # SCHED_OTHER
         [[ $(kernel "$child") == "other 0 nice=0 "* ]]
     done
-    # A thread of the lowest real-time priority has what it wants beside them.
+    # A thread of the lowest real-time priority has all the CPU time that it wants beside them.
     run timeout 5 chrt -f 1 /usr/bin/python3 -S -c 'import time
 from os import sched_setaffinity, cpu_count
 worst = 0

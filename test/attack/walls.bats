@@ -2,7 +2,7 @@
 # broker's and the attach helper's. Each check is tried alone, with programs that lack the other one.
 load attack
 
-# without FILE SED-EXPRESSION PROGRAM: programs of which PROGRAM was built from a source so changed become those of the test.
+# without FILE SED-EXPRESSION PROGRAM: the test gets programs of its own, with PROGRAM built from a source that was changed so.
 without() {
     local tree=$WORK/changed
     mkdir "$tree"
@@ -36,7 +36,7 @@ tidy() { if [ -n "$BROKER" ]; then broker_stop TERM; fi; }
         fi
     done
     [ "$(ls -la "$SPECS/$ALICE")" = "$before" ]
-    # That the wall is gone: root can put one there, and it is taken for hers.
+    # This shows that the check is gone: root can put a verdict there, and the broker takes it for the user's.
     echo '{"priority": 6, "plugin": "RR"}' >"$SPECS/$ALICE/roots.json"
     [ "$(field .result "$(verdict $ALICE roots)")" = OK ]
 }

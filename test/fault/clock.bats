@@ -42,7 +42,7 @@ is_served() {
         is_served
         [ "$(kernel "$held")" = "$granted" ]
     done
-    # The same with a broker that starts when the clock is another than that of what it finds.
+    # The same with a broker that starts under another clock than its journal's.
     for seconds in 90 -180 90; do
         kill -KILL "$BROKER"
         jump "$seconds"

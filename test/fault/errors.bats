@@ -61,7 +61,7 @@ fails_everywhere() { # PROCESS OPERATION
     [ "$faults" -gt 0 ]
 }
 
-# The n-th call of each kind, for n from 1 on: what is there for the one error meets the next.
+# The n-th call of each kind, for n from 1 on.
 fails_at_once() { # PROCESS OPERATION ERROR...
     local error n faults=0 status
     broker_start
@@ -118,7 +118,7 @@ fails_at_once() { # PROCESS OPERATION ERROR...
 @test "calls of rtf-disk fail while it creates" { is_on_a_disk; fails_everywhere disk create; }
 # bats test_tags=turn:0
 @test "calls of rtf-disk fail while it attaches" { is_on_a_disk; fails_everywhere disk attach; }
-# If rtf-disk cannot read whose thread it is, or in which group, it must not say that the thread has ended: nobody would make the thread ordinary.
+# If rtf-disk cannot read a thread's owner or group, it must not report that the thread has ended: otherwise the thread would never be made ordinary.
 @test "each read of rtf-disk fails while it attaches" {
     is_on_a_disk
     broker_start

@@ -21,7 +21,7 @@ acl() { rtf_root acl --config "$CONFIG" "$@"; }
     out '*acl.conf:8: nobody-here *: the account database knows no such user*'
     prints 1 acl check --json
     says '.correct and (.says | length == 1)'
-    # Another file, in the place of the one that is there.
+    # Another file, in the place of the current one.
     printf '%s\n' "$ALICE NONE max_utilization 1" >"$WORK/new"
     fails 78 "rtf acl: $WORK/new:1: plugins.conf has no plugin \"NONE\"; - means any" acl check "$WORK/new"
     prints 78 acl check --json "$WORK/new"
@@ -169,7 +169,7 @@ END
     fails 66 'rtf acl: */acl.conf cannot be read' rtf_root acl --config "$WORK/none" who
 }
 
-# differs FILE: what standard error says of this file.
+# differs FILE: the message about this file on standard error.
 differs() { sed -n "s/^rtf [a-z]*: $1/$1/p" "$WORK/err"; }
 
 @test "explain, who and plugins show what is in force, and where the files differ; a copy is explained as it is" {

@@ -24,7 +24,7 @@ prepare() { front_prepare; }
         "$RTF_BIN/rtf-run" --spool "$SPOOL" -T 5ms -P 50ms -- chrt -p 0
     [ "$status" -eq 0 ]
     [[ $output == *SCHED_DEADLINE* ]]
-    # And without rtf he has not.
+    # Without rtf the user has no real-time scheduling.
     run as $ALICE prlimit --rtprio=0 chrt -f 5 true
     [ "$status" -ne 0 ]
 }

@@ -51,7 +51,7 @@ policies() { for task in "/proc/$MANY/task"/*; do kernel "${task##*/}" | cut -d 
     silent rtf detach cam
     is_policy "$SLEEPER" other
     holds cam '.grant.runtime == 2000 and .thread == null'
-    # And one that it has named before it was rewritten.
+    # A thread that the spec named before it was rewritten.
     silent rtf declare dog -T 2ms -P 20ms --attach "$SLEEPER"
     put $ALICE dog '{"runtime": "3ms", "period": "20ms"}'
     verdict $ALICE dog >"$WORK/verdict"

@@ -5,7 +5,7 @@ load front
 
 prepare() {
     front_prepare
-    # `rtf` as a user has it in his path, on the spool of this test.
+    # `rtf` as in a user's PATH, on the spool of this test.
     mkdir "$WORK/bin"
     printf '#!/bin/sh\n[ "${1:-}" != --complete ] || { shift; exec %s --complete --spool %s "$@"; }\nexec %s --spool %s "$@"\n' \
         "$RTF_BIN/rtf" "$SPOOL" "$RTF_BIN/rtf" "$SPOOL" >"$WORK/bin/rtf"
@@ -15,7 +15,7 @@ prepare() {
 
 complete() { as $ALICE env USER=$ALICE "$WORK/bin/rtf" --complete "$@" | cut -f 1 | xargs; }
 
-# Each prints what a user would be offered, in one line.
+# Each function prints the completions that a user would be offered, in one line.
 bash_offers() {
     as $ALICE env USER=$ALICE PATH="$WORK/bin:/usr/bin:/bin" bash --norc -c '. "$1"; COMP_LINE=$2 COMP_POINT=${#2}; _rtf; printf "%s\n" "${COMPREPLY[@]}"' bash \
         "$SHARE/bash-completion/completions/rtf" "$1" | sort | xargs

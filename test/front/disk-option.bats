@@ -86,11 +86,11 @@ rtf_run() { as $ALICE env USER=$ALICE "$RTF_BIN/rtf-run" --spool "$SPOOL" "$@"; 
     has_run() { [ -e "$OWN/run.verdict" ]; }
     eventually has_run
     claims run 4096 50000 4096
-    # Whose disk has no line is told that, and what would do.
+    # For a disk without a line, the refusal says so, and names a remedy.
     fails 65 '*no plugin*' rtf declare other --disk nosuchdisk:1MB
 }
 
-# Such a device cannot be made on every kernel: here is what the kernel would list.
+# Not every kernel can make such a device: these files are what the kernel would list.
 @test "dm and md are refused with what they are on, unless plugins.conf has a line for that device" {
     number=$(stat -c '%Hd:%Ld' "$WORK/mounted/rec")
     seen_as() { # DEVICE

@@ -47,7 +47,7 @@ finds_not() {
 rtf_root() { "$RTF_BIN/rtf" --spool "$SPOOL" "$@"; }
 as_alice() { as $ALICE "$RTF_LIBEXEC/front/rtf-doctor" --spool "$SPOOL" --config "$CONFIG" "$@"; }
 
-# Others set what the whole machine has.
+# Alone: other lanes change settings of the whole machine.
 # bats test_tags=machine
 @test "a machine where nothing is wrong gets one line, and nothing else" {
     mkdir -m 777 "$WORK/here"
@@ -158,7 +158,7 @@ END
         unshare --mount --propagation private sh -eu "$WORK/script"
 }
 
-# Alone: while a broker elsewhere lifts the throttle (sched_rt_runtime_us is -1), the kernel refuses nobody.
+# Alone: while a broker of another lane lifts the limit (sched_rt_runtime_us is -1), the kernel refuses no thread.
 # bats test_tags=turn:0,machine
 @test "a cpu cgroup without real-time runtime" {
     [ -e /sys/fs/cgroup/cpu/cpu.rt_runtime_us ] || skip 'no real-time group scheduling here'

@@ -5,7 +5,7 @@ load front
 
 prepare() { front_prepare; }
 
-# every OPTION...: in the background, as Alice; its pid in $PID, what it says in $WORK/said and $WORK/told.
+# every OPTION...: runs rtf every in the background, as Alice. $PID is its id; $WORK/said and $WORK/told have its output.
 every() {
     become "$ALICE" env USER=$ALICE "$RTF_BIN/rtf" --spool "$SPOOL" every "$@" </dev/null >"$WORK/said" 2>"$WORK/told" 3>&- &
     PID=$!

@@ -22,10 +22,10 @@ something() {
 
 released() { grep -q "\"stage\":\"release\".*\"name\":\"$1\"" "$EVENTS"; }
 
-# put NUMBER LINES: what was rotated earlier.
+# put NUMBER LINES: makes a file that was rotated earlier.
 older() { cat >"$SPOOL/log/events.ndjson.$1"; }
 
-# begins PROGRAM COMMAND...: succeeds, and says when the log begins, for it was asked for what was before.
+# begins PROGRAM COMMAND...: the command succeeds, and tells when the log begins, because it was asked for earlier lines.
 begins() {
     local program=$1
     shift
@@ -301,7 +301,7 @@ END
     eventually names
     [ "$(stat -c %u "$OWN/.events.1")" = $ALICE ]
     [ "$(rtf log --since 1h --json | jq -r .name | xargs)" = 'n1 n2 n3 n4 n5 n6 n7 n8 more' ]
-    # A link, a FIFO, a directory, somebody else's: nothing is written there, nobody waits, and answers come.
+    # A link, a FIFO, a directory, another user's file: the broker writes nothing there, no request waits, and answers come.
     echo keep >"$WORK/precious"
     chmod 666 "$WORK/precious"
     for odd in "ln -s $WORK/precious" mkfifo mkdir "ln $WORK/precious"; do

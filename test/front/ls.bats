@@ -207,7 +207,7 @@ TEXT
     as $BOB sh -c 'echo "{}" >"$1/fifo.json"' sh "$SPECS/$BOB"
     prints 0 timeout 5 "$RTF_BIN/rtf" --spool "$SPOOL" ls --all --noheadings -o user,name
     [[ $(tr -s ' ' <"$WORK/out") == "$ALICE cam"$'\n'"$BOB dog"* ]] || { cat "$WORK/out" >&2; false; }
-    # It is said by the broker's journal, and so is what is granted; what was refused is known, and why is not.
+    # The state and the grants come from the broker's journal. Refused specs are known, their reasons are not.
     spec $ALICE big '{"runtime": "30ms", "period": "20ms"}' >/dev/null
     prints 0 "$RTF_BIN/rtf" --spool "$SPOOL" ls --user $ALICE --noheadings -o name,state,plugin,runtime,period,share,result,reason
     [[ $(tr -s ' ' <"$WORK/out") == "big refused - - - - - -"$'\n'"cam granted EDF 2ms 20ms 0.1 OK -" ]] || { cat "$WORK/out" >&2; false; }

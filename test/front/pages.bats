@@ -24,7 +24,7 @@ example() {
         literal && count == wanted { gsub(/\\\\/, "\\"); print }' "$RTF_SOURCE/man/$1.scd" | sed -e "s/4242/${SLEEPER:-4242}/g" -e "s/4200/${SLEEPER:-4200}/g" >"$WORK/script"
     [ -s "$WORK/script" ]
 }
-# typed [UID]: that script, with errors fatal; what it prints is in $WORK/out.
+# typed [UID]: runs the script, and errors are fatal. $WORK/out has the output.
 typed() {
     (cd "$WORK/home" && as "${1:-$ALICE}" env PATH="$WORK/bin:/usr/bin:/bin" USER="${1:-$ALICE}" sh -eu "$WORK/script" </dev/null >"$WORK/out" 2>&1) ||
         { cat "$WORK/script" "$WORK/out" >&2; return 1; }

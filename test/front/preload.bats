@@ -164,7 +164,7 @@ END
     cc -o "$WORK/late" "$WORK/late.c"
     broker_start
     echo 'passwd: compat' >"$WORK/nsswitch.conf"
-    # Nobody's name is looked up who says the right one.
+    # rtf preload looks up no name if the user's name is right.
     unshare --mount --propagation private sh -c 'mount --bind "$1" /etc/nsswitch.conf && shift && exec "$@"' sh "$WORK/nsswitch.conf" \
         setpriv --reuid $ALICE --regid $ALICE --groups "$GROUP" -- env -u USER HOME="$WORK/home" timeout 20 "$RTF_BIN/rtf" --spool "$SPOOL" preload -T 1ms -P 20ms -- "$WORK/late" "$WORK/early.so"
     nothing_is_left
@@ -221,7 +221,7 @@ END
     [ "$output" = "rtf preload: $WORK/profiles/a.conf:1: a word is not one of runtime=TIME, period=TIME, plugin=NAME" ]
 }
 
-# with_profile WORDS [VARIABLE=VALUE]: what becomes of chrt on a sleeper, with this line in /etc/rtf/preload.d; its verdict is printed.
+# with_profile WORDS [VARIABLE=VALUE]: runs chrt on a sleeper with this line in /etc/rtf/preload.d, and prints the verdict.
 with_profile() {
     mkdir -p "$WORK/above/rtf/preload.d"
     echo "$1" >"$WORK/above/rtf/preload.d/50-site.conf"

@@ -11,10 +11,10 @@ prepare() {
     chmod 755 "$WORK"/bin/*
 }
 
-# lines HEADING: what is to be typed there.
+# lines HEADING: the commands in this section.
 lines() { awk -v heading="## $1" '/^## / { inside = $0 == heading } inside && /^    /' "$RTF_SOURCE/README.md" | sed -e 's/^ *//' -e 's/ *#.*//'; }
 
-# typed: the script on standard input, as Alice, with errors fatal; what is said is in $WORK/out.
+# typed: runs the script on standard input as Alice, and errors are fatal. $WORK/out has the output.
 typed() {
     cat >"$WORK/script"
     as $ALICE env PATH="$WORK/bin:/usr/bin:/bin" USER=$ALICE sh -eu "$WORK/script" </dev/null >"$WORK/out" 2>&1 || { cat "$WORK/script" "$WORK/out" >&2; return 1; }
@@ -76,7 +76,7 @@ sentences() { awk -v heading="## $1" '/^## / { inside = $0 == heading } inside &
     grep -q '^cam: granted 10ms/40ms; got ' "$WORK/out"
 }
 
-# player: a program whose thread has a name, until its standard input ends.
+# player: a program with a named thread, which runs until its standard input ends.
 player() {
     cat >"$WORK/player" <<'END'
 #!/usr/bin/python3

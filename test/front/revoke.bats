@@ -64,7 +64,7 @@ END
     kill -STOP $reader
     silent rtf_root revoke $ALICE
     [ "$(jq -r 'select(.stage == "verdict" and .name == "cam" and .grant == null) | .reason' "$EVENTS")" = 'an administrator has revoked it' ]
-    # The broker is killed, and the next one knows: what has been revoked is not granted anew.
+    # The broker is killed, and the next broker knows the order: revoked specs are not granted anew.
     broker_stop KILL
     kill -KILL $reader || true # it may have gone with its broker
     broker_start
@@ -73,7 +73,7 @@ END
     [ "$(jq -r 'select(.name == "cam" and .stage == "verdict" and .grant != null) | .request' "$EVENTS")" = create ]
 }
 
-# order_slowly USER: the order of rtf revoke, by a client that hears nothing until all is revoked. Prints what it is told, counted.
+# order_slowly USER: sends the order of rtf revoke, by a client that reads nothing until all is revoked. Prints the messages, counted.
 order_slowly() {
     /usr/bin/python3 -S - "$SPOOL/state/current/orders" "$1" "$OWN" <<'END'
 import collections, os, socket, sys, time

@@ -85,7 +85,7 @@ prepare() { front_prepare; }
     setsid --wait bash -c 'exec </dev/null >/dev/null 2>&1; exec "$@"' bash "$RTF_BIN/rtf" --spool "$SPOOL" ls
 }
 
-# The status for wrong usage: 125 of those that become another command.
+# The status for wrong usage: 125 of commands that become another command.
 usage_status() { case $1 in run | every | preload) echo 125 ;; *) echo 64 ;; esac; }
 
 # help_of COMMAND SECTION STATUS: --help and --version, and an option that is none, without a spool or a terminal; and the page has the headings of all.

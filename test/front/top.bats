@@ -198,10 +198,10 @@ in_lines_of_their_own() { [ "$(seen | grep -cE 'nnnn')" -eq 1 ] && sees '^nnnn+~
 }
 
 # bats test_tags=machine
-# TOP_THREADS=5000 (make faults) is what is promised; each check has a fifth of that.
+# The manual promises 5000 threads (TOP_THREADS=5000, make faults); each check has a fifth of this.
 @test "many reservations, each with a thread, take no more than 2 % of a CPU" {
     local threads=${TOP_THREADS:-1000}
-    # On a busy machine, or when its host stops it, a plugin's answer takes 100 ms; it is killed then, and what comes while it is started again is refused.
+    # On a busy machine, or when its host stops it, a plugin's answer takes 100 ms. The broker then kills the plugin, and refuses specs until it runs again.
     configure_plugins 'RR rr 1-10 all timeout=9s'
     broker_start --max-specs 10000
     cat >"$WORK/threads.py" <<'END'

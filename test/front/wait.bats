@@ -38,7 +38,7 @@ full() {
     ended_with 0
     says '.grant.runtime == 1000'
     prints 0 rtf wait --for=granted cam
-    # A refused change leaves what is reserved.
+    # A refused change leaves the reservation.
     rtf change cam runtime=19ms --keep 2>"$WORK/err" || true
     prints 0 rtf wait --for=granted cam
     says '.grant.runtime == 1000'
