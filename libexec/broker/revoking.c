@@ -146,7 +146,7 @@ static bool withdraw_of(struct order *order, const struct paragraph *said)
     return found;
 }
 
-static void obey(struct order *order, const struct paragraph *said)
+static void revoking_obey(struct order *order, const struct paragraph *said)
 {
     const char *op = paragraph_get(said, "op");
     if (op == NULL || strcmp(op, "revoke") != 0 || paragraph_get(said, "user") == NULL) {
@@ -165,13 +165,13 @@ static void obey(struct order *order, const struct paragraph *said)
 
 /* ---- who orders ---- */
 
-static void take(struct order *order, const char *bytes, size_t length)
+static void revoking_take(struct order *order, const char *bytes, size_t length)
 {
     struct paragraph_input input = {0};
     struct paragraph said;
     const char *why = "it ends too early";
     if (paragraph_feed(&input, bytes, length) && paragraph_take(&input, &said, &why) == 1)
-        obey(order, &said);
+        revoking_obey(order, &said);
     else {
         event_broker("error", "an order in state/current/%s cannot be read (%s): it is not obeyed", file, why);
         hang_up(order);
@@ -195,14 +195,14 @@ static void send_on(struct order *order)
         loop_change(order->socket, EPOLLIN, &order->source);
 }
 
-static void hear(struct order *order)
+static void revoking_hear(struct order *order)
 {
     char bytes[PARAGRAPH_BYTES];
     const ssize_t got = read(order->socket, bytes, sizeof bytes);
     if (got < 0 && is_transient(errno))
         return;
     if (got > 0 && !order->taken)
-        take(order, bytes, (size_t)got);
+        revoking_take(order, bytes, (size_t)got);
     else
         hang_up(order); /* what was taken goes on */
 }
@@ -213,7 +213,7 @@ static void attend(struct source *source, uint32_t events)
     if (order->socket >= 0 && (events & EPOLLOUT) != 0)
         send_on(order);
     if (order->socket >= 0 && (events & ~(uint32_t)EPOLLOUT) != 0)
-        hear(order);
+        revoking_hear(order);
 }
 
 /* The directory keeps others out; should somebody have opened it, the kernel says who asks. */
@@ -224,7 +224,7 @@ static bool is_root(int socket)
     return getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 && peer.uid == 0;
 }
 
-static struct order *free_slot(void)
+static struct order *revoking_free_slot(void)
 {
     for (struct order *order = revoking.orders; order < revoking.orders + ORDERS_MOST; order++)
         if (order->socket < 0)
@@ -237,7 +237,7 @@ static void meet(struct source *source, uint32_t events)
 {
     const int64_t moment = 1000000000; /* ns */
     const int socket = accept4(revoking.listening, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
-    struct order *order = free_slot();
+    struct order *order = revoking_free_slot();
     (void)events;
     if (socket < 0) {
         loop_change(revoking.listening, 0, source);

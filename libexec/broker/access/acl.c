@@ -124,7 +124,7 @@ static enum property find_property(const char *const names[PROPERTIES], const ch
     return property;
 }
 
-static bool is_elsewhere(char *const words[], const struct rule *rule, char *reason)
+static bool acl_is_elsewhere(char *const words[], const struct rule *rule, char *reason)
 {
     return config_lines_wrong(reason, "acl.conf", rule->line,
                       rule->property == MIN_BLOCK || rule->property == MAX_BLOCK ? "%s is for a plugin with resource=disk, and \"%.40s\" is none" :
@@ -172,14 +172,14 @@ static bool parse_rule(char *const words[], struct rule *rule, char *reason)
     if (rule->property == MAX_IMPORTANCE && rule->plugin != ANY_PLUGIN)
         return config_lines_wrong(reason, "acl.conf", rule->line, "max_importance is about no plugin: write - in place of \"%.40s\"", words[1]);
     if (!rule_concerns(rule, rule->plugin == ANY_PLUGIN ? RESOURCE_CPU : plugin_line(rule->plugin)->resource))
-        return is_elsewhere(words, rule, reason);
+        return acl_is_elsewhere(words, rule, reason);
     if (rule->bandwidth && resource_where(plugin_line(rule->plugin)->resource) == NULL)
         return config_lines_wrong(reason, "acl.conf", rule->line, "%s is for a plugin with resource=network or resource=disk, and \"%.40s\" is none", words[2], words[1]);
     snprintf(rule->text, sizeof rule->text, "%.65s %.32s %s %.64s", words[0], words[1], words[2], words[3]);
     return parse_value(words[3], rule, reason);
 }
 
-static bool add_line(struct acl *acl, const struct config_lines *conf, char *reason)
+static bool acl_add_line(struct acl *acl, const struct config_lines *conf, char *reason)
 {
     if (conf->count != 4)
         return config_lines_wrong(reason, conf->name, conf->line, "a rule has four words, DOMAIN PLUGIN PROPERTY VALUE, here are %d", conf->count);
@@ -253,7 +253,7 @@ struct acl *acl_load(const char *path, char reason[static REASON_BYTES])
         abort();
     acl->number = rules == NULL ? 0 : rules->number + 1;
     while ((got = config_lines_next(&conf, reason)) == 1)
-        if (!add_line(acl, &conf, reason)) {
+        if (!acl_add_line(acl, &conf, reason)) {
             got = -1;
             break;
         }
@@ -317,7 +317,7 @@ bool acl_names_uid(const struct acl *acl, uid_t uid)
 
 /* ---- charging ---- */
 
-static struct charged *part_of(const struct charge *charge, const struct counter *counter)
+static struct charged *acl_part_of(const struct charge *charge, const struct counter *counter)
 {
     for (int i = 0; i < charge->count; i++)
         if (charge->parts[i].counter == counter)
@@ -345,7 +345,7 @@ static void drop_parts(struct charge *charge)
 
 static void add_part(struct charge *charge, struct counter *counter, uint64_t amount)
 {
-    if (part_of(charge, counter) != NULL)
+    if (acl_part_of(charge, counter) != NULL)
         return; /* two rules of one subject share one sum */
     append_part(charge, counter, amount);
     counter->used += amount;
@@ -380,7 +380,7 @@ void acl_release(struct charge *charge)
 void acl_join(struct charge *into, struct charge *from)
 {
     for (int i = 0; i < from->count; i++) {
-        struct charged *part = part_of(into, from->parts[i].counter);
+        struct charged *part = acl_part_of(into, from->parts[i].counter);
         if (part != NULL)
             part->amount += from->parts[i].amount;
         else

@@ -19,7 +19,7 @@ static void release_at(int plugin, const struct reservation *reservation)
         (void)plugin_release(plugin, reservation->task);
 }
 
-static bool is_of(const struct grant *grant, int plugin)
+static bool accounting_is_of(const struct grant *grant, int plugin)
 {
     bool holds = grant != NULL && grant->plugin == plugin;
     for (const struct holding *holding = grant == NULL ? NULL : grant->holdings; holding != NULL; holding = holding->next)
@@ -29,7 +29,7 @@ static bool is_of(const struct grant *grant, int plugin)
 
 void grant_forget_plan(const struct reservation *reservation, int plugin)
 {
-    if (is_of(reservation->grant, plugin))
+    if (accounting_is_of(reservation->grant, plugin))
         feed_one(plugin, reservation->task, reservation->grant);
     else
         release_at(plugin, reservation);
@@ -51,10 +51,10 @@ static void schedule(const struct reservation *reservation, const struct grant *
 /* Plugins with a part of `before` and no part of `after`. */
 static void release_others(const struct reservation *reservation, const struct grant *before, const struct grant *after)
 {
-    if (before->plugin != NO_PLUGIN && !is_of(after, before->plugin))
+    if (before->plugin != NO_PLUGIN && !accounting_is_of(after, before->plugin))
         release_at(before->plugin, reservation);
     for (const struct holding *holding = before->holdings; holding != NULL; holding = holding->next)
-        if (!is_of(after, holding->plugin))
+        if (!accounting_is_of(after, holding->plugin))
             release_at(holding->plugin, reservation);
 }
 

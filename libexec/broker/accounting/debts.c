@@ -165,11 +165,11 @@ static void enter(struct debt *debt)
     HASH_ADD(hh, debts.by_task, task, sizeof debt->task, debt);
 }
 
-static void end(struct debt *debt);
+static void debt_end(struct debt *debt);
 
-static void give_back(struct timer *timer)
+static void debt_give_back(struct timer *timer)
 {
-    end(container_of(timer, struct debt, paid_back));
+    debt_end(container_of(timer, struct debt, paid_back));
 }
 
 uint64_t debt_keep(const struct reservation *reservation, struct grant *given_up, const struct grant *kept)
@@ -179,7 +179,7 @@ uint64_t debt_keep(const struct reservation *reservation, struct grant *given_up
         return 0;
     struct debt *debt = allocate(sizeof *debt);
     debt->task = task_new();
-    debt->paid_back.due = give_back;
+    debt->paid_back.due = debt_give_back;
     timer_set(&debt->paid_back, by_tick(reservation->zero_lag));
     debt->open = true;
     debt->holder.task = reservation->task;
@@ -200,7 +200,7 @@ uint64_t debt_keep(const struct reservation *reservation, struct grant *given_up
     return debt->task;
 }
 
-static struct debt *find(uint64_t task)
+static struct debt *debt_find(uint64_t task)
 {
     struct debt *debt;
     HASH_FIND(hh, debts.by_task, &task, sizeof task, debt);
@@ -221,7 +221,7 @@ static void unlink_holder(struct debt *debt)
         HASH_DELETE(hh_holder, debts.by_holder, debt);
 }
 
-static void end(struct debt *debt)
+static void debt_end(struct debt *debt)
 {
     ledger_remove(&debt->grant);
     uncount(debt);
@@ -263,7 +263,7 @@ static void add_times(struct debt *sum, const struct debt *more)
 }
 
 /* Nothing is given back before all of it is paid back: the last of its parts tells when. */
-static void join(struct debt *record, struct debt *more)
+static void debt_join(struct debt *record, struct debt *more)
 {
     struct grant before = record->grant;
     uncount(record);
@@ -278,19 +278,19 @@ static void join(struct debt *record, struct debt *more)
     ledger_remove(&before);
     (void)plugin_schedule(record->grant.plugin, record->task, &record->grant);
     tell_neighbours(record->task, &before, &record->grant);
-    end(more);
+    debt_end(more);
 }
 
 void debt_settle(uint64_t task)
 {
-    struct debt *debt = find(task), *record;
+    struct debt *debt = debt_find(task), *record;
     if (debt == NULL || !debt->open)
         return;
     debt->open = false;
     debt->holder.cpus = debt->grant.plan.cpus;
     record = record_of(&debt->holder);
     if (record != NULL && CPU_EQUAL(&record->grant.plan.cpus, &debt->grant.plan.cpus)) {
-        join(record, debt);
+        debt_join(record, debt);
         return;
     }
     if (record != NULL) /* its plugin has moved it to another CPU */
@@ -300,9 +300,9 @@ void debt_settle(uint64_t task)
 
 void debt_drop(uint64_t task)
 {
-    struct debt *debt = find(task);
+    struct debt *debt = debt_find(task);
     if (debt != NULL && debt->open)
-        end(debt);
+        debt_end(debt);
 }
 
 void debt_feed(int plugin)
@@ -313,7 +313,7 @@ void debt_feed(int plugin)
 
 struct grant *debt_grant(uint64_t task)
 {
-    struct debt *debt = find(task);
+    struct debt *debt = debt_find(task);
     return debt == NULL ? NULL : &debt->grant;
 }
 

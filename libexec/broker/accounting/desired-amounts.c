@@ -138,7 +138,7 @@ static int order_of(uint64_t one, uint64_t other)
 }
 
 /* By pool; the most important first; and of equals first those who have all that they desire with the least for each unit of weight. */
-static int compare(const void *first, const void *second)
+static int desired_amounts_compare(const void *first, const void *second)
 {
     const struct desire *one = first, *other = second;
     if (one->pool != other->pool)
@@ -184,7 +184,7 @@ static void share_pool(struct desire *desires, size_t count)
 
 void desired_amounts_share_out(struct desire *desires, size_t count)
 {
-    qsort(desires, count, sizeof *desires, compare);
+    qsort(desires, count, sizeof *desires, desired_amounts_compare);
     for (size_t first = 0, next; first < count; first = next) {
         for (next = first + 1; next < count && desires[next].pool == desires[first].pool;)
             next++;

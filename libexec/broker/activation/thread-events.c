@@ -197,7 +197,7 @@ static enum fate fate_of(struct attachment *attachment)
 }
 
 /* Puts back what goes on with what was granted to it, under whatever id; and says what became of it. */
-static void let_go(const struct reservation *reservation, enum fate fate, char *reason, size_t size)
+static void thread_events_let_go(const struct reservation *reservation, enum fate fate, char *reason, size_t size)
 {
     const struct attachment *attachment = reservation->attachment;
     if (fate == REPLACED && attachment->scheduled) {
@@ -220,7 +220,7 @@ void thread_events_look(struct reservation *reservation)
     const enum fate fate = attachment == NULL ? GOES_ON : fate_of(attachment);
     if (fate == GOES_ON)
         return;
-    let_go(reservation, fate, reason, sizeof reason);
+    thread_events_let_go(reservation, fate, reason, sizeof reason);
     if (attachment->by_file) {
         reservation->leaving_tid = reservation->judged_tid;
         reader_remove(reservation->user, reservation->name, "tid", &reservation->judged_tid);

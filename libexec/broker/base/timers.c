@@ -1,14 +1,14 @@
 #include "timers.h"
 
 /* Of two timers with the same time, the one that was set first comes first. */
-static int by_time(const struct timer *fresh, const struct timer *other)
+static int timer_by_time(const struct timer *fresh, const struct timer *other)
 {
     return fresh->at < other->at ? -1 : 1;
 }
 
 static RB_HEAD(timer_queue, timer) queue = RB_INITIALIZER(&queue);
-RB_PROTOTYPE(timer_queue, timer, of_time, by_time)
-RB_GENERATE(timer_queue, timer, of_time, by_time)
+RB_PROTOTYPE(timer_queue, timer, of_time, timer_by_time)
+RB_GENERATE(timer_queue, timer, of_time, timer_by_time)
 
 void timer_end(struct timer *timer)
 {

@@ -17,7 +17,7 @@ static struct {
 } watchdog = {.manager = -1, .next = {.due = is_alive}};
 
 /* The variable may be for the parent process: WATCHDOG_PID says which process it is for. */
-static uint64_t number_of(const char *variable)
+static uint64_t watchdog_number_of(const char *variable)
 {
     uint64_t number;
     const char *text = getenv(variable);
@@ -27,12 +27,12 @@ static uint64_t number_of(const char *variable)
 void watchdog_open(void)
 {
     watchdog.manager = notify_connect(getenv("NOTIFY_SOCKET"));
-    const uint64_t by = number_of("WATCHDOG_PID");
+    const uint64_t by = watchdog_number_of("WATCHDOG_PID");
     if (watchdog.manager >= 0 && (by == 0 || by == (uint64_t)getpid()))
-        watchdog.each = (int64_t)number_of("WATCHDOG_USEC") * 1000 / 2;
+        watchdog.each = (int64_t)watchdog_number_of("WATCHDOG_USEC") * 1000 / 2;
 }
 
-static void tell(const char *what)
+static void watchdog_tell(const char *what)
 {
     if (watchdog.manager >= 0)
         (void)!write(watchdog.manager, what, strlen(what));
@@ -40,13 +40,13 @@ static void tell(const char *what)
 
 static void is_alive(struct timer *timer)
 {
-    tell("WATCHDOG=1");
+    watchdog_tell("WATCHDOG=1");
     timer_set(timer, monotonic_now() + watchdog.each);
 }
 
 void watchdog_ready(void)
 {
-    tell("READY=1");
+    watchdog_tell("READY=1");
     if (watchdog.each > 0)
         timer_set(&watchdog.next, monotonic_now() + watchdog.each);
 }

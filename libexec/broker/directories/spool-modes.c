@@ -49,7 +49,7 @@ void spool_modes_mend(void)
         mend(parts[i].name, parts[i].type, parts[i].mode);
 }
 
-static bool take_events(void)
+static bool spool_modes_take_events(void)
 {
     char bytes[4096];
     return read(modes.inotify, bytes, sizeof bytes) > 0;
@@ -59,7 +59,7 @@ static bool take_events(void)
 static void changed(struct source *source, uint32_t events)
 {
     (void)events;
-    (void)take_events();
+    (void)spool_modes_take_events();
     loop_change(modes.inotify, 0, source);
     timer_set(&modes.rest, monotonic_now() + pause_after);
     spool_modes_mend();
@@ -70,7 +70,7 @@ static void pause_is_over(struct timer *timer)
 {
     enum { READS_MOST = 16 };
     (void)timer;
-    for (int reads = 0; reads < READS_MOST && take_events(); reads++)
+    for (int reads = 0; reads < READS_MOST && spool_modes_take_events(); reads++)
         ;
     spool_modes_mend();
     loop_change(modes.inotify, EPOLLIN, &modes.source);

@@ -70,7 +70,7 @@ static json_t *grant_as_json(uint64_t task, const struct grant *grant)
 }
 
 /* False: something is about to change. */
-static bool is_quiet(const struct user *user)
+static bool books_is_quiet(const struct user *user)
 {
     return user->state == DIRECTORY_ADOPTED && user->scanned && user->scan == NULL;
 }
@@ -78,14 +78,14 @@ static bool is_quiet(const struct user *user)
 static bool is_busy(const struct reservation *reservation)
 {
     return reservation->request != NULL || reservation->queue != NULL || reservation->snapshot != NULL || reservation->expected != EXPECT_NOTHING ||
-           reservation->recovery != NULL || reservation->state == RESERVATION_ENDING || !is_quiet(reservation->user);
+           reservation->recovery != NULL || reservation->state == RESERVATION_ENDING || !books_is_quiet(reservation->user);
 }
 
 static json_t *users_as_json(void)
 {
     json_t *users = json_object();
     for (const struct user *user = users_first(); user != NULL; user = user->hh.next)
-        json_object_set_new(users, user->name, json_boolean(is_quiet(user)));
+        json_object_set_new(users, user->name, json_boolean(books_is_quiet(user)));
     return users;
 }
 

@@ -86,7 +86,7 @@ static void signal_end(pid_t pid)
         (void)kill(pid, SIGKILL); /* the child has not called setsid yet */
 }
 
-static void kill_it(pid_t *pid)
+static void children_kill(pid_t *pid)
 {
     signal_end(*pid);
     *pid = 0;
@@ -100,7 +100,7 @@ static void end(struct child *child)
     budget_end(&child->budget);
     if (child->kind == CHILD_DISK && child->pid != 0)
         child->ending = child->pid;
-    kill_it(&child->pid);
+    children_kill(&child->pid);
 }
 
 void children_end(int number)
@@ -168,7 +168,7 @@ static void end_reader(struct reader_child *reader)
     budget_end(&reader->budget);
     if (reader->pid != 0)
         HASH_DEL(children.running, reader);
-    kill_it(&reader->pid);
+    children_kill(&reader->pid);
 }
 
 void children_end_reader(int slot)

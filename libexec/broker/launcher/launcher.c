@@ -61,7 +61,7 @@ bool launcher_fork(bool silent, struct source *source)
     return loop_add(launcher.socket, EPOLLIN, source);
 }
 
-static bool tell(const struct launcher_order *order, const int *fds, int count)
+static bool launcher_tell(const struct launcher_order *order, const int *fds, int count)
 {
     bool sent;
     int tries = 0;
@@ -75,7 +75,7 @@ bool launcher_start(int child, int in, int out, int keep)
 {
     const struct launcher_order order = {START, child, 0};
     const int fds[DESCRIPTORS] = {in, out, keep};
-    return tell(&order, fds, keep >= 0 ? 3 : 2);
+    return launcher_tell(&order, fds, keep >= 0 ? 3 : 2);
 }
 
 int launcher_hear(struct child_used *used)
@@ -91,26 +91,26 @@ int launcher_hear(struct child_used *used)
 void launcher_end(int child)
 {
     const struct launcher_order order = {END, child, 0};
-    (void)tell(&order, NULL, 0);
+    (void)launcher_tell(&order, NULL, 0);
 }
 
 bool launcher_start_reader(int slot, uid_t uid, int socket, int directory, int inotify)
 {
     const struct launcher_order order = {START_READER, slot, uid};
     const int fds[DESCRIPTORS] = {socket, directory, inotify};
-    return tell(&order, fds, inotify >= 0 ? 3 : 2);
+    return launcher_tell(&order, fds, inotify >= 0 ? 3 : 2);
 }
 
 void launcher_end_reader(int slot)
 {
     const struct launcher_order order = {END_READER, slot, 0};
-    (void)tell(&order, NULL, 0);
+    (void)launcher_tell(&order, NULL, 0);
 }
 
 void launcher_place(int cpu)
 {
     const struct launcher_order order = {PLACE, cpu, 0};
-    if (cpu != launcher.cpu && tell(&order, NULL, 0))
+    if (cpu != launcher.cpu && launcher_tell(&order, NULL, 0))
         launcher.cpu = cpu;
 }
 

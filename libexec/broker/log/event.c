@@ -104,7 +104,7 @@ const char *json_as_line(const json_t *json, size_t *length)
     return log_lines.text;
 }
 
-static void finish(void)
+static void event_finish(void)
 {
     if (!log_writer_finish(log_lines.waiting, log_lines.length) && log_lines.length > 0)
         log_writer_append(log_lines.spool, log_lines.waiting, log_lines.length);
@@ -119,7 +119,7 @@ void event_echo(bool on)
 void event_start(const char *spool)
 {
     log_lines.spool = spool;
-    (void)atexit(finish);
+    (void)atexit(event_finish);
 }
 
 /* The writer reopens the file at an empty line: the lines before it go to the old file. */
@@ -138,7 +138,7 @@ void event_reopen(void)
 }
 
 /* A text that is not UTF-8 becomes null: each line has each key. */
-static json_t *text_or_null(const char *text)
+static json_t *event_text_or_null(const char *text)
 {
     return text == NULL ? json_null() : json_string(text);
 }
@@ -154,49 +154,49 @@ static void echo(const char *line, size_t length)
         (void)!write(STDERR_FILENO, line, length);
 }
 
-static json_t *number_or_null(int64_t number, bool present)
+static json_t *event_number_or_null(int64_t number, bool present)
 {
     return present ? json_integer(number) : json_null();
 }
 
 /* Without memory for the value the key is null, not the value of the line before. */
-static void set(json_t *line, const char *key, json_t *value)
+static void event_set(json_t *line, const char *key, json_t *value)
 {
     json_object_set_new_nocheck(line, key, value == NULL ? json_null() : value);
 }
 
-static json_t *filled(const struct event *event, uint64_t left_out)
+static json_t *event_filled(const struct event *event, uint64_t left_out)
 {
     char now[40];
     bool user = event->user != NULL;
     if (log_lines.line == NULL)
         log_lines.line = json_object();
     json_t *const line = log_lines.line;
-    set(line, "schema", json_integer(SCHEMA));
-    set(line, "time", json_string(format_now(now)));
-    set(line, "stage", json_string(event->stage));
-    set(line, "uid", number_or_null(user ? (int64_t)event->user->uid : 0, user));
-    set(line, "user", text_or_null(user && event->user->name[0] != '\0' ? event->user->name : NULL));
-    set(line, "name", text_or_null(event->name));
-    set(line, "request", text_or_null(event->request));
-    set(line, "decision", json_string(event->decision));
-    set(line, "reason", text_or_null(event->reason));
-    set(line, "plugin", text_or_null(event->plugin));
-    set(line, "tid", number_or_null(event->tid, event->tid != 0));
-    set(line, "us", number_or_null(event->microseconds, event->microseconds >= 0));
-    set(line, "token", text_or_null(event->token));
-    set(line, "grant", event->grant == NULL ? json_null() : json_incref(event->grant));
-    set(line, "ended", text_or_null(ended_name(event->ended)));
+    event_set(line, "schema", json_integer(SCHEMA));
+    event_set(line, "time", json_string(format_now(now)));
+    event_set(line, "stage", json_string(event->stage));
+    event_set(line, "uid", event_number_or_null(user ? (int64_t)event->user->uid : 0, user));
+    event_set(line, "user", event_text_or_null(user && event->user->name[0] != '\0' ? event->user->name : NULL));
+    event_set(line, "name", event_text_or_null(event->name));
+    event_set(line, "request", event_text_or_null(event->request));
+    event_set(line, "decision", json_string(event->decision));
+    event_set(line, "reason", event_text_or_null(event->reason));
+    event_set(line, "plugin", event_text_or_null(event->plugin));
+    event_set(line, "tid", event_number_or_null(event->tid, event->tid != 0));
+    event_set(line, "us", event_number_or_null(event->microseconds, event->microseconds >= 0));
+    event_set(line, "token", event_text_or_null(event->token));
+    event_set(line, "grant", event->grant == NULL ? json_null() : json_incref(event->grant));
+    event_set(line, "ended", event_text_or_null(ended_name(event->ended)));
     (void)json_object_del(line, "left_out");
     if (left_out > 0)
-        set(line, "left_out", json_integer((json_int_t)left_out));
+        event_set(line, "left_out", json_integer((json_int_t)left_out));
     return line;
 }
 
-static bool add(const struct event *event, uint64_t left_out)
+static bool event_add(const struct event *event, uint64_t left_out)
 {
     size_t length;
-    const char *text = json_as_line(filled(event, left_out), &length);
+    const char *text = json_as_line(event_filled(event, left_out), &length);
     if (text == NULL || length > sizeof log_lines.waiting - log_lines.length)
         return false;
     memcpy(log_lines.waiting + log_lines.length, text, length);
@@ -213,7 +213,7 @@ static bool report_lost(void)
     if (log_lines.lost == 0)
         return true;
     snprintf(reason, sizeof reason, "the log could not be written for a time, %llu lines are missing", (unsigned long long)log_lines.lost);
-    if (!add(&(struct event){.stage = "broker", .decision = "error", .reason = reason, .microseconds = -1}, 0))
+    if (!event_add(&(struct event){.stage = "broker", .decision = "error", .reason = reason, .microseconds = -1}, 0))
         return false;
     log_lines.lost = 0;
     return true;
@@ -234,7 +234,7 @@ static void write_event(const struct event *event, uint64_t left_out)
     if (log_lines.length > sizeof log_lines.waiting / 2)
         event_flush();
     put_reopening();
-    if (!report_lost() || !add(event, left_out))
+    if (!report_lost() || !event_add(event, left_out))
         log_lines.lost++;
 }
 

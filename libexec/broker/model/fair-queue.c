@@ -13,7 +13,7 @@ void queue_init(struct queue *queue, bool unlimited)
     queue->unlimited = unlimited;
 }
 
-static void settle(struct queue *queue)
+static void queue_settle(struct queue *queue)
 {
     bool belongs = !TAILQ_EMPTY(&queue->reservations) && (queue->unlimited || queue->under_way < UNDER_WAY_MAX);
     if (belongs && !queue->in_ring)
@@ -29,7 +29,7 @@ void queue_add(struct reservation *reservation, struct queue *queue)
         return;
     reservation->queue = queue;
     TAILQ_INSERT_TAIL(&queue->reservations, reservation, of_queue);
-    settle(queue);
+    queue_settle(queue);
 }
 
 struct queue *queue_of_old(void)
@@ -44,7 +44,7 @@ void queue_leave(struct reservation *reservation)
         return;
     reservation->queue = NULL;
     TAILQ_REMOVE(&queue->reservations, reservation, of_queue);
-    settle(queue);
+    queue_settle(queue);
 }
 
 struct reservation *queue_next(void)
@@ -67,11 +67,11 @@ bool queue_is_due(void)
 void queue_begin(struct queue *queue)
 {
     queue->under_way++;
-    settle(queue);
+    queue_settle(queue);
 }
 
 void queue_end(struct queue *queue)
 {
     queue->under_way--;
-    settle(queue);
+    queue_settle(queue);
 }

@@ -22,24 +22,24 @@ struct lease {
     RB_ENTRY(lease) entry;
 };
 
-static void due(struct source *source, uint32_t events);
+static void expiry_due(struct source *source, uint32_t events);
 
 static struct {
     RB_HEAD(leases, lease) leases;
     struct source source;
     int timer;
     bool (*end)(struct reservation *reservation);
-} expiry = {.source.ready = due, .timer = -1};
+} expiry = {.source.ready = expiry_due, .timer = -1};
 
-static int compare(const struct lease *one, const struct lease *other)
+static int expiry_compare(const struct lease *one, const struct lease *other)
 {
     if (one->until != other->until)
         return one->until < other->until ? -1 : 1;
     return one->reservation->task < other->reservation->task ? -1 : one->reservation->task > other->reservation->task;
 }
 
-RB_PROTOTYPE(leases, lease, entry, compare)
-RB_GENERATE(leases, lease, entry, compare)
+RB_PROTOTYPE(leases, lease, entry, expiry_compare)
+RB_GENERATE(leases, lease, entry, expiry_compare)
 
 static void set_timer(void)
 {
@@ -101,7 +101,7 @@ void expiry_go_on(struct reservation *reservation)
     set_timer();
 }
 
-static void due(struct source *source, uint32_t events)
+static void expiry_due(struct source *source, uint32_t events)
 {
     struct lease *first;
     uint64_t expired;

@@ -275,7 +275,7 @@ static bool get_text(const struct paragraph *record, const char *key, char *into
 }
 
 /* 0 where it is absent. False: it is there, and not a number up to that. */
-static bool get(const struct paragraph *record, const char *key, uint64_t max, uint64_t *value)
+static bool journal_get(const struct paragraph *record, const char *key, uint64_t max, uint64_t *value)
 {
     *value = 0;
     return paragraph_get_number(record, key, max, value) >= 0;
@@ -284,7 +284,7 @@ static bool get(const struct paragraph *record, const char *key, uint64_t max, u
 static bool get_int(const struct paragraph *record, const char *key, int max, int *value)
 {
     uint64_t number;
-    bool good = get(record, key, (uint64_t)max, &number);
+    bool good = journal_get(record, key, (uint64_t)max, &number);
     *value = (int)number;
     return good;
 }
@@ -292,7 +292,7 @@ static bool get_int(const struct paragraph *record, const char *key, int max, in
 static bool get_bool(const struct paragraph *record, const char *key, bool *value)
 {
     uint64_t number;
-    bool good = get(record, key, 1, &number);
+    bool good = journal_get(record, key, 1, &number);
     *value = number != 0;
     return good;
 }
@@ -304,7 +304,7 @@ static bool get_grant(const struct paragraph *record, struct recorded_reservatio
     const bool has_plan = strcmp(reservation->plugin, NO_PLUGIN_NAME) != 0;
     return (!has_plan || cpu_take_up(record, grant)) && spec_get_mode(record, spec) && get_int(record, "attach", INT32_MAX, &spec->attach) &&
            get_bool(record, "lifetime_thread", &spec->lifetime_thread) && get_bool(record, "move_process", &spec->move_process) &&
-           get_bool(record, "attach_kept", &spec->attach_kept) && get(record, "expires", TIME_MAX, &spec->expires) &&
+           get_bool(record, "attach_kept", &spec->attach_kept) && journal_get(record, "expires", TIME_MAX, &spec->expires) &&
            get_int(record, "importance", IMPORTANCE_MAX, &spec->importance) && get_int(record, "weight", WEIGHT_MAX, &spec->weight);
 }
 
@@ -313,7 +313,7 @@ static bool get_thread(const struct paragraph *record, struct recorded_reservati
     reservation->attached = paragraph_get(record, "tid") != NULL;
     reservation->former_ioprio = -1;
     bool good = get_int(record, "tid", INT32_MAX, &reservation->tid) && get_int(record, "process", INT32_MAX, &reservation->process) &&
-                get(record, "started_by", UINT64_MAX, &reservation->started_by) &&
+                journal_get(record, "started_by", UINT64_MAX, &reservation->started_by) &&
                 (paragraph_get(record, "former_ioprio") == NULL || get_int(record, "former_ioprio", INT32_MAX, &reservation->former_ioprio)) &&
                 get_bool(record, "by_file", &reservation->by_file) && get_bool(record, "laid_down", &reservation->laid_down);
     return good && (!reservation->attached || (reservation->tid > 0 && attributes_get(record, "former_", &reservation->former)));
@@ -331,10 +331,10 @@ static bool get_reservation(const struct paragraph *record, struct recorded_rese
 {
     uint64_t time, lease, waits, ended;
     *reservation = (struct recorded_reservation){0};
-    if (!get(record, "task", UINT64_MAX, &reservation->task) || !get(record, "class", UINT16_MAX, &reservation->class) || !get(record, "time", INT64_MAX, &time) ||
+    if (!journal_get(record, "task", UINT64_MAX, &reservation->task) || !journal_get(record, "class", UINT16_MAX, &reservation->class) || !journal_get(record, "time", INT64_MAX, &time) ||
         !get_text(record, "user", reservation->user, sizeof reservation->user) || !get_text(record, "name", reservation->name, sizeof reservation->name) ||
         !get_text(record, "token", reservation->token, sizeof reservation->token) || !get_text(record, "plugin", reservation->plugin, sizeof reservation->plugin) ||
-        !get(record, "lease", INT64_MAX, &lease) || !get(record, "waits", INT64_MAX, &waits) || !get(record, "ending", ENDED_USER, &ended) || !get_stamp(record, "judged", &reservation->judged) || !get_stamp(record, "judged_tid", &reservation->judged_tid) || !get_thread(record, reservation))
+        !journal_get(record, "lease", INT64_MAX, &lease) || !journal_get(record, "waits", INT64_MAX, &waits) || !journal_get(record, "ending", ENDED_USER, &ended) || !get_stamp(record, "judged", &reservation->judged) || !get_stamp(record, "judged_tid", &reservation->judged_tid) || !get_thread(record, reservation))
         return false;
     if (strchr(reservation->user, '/') != NULL || !name_is_valid(reservation->name, strlen(reservation->name), NAME_BYTES - 1))
         return false;
@@ -353,7 +353,7 @@ static bool get_reservation(const struct paragraph *record, struct recorded_rese
 }
 
 /* Takes the group and the claims over. */
-static void remember(struct recorded_state *state, struct known **known, struct recorded_reservation *reservation, bool gone)
+static void journal_remember(struct recorded_state *state, struct known **known, struct recorded_reservation *reservation, bool gone)
 {
     struct known *found;
     if (gone) {
@@ -400,7 +400,7 @@ static bool take_boot(struct reading *reading, const struct paragraph *record)
     read_boot(boot);
     const char *recorded = paragraph_get(record, "boot");
     reading->state->same_boot = recorded != NULL && strcmp(recorded, boot) == 0;
-    if (!get(record, "format", UINT64_MAX, &format))
+    if (!journal_get(record, "format", UINT64_MAX, &format))
         return false;
     if (format != JOURNAL_FORMAT)
         reading->why = "another version of rtf has written the journal";
@@ -421,7 +421,7 @@ static bool take_record(struct reading *reading, const struct paragraph *record)
     else if (strcmp(kind, "reservation") == 0 || strcmp(kind, "gone") == 0) {
         if (!get_reservation(record, &reservation))
             return false;
-        remember(reading->state, &reading->known, &reservation, kind[0] == 'g');
+        journal_remember(reading->state, &reading->known, &reservation, kind[0] == 'g');
     }
     return true;
 }

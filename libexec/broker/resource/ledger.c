@@ -4,7 +4,7 @@
 #include "resource-kinds.h"
 
 /* How much of the pool the grant takes; grant NULL: 0. */
-static uint64_t amount_in(const struct pool *pool, const struct grant *grant)
+static uint64_t ledger_amount_in(const struct pool *pool, const struct grant *grant)
 {
     return grant == NULL ? 0 : pool->of->amount_in(pool, grant);
 }
@@ -19,7 +19,7 @@ static bool each_pool(const struct grant *grant, on_pool *on, void *context)
 
 uint64_t ledger_left(const struct pool *pool, const struct grant *old)
 {
-    const uint64_t used = *pool->used - amount_in(pool, old), most = pool->capacity + pool->slack;
+    const uint64_t used = *pool->used - ledger_amount_in(pool, old), most = pool->capacity + pool->slack;
     return used < most ? most - used : 0;
 }
 
@@ -32,9 +32,9 @@ struct question {
 static bool fits_in(const struct pool *pool, const struct grant *grant, void *context)
 {
     const struct question *question = context;
-    if ((question->line_only && pool->plugin < 0) || amount_in(pool, grant) <= ledger_left(pool, question->old))
+    if ((question->line_only && pool->plugin < 0) || ledger_amount_in(pool, grant) <= ledger_left(pool, question->old))
         return true;
-    pool->of->overfull(pool, *pool->used - amount_in(pool, question->old), question->reason);
+    pool->of->overfull(pool, *pool->used - ledger_amount_in(pool, question->old), question->reason);
     return false;
 }
 
@@ -75,14 +75,14 @@ uint64_t ledger_removals(void)
 static bool put_in(const struct pool *pool, const struct grant *grant, void *context)
 {
     (void)context;
-    *pool->used += amount_in(pool, grant);
+    *pool->used += ledger_amount_in(pool, grant);
     return true;
 }
 
 static bool take_out(const struct pool *pool, const struct grant *grant, void *context)
 {
     (void)context;
-    *pool->used -= amount_in(pool, grant);
+    *pool->used -= ledger_amount_in(pool, grant);
     return true;
 }
 
@@ -126,7 +126,7 @@ static bool copy_pool(const struct pool *pool, const struct grant *grant, void *
     return true;
 }
 
-static struct pool pool_of(const struct holding *holding)
+static struct pool ledger_pool_of(const struct holding *holding)
 {
     struct pool pool = {0};
     (void)resource_kind_of(holding->plugin)->of_line(holding->plugin, copy_pool, &pool);
@@ -135,8 +135,8 @@ static struct pool pool_of(const struct holding *holding)
 
 bool ledger_hold(struct holding *holding, const struct grant *old, uint64_t *left, char reason[static REASON_BYTES])
 {
-    const struct pool pool = pool_of(holding);
-    const uint64_t has = amount_in(&pool, old), wants = plugin_weight(holding->plugin, &holding->claim);
+    const struct pool pool = ledger_pool_of(holding);
+    const uint64_t has = ledger_amount_in(&pool, old), wants = plugin_weight(holding->plugin, &holding->claim);
     *left = ledger_left(&pool, old);
     if (wants > *left) {
         pool.of->overfull(&pool, *pool.used - has, reason);
@@ -149,7 +149,7 @@ bool ledger_hold(struct holding *holding, const struct grant *old, uint64_t *lef
 
 void ledger_let_go(struct holding *holding)
 {
-    *pool_of(holding).used -= holding->ahead;
+    *ledger_pool_of(holding).used -= holding->ahead;
     holding->ahead = 0;
 }
 
@@ -160,7 +160,7 @@ struct listener {
     bool used_only;
 };
 
-static bool tell(const struct pool *pool, const struct grant *grant, void *context)
+static bool ledger_tell(const struct pool *pool, const struct grant *grant, void *context)
 {
     const struct listener *listener = context;
     (void)grant;
@@ -169,21 +169,21 @@ static bool tell(const struct pool *pool, const struct grant *grant, void *conte
     return true;
 }
 
-static void tell_all(struct listener listener)
+static void ledger_tell_all(struct listener listener)
 {
     for (int plugin = 0; plugin < plugins_count(); plugin++)
         if (plugin_line(plugin)->promises)
-            (void)resource_kind_of(plugin)->of_line(plugin, tell, &listener);
+            (void)resource_kind_of(plugin)->of_line(plugin, ledger_tell, &listener);
     for (int resource = 0; resource < RESOURCES; resource++)
-        (void)resource_kind((enum resource)resource)->of_all(tell, &listener);
+        (void)resource_kind((enum resource)resource)->of_all(ledger_tell, &listener);
 }
 
 void ledger_pools(void (*each)(const struct pool *pool))
 {
-    tell_all((struct listener){each, false});
+    ledger_tell_all((struct listener){each, false});
 }
 
 void ledger_each(void (*each)(const struct pool *pool))
 {
-    tell_all((struct listener){each, true});
+    ledger_tell_all((struct listener){each, true});
 }

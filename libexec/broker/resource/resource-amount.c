@@ -10,7 +10,7 @@ static struct pool pool_of(int plugin)
     return (struct pool){.of = resource_kind_of(plugin), .plugin = plugin, .cpu = -1, .capacity = plugin_line(plugin)->capacity, .used = &used[plugin]};
 }
 
-static void ask(struct paragraph_output *output, int plugin, const struct spec *spec, uint64_t most)
+static void amount_ask(struct paragraph_output *output, int plugin, const struct spec *spec, uint64_t most)
 {
     for (const struct claim *claim = spec->claims; claim != NULL; claim = claim->next)
         if (claim->resource == plugin_line(plugin)->resource)
@@ -19,7 +19,7 @@ static void ask(struct paragraph_output *output, int plugin, const struct spec *
         paragraph_add_number(output, "max_amount", most);
 }
 
-static void tell(struct paragraph_output *output, int plugin, const struct grant *grant)
+static void amount_tell(struct paragraph_output *output, int plugin, const struct grant *grant)
 {
     for (const struct holding *holding = grant->holdings; holding != NULL; holding = holding->next)
         if (holding->plugin == plugin)
@@ -88,7 +88,7 @@ static void overfull(const struct pool *pool, uint64_t promised, char *reason)
              pool->of->format(promised, used_text));
 }
 
-#define COUNTED .ask = ask, .tell = tell, .take_plan = take_plan, .of_grant = of_grant, .of_line = of_line, .of_all = of_all, .amount_in = amount_in, .name = name, .cpus = cpus, .overfull = overfull
+#define COUNTED .ask = amount_ask, .tell = amount_tell, .take_plan = take_plan, .of_grant = of_grant, .of_line = of_line, .of_all = of_all, .amount_in = amount_in, .name = name, .cpus = cpus, .overfull = overfull
 
 const struct resource_kind resource_amount = {COUNTED, .format = format};
 const struct resource_kind resource_disk = {COUNTED, .format = format_utilization};

@@ -14,7 +14,7 @@
 #include "process.h"
 
 /* Runs a program and takes the first line that it writes to standard error. False: its exit status is not 0. */
-static bool ask(char *const words[], char said[static REASON_BYTES])
+static bool check_kept_ask(char *const words[], char said[static REASON_BYTES])
 {
     char *const environment[] = {NULL};
     posix_spawn_file_actions_t actions;
@@ -44,7 +44,7 @@ static bool would_be_kept(const struct plugin_line *line, char reason[static REA
         words[count++] = "--ioprio";
     words[count++] = "--check";
     words[count] = (char *)line->where;
-    return ask(words, reason);
+    return check_kept_ask(words, reason);
 }
 
 bool check_kept(void)
