@@ -67,7 +67,7 @@ bool one_shot_close(void)
     return putchar('\n') != EOF && fflush(stdout) == 0;
 }
 
-bool one_shot_waits(enum apply_result done)
+bool one_shot_wait_pending(enum apply_result done)
 {
     uint64_t us = done == APPLY_PENDING ? scheduling_owed() : 0;
     const struct timespec pause = {.tv_sec = (time_t)(us / 1000000), .tv_nsec = (long)(us % 1000000) * 1000};

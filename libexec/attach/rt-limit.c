@@ -18,7 +18,7 @@ enum { RECORD_BYTES = 4096, VALUE = 24, MOST = 16, BOOT = 48 };
 struct record {
     int fd; /* locked */
     char boot[BOOT], former[VALUE], by[MOST][RECORD_BYTES / MOST];
-    int count; /* of those that need it */
+    int count; /* brokers in `by` */
 };
 
 #define fault(why, ...) fault_in(why, RT_LIMIT_REASON, __VA_ARGS__)
@@ -44,7 +44,8 @@ static bool set(const char *value, char *reason)
 
 /* ---- the record ---- */
 
-/* It is removed by who needs it last. -1 with errno. */
+/* Opens and locks the record. The last broker removes the file, so a locked file without a name
+ * is opened again. -1 with errno. */
 static int open_locked(int flags)
 {
     for (;;) {
@@ -84,7 +85,8 @@ static bool is_gone(const char *path)
     return lstat(path, &status) != 0 && (errno == ENOENT || errno == ENOTDIR);
 }
 
-/* Without those whose spool was removed, and without `except`. What another boot has left is no record. */
+/* Reads the record, without brokers whose spool was removed, and without `except`. A record of
+ * an earlier boot counts as empty. */
 static void read_record(struct record *record, int fd, const char *except)
 {
     char text[RECORD_BYTES + 1], boot[BOOT] = "", *rest = text;
@@ -104,7 +106,7 @@ static void read_record(struct record *record, int fd, const char *except)
             remove_name(record, i);
 }
 
-/* One page, written at once: whoever is killed has written all of it or nothing. */
+/* One page, one write: a killed process has written all of it, or nothing. */
 static bool write_record(const struct record *record, char *reason)
 {
     char text[RECORD_BYTES];
@@ -127,7 +129,8 @@ static bool lift(struct record *record, const char *by, char *reason)
         return fault(reason, "%s: %s", setting_file, strerror(errno));
     if (record->count == MOST || strlen(by) >= sizeof record->by[0])
         return fault(reason, "%s has no room for %.200s", RT_LIMIT_RECORD, by);
-    if (record->former[0] == '\0' || (record->count == 0 && strcmp(now, unlimited) != 0)) /* none is there any more, and somebody has put it back by hand */
+    /* the brokers of the record are gone, and somebody has restored the setting by hand */
+    if (record->former[0] == '\0' || (record->count == 0 && strcmp(now, unlimited) != 0))
         snprintf(record->former, sizeof record->former, "%s", now);
     snprintf(record->by[record->count++], sizeof record->by[0], "%s", by);
     return write_record(record, reason) && (strcmp(now, unlimited) == 0 || set(unlimited, reason));
@@ -145,7 +148,8 @@ bool rt_limit_lift(const char *by, char reason[static RT_LIMIT_REASON])
     return good;
 }
 
-/* The record goes when the setting is back, so that who is refused can say it again. */
+/* Removes the record only after the setting is restored: if the kernel refuses, the caller can
+ * try again. */
 static bool restore(const struct record *record, char *reason)
 {
     if (record->count > 0)

@@ -1,29 +1,40 @@
-/* rtf-attach(8): makes a thread real-time. One-shot from a command line, or kept running by the broker as
- * `rtf-attach --serve`, with a SOCK_SEQPACKET socket as standard input: each datagram is one paragraph, and
- * `apply` carries the open spec, whose owner is read here, not believed. Behind that, or alone, the first three may carry a
- * pidfd of the thread, opened when it was known to be that one. started_by: as in thread.h.
+/* rtf-attach(8): makes a thread real-time. A person calls it once from a command line; the
+ * broker keeps `rtf-attach --serve` running, with a SOCK_SEQPACKET socket as standard input.
+ * Each datagram is one paragraph (lib/paragraph.h). `apply` brings the open spec: the helper
+ * itself reads the spec's owner from it, and does not believe the broker. apply, adjust and
+ * restore may also bring a pidfd of the thread, behind the spec if there is one; the broker
+ * opened it when it knew the thread. started_by: see lib/thread.h.
  *
- *   op=apply   id tid started_by + attributes, the spec's fd   the thread must be the spec owner's
- *   op=adjust  id tid started_by + attributes                  other priority and CPUs, the same policy
- *   op=restore id tid started_by + attributes                  what it was before
- *   op=watch   id tid started_by watch                         only the descriptor, see below
- *   op=budget  id tid started_by budget                        the same
- *   op=lift    id by                                           lifts sched_rt_runtime_us for `by` (rt-limit.h)
- *   op=limit   id by                                           `by` does not need that any more
- *   op=probe   id cpus                                         whether SCHED_DEADLINE threads can be on them, not pinned
- *   op=domains id by cpus                                      makes scheduling domains; without cpus: removes those of `by`
- *   op=sweep   id tid started_by group                         takes what an ended thread has left in its domain out of it
+ *     op=apply   id tid started_by + attributes, spec   make real-time; it must be the spec owner's thread
+ *     op=adjust  id tid started_by + attributes         other priority and CPUs, the same policy
+ *     op=restore id tid started_by + attributes         give back these former attributes
+ *     op=watch   id tid started_by watch                only bring a descriptor, see below
+ *     op=budget  id tid started_by budget               only bring a descriptor, see below
+ *     op=lift    id by                                  lift sched_rt_runtime_us for `by` (rt-limit.h)
+ *     op=limit   id by                                  `by` does not need that any more
+ *     op=probe   id cpus                                can SCHED_DEADLINE threads use all these CPUs?
+ *     op=domains id by cpus                             make scheduling domains; without cpus=: remove
+ *                                                       the domains of `by`
+ *     op=sweep   id tid started_by group                remove what an ended thread left in its domain
  *
- * The first three take group=, the cpuset group that the thread came from, wherever domains are in use. apply takes move=process,
- * and awake=1: if the thread sleeps, pending, with nothing done.
+ * Where domains are in use, apply, adjust and restore take group=, the cpuset group that the
+ * thread came from. apply takes move=process, and awake=1: if the thread sleeps, the answer is
+ * pending, and nothing is done.
  *
- * Each is answered by id=, answer=ok|pending|gone|no|busy and, for no and busy, reason=. busy: what others hold is in the way, and may not be later. pending: the thread sleeps, and is to be applied again when it has woken; or,
- * with after=, it is ordinary and has to stay in its domain, and the request is to be made again after so many us, 10 s at most.
- * ok with after=: it is done, but the kernel counts the bandwidth that the thread had for so many us more.
- * With watch=end or, if what is attached is to be watched for its execve, watch=exec, ok to watch and pending without after=
- * to apply bring a descriptor (task-events.h), where the kernel has such. With budget= (us) ok brings the one that says
- * when so much CPU time has been used, and there is no ok without it. The first answer has unlocked= and why, if the helper could not be locked
- * in memory. */
+ * The answer has id=, answer=ok|pending|gone|no|busy, and reason= for no and busy.
+ *
+ *     ok        done; with after=: the kernel counts the thread's former bandwidth for so many us more
+ *     pending   the thread sleeps: apply again when it has woken; with after=: the thread is ordinary
+ *               and has to stay in its domain; make the request again after so many us (10 s at most)
+ *     gone      the thread has ended
+ *     no        refused
+ *     busy      refused now, because of what others hold; the same may succeed later
+ *
+ * With watch=end, or watch=exec to watch an attached thread for its execve(2) as well, the
+ * answers ok to watch, and pending without after= to apply, bring a descriptor (task-events.h)
+ * if the kernel has such events. With budget= (us), ok brings the descriptor of cpu_budget_open;
+ * without that descriptor the answer is never ok. The first answer has unlocked= and an error
+ * message if the helper could not be locked in memory. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
@@ -52,13 +63,13 @@
 #include "units.h"
 #include "task-events.h"
 
-static enum apply_result no(char *reason, const char *text)
+static enum apply_result refuse(char *reason, const char *text)
 {
     snprintf(reason, APPLY_REASON, "%s", text);
     return APPLY_REFUSED;
 }
 
-static bool named_thread(const struct paragraph *request, pid_t *tid, uint64_t *started_by)
+static bool get_thread(const struct paragraph *request, pid_t *tid, uint64_t *started_by)
 {
     uint64_t number;
     if (paragraph_get_number(request, "tid", INT32_MAX, &number) != 1 || number == 0 ||
@@ -80,26 +91,27 @@ static enum apply_result serve_apply(const struct paragraph *request, int spec, 
     struct attributes wanted;
     struct stat status;
     struct target target = {.pidfd = pidfd};
-    if (!named_thread(request, &target.tid, &target.started_by) || !attributes_get(request, "", &wanted))
-        return no(reason, "apply without tid, started_by or attributes");
+    if (!get_thread(request, &target.tid, &target.started_by) || !attributes_get(request, "", &wanted))
+        return refuse(reason, "apply without tid, started_by or attributes");
     if (spec < 0 || fstat(spec, &status) != 0 || !S_ISREG(status.st_mode))
-        return no(reason, "apply without the open spec");
+        return refuse(reason, "apply without the open spec");
     if (wanted.policy != POLICY_FIFO && wanted.policy != POLICY_RR && wanted.policy != POLICY_DEADLINE)
-        return no(reason, "apply of a policy that is not real-time");
-    wanted.reset_on_fork = true; /* or one grant would make a thousand real-time children */
+        return refuse(reason, "apply with a policy that is not real-time");
+    /* without it one grant would make all children of the thread real-time, too */
+    wanted.reset_on_fork = true;
     if (paragraph_get(request, "awake") != NULL && thread_is(target.tid, target.started_by) && thread_sleeps(target.tid))
         return APPLY_PENDING;
     return scheduling_apply(&target, status.st_uid, &wanted, &placement, reason);
 }
 
-static enum apply_result serve_known(const struct paragraph *request, int pidfd, char *reason,
+static enum apply_result serve_with(const struct paragraph *request, int pidfd, char *reason,
                                  enum apply_result (*enforce)(const struct target *, const struct attributes *, const struct placement *, char *))
 {
     const struct placement placement = placement_of(request);
     struct attributes wanted;
     struct target target = {.pidfd = pidfd};
-    if (!named_thread(request, &target.tid, &target.started_by) || !attributes_get(request, "", &wanted))
-        return no(reason, "a request without tid, started_by or attributes");
+    if (!get_thread(request, &target.tid, &target.started_by) || !attributes_get(request, "", &wanted))
+        return refuse(reason, "a request without tid, started_by or attributes");
     return enforce(&target, &wanted, &placement, reason);
 }
 
@@ -107,7 +119,7 @@ static enum apply_result serve_rt_limit(const struct paragraph *request, bool (*
 {
     const char *by = paragraph_get(request, "by");
     if (by == NULL)
-        return no(reason, "lift or limit without by");
+        return refuse(reason, "lift or limit without by");
     return change(by, reason) ? APPLY_DONE : APPLY_REFUSED;
 }
 
@@ -117,7 +129,7 @@ static enum apply_result serve_domains(const struct paragraph *request, char *re
     cpu_set_t cpus;
     CPU_ZERO(&cpus);
     if (by == NULL || (list != NULL && !parse_cpus(list, &cpus)))
-        return no(reason, "domains without by or with wrong cpus");
+        return refuse(reason, "domains without by or with wrong cpus");
     return (list != NULL ? domains_make(&cpus, by, reason) : domains_drop(by, reason)) ? APPLY_DONE : APPLY_REFUSED;
 }
 
@@ -125,28 +137,28 @@ static enum apply_result serve_probe(const struct paragraph *request, char *reas
 {
     const char *list = paragraph_get(request, "cpus");
     cpu_set_t cpus;
-    return list != NULL && parse_cpus(list, &cpus) ? scheduling_probe(&cpus, reason) : no(reason, "probe without cpus");
+    return list != NULL && parse_cpus(list, &cpus) ? scheduling_probe(&cpus, reason) : refuse(reason, "probe without cpus");
 }
 
 static enum apply_result serve_sweep(const struct paragraph *request, char *reason)
 {
     struct identity ended = {0};
     const char *group = paragraph_get(request, "group");
-    if (!named_thread(request, &ended.tid, &ended.started_by) || group == NULL)
-        return no(reason, "sweep without tid, started_by or group");
+    if (!get_thread(request, &ended.tid, &ended.started_by) || group == NULL)
+        return refuse(reason, "sweep without tid, started_by or group");
     leaf_sweep(&ended, group);
     return APPLY_DONE;
 }
 
-static enum apply_result serve_watch(const struct paragraph *request, char *reason)
+static enum apply_result serve_descriptor(const struct paragraph *request, char *reason)
 {
     pid_t tid;
     uint64_t started_by;
-    if (!named_thread(request, &tid, &started_by))
-        return no(reason, "watch without tid or started_by");
+    if (!get_thread(request, &tid, &started_by))
+        return refuse(reason, "watch without tid or started_by");
     if (thread_is(tid, started_by))
         return APPLY_DONE;
-    return errno == ESRCH ? APPLY_GONE : no(reason, strerror(errno));
+    return errno == ESRCH ? APPLY_GONE : refuse(reason, strerror(errno));
 }
 
 static enum apply_result serve_one(const struct paragraph *request, const int fds[2], char *reason)
@@ -155,11 +167,11 @@ static enum apply_result serve_one(const struct paragraph *request, const int fd
     if (op != NULL && strcmp(op, "apply") == 0)
         return serve_apply(request, fds[0], fds[1], reason);
     if (op != NULL && strcmp(op, "adjust") == 0)
-        return serve_known(request, fds[0], reason, scheduling_adjust);
+        return serve_with(request, fds[0], reason, scheduling_adjust);
     if (op != NULL && strcmp(op, "restore") == 0)
-        return serve_known(request, fds[0], reason, scheduling_restore);
+        return serve_with(request, fds[0], reason, scheduling_restore);
     if (op != NULL && (strcmp(op, "watch") == 0 || strcmp(op, "budget") == 0))
-        return serve_watch(request, reason);
+        return serve_descriptor(request, reason);
     if (op != NULL && strcmp(op, "sweep") == 0)
         return serve_sweep(request, reason);
     if (op != NULL && strcmp(op, "lift") == 0)
@@ -170,10 +182,10 @@ static enum apply_result serve_one(const struct paragraph *request, const int fd
         return serve_probe(request, reason);
     if (op != NULL && strcmp(op, "domains") == 0)
         return serve_domains(request, reason);
-    return no(reason, "unknown op");
+    return refuse(reason, "unknown op");
 }
 
-/* The watch of the thread that a request was about, if it is wanted and there is any. */
+/* Opens the watch descriptor for the answer. -1: none is asked for, or the kernel has none. */
 static int open_watch(const struct paragraph *request, enum apply_result done)
 {
     const char *op = paragraph_get(request, "op");
@@ -181,12 +193,13 @@ static int open_watch(const struct paragraph *request, enum apply_result done)
     pid_t tid;
     uint64_t started_by;
     const bool wanted = op != NULL && watch != NULL && ((strcmp(op, "watch") == 0 && done == APPLY_DONE) || (done == APPLY_PENDING && scheduling_owed() == 0));
-    if (!wanted || !named_thread(request, &tid, &started_by))
+    if (!wanted || !get_thread(request, &tid, &started_by))
         return -1;
     return task_events_open(tid, done == APPLY_DONE && strcmp(watch, "exec") == 0);
 }
 
-/* Before the thread is real-time: nobody is without a bound, not even for a moment. -1: none is asked for, or *done says no. */
+/* Opened before the thread becomes real-time, so that its runtime is bounded from the first
+ * moment. -1: no budget is asked for, or *done and *reason are the refusal. */
 static int open_budget(const struct paragraph *request, enum apply_result *done, char *reason)
 {
     pid_t tid;
@@ -195,15 +208,15 @@ static int open_budget(const struct paragraph *request, enum apply_result *done,
     *done = APPLY_DONE;
     if (asked == 0)
         return -1;
-    if (asked < 0 || budget == 0 || !named_thread(request, &tid, &started_by)) {
-        *done = no(reason, "budget without tid or started_by, or wrong");
+    if (asked < 0 || budget == 0 || !get_thread(request, &tid, &started_by)) {
+        *done = refuse(reason, "budget without tid or started_by, or wrong");
         return -1;
     }
     const int event = cpu_budget_open(tid, budget);
     if (event < 0 && errno == ESRCH)
         *done = APPLY_GONE;
     else if (event < 0)
-        *done = apply_refuse(reason, "the runtime of thread %d cannot be enforced, for the kernel gives no perf event: %s", (int)tid, strerror(errno));
+        *done = apply_refuse(reason, "the runtime of thread %d cannot be enforced: the kernel refuses a perf event: %s", (int)tid, strerror(errno));
     return event;
 }
 
@@ -226,10 +239,11 @@ static bool answer(const char *id, enum apply_result done, char *reason, int wat
     return sent;
 }
 
-/* From here on it can do what the requests above need and nothing else. */
+/* From here on the helper can do what the requests above need, and nothing else. */
 static bool confine(void)
 {
-    /* Scheduling and the watch of threads, cgroups that belong to a user, and memory that stays locked as it grows. */
+    /* CAP_SYS_NICE: scheduling. capability_for_perf: perf events. CAP_DAC_OVERRIDE: cgroups that
+     * belong to a user. CAP_IPC_LOCK: memory that stays locked as it grows. */
     enum { END_OF_LIST = -1 };
     const bool hidden = confine_proc_is_hidden();
     const int powers[] = {CAP_SYS_NICE, capability_for_perf(), CAP_DAC_OVERRIDE, CAP_IPC_LOCK,
@@ -246,19 +260,20 @@ static bool confine(void)
     const bool has_cpusets = cgroups_find("cpuset", mount) != CGROUPS_NONE;
     const struct confine_path files[] = {{"/proc", MAY_READ}, {"/sys", MAY_READ}, {RUN_DIRECTORY, MAY_CHANGE},
                                          {has_cpusets ? mount : NULL, MAY_CHANGE}, {0}};
-    (void)rt_limit_open(); /* who needs it and has none is told so */
+    (void)rt_limit_open(); /* rt_limit_lift reports a setting that cannot be written */
     if (!confine_for_good() || !capabilities_keep(powers))
         return false;
     if (!hidden)
-        (void)confine_files(files); /* the broker has said whether there is such a thing */
+        (void)confine_files(files); /* the broker reports a kernel without Landlock */
     return confine_calls(calls);
 }
 
 static int serve(void)
 {
-    int unlocked = memory_lock(0) ? 0 : errno; /* it must answer beside what it made real-time */
+    /* the helper must answer while the threads that it made real-time run */
+    int unlocked = memory_lock(0) ? 0 : errno;
     if (!confine()) {
-        fprintf(stderr, "rtf-attach: the attach helper cannot give up what it does not need: %s\n", strerror(errno));
+        fprintf(stderr, "rtf-attach: cannot drop unneeded privileges: %s\n", strerror(errno));
         return EX_OSERR;
     }
     static struct paragraph_input input;
@@ -270,7 +285,7 @@ static int serve(void)
         int fds[2];
         ssize_t got = receive_with_fds(STDIN_FILENO, bytes, sizeof bytes, fds, 2);
         if (got == 0)
-            return EX_OK; /* the broker is gone; what it granted stays */
+            return EX_OK; /* the broker has ended; attached threads stay attached */
         if (got < 0)
             return EX_OSERR;
         if (!paragraph_feed(&input, bytes, (size_t)got) || paragraph_take(&input, &request, &why) != 1 ||
@@ -282,7 +297,7 @@ static int serve(void)
             done = serve_one(&request, fds, reason);
         const int watch = budget >= 0 ? -1 : open_watch(&request, done);
         bool sent = answer(id, done, reason, done == APPLY_DONE && budget >= 0 ? budget : watch, unlocked);
-        unlocked = 0; /* said once */
+        unlocked = 0; /* reported once */
         if (watch >= 0)
             close(watch);
         if (budget >= 0)
@@ -302,14 +317,14 @@ static bool is_complete(const struct attributes *wanted)
     return (wanted->policy == POLICY_FIFO || wanted->policy == POLICY_RR) && wanted->priority != 0;
 }
 
-static int say(int code, const char *sentence)
+static int fail(int code, const char *sentence)
 {
     fprintf(stderr, "rtf-attach: %s\n", sentence);
     return code;
 }
 
-/* The state before goes to standard output first, in the form that rtf-detach reads: what cannot be put back is
- * not done. */
+/* Prints the thread's present attributes first, in the form that rtf-detach reads. If they
+ * cannot be written, the thread is not attached, because it could not be detached. */
 static int attach_once(const struct paragraph *words)
 {
     struct identity identity;
@@ -319,36 +334,36 @@ static int attach_once(const struct paragraph *words)
     if (code != EX_OK)
         return code;
     if (!attributes_get(words, "", &wanted) || !is_complete(&wanted))
-        return say(EX_USAGE, "wanted are policy=fifo or rr with priority=1..99, or policy=deadline with runtime=, deadline= and "
-                             "period= in us, and cpus=");
+        return fail(EX_USAGE, "needs cpus=, and policy=fifo or policy=rr with priority=1..99, or policy=deadline with runtime=, deadline= and "
+                             "period= in us");
     if (!thread_attributes(identity.tid, &former))
-        return say(EX_NOINPUT, strerror(errno));
+        return fail(EX_NOINPUT, strerror(errno));
     if (!one_shot_group(identity.tid, &wanted, group))
-        return say(EX_NOPERM, "its cpuset group cannot be told, so it could not be put back");
+        return fail(EX_NOPERM, "the cpuset group of the thread cannot be read, so nothing was done");
     if (!one_shot_print(&identity, &former, group))
-        return say(EX_IOERR, "what the thread is now could not be written out, so nothing was done");
+        return fail(EX_IOERR, "the present attributes of the thread could not be printed, so nothing was done");
     wanted.reset_on_fork = true;
     const struct placement placement = {.group = group[0] == '\0' ? NULL : group, .whole_process = true};
     enum apply_result done;
     do
         done = scheduling_apply(&(struct target){identity.tid, identity.started_by, -1}, 0, &wanted, &placement, reason);
-    while (one_shot_waits(done));
+    while (one_shot_wait_pending(done));
     (void)one_shot_close();
     if (done == APPLY_DONE)
         return EX_OK;
     if (done == APPLY_PENDING)
-        return say(EX_TEMPFAIL, "the thread sleeps, or the kernel holds it on its CPU: it can be made real-time when it runs");
-    return done == APPLY_GONE ? say(EX_NOINPUT, "the thread has ended") : say(EX_NOPERM, reason);
+        return fail(EX_TEMPFAIL, "the thread sleeps, or the kernel binds it to its CPU: it can be made real-time when it runs");
+    return done == APPLY_GONE ? fail(EX_NOINPUT, "the thread has ended") : fail(EX_NOPERM, reason);
 }
 
-/* Whether SCHED_DEADLINE threads could be on these CPUs as they are now. */
+/* Reports whether SCHED_DEADLINE threads can be on these CPUs now. */
 static int probe(const char *list)
 {
     cpu_set_t cpus;
     char reason[APPLY_REASON] = "";
     if (!parse_cpus(list, &cpus))
-        return say(EX_USAGE, "--probe takes a list of CPUs");
-    return scheduling_probe(&cpus, reason) == APPLY_DONE ? EX_OK : say(EX_NOPERM, reason);
+        return fail(EX_USAGE, "--probe takes a list of CPUs");
+    return scheduling_probe(&cpus, reason) == APPLY_DONE ? EX_OK : fail(EX_NOPERM, reason);
 }
 
 struct options {
@@ -385,9 +400,9 @@ int main(int argc, char **argv)
 {
     static const struct argp_option argp_options[] = {
         {"serve", 's', NULL, 0, "answer the broker on standard input, a SOCK_SEQPACKET socket", 0},
-        {"probe", 'p', "LIST", 0, "say whether SCHED_DEADLINE threads can be on all of these CPUs, and change nothing", 0}, {0}};
+        {"probe", 'p', "LIST", 0, "report whether SCHED_DEADLINE threads can be on all of these CPUs, and change nothing", 0}, {0}};
     static const struct argp argp = {argp_options, parse_option, "tid=TID policy=POLICY cpus=LIST [KEY=VALUE...]",
-                                     "Make a thread real-time and print what it was.", NULL, NULL, NULL};
+                                     "Make a thread real-time and print its former attributes.", NULL, NULL, NULL};
     struct options options = {0};
     static struct paragraph_input input;
     struct paragraph words;

@@ -1,4 +1,5 @@
-/* rtf-detach(8): puts back what rtf-attach(8) printed, from standard input or from words. */
+/* rtf-detach(8): gives a thread back the attributes that rtf-attach(8) printed, from standard
+ * input or from words. */
 #include <stdio.h>
 #include <sysexits.h>
 #include <unistd.h>
@@ -24,7 +25,7 @@ static int detach_once(const struct paragraph *words)
     enum apply_result done;
     do
         done = scheduling_restore(&(struct target){identity.tid, identity.started_by, -1}, &former, &placement, reason);
-    while (one_shot_waits(done));
+    while (one_shot_wait_pending(done));
     if (done == APPLY_DONE)
         return EX_OK;
     fprintf(stderr, "rtf-detach: %s\n", done == APPLY_GONE ? "the thread has ended" : reason);
@@ -62,7 +63,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
 int main(int argc, char **argv)
 {
     static const struct argp argp = {NULL, parse_option, "[tid=TID policy=POLICY cpus=LIST KEY=VALUE...]",
-                                     "Put back what rtf-attach printed; without words it is read from standard input.",
+                                     "Give a thread back the attributes that rtf-attach printed; without words, read them from standard input.",
                                      NULL, NULL, NULL};
     struct options options = {0};
     static struct paragraph_input input;

@@ -7,7 +7,8 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-/* perf_event_open(2) waits for an execve(2) of that process to be over, and its owner may be able to make that long. */
+/* us. perf_event_open(2) waits until a running execve(2) of the process is over, and the owner
+ * may be able to make that long. */
 static const suseconds_t patience = 50000; /* us */
 
 static void wake_up(int signal_number)
@@ -17,7 +18,8 @@ static void wake_up(int signal_number)
 
 static void set_timer(suseconds_t microseconds)
 {
-    const struct itimerval timer = {.it_value.tv_usec = microseconds, .it_interval.tv_usec = microseconds}; /* again, should it come too early */
+    /* repeats, in case the signal comes before perf_event_open(2) waits */
+    const struct itimerval timer = {.it_value.tv_usec = microseconds, .it_interval.tv_usec = microseconds};
     (void)setitimer(ITIMER_REAL, &timer, NULL);
 }
 
@@ -26,9 +28,10 @@ static int event_open(const struct perf_event_attr *records, pid_t tid)
     return (int)syscall(SYS_perf_event_open, records, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
-/* With the first event of any task the kernel begins to look for such at each switch, and waits for all CPUs to know: 8 to 16 ms
- * (6.18), again when there has been none for a second. One of the helper's own, which records nothing, keeps that from the next
- * attachments; where nothing is ever attached there is none. */
+/* When the first event of any task is opened, the kernel begins to look for such events at each
+ * switch, and waits until all CPUs know: 8 to 16 ms (Linux 6.18). It waits again when no such
+ * event has existed for a second. An event of the helper's own, which records nothing, spares
+ * later attachments this time. The helper opens it with the first attachment. */
 static void keep_ready(void)
 {
     static int own = -1;
@@ -37,8 +40,7 @@ static void keep_ready(void)
         own = event_open(&nothing, 0);
 }
 
-/* -1 with errno. */
-static int task_event_open(const struct perf_event_attr *event, pid_t tid)
+static int open_within_patience(const struct perf_event_attr *event, pid_t tid)
 {
     const struct sigaction interrupt = {.sa_handler = wake_up};
     (void)sigaction(SIGALRM, &interrupt, NULL);
@@ -58,14 +60,14 @@ int task_events_open(pid_t tid, bool execs)
         .type = PERF_TYPE_SOFTWARE,
         .size = sizeof records,
         .config = PERF_COUNT_SW_DUMMY,
-        .watermark = 1, /* each record wakes */
+        .watermark = 1, /* each record makes the descriptor readable */
         .wakeup_watermark = 1,
         .comm = execs,
         .comm_exec = execs,
         .context_switch = !execs,
         .disabled = !execs,
     };
-    return task_event_open(&records, tid);
+    return open_within_patience(&records, tid);
 }
 
 int cpu_budget_open(pid_t tid, uint64_t microseconds)
@@ -75,8 +77,8 @@ int cpu_budget_open(pid_t tid, uint64_t microseconds)
         .size = sizeof budget,
         .config = PERF_COUNT_SW_TASK_CLOCK,
         .sample_period = microseconds * 1000,
-        .wakeup_events = 1, /* each time */
+        .wakeup_events = 1, /* each overflow makes the descriptor readable */
         .disabled = 1,
     };
-    return task_event_open(&budget, tid);
+    return open_within_patience(&budget, tid);
 }

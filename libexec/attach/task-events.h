@@ -1,11 +1,15 @@
-/* A descriptor that tells of one task what nothing else does.
+/* Perf events on one thread (perf_event_open(2)): descriptors that report what no other file
+ * does.
  *
- * A pidfd is silent when the first thread of a process ends before the others, and when it is replaced by another one's
- * execve(2); before Linux 6.9 it cannot watch other threads at all, which go on under their leader's id when they call
- * execve(2). And when a thread that sleeps comes to run, no file tells. A perf event of that task (perf_event_open(2)) hangs
- * up with the task, whoever takes over its id, and one that counts nothing can record its execve, or its context switches. (A
- * counter of its CPU time depends on a timer: one that was late missed 0.8 ms of a thread that then slept again, in a
- * virtual machine.) */
+ * A pidfd reports nothing when the first thread of a process ends before the others, nor when
+ * the execve(2) of another thread replaces it. Before Linux 6.9 a pidfd cannot watch a thread
+ * other than the first, and such a thread takes over the first thread's id when it calls
+ * execve(2). And no file reports that a sleeping thread begins to run.
+ *
+ * A perf event hangs up when its task ends, whatever thread takes over the id. An event that
+ * counts nothing can record the task's execve(2) or its context switches. (A counter of CPU time
+ * cannot report that a thread begins to run, because it depends on a timer: in a virtual
+ * machine, a late timer missed 0.8 ms of a thread that then slept again.) */
 #ifndef RTF_TASK_EVENTS_H
 #define RTF_TASK_EVENTS_H
 
@@ -13,13 +17,16 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Poll says POLLHUP when the task ends, and POLLIN when it begins or ceases to run, between PERF_EVENT_IOC_ENABLE and
- * PERF_EVENT_IOC_DISABLE; or, with `execs`, when it has called execve. Two pages of the descriptor have to be mapped for that.
- * -1 with errno. */
+/* Opens an event on thread `tid`. poll(2) reports POLLHUP when the thread ends. With `execs`, it
+ * reports POLLIN after each execve(2); without, POLLIN when the thread begins or ceases to run,
+ * between PERF_EVENT_IOC_ENABLE and PERF_EVENT_IOC_DISABLE. The caller maps two pages of the
+ * descriptor, and owns it. -1 with errno. */
 int task_events_open(pid_t tid, bool execs);
 
-/* An event that tells, when one page of it and one for records are mapped, each time the thread has had so much CPU time more: from
- * PERF_EVENT_IOC_ENABLE to PERF_EVENT_IOC_DISABLE. Read, it says how much that is in all, in ns. -1 with errno. */
+/* Opens an event that becomes readable each time the thread has had `microseconds` more of CPU
+ * time between PERF_EVENT_IOC_ENABLE and PERF_EVENT_IOC_DISABLE. The caller maps two pages of
+ * the descriptor, one for records, and owns it. read(2) returns the total CPU time counted, in
+ * ns. -1 with errno. */
 int cpu_budget_open(pid_t tid, uint64_t microseconds);
 
 #endif

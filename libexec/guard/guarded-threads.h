@@ -59,7 +59,7 @@ struct guarded {
     int64_t resume_at;          /* SUSPENDED: at counted_until or later */
     int64_t counted_until; /* the kernel counts the former bandwidth until then; 0: no longer */
     struct overrun overrun;     /* SCHED_DEADLINE: demote.h */
-    /* What the thread lends, see lending.h. */
+    /* Lending, see lending.h. */
     int boost_count;            /* threads that run with its rank now */
     int64_t lend_window_began;  /* the window for lending, one period long */
     int64_t lent_counted_to;    /* `lent` includes the time up to here */
@@ -69,7 +69,7 @@ struct guarded {
     int64_t check_at;           /* next check for a boost that the kernel did not report, */
     int64_t ran_at_check;       /* and CPU time at the last check: due if it has not run since */
     TAILQ_ENTRY(guarded) of_lenders, of_ending;
-    /* What the broker has yet to be told. */
+    /* The next report to the broker. */
     bool suspended_for_lending;
     int64_t report_at;          /* no earlier */
     uint64_t unreported;        /* suspensions since the last report */
@@ -77,7 +77,7 @@ struct guarded {
     UT_hash_handle hh;          /* by tid */
 };
 
-/* What lending.c learns of the guarded threads. */
+/* How lending.c learns of the guarded threads. */
 struct guarded_events {
     /* Boosts that the guard itself causes from now on are lent by `lender`; NULL: by no guarded
      * thread. */
@@ -100,8 +100,8 @@ struct guarded *guarded_first(void);     /* the others by hh.next; NULL: none */
 struct guarded *guarded_begin(const struct guarded *wanted, bool again, const char **why);
 
 /* Stops guarding. A FIFO or RR thread that is suspended is put in force. A SCHED_DEADLINE thread
- * is ENDING; it is ordinary if it lends, was suspended, or has overrun. What the thread has used
- * of its window is remembered until the window is over, so that ending and beginning again gains
+ * is ENDING; it is ordinary if it lends, was suspended, or has overrun. The use of the present
+ * window is remembered until the window is over, so that ending and beginning again gains
  * nothing. */
 void guarded_end(struct guarded *guarded);
 
@@ -122,7 +122,7 @@ int64_t guarded_ran(struct guarded *guarded);
 /* CPU time that the thread has used of the present window, ns; 0: none, or unknown. */
 int64_t guarded_used_in_window(const struct guarded *guarded, int64_t now);
 
-/* Makes an IN_FORCE thread ordinary until `until`; an ENDING thread for good. */
+/* Makes an IN_FORCE thread ordinary until `until`. Makes an ENDING thread ordinary; it stays so. */
 void guarded_suspend(struct guarded *guarded, int64_t until);
 
 /* Takes a suspension back without a report to the broker. The thread is in force again as soon

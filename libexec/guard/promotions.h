@@ -26,8 +26,8 @@ void promotions_drain(void);
 
 /* Forgets the thread: it is guarded from now on, or will not be. Returns until when the kernel
  * counts its bandwidth if promotions_suspend has made it ordinary (CLOCK_MONOTONIC, ns); 0: it
- * does not. What the thread had overrun is forgotten here: it may have overrun before, and may
- * not have paid it back by then. */
+ * does not. Its struct overrun is forgotten, too: the overrun may be older than the suspension,
+ * and may not be paid back by then. */
 int64_t promotions_forget(pid_t tid);
 
 /* True: a thread is known to be about to become SCHED_DEADLINE. Call promotions_drain first. */

@@ -7,8 +7,8 @@
  *                               guard may have left it suspended
  *     op=end id tid started_by  do not make this thread real-time any more; the attach helper
  *                               acts on it from now on
- *     op=leave id               put all threads in force, except those that wait for a lock and
- *                               lend, and touch none any more
+ *     op=leave id               put all threads in force, except a thread that waits for a lock
+ *                               and lends, and touch none any more
  *     op=yield id; op=rise id   run as FIFO for now; run as SCHED_DEADLINE (guard-rank.h)
  *     op=listen id, and a pipe  read promotions from this pipe (promotions.h)
  *     op=look id                read that pipe now
