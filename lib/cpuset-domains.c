@@ -67,13 +67,13 @@ static void take_record(struct domains *domains, const struct paragraph *record)
         domains->was_balanced = number == 1;
     if (paragraph_get_number(record, "had_controller", 1, &number) == 1)
         domains->had_controller = number == 1;
-    /* What is gone went with an earlier boot, or was removed by hand. */
+    /* A domain that does not exist was made in an earlier boot, or was removed by hand. */
     if (by == NULL || paragraph_get_number(record, "cpu", CPU_SETSIZE - 1, &number) != 1 || !exists(domains, domain_name(name, (int)number)))
         return;
     note_made(domains, (int)number, by);
 }
 
-/* As it is while nothing has been made. */
+/* Reads the root's settings, which are the former ones as long as there is no domain. */
 static void read_root(struct domains *domains)
 {
     char value[512] = "";
@@ -102,7 +102,7 @@ static bool read_record(struct domains *domains, char *reason)
     return taken >= 0 || fault(reason, "%s is damaged: %s", DOMAINS_RECORD, why);
 }
 
-/* `coming` are about to be made by `by`. */
+/* Records the domains that exist, and those of `coming`, which `by` is about to make. */
 static bool write_record(const struct domains *domains, const cpu_set_t *coming, const char *by, char *reason)
 {
     struct paragraph_output output = {0};
@@ -156,7 +156,7 @@ static bool put(const struct domains *domains, const char *group, const char *fi
 {
     return group_write(domains->root, group, file, value) ||
            fault(reason, "cpuset group %s: %s cannot be set to %.100s: %s", group, file, value,
-                 errno == EINVAL ? "another group has one of these CPUs for itself" : strerror(errno));
+                 errno == EINVAL ? "another group has one of these CPUs exclusively" : strerror(errno));
 }
 
 static bool make_group(const struct domains *domains, const char *name, char *reason)
@@ -164,7 +164,8 @@ static bool make_group(const struct domains *domains, const char *name, char *re
     return mkdirat(domains->root, name, 0755) == 0 || errno == EEXIST || fault(reason, "cpuset group %s: %s", name, strerror(errno));
 }
 
-/* The CPUs that ordinary threads go on being balanced on. */
+/* Sets the CPUs of rtf-rest, on which the kernel balances ordinary threads: all that are not in
+ * *taken. */
 static bool set_rest(const struct domains *domains, const cpu_set_t *taken, char *reason)
 {
     char list[CPU_LIST_TEXT], nodes[256];
@@ -184,7 +185,7 @@ static bool make_v1(const struct domains *domains, const char *name, const char 
            put(domains, name, "cpuset.mems", nodes, reason) && put(domains, name, "cpuset.cpu_exclusive", "1", reason);
 }
 
-/* Limits of memory and processes go along with those who move here, where the machine has such controllers. */
+/* Leaves have limits of memory and processes where the machine has these controllers. */
 static bool make_v2(const struct domains *domains, const char *name, const char *cpu, char *reason)
 {
     char state[256];
@@ -207,7 +208,7 @@ static bool make(struct domains *domains, int cpu, const char *by, char *reason)
     return domains->cgroups == CGROUPS_V1 ? make_v1(domains, name, number, reason) : make_v2(domains, name, number, reason);
 }
 
-/* What keeps `cpus`, some of which there are already, from being domains. */
+/* False: *reason says why `cpus` cannot be domains. *missing: the CPUs that are not domains yet. */
 static bool can_be_made(const struct domains *domains, const cpu_set_t *cpus, const cpu_set_t *missing, char *reason)
 {
     char name[DOMAIN_NAME], list[CPU_LIST_TEXT];
@@ -215,13 +216,13 @@ static bool can_be_made(const struct domains *domains, const cpu_set_t *cpus, co
     online_cpus(&online);
     CPU_AND(&both, cpus, &online);
     if (!CPU_EQUAL(&both, cpus))
-        return fault(reason, "of the CPUs %.200s some are not online", format_cpus(cpus, list));
+        return fault(reason, "some of the CPUs %.200s are not online", format_cpus(cpus, list));
     CPU_OR(&both, &domains->made, cpus);
     if (CPU_EQUAL(&both, &online))
-        return fault(reason, "one CPU at least has to stay outside of all domains, for ordinary threads");
+        return fault(reason, "at least one CPU has to stay outside of all domains, for ordinary threads");
     for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
         if (CPU_ISSET((size_t)cpu, missing) && exists(domains, domain_name(name, cpu)))
-            return fault(reason, "there is a cpuset group %s already that rtf-partition has not made", name);
+            return fault(reason, "the cpuset group %s exists, and rtf-partition has not made it", name);
     return true;
 }
 
@@ -248,7 +249,7 @@ static bool is_real_time(pid_t tid)
     return thread_identify(tid, &identity) && !identity.ended && thread_attributes(tid, &attributes) && policy_is_real_time(attributes.policy);
 }
 
-bool group_has_real_time(const struct domains *domains, const char *group, pid_t except)
+bool domains_group_has_real_time(const struct domains *domains, const char *group, pid_t except)
 {
     char path[GROUP_BYTES + 16];
     int tid;
@@ -263,7 +264,7 @@ bool group_has_real_time(const struct domains *domains, const char *group, pid_t
     return found;
 }
 
-/* Each of the groups in a domain; stops at the first false. */
+/* Calls `visit` for each leaf of a domain, and stops at the first false. */
 static bool each_leaf(const struct domains *domains, const char *name, bool (*visit)(const struct domains *, const char *, char *), char *reason)
 {
     char leaf[DOMAIN_NAME + 260];
@@ -284,12 +285,12 @@ static bool each_leaf(const struct domains *domains, const char *name, bool (*vi
 
 static bool has_none(const struct domains *domains, const char *leaf, char *reason)
 {
-    return !group_has_real_time(domains, leaf, 0) || fault(reason, "cpuset group %s has real-time threads", leaf);
+    return !domains_group_has_real_time(domains, leaf, 0) || fault(reason, "cpuset group %s has real-time threads", leaf);
 }
 
 static const char group_attribute[] = "user.rtf.group";
 
-bool note_group(int root, const char *leaf, const char *group)
+bool domains_note_group(int root, const char *leaf, const char *group)
 {
     int fd = openat(root, leaf, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     bool noted = fd >= 0 && fsetxattr(fd, group_attribute, group, strlen(group), 0) == 0;
@@ -311,7 +312,8 @@ static const char *noted_group(const struct domains *domains, const char *leaf, 
     return group;
 }
 
-/* What has been left there by threads that have ended. With version 1, cpusets limit nothing but CPUs. */
+/* Returns members that ended threads left in the leaf, and removes the leaf. With version 1
+ * cpusets limit only CPUs, so the root will do. */
 static bool empty(const struct domains *domains, const char *leaf, char *reason)
 {
     char group[GROUP_BYTES];
@@ -331,7 +333,7 @@ static bool remove_one(struct domains *domains, int cpu, char *reason)
     return true;
 }
 
-/* After the last domain: the root as it was before the first. */
+/* After the last domain is removed: restores the root's settings. */
 static bool put_root_back(const struct domains *domains, char *reason)
 {
     if (domains->cgroups == CGROUPS_V1) {
@@ -340,7 +342,8 @@ static bool put_root_back(const struct domains *domains, char *reason)
         if (unlinkat(domains->root, rest_name, AT_REMOVEDIR) != 0 && errno != ENOENT)
             return fault(reason, "cpuset group %s: %s", rest_name, strerror(errno));
     } else if (!domains->had_controller)
-        (void)group_write(domains->root, ".", "cgroup.subtree_control", "-cpuset"); /* others may use it by now */
+        /* fails if another program uses the controller by now */
+        (void)group_write(domains->root, ".", "cgroup.subtree_control", "-cpuset");
     return unlink(DOMAINS_RECORD) == 0 || errno == ENOENT || fault(reason, "%s: %s", DOMAINS_RECORD, strerror(errno));
 }
 
@@ -358,7 +361,7 @@ static bool remove_some(struct domains *domains, const cpu_set_t *surplus, char 
     return (domains->cgroups != CGROUPS_V1 || set_rest(domains, &domains->made, reason)) && recorded && good;
 }
 
-/* ---- both, and looking ---- */
+/* ---- showing, making and removing ---- */
 
 static int count_members(const struct domains *domains, int cpu)
 {
@@ -422,7 +425,7 @@ bool domains_drop(const char *by, char reason[static DOMAINS_REASON])
     struct domains domains;
     cpu_set_t dropped;
     if (!domains_read(&domains, reason))
-        return by != NULL; /* where there can be none, none of his is left */
+        return by != NULL; /* mostly a machine without cpusets: `by` has no domain there */
     CPU_ZERO(&dropped);
     for (size_t cpu = 0; cpu < CPU_SETSIZE; cpu++)
         if (CPU_ISSET(cpu, &domains.made) && (by == NULL || strcmp(maker_of(&domains, (int)cpu), by) == 0))

@@ -1,13 +1,17 @@
 /* Exclusive scheduling domains of one CPU each, made from cpuset cgroups.
  *
- * SCHED_DEADLINE wants an affinity as wide as the scheduling domain, so a thread that is to stay on one CPU needs a
- * domain of that one CPU. The cgroup rtf-N below the mount is the domain of CPU N.
+ * The kernel refuses SCHED_DEADLINE to a thread whose affinity is narrower than its scheduling
+ * domain. So a thread that has to stay on one CPU needs a domain of that CPU alone. The cgroup
+ * rtf-N below the mount is the domain of CPU N.
  *
- * Version 1 also needs cpuset.sched_load_balance off in the root, and rtf-rest, a domain of all other CPUs, so that
- * ordinary threads go on being balanced there. Version 2 keeps a domain by cpuset.cpus.partition=root.
+ * Version 1 also needs cpuset.sched_load_balance = 0 in the root, and the cgroup rtf-rest, a
+ * domain of all other CPUs, on which the kernel goes on balancing ordinary threads. Version 2
+ * makes a domain with cpuset.cpus.partition = root.
  *
- * The record DOMAINS_RECORD tells what was made by whom, and how the root was before. It is written before the step
- * that it tells of. What does not stand in it is neither entered nor removed. Whoever makes or removes domains holds its directory. */
+ * The record DOMAINS_RECORD has the domains, the maker of each, and the root's former settings.
+ * A step is recorded before it is made. A domain that is not in the record is neither entered
+ * nor removed. A program that makes or removes domains holds the record's directory
+ * (run-directory.h). */
 #ifndef RTF_CPUSET_DOMAINS_H
 #define RTF_CPUSET_DOMAINS_H
 
@@ -22,7 +26,7 @@
 
 enum { DOMAINS_REASON = 400, DOMAIN_NAME = 24, DOMAINS_BY = 256 };
 
-/* Who made the domain of a CPU. */
+/* The maker of the domain of a CPU: the path of a spool, or a name. */
 struct maker {
     int cpu;
     char by[DOMAINS_BY];
@@ -30,33 +34,36 @@ struct maker {
 
 struct domains {
     enum cgroups cgroups;
-    int root;                    /* descriptor of the mount */
-    bool was_balanced;           /* version 1: the root's sched_load_balance before */
-    bool had_controller;         /* version 2: cpuset was in the root's subtree_control before */
+    int root;                    /* owned: descriptor of the mount */
+    bool was_balanced;           /* version 1: the root's former sched_load_balance */
+    bool had_controller;         /* version 2: the root's subtree_control had cpuset before */
     cpu_set_t made;
-    struct maker *makers;        /* of each that is made */
+    struct maker *makers;        /* owned; one for each CPU in `made` */
     int maker_count;
 };
 
-/* What is there. False: *reason. */
+/* Reads the record, the mount and the root's settings. False: *reason, and nothing is to be
+ * freed. */
 bool domains_read(struct domains *domains, char reason[static DOMAINS_REASON]);
 void domains_free(struct domains *domains);
 
-/* Makes what is missing of a domain for each of `cpus`, on behalf of `by` (printable ASCII). What somebody else has made
- * is used as it is. False: *reason, and nothing has changed. */
+/* Makes the missing domains of `cpus`, for `by` (printable ASCII). A domain that another maker
+ * has made is used as it is. False: *reason, and nothing has changed. */
 bool domains_make(const cpu_set_t *cpus, const char *by, char reason[static DOMAINS_REASON]);
 
-/* Removes those that `by` has made; all, if it is NULL. False: *reason; a domain with real-time threads stays. */
+/* Removes the domains that `by` has made; NULL: all. False: *reason; a domain with real-time
+ * threads stays. */
 bool domains_drop(const char *by, char reason[static DOMAINS_REASON]);
 
-/* CPU, number of threads and maker of each, one a line. */
+/* Prints a line for each domain: CPU, number of threads, maker. */
 bool domains_show(FILE *output, char reason[static DOMAINS_REASON]);
 
-/* Whether a thread in the group at `path`, other than `except`, is real-time. */
-bool group_has_real_time(const struct domains *domains, const char *path, pid_t except);
+/* True: a thread in the group at `path`, other than `except`, is real-time. */
+bool domains_group_has_real_time(const struct domains *domains, const char *path, pid_t except);
 
-/* For those that are found in a leaf later; with version 2 only. */
-bool note_group(int root, const char *leaf, const char *group);
+/* Notes in the leaf the group that its members came from; domains_drop returns members to that
+ * group. Needed with version 2 only. False with errno. */
+bool domains_note_group(int root, const char *leaf, const char *group);
 
 /* "rtf-3" */
 const char *domain_name(char name[static DOMAIN_NAME], int cpu);

@@ -37,7 +37,7 @@ void leaf_find(char leaf[static LEAF_NAME], pid_t tid)
     snprintf(leaf, LEAF_NAME, "%.60s", group + 1);
 }
 
-/* ---- what moves with version 2 ---- */
+/* ---- the processes that version 2 moves ---- */
 
 static int each_thread(pid_t process, bool (*is_it)(pid_t, pid_t), pid_t tid, int *count)
 {
@@ -66,7 +66,7 @@ static bool is_another_real_time(pid_t one, pid_t tid)
     return one != tid && thread_attributes(one, &attributes) && policy_is_real_time(attributes.policy);
 }
 
-/* A daemon may have threads that run as its clients. */
+/* A daemon may have threads that run with the uids of its clients. */
 static bool is_of_another_user(pid_t one, pid_t tid)
 {
     struct identity own, other;
@@ -79,7 +79,7 @@ static enum apply_result may_move(const struct identity *identity, bool whole_pr
     int count;
     pid_t other = each_thread(identity->process, is_another_real_time, identity->tid, &count);
     if (count > 1 && !whole_process)
-        return apply_refuse(reason, "process %d has %d threads, and cgroup version 2 moves only all of them to one CPU: \"move\": \"process\" allows that",
+        return apply_refuse(reason, "process %d has %d threads, and cgroup version 2 can move only all of them to one CPU: \"move\": \"process\" allows that",
                       (int)identity->process, count);
     if (each_thread(identity->process, is_of_another_user, identity->tid, &count) != 0)
         return apply_refuse(reason, "process %d cannot be moved to one CPU: some of its threads run as other users", (int)identity->process);
@@ -88,8 +88,9 @@ static enum apply_result may_move(const struct identity *identity, bool whole_pr
     return APPLY_DONE;
 }
 
-/* Moving a process to a domain and back costs its other threads their affinities (measured on 6.1). They are kept in an
- * attribute of the leaf, where they outlive this program and end with it: lines of TID START CPUS. */
+/* A process that moves to a domain and back loses the affinities of its other threads (measured
+ * on Linux 6.1). They are kept in an attribute of the leaf, which outlives this program and ends
+ * with the leaf: lines of TID START CPUS. */
 static const char affinities_attribute[] = "user.rtf.affinities";
 enum { AFFINITIES_BYTES = 32 * 1024 };
 
@@ -140,9 +141,9 @@ static ssize_t read_affinities(int root, const char *leaf, char text[static AFFI
     return got;
 }
 
-/* ---- limits of the cgroup that it leaves, with version 2 ---- */
+/* ---- limits of the cgroup that the process leaves, with version 2 ---- */
 
-/* The group itself, and then each above it but the root, which has no limits. False: that was the last one. */
+/* Cuts `path` to the group above. False: only the root is left, which has no limits. */
 static bool next_above(char path[static GROUP_BYTES + 1])
 {
     char *slash = strrchr(path, '/');
@@ -152,7 +153,8 @@ static bool next_above(char path[static GROUP_BYTES + 1])
     return strchr(path, '/') != NULL;
 }
 
-/* The tightest limit on the way up, for whoever leaves that way would escape it. */
+/* Finds the lowest limit in `file` of the group and all groups above it. A process that leaves
+ * the group would otherwise escape that limit. */
 static void tightest(int root, const char *group, const char *file, char value[static 32])
 {
     char path[GROUP_BYTES + 1], text[32];
@@ -165,25 +167,27 @@ static void tightest(int root, const char *group, const char *file, char value[s
     } while (next_above(path));
 }
 
-/* A number of tasks is there to stop one that forks without end, and does so for each process by itself. */
+/* Copies pids.max to the leaf. That limit exists to stop a process that forks without end, and
+ * does so for each process alone. */
 static bool copy_limits(int root, const char *group, const char *leaf, char *reason)
 {
     char value[32];
     tightest(root, group, "pids.max", value);
     if (strcmp(value, "max") == 0 || group_write(root, leaf, "pids.max", value))
         return true;
-    (void)apply_refuse(reason, "its limit pids.max of %s cannot be kept in the group %s: %s", value, leaf, strerror(errno));
+    (void)apply_refuse(reason, "the limit pids.max of %s cannot be copied to the group %s: %s", value, leaf, strerror(errno));
     return false;
 }
 
-/* memory.max, memory.high, cpu.max, io.max, hugetlb.2MB.max... misc.max tells what there is, too. */
+/* memory.max, memory.high, cpu.max, io.max, hugetlb.2MB.max and others. misc.max also lists what
+ * exists. */
 static bool is_a_limit(const char *file)
 {
     const char *ending = strrchr(file, '.');
     return ending != NULL && (strcmp(ending, ".max") == 0 || strcmp(ending, ".high") == 0) && strcmp(file, "pids.max") != 0 && strcmp(file, "misc.max") != 0;
 }
 
-/* "max" or "max 100000"; nothing at all in io.max; "mlx5_0 hca_handle=max hca_object=max" in rdma.max. */
+/* "max" or "max 100000"; io.max is empty; rdma.max is "mlx5_0 hca_handle=max hca_object=max". */
 static bool limits_nothing(const char *text)
 {
     if (text[0] == '\0' || strncmp(text, "max", 3) == 0)
@@ -195,8 +199,9 @@ static bool limits_nothing(const char *text)
     return pairs;
 }
 
-/* Such a limit is of all processes of the group together. A copy for each that is moved would be as much again for each, and none
- * at all would be no limit. False: *reason names it. */
+/* Such a limit holds for all processes of the group together. A copy in each leaf would multiply
+ * it, and without a copy there would be no limit; so the move is refused. False: *reason names
+ * the limit. */
 static bool is_unlimited_at(int root, const char *path, char *reason)
 {
     char text[256];
@@ -208,7 +213,7 @@ static bool is_unlimited_at(int root, const char *path, char *reason)
         close(fd);
     while (files != NULL && unlimited && (entry = readdir(files)) != NULL)
         if (is_a_limit(entry->d_name) && group_read(root, path, entry->d_name, text, sizeof text) && !limits_nothing(text)) {
-            (void)apply_refuse(reason, "its cgroup %.120s has the limit %.40s of %.60s, which would not hold for it in the domain of a CPU", path + 1, entry->d_name, text);
+            (void)apply_refuse(reason, "its cgroup %.120s has the limit %.40s of %.60s, which would not hold in the domain of a CPU", path + 1, entry->d_name, text);
             unlimited = false;
         }
     if (files != NULL)
@@ -229,7 +234,8 @@ static bool is_unlimited(int root, const char *group, char *reason)
 
 /* ---- entering ---- */
 
-/* Its CPUs are written while it does not balance, or each new leaf would make the kernel rebuild all domains. */
+/* Turns load balancing off before the CPUs are written: otherwise the kernel would rebuild all
+ * domains for each new leaf. */
 static bool prepare_v1(int root, const char *leaf, int cpu)
 {
     char number[16], nodes[256];
@@ -254,8 +260,8 @@ static enum apply_result enter(const struct domains *domains, const struct ident
         done = apply_refuse(reason, "cpuset group %s: %s", leaf, strerror(errno));
     else if (!alone && !copy_limits(domains->root, group, leaf, reason))
         done = APPLY_REFUSED;
-    else if (!alone && !note_group(domains->root, leaf, group))
-        done = apply_refuse(reason, "its cpuset group cannot be noted: %s", strerror(errno));
+    else if (!alone && !domains_note_group(domains->root, leaf, group))
+        done = apply_refuse(reason, "its former cpuset group cannot be noted: %s", strerror(errno));
     else if (!alone && !keep_affinities(domains->root, identity, leaf))
         done = apply_refuse(reason, "the affinities of the threads of process %d cannot be kept: %s", (int)identity->process, strerror(errno));
     else if (!thread_is(identity->tid, identity->started_by))
@@ -275,7 +281,7 @@ enum apply_result leaf_enter(const struct identity *identity, int cpu, bool whol
         return APPLY_REFUSED;
     enum apply_result done = APPLY_DONE;
     if (!CPU_ISSET((size_t)cpu, &domains.made))
-        done = apply_refuse(reason, "CPU %d is no domain that rtf-partition has made", cpu);
+        done = apply_refuse(reason, "rtf-partition has made no domain of CPU %d", cpu);
     else if (domains.cgroups == CGROUPS_V2)
         done = may_move(identity, whole_process, reason);
     if (done == APPLY_DONE)
@@ -297,7 +303,8 @@ static bool empty(const struct domains *domains, const char *leaf, const char *g
     return unlinkat(domains->root, leaf, AT_REMOVEDIR) == 0;
 }
 
-/* Out of another one's leaf, who started it, it goes alone: he may be real-time there. */
+/* The thread leaves the leaf of the thread that started it. The other thread may be real-time
+ * there, so only this thread moves. */
 static enum apply_result leave_alone(const struct domains *domains, const struct identity *identity, const char *group, bool whole_process, char *reason)
 {
     char to[GROUP_BYTES + 1], id[16];
@@ -317,7 +324,7 @@ enum apply_result leaf_leave(const struct identity *identity, const char *leaf, 
     if (!domains_read(&domains, reason))
         return APPLY_REFUSED;
     enum apply_result done = APPLY_DONE;
-    if (group_has_real_time(&domains, leaf, identity->tid))
+    if (domains_group_has_real_time(&domains, leaf, identity->tid))
         done = leave_alone(&domains, identity, group, whole_process, reason);
     else if (!empty(&domains, leaf, group))
         done = apply_refuse(reason, "the cpuset group %s cannot be emptied: %s", leaf, strerror(errno));

@@ -12,18 +12,18 @@
 #include "schedattr.h"
 #include "tick.h"
 
-static uint64_t owed;
-static bool was_deadline; /* one has been demoted from SCHED_DEADLINE */
+static uint64_t counted_us;
+static bool was_deadline; /* since demote_begin, a thread has been demoted from SCHED_DEADLINE */
 
 void demote_begin(void)
 {
-    owed = 0;
+    counted_us = 0;
     was_deadline = false;
 }
 
-uint64_t demote_owed(void)
+uint64_t demote_counted_us(void)
 {
-    return owed;
+    return counted_us;
 }
 
 static long long after_colon(const char *line)
@@ -34,7 +34,7 @@ static long long after_colon(const char *line)
 
 struct budget {
     long long remaining, deadline; /* ns */
-    long long slept;               /* how often it has gone to sleep */
+    long long slept;               /* number of times that the thread went to sleep */
 };
 
 static struct budget budget_of(pid_t tid)
@@ -43,7 +43,8 @@ static struct budget budget_of(pid_t tid)
     char path[64], text[8192];
     snprintf(path, sizeof path, "/proc/%d/sched", (int)tid);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t got = fd < 0 ? -1 : read(fd, text, sizeof text - 1); /* 2 KiB, all at once: each look of the kernel's takes 6 us */
+    /* 2 KiB in one read: each read takes the kernel 6 us */
+    ssize_t got = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
     text[got < 0 ? 0 : got] = '\0';
     const char *runtime = strstr(text, "\ndl.runtime "), *until = strstr(text, "\ndl.deadline "), *slept = strstr(text, "\nnr_voluntary_switches ");
     if (runtime != NULL && until != NULL && slept != NULL)
@@ -53,7 +54,7 @@ static struct budget budget_of(pid_t tid)
     return budget;
 }
 
-void demote_budget(pid_t tid, long long *remaining, long long *deadline)
+void demote_read_budget(pid_t tid, long long *remaining, long long *deadline)
 {
     const struct budget budget = budget_of(tid);
     *remaining = budget.remaining;
@@ -73,29 +74,38 @@ static void set_deadline(pid_t tid, uint64_t runtime, uint64_t deadline, uint64_
     (void)sched_setattr_of(tid, &attr);
 }
 
-/* A SCHED_DEADLINE thread that is demoted from outside while it sleeps never gives its bandwidth back
- * (measured on 6.1 and 6.18), and one that is moved to another domain before its 0-lag time leaves it behind there (on 6.1).
- * Shrunk first to what rounds to nothing, it has nothing to leak. The relative deadline is short: if the thread runs on, and
- * overruns even that, it can be SCHED_DEADLINE again when its absolute deadline has passed, see scheduling.c release_forgotten. */
+/* A sleeping SCHED_DEADLINE thread that another process demotes never gives its bandwidth back
+ * (measured on Linux 6.1 and 6.18). One that is moved to another domain before its 0-lag time
+ * leaves its bandwidth in the old domain (on 6.1). So the thread first gets parameters whose
+ * utilization rounds to 0 (1024 ns in 4 s): then no bandwidth can leak. The relative deadline is
+ * short, because the thread may run on and overrun even that: it can be SCHED_DEADLINE again
+ * when its absolute deadline has passed, see restart_replenishment in scheduling.c. */
 static void shrink(pid_t tid)
 {
     set_deadline(tid, 1024, 1024, UINT64_C(4000000000));
 }
 
-/* A thread that has used up its runtime must not be shrunk: what it overran would have to be paid back at the rate of those
- * parameters, and made SCHED_DEADLINE again before that it did not run for a minute and more (6.1, PREEMPT_RT). If it is awake it
- * does not run until its next period. If it fell asleep at that moment, shrinking would stop the timer of its 0-lag time
- * (dl_change_utilization), and nothing would ever take back that it is throttled: 10 of 10 did not run when they woke (6.18).
- * Either way the kernel gives its bandwidth back by itself at its 0-lag time, and forgives it (task_non_contending,
- * inactive_task_timer). The us until then, at most: its deadline is as many periods away as it had overrun before, which is mostly a tick. */
-static uint64_t debt(const struct attributes *now, long long remaining)
+/* us until the kernel no longer counts the bandwidth of a thread that has used up its runtime;
+ * an upper bound.
+ *
+ * Such a thread must not be shrunk. It would have to pay back its overrun at the rate of the
+ * shrunk parameters; made SCHED_DEADLINE again before, it did not run for more than a minute
+ * (Linux 6.1, PREEMPT_RT). If the thread falls asleep just then, shrinking also stops the timer
+ * of its 0-lag time (dl_change_utilization), and nothing ends its throttling: 10 of 10 such
+ * threads did not run after they woke (6.18).
+ *
+ * Without shrinking, the kernel gives the bandwidth back at the 0-lag time, and clears the
+ * overrun (task_non_contending, inactive_task_timer). The deadline is as many periods away as
+ * the thread had overrun before, which is mostly one tick. */
+static uint64_t time_until_0_lag(const struct attributes *now, long long remaining)
 {
-    const uint64_t late = 10000; /* us: timers may be, by a tick */
+    const uint64_t late = 10000; /* us: timers may be late by a tick */
     const uint64_t tick = tick_length(), over = remaining < 0 ? (uint64_t)-remaining / 1000 : 0;
     return now->period + (over + (over > tick ? over : tick)) * now->period / now->runtime + late;
 }
 
-/* One that runs may use that up, and overrun, between the look and the demotion; it is dealt with as if it had. ns. */
+/* ns. A running thread may use up this rest, and overrun, between the read and the demotion;
+ * with less left it counts as having used up its runtime. */
 static long long nearly_nothing(const struct attributes *now)
 {
     static const long long most = 500000;
@@ -103,14 +113,17 @@ static long long nearly_nothing(const struct attributes *now)
     return half < most ? half : most;
 }
 
-/* Whoever spins in the kernel for a lock is said to sleep (rtmutex_spin_on_owner); but not to have gone to sleep. */
+/* A thread that spins in the kernel for a lock is shown as sleeping (rtmutex_spin_on_owner), but
+ * has not gone to sleep since *before. */
 static bool is_awake(pid_t tid, const struct budget *before, const struct budget *now)
 {
     return now->slept == before->slept && (now->remaining != before->remaining || !thread_sleeps(tid));
 }
 
-/* What the kernel says of the rest of a runtime is as old as the last tick, and counted anew when the parameters change (update_curr_dl). So
- * one that turns out to have overrun gets its own back; but not if it has fallen asleep, for then nothing would give its bandwidth back. */
+/* The rest of the runtime in /proc is as old as the last tick; the kernel counts anew when the
+ * parameters change (update_curr_dl). So a thread that turns out to have overrun gets its own
+ * parameters back; unless it has fallen asleep, because then nothing would give its bandwidth
+ * back. True: the thread is shrunk. *budget: as read after shrinking. */
 static bool can_be_shrunk(pid_t tid, const struct attributes *now, struct budget *budget)
 {
     const struct budget before = *budget;
@@ -125,23 +138,26 @@ static bool can_be_shrunk(pid_t tid, const struct attributes *now, struct budget
     return true;
 }
 
-/* Made SCHED_DEADLINE again in its sleep, it still has the runtime and the deadline that it fell asleep with, until it wakes. */
-static void let_go(pid_t tid, const struct attributes *now, struct overrun *overrun)
+/* Shrinks the thread, or notes its overrun. A thread that was made SCHED_DEADLINE again while it
+ * sleeps has the runtime and deadline of the time when it fell asleep, until it wakes; so a
+ * known deadline is of an overrun that is repaid. */
+static void shrink_or_note_overrun(pid_t tid, const struct attributes *now, struct overrun *overrun)
 {
-    overrun->due = 0;
+    overrun->counted_us = 0;
     if (now->policy != POLICY_DEADLINE || now->runtime == 0)
         return;
     struct budget budget = budget_of(tid);
     const bool is_paid_back = budget.deadline == overrun->deadline || budget.deadline == 0;
     if ((budget.remaining <= 0 && !is_paid_back) || !can_be_shrunk(tid, now, &budget)) {
         overrun->deadline = budget.deadline;
-        overrun->due = debt(now, budget.remaining);
+        overrun->counted_us = time_until_0_lag(now, budget.remaining);
     }
-    overrun->seen = budget.deadline;
+    overrun->last_deadline = budget.deadline;
 }
 
-/* What it is between real-time and what comes then: for good, if it was ordinary before. With the former SCHED_RESET_ON_FORK, which tells
- * a thread that the guard suspends from others, at any moment. */
+/* The attributes of the demoted thread: `former` if that is ordinary. It keeps
+ * SCHED_RESET_ON_FORK of `former` at every moment, because that flag marks a thread as suspended
+ * by the guard. */
 static struct attributes ordinary_like(const struct attributes *former)
 {
     struct attributes ordinary = *former;
@@ -150,13 +166,17 @@ static struct attributes ordinary_like(const struct attributes *former)
     return ordinary;
 }
 
-/* The kernel takes a SCHED_DEADLINE thread that ends off the number of those in its cpuset (cgroup_exit), and once more if it is demoted
- * after that (switched_from_dl; seen on 6.18). A cpuset where that number is zero is passed over when the kernel counts anew what is taken,
- * and what its threads have is granted a second time. So a child of ours that has ended is put on the number; too high it does no harm.
- * Only in the cpuset of this program: those of domains are removed, and their numbers with them. The guard may not fork, and leaves it. */
-static void count_once_more(void)
+/* Repairs the count of SCHED_DEADLINE threads in this program's cpuset. The kernel lowers the
+ * count when such a thread ends (cgroup_exit), and again if the ended thread is then demoted
+ * (switched_from_dl; seen on Linux 6.18). When the kernel recomputes reserved bandwidth, it
+ * skips a cpuset whose count is zero, and then grants the bandwidth of its threads a second
+ * time. So a child that has ended is made SCHED_DEADLINE, which raises the count; a count that
+ * is too high does no harm. Cpusets of domains are removed together with their counts. The guard
+ * may not fork, so it repairs nothing. */
+static void repair_cpuset_count(void)
 {
-    cpu_set_t all; /* it has to be allowed on its whole domain; the kernel cuts this to what there is */
+    /* SCHED_DEADLINE needs the whole domain; the kernel cuts this to the CPUs that exist */
+    cpu_set_t all;
     memset(&all, 0xff, sizeof all);
     pid_t child = fork();
     if (child == 0)
@@ -175,7 +195,7 @@ static void count_once_more(void)
 int demote(pid_t tid, const struct attributes *now, const struct attributes *former, struct overrun *overrun)
 {
     const struct attributes ordinary = ordinary_like(former);
-    let_go(tid, now, overrun);
+    shrink_or_note_overrun(tid, now, overrun);
     const int result = retry_set(tid, &ordinary);
     was_deadline = was_deadline || (now->policy == POLICY_DEADLINE && result == 0);
     return result;
@@ -188,24 +208,24 @@ void demote_to_ordinary(pid_t tid, const struct attributes *now)
     (void)demote(tid, now, &ordinary, &ignored);
 }
 
-void demote_settle(pid_t tid, const struct attributes *former)
+void demote_return_bandwidth(pid_t tid, const struct attributes *former)
 {
     const struct attributes ordinary = ordinary_like(former);
     shrink(tid);
     was_deadline = retry_set(tid, &ordinary) == 0 || was_deadline;
 }
 
-/* Longer than that nobody waits; the kernel's account is right again when the domain goes. */
-static const uint64_t longest_debt = 10000000; /* us */
+/* us. No caller waits longer; the kernel's account is right again when the domain is removed. */
+static const uint64_t longest_wait = 10000000; /* us */
 
-bool demote_owes(uint64_t us)
+bool demote_note_counted(uint64_t us)
 {
-    owed = us <= longest_debt ? us : 0;
-    return owed > 0;
+    counted_us = us <= longest_wait ? us : 0;
+    return counted_us > 0;
 }
 
 void demote_end(int pidfd)
 {
     if (was_deadline && thread_has_ended(pidfd))
-        count_once_more();
+        repair_cpuset_count();
 }

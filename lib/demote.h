@@ -1,4 +1,5 @@
-/* Out of SCHED_DEADLINE, so that the kernel's account of what is taken is right afterwards. */
+/* Makes SCHED_DEADLINE threads ordinary in a way that keeps the kernel's account of reserved
+ * bandwidth right. */
 #ifndef RTF_DEMOTE_H
 #define RTF_DEMOTE_H
 
@@ -8,30 +9,35 @@
 
 #include "thread.h"
 
-/* Around all that is done to one thread. At the end, what it leaves behind if it has ended meanwhile is put right. */
+/* Call these around all calls for one thread; pidfd is the thread's. If the thread has ended in
+ * between, demote_end repairs the kernel's count of SCHED_DEADLINE threads in its cpuset. */
 void demote_begin(void);
 void demote_end(int pidfd);
 
-/* What a thread has overrun. */
+/* The overrun of a thread, kept from one demotion to the next; {0} at first. */
 struct overrun {
-    long long deadline; /* its absolute deadline at that time, ns; 0: it has not */
-    uint64_t due;       /* for so many us the kernel goes on counting what it had */
-    long long seen;     /* its absolute deadline when it was last demoted, ns; 0: unknown */
+    long long deadline; /* absolute deadline when it overran, ns; 0: it has not */
+    uint64_t counted_us;       /* us for which the kernel goes on counting its bandwidth */
+    long long last_deadline;     /* absolute deadline at the last demotion, ns; 0: unknown */
 };
 
-/* Makes a thread that is `now` what it was before, `former`, or ordinary, if that was real-time. -1 with errno. *overrun: what was known of it, and is
- * paid back by now; and what is known then. */
+/* Gives a thread with the attributes `now` its former policy; if that was real-time, makes it
+ * ordinary. *overrun, in: overrun that is repaid by now; out: overrun now. -1 with errno. */
 int demote(pid_t tid, const struct attributes *now, const struct attributes *former, struct overrun *overrun);
 void demote_to_ordinary(pid_t tid, const struct attributes *now);
 
-/* It has just been demoted, and this is due. False: nothing, or more than anybody waits for. demote_owed: what was true since demote_begin. */
-bool demote_owes(uint64_t us);
-uint64_t demote_owed(void);
+/* After a demotion: notes that the kernel goes on counting the thread's bandwidth for `us`.
+ * False: for 0 us, or for longer than any caller waits. demote_counted_us returns the noted
+ * time; demote_begin sets it to 0. */
+bool demote_note_counted(uint64_t us);
+uint64_t demote_counted_us(void);
 
-/* It is, or was, SCHED_DEADLINE, and there is no replenishment to come: whatever the kernel still counts for it is given back. */
-void demote_settle(pid_t tid, const struct attributes *former);
+/* Demotes a thread that is or was SCHED_DEADLINE and gets no more replenishment, so that the
+ * kernel gives back all bandwidth that it still counts for the thread. */
+void demote_return_bandwidth(pid_t tid, const struct attributes *former);
 
-/* What is left of the runtime, and the absolute deadline, both in ns; 0 and 0: unknown. */
-void demote_budget(pid_t tid, long long *remaining, long long *deadline);
+/* Reads the rest of the runtime (negative: overrun) and the absolute deadline from
+ * /proc/TID/sched, in ns. 0 and 0: unknown. */
+void demote_read_budget(pid_t tid, long long *remaining, long long *deadline);
 
 #endif

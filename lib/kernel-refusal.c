@@ -7,8 +7,9 @@
 
 #include "units.h"
 
-/* With RT_GROUP_SCHED a cpu cgroup starts with no real-time runtime, and then even root gets EPERM. */
-static bool cgroup_without_runtime(pid_t tid, char group[static 256])
+/* True: the thread is in a cpu cgroup below the root. With RT_GROUP_SCHED such a cgroup starts
+ * without real-time runtime, and then sched_setattr(2) fails with EPERM even for root. */
+static bool find_cpu_cgroup(pid_t tid, char group[static 256])
 {
     char path[64], line[512];
     snprintf(path, sizeof path, "/proc/%d/cgroup", (int)tid);
@@ -30,8 +31,8 @@ static bool cgroup_without_runtime(pid_t tid, char group[static 256])
     return found;
 }
 
-/* The kernel's own account of the domain that the CPU is in: what it allows and what is taken, in 2^-20 of a
- * CPU summed over the domain. Only where debugfs is mounted. */
+/* Reads the kernel's account for the domain of one of these CPUs: allowed and taken bandwidth,
+ * in 2^-20 of a CPU. False: debugfs is not mounted. */
 static bool kernel_totals(const cpu_set_t *cpus, char text[static 96])
 {
     char line[256];
@@ -49,15 +50,16 @@ static bool kernel_totals(const cpu_set_t *cpus, char text[static 96])
     }
     if (file != NULL)
         fclose(file);
-    if (found && taken < 0) /* domains were made anew while it counted threads that had ended, see recover.c */
-        snprintf(text, 96, "its account is below zero, which is full, until sched_rt_runtime_us is written again");
+    /* the kernel rebuilt domains while it still counted ended threads, see recover.c */
+    if (found && taken < 0)
+        snprintf(text, 96, "its account is below zero, so it admits nothing until sched_rt_runtime_us is written again");
     else if (found)
         snprintf(text, 96, "%lld.%03lld taken, %llu.%03llu allowed for each CPU of the domain", taken >> 20, (taken & 0xfffff) * 1000 >> 20,
                  allowed >> 20, (allowed & 0xfffff) * 1000 >> 20);
     return found;
 }
 
-/* Without it: what the administrator allows real-time scheduling in all. */
+/* Instead of kernel_totals: the limit that the administrator has set for all real-time threads. */
 static void kernel_limit(char text[static 96])
 {
     long runtime = 0, period = 1;
@@ -74,7 +76,7 @@ static void kernel_limit(char text[static 96])
     snprintf(text, 96, "%ldus in %ldus are allowed on each CPU, fair servers included", runtime, period);
 }
 
-enum apply_result refusal(int error, pid_t tid, const struct attributes *wanted, char reason[static APPLY_REASON])
+enum apply_result kernel_refusal(int error, pid_t tid, const struct attributes *wanted, char reason[static APPLY_REASON])
 {
     char group[256], cpus[CPU_LIST_TEXT], share[UTILIZATION_TEXT], totals[96];
     if (error == ESRCH)
@@ -82,18 +84,18 @@ enum apply_result refusal(int error, pid_t tid, const struct attributes *wanted,
     if (error == EBUSY && wanted->policy == POLICY_DEADLINE) {
         if (!kernel_totals(&wanted->cpus, totals))
             kernel_limit(totals);
-        (void)apply_refuse(reason, "the kernel's own admission test refuses %s of a CPU (%s): tasks outside rtf have the rest, or ones "
-                              "that ended less than a period ago",
+        (void)apply_refuse(reason, "the kernel's own admission test refuses %s of a CPU (%s): tasks outside rtf, or tasks that "
+                              "ended less than a period ago, have the rest",
                       format_utilization(utilization(wanted->runtime, wanted->period), share), totals);
         return APPLY_BUSY;
     }
     if (error == EPERM && geteuid() == 0 && wanted->policy == POLICY_DEADLINE)
         return apply_refuse(reason, "the kernel wants a SCHED_DEADLINE thread to be allowed on its whole scheduling domain, and the "
                               "CPUs %.200s are less than that", format_cpus(&wanted->cpus, cpus));
-    if (error == EPERM && cgroup_without_runtime(tid, group))
+    if (error == EPERM && find_cpu_cgroup(tid, group))
         return apply_refuse(reason, "thread %d is in the cpu cgroup %.200s, which has no real-time runtime (cpu.rt_runtime_us)", (int)tid, group);
     if (error == EINVAL)
-        return apply_refuse(reason, "the kernel takes no %s with priority %d, runtime %lluus, deadline %lluus, period %lluus",
+        return apply_refuse(reason, "the kernel refuses %s with priority %d, runtime %lluus, deadline %lluus, period %lluus",
                       policy_name(wanted->policy), wanted->priority, (unsigned long long)wanted->runtime,
                       (unsigned long long)wanted->deadline, (unsigned long long)wanted->period);
     return apply_refuse(reason, "sched_setattr of thread %d: %s", (int)tid, strerror(error));

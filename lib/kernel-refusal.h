@@ -1,4 +1,4 @@
-/* Why the kernel refuses scheduling attributes, for people. */
+/* Explains why the kernel refuses scheduling attributes. */
 #ifndef RTF_KERNEL_REFUSAL_H
 #define RTF_KERNEL_REFUSAL_H
 
@@ -7,7 +7,8 @@
 #include "apply-result.h"
 #include "thread.h"
 
-/* Of sched_setattr(2) for that thread, which failed with this error: GONE, BUSY or REFUSED, and for the latter two the sentence. */
-enum apply_result refusal(int error, pid_t tid, const struct attributes *wanted, char reason[static APPLY_REASON]);
+/* sched_setattr(2) with *wanted for the thread has failed with `error`. Returns APPLY_GONE,
+ * APPLY_BUSY or APPLY_REFUSED; for the latter two *reason is the sentence. */
+enum apply_result kernel_refusal(int error, pid_t tid, const struct attributes *wanted, char reason[static APPLY_REASON]);
 
 #endif

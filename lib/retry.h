@@ -1,4 +1,4 @@
-/* Scheduling calls on a thread that fail for a moment (transient.h) are made again, for up to 100 ms. */
+/* Repeats scheduling calls that fail with a temporary error (transient.h), for up to 100 ms. */
 #ifndef RTF_RETRY_H
 #define RTF_RETRY_H
 
@@ -7,14 +7,15 @@
 
 #include "thread.h"
 
-/* A call on a thread has failed, for the so manieth time from 0 on, with errno. It waits as long as nobody minds: who is believed to have
- * ended, or to be ordinary, keeps what he has. */
+/* To be called after failure number `tries` (from 0 on) of a call on a thread, with errno. True:
+ * the error is temporary; it has slept 1 ms, repeat the call. The caller waits, because a thread
+ * that is wrongly believed to be gone or ordinary would keep its real-time attributes. */
 bool retry_again(int tries);
 
-/* Policy and its parameters; no CPUs. -1 with errno. */
+/* sched_setattr(2) with policy and parameters of *wanted, without its CPUs. -1 with errno. */
 int retry_set(pid_t tid, const struct attributes *wanted);
 
-/* False with errno: ESRCH, or what did not pass. */
+/* thread_attributes, repeated. False with errno; ESRCH: the thread has ended. */
 bool retry_get(pid_t tid, struct attributes *now);
 
 #endif

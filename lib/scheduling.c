@@ -17,18 +17,21 @@
 #include "kernel-refusal.h"
 #include "units.h"
 
-uint64_t scheduling_owed(void)
+uint64_t scheduling_counted_us(void)
 {
-    return demote_owed();
+    return demote_counted_us();
 }
 
-/* Then whoever has the id now has got it since, be it within the same clock tick. */
+/* True: the thread has ended. Its id may have passed to another thread, even within the same
+ * clock tick. */
 static bool passed_has_ended(const struct target *target)
 {
     return target->pidfd >= 0 && thread_has_ended(target->pidfd);
 }
 
-/* The pidfd was opened when the thread was known, so it is that one's for ever. Root's may be a kernel thread: that only /proc tells. */
+/* The caller opened the passed pidfd when it knew the thread, so it belongs to that thread for
+ * ever. A thread of root may be a kernel thread; only /proc shows that, so this function does
+ * not accept it. */
 static bool is_passed(const struct target *target, struct identity *identity)
 {
     *identity = (struct identity){.started_by = target->started_by};
@@ -36,8 +39,8 @@ static bool is_passed(const struct target *target, struct identity *identity)
            !passed_has_ended(target);
 }
 
-/* Opens the thread and proves that it is the one that is meant. Returns a pidfd or -1, with errno ESRCH if it is not.
- * Process and uids are known after it only with `whole`. */
+/* Opens the thread and proves that it is the one that the target names. Returns a pidfd; -1 with
+ * errno, ESRCH if it is another thread. Sets process and uids of *identity only if `whole`. */
 static int hold_once(const struct target *target, bool whole, struct identity *identity)
 {
     const pid_t tid = target->tid;
@@ -47,7 +50,7 @@ static int hold_once(const struct target *target, bool whole, struct identity *i
     bool seen = thread_look(tid, identity) && (!whole || thread_owner(pidfd, tid, identity));
     int error = seen ? ESRCH : errno;
     bool same = seen && identity->start <= target->started_by;
-    identity->started_by = target->started_by; /* one thread has one name */
+    identity->started_by = target->started_by; /* each thread goes by one time */
     if (same && !identity->ended && !thread_has_ended(pidfd) && !passed_has_ended(target))
         return pidfd;
     close(pidfd);
@@ -80,7 +83,7 @@ static enum apply_result check_owner(const struct identity *identity, uid_t owne
         return apply_refuse(reason, "thread %d is a kernel thread", (int)identity->tid);
     if (thread_is_of(identity, owner))
         return APPLY_DONE;
-    return apply_refuse(reason, "thread %d runs as uid %u (effective %u, saved %u, for files %u), the spec is of uid %u", (int)identity->tid,
+    return apply_refuse(reason, "thread %d runs as uid %u (effective %u, saved %u, for files %u), the spec belongs to uid %u", (int)identity->tid,
                           identity->real_uid, identity->effective_uid, identity->saved_uid, identity->files_uid, owner);
 }
 
@@ -94,7 +97,9 @@ static enum apply_result set_cpus(pid_t tid, const cpu_set_t *wanted, char *reas
     char cpus[CPU_LIST_TEXT];
     cpu_set_t now;
     if (sched_getaffinity(tid, sizeof now, &now) == 0 && CPU_EQUAL(&now, wanted))
-        return APPLY_DONE; /* what is not set is not handed on to children either, who may leave the domain */
+        /* an affinity that was never set is not inherited by children, which may leave the
+         * domain */
+        return APPLY_DONE;
     int result, tries = 0;
     do
         result = sched_setaffinity(tid, sizeof *wanted, wanted);
@@ -105,9 +110,10 @@ static enum apply_result set_cpus(pid_t tid, const cpu_set_t *wanted, char *reas
         return apply_refuse(reason, "thread %d may not run on CPU %.200s: %s", (int)tid, format_cpus(wanted, cpus),
                       errno == EINVAL ? "they are offline or outside its cpuset" : strerror(errno));
     }
-    /* The kernel cuts the mask to the thread's cpuset and the CPUs online without a word. */
+    /* Without an error, the kernel cuts the mask to the CPUs that are online and in the thread's
+     * cpuset. */
     if (sched_getaffinity(tid, sizeof now, &now) == 0 && !CPU_EQUAL(&now, wanted))
-        return apply_refuse(reason, "of the CPUs %.200s some are offline or outside the cpuset of thread %d", format_cpus(wanted, cpus), (int)tid);
+        return apply_refuse(reason, "some of the CPUs %.200s are offline or outside the cpuset of thread %d", format_cpus(wanted, cpus), (int)tid);
     return APPLY_DONE;
 }
 
@@ -121,16 +127,16 @@ static int only_cpu(const cpu_set_t *cpus)
     return cpu;
 }
 
-/* The CPU whose domain a thread is to be in, or -1. */
+/* The CPU whose domain the thread is to be in; -1: no domain. */
 static int wanted_domain(const struct attributes *wanted)
 {
     return wanted->domain ? only_cpu(&wanted->cpus) : -1;
 }
 
-/* Where it is, against where it is to be. */
+/* The leaf of the thread (cpuset-leaf.h), and the leaf that it has to be in. */
 struct move {
     int domain;
-    char from[LEAF_NAME], to[LEAF_NAME]; /* "": not in a domain */
+    char from[LEAF_NAME], to[LEAF_NAME]; /* "": in no domain */
     bool needed;
 };
 
@@ -152,7 +158,7 @@ static int present_domain(const struct identity *identity, const struct placemen
     return sscanf(move.from, "rtf-%d", &cpu) == 1 ? cpu : -1;
 }
 
-/* For an ordinary thread. */
+/* Moves the thread, which must be ordinary. */
 static enum apply_result make_move(const struct identity *identity, const struct move *move, const struct placement *placement, char *reason)
 {
     enum apply_result done = move->from[0] == '\0' ? APPLY_DONE
@@ -162,7 +168,8 @@ static enum apply_result make_move(const struct identity *identity, const struct
 
 enum apply_result scheduling_probe(const cpu_set_t *cpus, char reason[static APPLY_REASON])
 {
-    /* Enough for the child to end in; where it is not to be had, the kernel has looked at the CPUs before. */
+    /* The child needs a runtime to end in. EBUSY is good, too: the kernel checks the CPUs before
+     * the bandwidth. */
     const struct attributes wanted = {.policy = POLICY_DEADLINE, .reset_on_fork = true, .runtime = 10000, .deadline = 100000, .period = 100000};
     char list[CPU_LIST_TEXT];
     int status;
@@ -176,25 +183,27 @@ enum apply_result scheduling_probe(const cpu_set_t *cpus, char reason[static APP
     if (status == 0)
         return APPLY_DONE;
     if (WIFEXITED(status) && WEXITSTATUS(status) == EPERM)
-        return apply_refuse(reason, "the CPUs %.200s are not all of one scheduling domain", format_cpus(cpus, list));
-    return apply_refuse(reason, "a probe of the CPUs %.200s: %s", format_cpus(cpus, list), WIFEXITED(status) ? strerror(WEXITSTATUS(status)) : "it was killed");
+        return apply_refuse(reason, "the CPUs %.200s are not one whole scheduling domain", format_cpus(cpus, list));
+    return apply_refuse(reason, "a probe of the CPUs %.200s: %s", format_cpus(cpus, list), WIFEXITED(status) ? strerror(WEXITSTATUS(status)) : "the probe was killed");
 }
 
-/* A thread that sleeps is, for the kernel, still on the CPU where it went to sleep, and is held against that one's
- * domain until it wakes (measured on 6.1 and 6.18). */
-static bool has_yet_to_arrive(pid_t tid, const struct attributes *wanted)
+/* To the kernel a sleeping thread is still on the CPU where it went to sleep, and
+ * sched_setattr(2) looks at that CPU's domain until the thread wakes (measured on Linux 6.1 and
+ * 6.18). True: that is so here. */
+static bool sleeps_on_old_cpu(pid_t tid, const struct attributes *wanted)
 {
     struct identity now;
     return wanted->domain && wanted->policy == POLICY_DEADLINE && thread_look(tid, &now) && !CPU_ISSET((size_t)now.cpu, &wanted->cpus);
 }
 
-/* Just before a thread becomes SCHED_DEADLINE. */
-struct moment {
-    long long consumed; /* CPU time that it has had, ns; of a process's first thread, whose own costs more to be had, with that of the others */
-    int here;           /* the CPU that this program is on */
+/* Measured just before a thread becomes SCHED_DEADLINE. */
+struct before_promotion {
+    /* ns of CPU time; of a process's first thread: that of all its threads, which is cheaper to
+     * read; -1: unknown */
+    long long consumed;
+    int our_cpu;           /* the CPU that runs this program */
 };
 
-/* -1: that cannot be told. */
 static long long consumed(const struct identity *identity)
 {
     char path[64], text[64] = "";
@@ -210,22 +219,23 @@ static long long consumed(const struct identity *identity)
     return got > 0 ? strtoll(text, NULL, 10) : -1;
 }
 
-static struct moment moment_of(const struct identity *identity)
+static struct before_promotion measure_before(const struct identity *identity)
 {
-    return (struct moment){.here = sched_getcpu(), .consumed = consumed(identity)};
+    return (struct before_promotion){.our_cpu = sched_getcpu(), .consumed = consumed(identity)};
 }
 
-/* On PREEMPT_RT a thread that holds a lock in the kernel is bound to the CPU it is on (migrate_disable), whatever its affinity,
- * and is refused; for long, if it is preempted there. *before: just before it became SCHED_DEADLINE. */
-static bool set_when_unbound(const struct identity *identity, const struct attributes *wanted, struct moment *before)
+/* On PREEMPT_RT, a thread that holds a lock in the kernel is bound to its CPU (migrate_disable),
+ * whatever its affinity, and SCHED_DEADLINE is refused. That lasts long if the thread is
+ * preempted. So this is tried for 2 ms. *before: measured before the last try. False with errno. */
+static bool set_once_unbound(const struct identity *identity, const struct attributes *wanted, struct before_promotion *before)
 {
     static const struct timespec pause = {.tv_nsec = 200000};
     for (int tries = 0; tries < 10; tries++) {
         if (wanted->policy == POLICY_DEADLINE)
-            *before = moment_of(identity);
+            *before = measure_before(identity);
         if (retry_set(identity->tid, wanted) == 0)
             return true;
-        if (errno != EPERM || wanted->policy != POLICY_DEADLINE || has_yet_to_arrive(identity->tid, wanted))
+        if (errno != EPERM || wanted->policy != POLICY_DEADLINE || sleeps_on_old_cpu(identity->tid, wanted))
             return false;
         (void)nanosleep(&pause, NULL);
     }
@@ -233,17 +243,18 @@ static bool set_when_unbound(const struct identity *identity, const struct attri
     return false;
 }
 
-/* It is not the CPUs: another thread can be SCHED_DEADLINE there. */
+/* True: not the CPUs are the reason of a refusal, because another thread can be SCHED_DEADLINE
+ * there; the thread is bound to its CPU. */
 static bool is_bound(const struct attributes *wanted)
 {
     char ignored[APPLY_REASON];
     return wanted->policy == POLICY_DEADLINE && scheduling_probe(&wanted->cpus, ignored) == APPLY_DONE;
 }
 
-static enum apply_result refused(pid_t tid, const struct attributes *wanted, char *reason)
+static enum apply_result explain(pid_t tid, const struct attributes *wanted, char *reason)
 {
     int error = errno;
-    return error == EPERM && (has_yet_to_arrive(tid, wanted) || is_bound(wanted)) ? APPLY_PENDING : refusal(error, tid, wanted, reason);
+    return error == EPERM && (sleeps_on_old_cpu(tid, wanted) || is_bound(wanted)) ? APPLY_PENDING : kernel_refusal(error, tid, wanted, reason);
 }
 
 static bool is_alone(const struct identity *identity)
@@ -251,41 +262,46 @@ static bool is_alone(const struct identity *identity)
     char path[64];
     struct stat status;
     snprintf(path, sizeof path, "/proc/%d/task", (int)identity->process);
-    return stat(path, &status) == 0 && status.st_nlink == 2 + 1; /* one for each thread */
+    return stat(path, &status) == 0 && status.st_nlink == 2 + 1; /* one link for each thread */
 }
 
-/* It has used its runtime up by right: it came before this program on its CPU, and has run so long. One that is elsewhere may have
- * run on as an ordinary thread until it was SCHED_DEADLINE. */
-static bool has_run(const struct identity *now, const struct identity *identity, const struct attributes *wanted, const struct moment *before)
+/* True: the thread has used up its runtime since it is SCHED_DEADLINE. It was on the CPU of this
+ * program, so it could not run as an ordinary thread meanwhile, and it has run for its runtime.
+ * On another CPU the thread may have run as an ordinary thread until it became SCHED_DEADLINE. */
+static bool has_used_runtime(const struct identity *now, const struct identity *identity, const struct attributes *wanted, const struct before_promotion *before)
 {
     const long long has = consumed(identity);
-    return now->cpu == before->here && before->consumed >= 0 && has - before->consumed >= (long long)wanted->runtime * 1000 &&
+    return now->cpu == before->our_cpu && before->consumed >= 0 && has - before->consumed >= (long long)wanted->runtime * 1000 &&
            (identity->tid != identity->process || is_alone(identity));
 }
 
-/* The kernel forgets the replenishment of a thread that was demoted while its runtime was used up: made SCHED_DEADLINE
- * again, it waits for ever (measured on 6.1 and 6.18). Its runtime, not above zero, shows it, and that its deadline stays
- * where it was, and that it does not run. Demoted once more, as it is, it is forgiven if its 0-lag time is past
- * (task_non_contending), and can be promoted; but only if it runs or could, not if it sleeps. */
+/* The kernel loses the replenishment of a thread that was demoted while its runtime was used up:
+ * made SCHED_DEADLINE again, the thread waits for ever (measured on Linux 6.1 and 6.18). Such a
+ * thread has no runtime left, its deadline does not change, and it does not run.
+ *
+ * Demoted once more, as it is, the thread is cleared by the kernel if its 0-lag time has passed
+ * (task_non_contending), and can be promoted. This works only while the thread runs or is
+ * runnable, not while it sleeps. */
 enum { RELEASES = 60 };
 static const struct timespec between_releases = {.tv_nsec = 300000};
 
-/* REFUSED: by the kernel, with errno. */
-static enum apply_result release_forgotten(const struct identity *identity, const struct attributes *wanted, struct moment at)
+/* Demotes and promotes the thread until its replenishment works. REFUSED: by the kernel, with
+ * errno. PENDING: the thread sleeps, or RELEASES tries were not enough. */
+static enum apply_result restart_replenishment(const struct identity *identity, const struct attributes *wanted, struct before_promotion at)
 {
     const struct attributes ordinary = {.policy = POLICY_OTHER, .reset_on_fork = wanted->reset_on_fork, .nice = wanted->nice};
     const pid_t tid = identity->tid;
     struct identity now;
     long long remaining, before, after;
-    demote_budget(tid, &remaining, &before);
+    demote_read_budget(tid, &remaining, &before);
     after = before;
     for (int tries = 0; before != 0 && remaining <= 0 && after == before; tries++) {
         if (!thread_look(tid, &now))
             return APPLY_GONE;
-        if (has_run(&now, identity, wanted, &at))
+        if (has_used_runtime(&now, identity, wanted, &at))
             return APPLY_DONE;
         if (!now.runnable)
-            demote_settle(tid, wanted);
+            demote_return_bandwidth(tid, wanted);
         else if (tries == RELEASES)
             (void)demote(tid, wanted, &ordinary, &(struct overrun){0});
         if (!now.runnable || tries == RELEASES)
@@ -294,53 +310,57 @@ static enum apply_result release_forgotten(const struct identity *identity, cons
             (void)nanosleep(&between_releases, NULL);
         if (retry_set(tid, &ordinary) != 0)
             return APPLY_REFUSED;
-        at = moment_of(identity);
+        at = measure_before(identity);
         if (retry_set(tid, wanted) != 0)
             return APPLY_REFUSED;
-        demote_budget(tid, &remaining, &after);
+        demote_read_budget(tid, &remaining, &after);
     }
     return APPLY_DONE;
 }
 
 static enum apply_result set_wanted(const struct identity *identity, const struct attributes *wanted, bool promoted, char *reason)
 {
-    struct moment before = {0};
-    if (!set_when_unbound(identity, wanted, &before))
-        return refused(identity->tid, wanted, reason);
-    const enum apply_result done = wanted->policy == POLICY_DEADLINE && promoted ? release_forgotten(identity, wanted, before) : APPLY_DONE;
-    return done == APPLY_REFUSED ? refused(identity->tid, wanted, reason) : done;
+    struct before_promotion before = {0};
+    if (!set_once_unbound(identity, wanted, &before))
+        return explain(identity->tid, wanted, reason);
+    const enum apply_result done = wanted->policy == POLICY_DEADLINE && promoted ? restart_replenishment(identity, wanted, before) : APPLY_DONE;
+    return done == APPLY_REFUSED ? explain(identity->tid, wanted, reason) : done;
 }
 
-/* Whether it is in force that has just been made SCHED_DEADLINE, and when it was demoted had the deadline `seen`. */
-static enum apply_result look_whether_forgiven(const struct identity *identity, const struct attributes *wanted, const struct overrun *overrun, struct moment before)
+/* The thread has just been made SCHED_DEADLINE. Checks that it gets its runtime, by what
+ * *overrun says of its last demotion. REFUSED with EBUSY: its overrun is not paid back yet; the
+ * thread is ordinary again. */
+static enum apply_result check_replenishment(const struct identity *identity, const struct attributes *wanted, const struct overrun *overrun, struct before_promotion before)
 {
     const struct attributes ordinary = {.policy = POLICY_OTHER, .reset_on_fork = wanted->reset_on_fork, .nice = wanted->nice};
     long long remaining, deadline;
-    demote_budget(identity->tid, &remaining, &deadline);
-    if (overrun->seen != 0 && deadline != overrun->seen)
-        return APPLY_DONE; /* it runs in a new period, which it may have used up by now */
+    demote_read_budget(identity->tid, &remaining, &deadline);
+    if (overrun->last_deadline != 0 && deadline != overrun->last_deadline)
+        /* the thread runs in a new period; it may have used up that runtime by now */
+        return APPLY_DONE;
     if (overrun->deadline == 0 || deadline != overrun->deadline)
-        return release_forgotten(identity, wanted, before);
+        return restart_replenishment(identity, wanted, before);
     if (remaining > 0 || thread_sleeps(identity->tid))
-        return APPLY_DONE; /* that is paid back */
+        return APPLY_DONE; /* the overrun is paid back */
     (void)retry_set(identity->tid, &ordinary);
     errno = EBUSY;
     return APPLY_REFUSED;
 }
 
-/* `overrun`: what is known of it, and paid back; NULL: nothing. REFUSED: by the kernel, with errno. */
+/* Makes the thread real-time. overrun: what it has overrun, paid back by now; NULL: unknown.
+ * REFUSED: by the kernel, with errno. */
 static enum apply_result promote(const struct identity *identity, const struct attributes *wanted, const struct overrun *overrun)
 {
-    const struct moment before = moment_of(identity);
+    const struct before_promotion before = measure_before(identity);
     if (retry_set(identity->tid, wanted) != 0)
         return APPLY_REFUSED;
     if (wanted->policy != POLICY_DEADLINE)
         return APPLY_DONE;
-    return overrun != NULL ? look_whether_forgiven(identity, wanted, overrun, before) : release_forgotten(identity, wanted, before);
+    return overrun != NULL ? check_replenishment(identity, wanted, overrun, before) : restart_replenishment(identity, wanted, before);
 }
 
-/* Out of the real-time class first, then off its CPUs, then, if it was real-time before, into that again: the
- * affinity of a SCHED_DEADLINE thread is guarded by the kernel. */
+/* First makes the thread ordinary, then moves it to its CPUs, then makes it real-time again if
+ * it was so before: the kernel refuses another affinity to a SCHED_DEADLINE thread. */
 static enum apply_result put_back(const struct identity *identity, const struct attributes *former, int domain, const struct placement *placement,
                               char *reason)
 {
@@ -352,22 +372,24 @@ static enum apply_result put_back(const struct identity *identity, const struct 
     struct overrun overrun = {0};
     int done = demote(tid, &now, former, &overrun);
     if (done != 0)
-        return refusal(errno, tid, former, reason);
-    if (demote_owes(overrun.due) && (move.needed || former->policy == POLICY_DEADLINE))
+        return kernel_refusal(errno, tid, former, reason);
+    if (demote_note_counted(overrun.counted_us) && (move.needed || former->policy == POLICY_DEADLINE))
         return APPLY_PENDING;
     if (move.needed && !policy_is_real_time(now.policy))
-        demote_settle(tid, former);
+        demote_return_bandwidth(tid, former);
     enum apply_result moved = move.needed ? make_move(identity, &move, placement, reason) : APPLY_DONE;
     if (moved == APPLY_DONE)
         moved = set_cpus(tid, &former->cpus, reason);
     if (moved != APPLY_DONE || !policy_is_real_time(former->policy))
         return moved;
     moved = promote(identity, former, NULL);
-    return moved == APPLY_REFUSED ? refusal(errno, tid, former, reason) : moved; /* ordinary is what it stays: nobody granted it more */
+    /* after a refusal the thread stays ordinary: nobody granted it more */
+    return moved == APPLY_REFUSED ? kernel_refusal(errno, tid, former, reason) : moved;
 }
 
-/* Never real-time outside its CPUs: an ordinary thread is moved first, and one that leaves a domain, or SCHED_DEADLINE,
- * whose affinity the kernel guards, is demoted first. */
+/* The thread is never real-time outside its CPUs. An ordinary thread is moved first. A thread is
+ * demoted first if it leaves a domain, or if it is SCHED_DEADLINE, whose affinity the kernel
+ * does not change. */
 static enum apply_result change(const struct identity *identity, const struct attributes *former, const struct attributes *wanted,
                             const struct placement *placement, char *reason)
 {
@@ -378,11 +400,12 @@ static enum apply_result change(const struct identity *identity, const struct at
     struct overrun overrun = {0};
     if (demoted)
         (void)demote(tid, former, former, &overrun);
-    if (demote_owes(overrun.due) && (move.needed || wanted->policy == POLICY_DEADLINE))
+    if (demote_note_counted(overrun.counted_us) && (move.needed || wanted->policy == POLICY_DEADLINE))
         return APPLY_PENDING;
     enum apply_result done = move.needed ? make_move(identity, &move, placement, reason) : APPLY_DONE;
     if (done == APPLY_DONE && move.needed && !thread_is(tid, identity->started_by))
-        done = errno == ESRCH ? APPLY_GONE : refuse_unseen(tid, reason); /* a move takes long enough for the id to be another's */
+        /* a move takes so long that the id may belong to another thread */
+        done = errno == ESRCH ? APPLY_GONE : refuse_unseen(tid, reason);
     if (done == APPLY_DONE)
         done = set_cpus(tid, &wanted->cpus, reason);
     if (done == APPLY_DONE)
@@ -390,9 +413,10 @@ static enum apply_result change(const struct identity *identity, const struct at
     return done;
 }
 
-/* The thread has left its id under our hands, and whoever has that now was not meant. One that has ended and has not been waited for
- * would keep the bandwidth that it was given after its end. */
-static enum apply_result left(pid_t tid, const struct attributes *made)
+/* The thread has ended during the call, and the thread that has the id now was not meant: makes
+ * it ordinary. A thread that has ended and has not been waited for would keep the bandwidth that
+ * it was given after its end. */
+static enum apply_result demote_successor(pid_t tid, const struct attributes *made)
 {
     struct identity identity;
     if (thread_look(tid, &identity) && (!identity.ended || made->policy == POLICY_DEADLINE))
@@ -400,10 +424,10 @@ static enum apply_result left(pid_t tid, const struct attributes *made)
     return APPLY_GONE;
 }
 
-/* Real-time is only who was meant. */
-static enum apply_result unless_left(int pidfd, pid_t tid, const struct attributes *made, enum apply_result done)
+/* If the thread has ended during the call, no other thread with its id stays real-time. */
+static enum apply_result recheck_thread(int pidfd, pid_t tid, const struct attributes *made, enum apply_result done)
 {
-    return done == APPLY_DONE && policy_is_real_time(made->policy) && thread_has_ended(pidfd) ? left(tid, made) : done;
+    return done == APPLY_DONE && policy_is_real_time(made->policy) && thread_has_ended(pidfd) ? demote_successor(tid, made) : done;
 }
 
 enum apply_result scheduling_apply(const struct target *target, uid_t owner, const struct attributes *wanted, const struct placement *placement,
@@ -424,7 +448,7 @@ enum apply_result scheduling_apply(const struct target *target, uid_t owner, con
     }
     int domain = present_domain(&identity, placement);
     done = change(&identity, &former, wanted, placement, reason);
-    /* It may have changed its uid, or ended, under our hands. */
+    /* The thread may have changed its uid, or ended, during the call. */
     bool unseen = (done == APPLY_DONE || done == APPLY_PENDING) && !thread_owner(pidfd, tid, &identity), ended = thread_has_ended(pidfd);
     if (unseen && !ended)
         done = refuse_unseen(tid, reason);
@@ -435,7 +459,7 @@ enum apply_result scheduling_apply(const struct target *target, uid_t owner, con
         (void)put_back(&identity, &former, domain, placement, ignored);
     }
     if (ended)
-        done = done == APPLY_DONE ? left(tid, wanted) : APPLY_GONE;
+        done = done == APPLY_DONE ? demote_successor(tid, wanted) : APPLY_GONE;
     let_go(target, pidfd);
     return done;
 }
@@ -453,7 +477,7 @@ enum apply_result scheduling_adjust(const struct target *target, const struct at
     if (!retry_get(tid, &now))
         done = APPLY_GONE;
     else if (now.policy != wanted->policy)
-        done = apply_refuse(reason, "thread %d is under %s, not %s: somebody else changed it", (int)tid, policy_name(now.policy),
+        done = apply_refuse(reason, "thread %d is under %s, not %s: another program changed it", (int)tid, policy_name(now.policy),
                       policy_name(wanted->policy));
     if (done == APPLY_DONE && (now.priority != wanted->priority || !CPU_EQUAL(&now.cpus, &wanted->cpus))) {
         int domain = present_domain(&identity, placement);
@@ -461,7 +485,7 @@ enum apply_result scheduling_adjust(const struct target *target, const struct at
         done = change(&identity, &now, wanted, placement, reason);
         if (done == APPLY_REFUSED || done == APPLY_BUSY)
             (void)put_back(&identity, &now, domain, placement, ignored);
-        done = unless_left(pidfd, tid, wanted, done);
+        done = recheck_thread(pidfd, tid, wanted, done);
     }
     let_go(target, pidfd);
     return done;
@@ -475,7 +499,7 @@ enum apply_result scheduling_restore(const struct target *target, const struct a
     if (pidfd < 0)
         return APPLY_GONE;
     enum apply_result done = put_back(&identity, former, wanted_domain(former), placement, reason);
-    done = unless_left(pidfd, target->tid, former, done);
+    done = recheck_thread(pidfd, target->tid, former, done);
     let_go(target, pidfd);
     return done;
 }
@@ -500,7 +524,7 @@ enum apply_result scheduling_resume(const struct target *target, const struct at
     int pidfd = hold(target, false, &identity);
     if (pidfd < 0)
         return APPLY_GONE;
-    enum apply_result done = unless_left(pidfd, target->tid, granted, promote(&identity, granted, overrun));
+    enum apply_result done = recheck_thread(pidfd, target->tid, granted, promote(&identity, granted, overrun));
     let_go(target, pidfd);
     return done;
 }

@@ -1,9 +1,13 @@
-/* What rtf-attach and rtf-detach do to a thread: with suspension.h the only scheduling calls on users' threads.
- * retry.h makes the calls, demote.h leads out of SCHED_DEADLINE, cpuset-leaf.h from one domain to another, kernel-refusal.h explains.
+/* The scheduling calls of rtf-attach and rtf-detach on users' threads, and of rtf-guard on
+ * SCHED_DEADLINE threads. retry.h makes the calls, demote.h takes a thread out of
+ * SCHED_DEADLINE, cpuset-leaf.h moves a thread from one domain to another, kernel-refusal.h
+ * explains a refusal.
  *
- * Every call names the thread by its id and a time at which it had that (thread.h), holds a pidfd over the call and looks again
- * after it, so that nothing is done to a thread that took the id over. Who has a pidfd that was the thread's then passes
- * it along, and keeps it: that spares two looks into /proc. A refusal by the kernel is explained. */
+ * Each function names the thread by its id and a time at which the thread had that id
+ * (thread.h). It holds a pidfd of the thread during the calls and checks that pidfd after them,
+ * so that a thread that has taken over the id is not left changed. A caller that has a pidfd
+ * from the time when it knew the thread passes the pidfd in the target and keeps it: that saves
+ * two reads of /proc. *reason explains REFUSED and BUSY. */
 #ifndef RTF_SCHEDULING_H
 #define RTF_SCHEDULING_H
 
@@ -14,40 +18,49 @@
 #include "apply-result.h"
 #include "thread.h"
 
-/* After PENDING: us until the same call can go on, because the kernel still counts the bandwidth of the thread, which has
- * used up its runtime, in the domain that it is to leave; 0: when it runs. After APPLY_DONE: how long the kernel goes on counting what it had. */
-uint64_t scheduling_owed(void);
+/* After APPLY_PENDING: us until the same call can go on, because the thread has used up its
+ * runtime, and the kernel still counts its bandwidth in the domain that it has to leave; 0:
+ * until the thread has run. After APPLY_DONE: for how many us the kernel goes on counting its
+ * former bandwidth. */
+uint64_t scheduling_counted_us(void);
 
 struct target {
     pid_t tid;
     uint64_t started_by;
-    int pidfd; /* -1: none */
+    int pidfd; /* -1: none; not owned */
 };
 
-/* What domains are left for. Without a group the thread is where it always was, and nobody asks. */
+/* How a thread moves between domains (cpuset-domains.h). Without a group the thread stays in its
+ * cgroup, and no cgroup is looked at. */
 struct placement {
-    const char *group;  /* the cpuset group that it came from; NULL */
-    bool whole_process; /* all threads may be moved with it */
+    const char *group;  /* NULL, or the cpuset group that the thread came from */
+    bool whole_process; /* the other threads of the process may be moved with it */
 };
 
-/* Who may be touched: threads whose real, effective and saved uid are `owner`; anybody's when owner is 0. */
+/* Makes the thread real-time: gives it policy, parameters and CPUs of *wanted. The thread must
+ * be the owner's, with real, effective and saved uid and the uid for files; owner 0: any user's
+ * thread, but no kernel thread. After REFUSED or BUSY the thread has its former attributes. */
 enum apply_result scheduling_apply(const struct target *target, uid_t owner, const struct attributes *wanted, const struct placement *placement,
                             char reason[static APPLY_REASON]);
 
-/* Whether the kernel takes SCHED_DEADLINE threads that may be on all of these CPUs: it does where they are all of one
- * scheduling domain. Tried with a child of its own. */
+/* Tries with a child process whether the kernel accepts SCHED_DEADLINE threads that may use all
+ * of these CPUs. It does if the CPUs are one whole scheduling domain. */
 enum apply_result scheduling_probe(const cpu_set_t *cpus, char reason[static APPLY_REASON]);
 
-/* Moves a thread that runs under FIFO or RR to another priority or other CPUs. */
+/* Changes priority and CPUs of a thread under the policy of *wanted. After REFUSED or BUSY the
+ * thread has its former attributes. */
 enum apply_result scheduling_adjust(const struct target *target, const struct attributes *wanted, const struct placement *placement,
                              char reason[static APPLY_REASON]);
 
-/* Puts the former attributes back: first out of the real-time class, then off its CPUs. */
+/* Gives the thread its former attributes back: first ordinary, then its cgroup and CPUs, then
+ * real-time if it was so before. */
 enum apply_result scheduling_restore(const struct target *target, const struct attributes *former, const struct placement *placement,
                               char reason[static APPLY_REASON]);
 
-/* SCHED_DEADLINE, between what was granted and ordinary, where it is. *overrun is kept from one call to the next, at first {0}; what is due is to pass
- * before it is resumed. REFUSED: not yet. PENDING: not before it is seen awake. */
+/* Make a SCHED_DEADLINE thread ordinary, and SCHED_DEADLINE again, where it is. The caller keeps
+ * *overrun from one call to the next, {0} at first. After scheduling_suspend,
+ * overrun->counted_us has to pass before scheduling_resume. REFUSED: call again later. PENDING:
+ * only when the thread is known to be awake. */
 void scheduling_suspend(const struct target *target, struct overrun *overrun);
 enum apply_result scheduling_resume(const struct target *target, const struct attributes *granted, const struct overrun *overrun);
 

@@ -303,7 +303,7 @@ is_zombie() { [[ $(cat "/proc/$1/stat") == *") Z "* ]]; }
     for times in 'runtime=1 deadline=10000 period=10000' 'runtime=20000 deadline=10000 period=20000' \
         'runtime=1000 deadline=20000 period=10000' 'runtime=1000 deadline=5000000 period=5000000'; do
         # shellcheck disable=SC2086 # words
-        refuses 77 'rtf-attach: the kernel takes no deadline with *' "$ATTACH" tid="$SLEEPER" policy=deadline $times cpus="$ALL_CPUS"
+        refuses 77 'rtf-attach: the kernel refuses deadline with *' "$ATTACH" tid="$SLEEPER" policy=deadline $times cpus="$ALL_CPUS"
         [ "$(kernel "$SLEEPER")" = "$before" ]
     done
 }
@@ -315,7 +315,7 @@ is_zombie() { [[ $(cat "/proc/$1/stat") == *") Z "* ]]; }
     refuses 77 "rtf-attach: thread $SLEEPER may not run on CPU 1000: they are offline or outside its cpuset" \
         "$ATTACH" tid="$SLEEPER" policy=fifo priority=10 cpus=1000
     [ "$(kernel "$SLEEPER")" = "$before" ]
-    refuses 77 "rtf-attach: of the CPUs 0,1000 some are offline or outside the cpuset of thread $SLEEPER" \
+    refuses 77 "rtf-attach: some of the CPUs 0,1000 are offline or outside the cpuset of thread $SLEEPER" \
         "$ATTACH" tid="$SLEEPER" policy=rr priority=10 cpus=0,1000
     [ "$(kernel "$SLEEPER")" = "$before" ]
 }
@@ -373,7 +373,7 @@ count_anew() { cat /proc/sys/kernel/sched_rt_runtime_us >/proc/sys/kernel/sched_
     COUNT_ANEW=yes
     account_is_below_zero || skip "this kernel counts right"
     sleeper
-    refuses 77 "rtf-attach: the kernel's own admission test refuses 0.1 of a CPU (its account is below zero, which is full, until sched_rt_runtime_us is written again): *" \
+    refuses 77 "rtf-attach: the kernel's own admission test refuses 0.1 of a CPU (its account is below zero, so it admits nothing until sched_rt_runtime_us is written again): *" \
         with_debugfs "$ATTACH" tid="$SLEEPER" policy=deadline runtime=1000 deadline=10000 period=10000 cpus="$ALL_CPUS"
     count_anew
     "$ATTACH" tid="$SLEEPER" policy=deadline runtime=1000 deadline=10000 period=10000 cpus="$ALL_CPUS" >"$WORK/former"

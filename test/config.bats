@@ -449,7 +449,7 @@ last_line() { tail -n 1 "$EVENTS" | jq -e "$1" >/dev/null || { cat "$EVENTS" >&2
 # bats test_tags=turn:1,machine
 @test "--check by root says what the kernel would refuse at the start: a part of a domain, and no CPU left" {
     configure_plugins 'EDF edf - 0 partition=global'
-    check $EX_CONFIG 'rtf-attach: the CPUs 0 are not all of one scheduling domain'
+    check $EX_CONFIG 'rtf-attach: the CPUs 0 are not one whole scheduling domain'
     grep -qx 'rtf-brokerd: plugins.conf:1: EDF cannot have partition=global with these CPUs' "$WORK/out"
     does_not_start 71 'EDF cannot have partition=global'
     configure_plugins 'EDF edf - all partition=cpuset'

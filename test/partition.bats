@@ -290,7 +290,7 @@ is_pinned() { [ "$(kernel "$HOG")" = 'fifo 2 nice=0 0/0/0 cpus=0 reset=1' ]; }
     "$RTF_LIBEXEC/rtf-partition" restore # nothing to do
     run "$RTF_LIBEXEC/rtf-partition" setup "$ALL_CPUS"
     [ "$status" -eq 69 ]
-    [[ $output == *"one CPU at least has to stay outside"* ]]
+    [[ $output == *"at least one CPU has to stay outside"* ]]
     run "$RTF_LIBEXEC/rtf-partition" setup 900
     [ "$status" -eq 69 ]
     run "$RTF_LIBEXEC/rtf-partition" setup nonsense
@@ -308,7 +308,7 @@ is_pinned() { [ "$(kernel "$HOG")" = 'fifo 2 nice=0 0/0/0 cpus=0 reset=1' ]; }
     "$RTF_LIBEXEC/rtf-partition" restore
     rmdir "$CPUSETS/rtf-1"
     [ "$status" -eq 71 ]
-    [[ $output == *"there is a cpuset group rtf-1 already that rtf-partition has not made"* ]]
+    [[ $output == *"the cpuset group rtf-1 exists, and rtf-partition has not made it"* ]]
     if ! has_v1; then echo +cpuset >"$CPUSETS/cgroup.subtree_control"; fi
     mkdir "$CPUSETS/somebody"
     echo 1 >"$CPUSETS/somebody/cpuset.cpus"
@@ -318,7 +318,7 @@ is_pinned() { [ "$(kernel "$HOG")" = 'fifo 2 nice=0 0/0/0 cpus=0 reset=1' ]; }
     echo "$output"
     [ "$status" -eq 69 ]
     if has_v1; then
-        [[ $output == *"another group has one of these CPUs for itself"* ]]
+        [[ $output == *"another group has one of these CPUs exclusively"* ]]
     else
         [[ $output == *"the kernel makes no domain of CPU 1: root invalid"* ]]
     fi
@@ -335,7 +335,7 @@ is_pinned() { [ "$(kernel "$HOG")" = 'fifo 2 nice=0 0/0/0 cpus=0 reset=1' ]; }
     configure_plugins 'ALL edf - 1 partition=global'
     run "$RTF_LIBEXEC/rtf-brokerd" --foreground --spool "$SPOOL" --config "$CONFIG" --group "$GROUP"
     [ "$status" -eq 71 ]
-    [[ $output == *"plugins.conf:1: ALL cannot have partition=global: the CPUs 1 are not all of one scheduling domain"* ]]
+    [[ $output == *"plugins.conf:1: ALL cannot have partition=global: the CPUs 1 are not one whole scheduling domain"* ]]
     is_machine "$before"
 }
 
@@ -376,7 +376,7 @@ END
     spec $ALICE cam "$cam" >/dev/null
     if ! has_v1; then
         [ "$(attach $ALICE cam "$FIRST" | jq -r .result)" = ATTACH_FAIL ]
-        says $ALICE cam .reason "process $FIRST has 2 threads, and cgroup version 2 moves only all of them to one CPU: \"move\": \"process\" allows that"
+        says $ALICE cam .reason "process $FIRST has 2 threads, and cgroup version 2 can move only all of them to one CPU: \"move\": \"process\" allows that"
         is_home "$FIRST"
         [ "$(kernel "$FIRST")" = "other 0 nice=0 0/0/0 cpus=$(everywhere) reset=0" ]
         spec $ALICE cam "${cam%\}}, \"move\": \"process\"}" >/dev/null
@@ -435,7 +435,7 @@ END
         answer=$(attach $ALICE cam "$HOG")
         field .reason "$answer"
         [ "$(field .result "$answer")" = ATTACH_FAIL ]
-        [[ $(field .reason "$answer") == "its cgroup /user.slice/user-$ALICE.slice/rtf-test.scope has the limit "*", which would not hold for it in the domain of a CPU" ]]
+        [[ $(field .reason "$answer") == "its cgroup /user.slice/user-$ALICE.slice/rtf-test.scope has the limit "*", which would not hold in the domain of a CPU" ]]
         is_in_scope
         [ "$(kernel "$HOG")" = "$before" ]
         [ ! -e "$(echo "$CPUSETS"/rtf-1/t"$HOG".*)" ]

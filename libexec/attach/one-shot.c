@@ -69,7 +69,7 @@ bool one_shot_close(void)
 
 bool one_shot_wait_pending(enum apply_result done)
 {
-    uint64_t us = done == APPLY_PENDING ? scheduling_owed() : 0;
+    uint64_t us = done == APPLY_PENDING ? scheduling_counted_us() : 0;
     const struct timespec pause = {.tv_sec = (time_t)(us / 1000000), .tv_nsec = (long)(us % 1000000) * 1000};
     if (us > 0)
         (void)nanosleep(&pause, NULL);

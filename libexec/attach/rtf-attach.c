@@ -192,7 +192,7 @@ static int open_watch(const struct paragraph *request, enum apply_result done)
     const char *watch = paragraph_get(request, "watch");
     pid_t tid;
     uint64_t started_by;
-    const bool wanted = op != NULL && watch != NULL && ((strcmp(op, "watch") == 0 && done == APPLY_DONE) || (done == APPLY_PENDING && scheduling_owed() == 0));
+    const bool wanted = op != NULL && watch != NULL && ((strcmp(op, "watch") == 0 && done == APPLY_DONE) || (done == APPLY_PENDING && scheduling_counted_us() == 0));
     if (!wanted || !get_thread(request, &tid, &started_by))
         return -1;
     return task_events_open(tid, done == APPLY_DONE && strcmp(watch, "exec") == 0);
@@ -229,8 +229,8 @@ static bool answer(const char *id, enum apply_result done, char *reason, int wat
     paragraph_add(&output, "answer", answers[done]);
     if (done == APPLY_REFUSED || done == APPLY_BUSY)
         paragraph_add(&output, "reason", paragraph_clean(reason));
-    if ((done == APPLY_PENDING || done == APPLY_DONE) && scheduling_owed() > 0)
-        paragraph_add_number(&output, "after", scheduling_owed());
+    if ((done == APPLY_PENDING || done == APPLY_DONE) && scheduling_counted_us() > 0)
+        paragraph_add_number(&output, "after", scheduling_counted_us());
     if (unlocked != 0)
         paragraph_add(&output, "unlocked", strerror(unlocked));
     paragraph_close(&output);

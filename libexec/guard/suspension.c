@@ -51,10 +51,10 @@ int64_t suspend_deadline(const struct target *target, struct overrun *overrun)
 {
     /* ns: the timers of a virtual CPU are late when its host stops it */
     static const int64_t late = INT64_C(100000000);
-    overrun->due = 0;
+    overrun->counted_us = 0;
     if (!thread_has_ended(target->pidfd))
         scheduling_suspend(target, overrun);
-    return overrun->due == 0 ? 0 : monotonic_now() + (int64_t)overrun->due * 1000 + late;
+    return overrun->counted_us == 0 ? 0 : monotonic_now() + (int64_t)overrun->counted_us * 1000 + late;
 }
 
 enum apply_result resume_deadline(const struct target *target, const struct attributes *granted, const struct overrun *overrun)
