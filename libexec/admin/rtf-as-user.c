@@ -1,12 +1,19 @@
-/* rtf-as-user: does something as a user, for root. It is the one way in which the commands of rtf(1) do that.
+/* rtf-as-user: runs a command as a user, for root. Commands of rtf(1) act as a user only through
+ * this program.
  *
  *     rtf-as-user [OPTION...] USER COMMAND [ARGUMENT...]
  *
- * The user may do much to a process with the user's uid. Nothing of root's is in reach of the command:
- *   - It has a session of its own and three pipes: no terminal, no other descriptor, none of root's environment.
- *   - Its group is one that the user has no way to. The kernel lets nobody trace a process of another group, look into it, or take a descriptor from it
- *     (ptrace(2), pidfd_getfd(2), /proc/PID/fd). It is not dumpable either; execve(2) ends that, and the group stays.
- *   - The user can stop it, and write what it prints without end: time and bytes are bounded, and nobody waits for a process that cannot be killed. */
+ * The user can signal and trace most processes that have the user's uid. So the command has
+ * nothing of root's in its reach:
+ *
+ *   - It has a session of its own and three pipes: no terminal, no other descriptor, nothing of
+ *     root's environment.
+ *   - Its group is one that the user cannot get. The kernel lets a user trace a process, look into
+ *     it or take a descriptor from it only if the process has the user's group (ptrace(2),
+ *     pidfd_getfd(2), /proc/PID/fd). The process is not dumpable, either; execve(2) ends that, but
+ *     the group stays.
+ *   - The user can stop it, and can make it print without end. So time and output are bounded, and
+ *     rtf-as-user does not wait for a process that cannot be killed. */
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -35,7 +42,8 @@
 #include "version.h"
 
 #define SECOND UINT64_C(1000000)
-enum { LATER = 5, INPUT_MOST = 65536, FILE_MOST = 1 << 20, GROUPS_TRIED = 1000 }; /* s; bytes: a pipe holds the input */
+/* LATER: s; INPUT_MOST: bytes, which fit into a pipe; FILE_MOST: bytes */
+enum { LATER = 5, INPUT_MOST = 65536, FILE_MOST = 1 << 20, GROUPS_TRIED = 1000 };
 
 static struct {
     const char *spool, *directory, *user;
@@ -50,12 +58,12 @@ static _Noreturn void die(int status, const char *what, const char *why)
     exit(status);
 }
 
-/* ---- who ---- */
+/* ---- the user ---- */
 
 static struct {
     uid_t uid;
     char name[256];
-    gid_t own, spool; /* spool: -1 is none */
+    gid_t own, spool; /* own: the group of the command; spool: of the spool's users; -1: none */
 } who = {.spool = (gid_t)-1};
 
 static void find_user(void)
@@ -68,10 +76,10 @@ static void find_user(void)
     who.uid = account == NULL ? (uid_t)uid : account->pw_uid;
     snprintf(who.name, sizeof who.name, "%s", account == NULL ? options.user : account->pw_name);
     if (who.uid == 0)
-        die(EX_USAGE, options.user, "this is root");
+        die(EX_USAGE, options.user, "this user is root");
 }
 
-/* The group of those who may use the spool: a member has it, too. */
+/* Finds the group of the spool's users: the command gets this group, too, as a member has it. */
 static void find_spool_group(void)
 {
     char specs[4096];
@@ -83,9 +91,10 @@ static void find_spool_group(void)
         who.spool = status.st_gid;
 }
 
-/* ---- a group that the user has no way to ---- */
+/* ---- a group that the user cannot get ---- */
 
-/* The last group that this user name space has; of those beyond 2^32 - 16 some mean something. */
+/* The highest group id of this user namespace. Some ids from 2^32 - 16 on have a meaning, so it
+ * is below these. */
 static gid_t last_group(void)
 {
     unsigned long inside, outside, count, last = 0;
@@ -98,7 +107,7 @@ static gid_t last_group(void)
     return last < UINT32_MAX - 15 ? (gid_t)last : UINT32_MAX - 15;
 }
 
-/* In a range that some user may take for a user name space. */
+/* True: the group is in a range of /etc/subgid, which a user may map into a user namespace. */
 static bool is_subordinate(gid_t group)
 {
     uint64_t first, count;
@@ -116,7 +125,8 @@ static bool is_subordinate(gid_t group)
     return found;
 }
 
-/* Of any account: several may have one uid, and each may have groups of its own. */
+/* True: the group exists, or is the group of an account. All accounts are looked at, because
+ * several accounts may have the same uid, with different groups. */
 static bool is_of_account(gid_t group)
 {
     bool found = getgrgid(group) != NULL;
@@ -127,7 +137,8 @@ static bool is_of_account(gid_t group)
     return found;
 }
 
-/* A uid without an account mostly has the group of the same number; 65535 and 65534 are nobody's or everybody's. */
+/* Chooses a free group. A uid without an account mostly has the group of the same number, and
+ * 65535 and 65534 are shared as nobody's group. */
 static void find_own_group(void)
 {
     gid_t group = last_group();
@@ -136,12 +147,12 @@ static void find_own_group(void)
             who.own = group;
             return;
         }
-    die(EX_OSERR, "groups", "none is free");
+    die(EX_OSERR, "groups", "no free group found");
 }
 
 /* ---- the command ---- */
 
-/* The command keeps no power, and the way back is closed. */
+/* Drops all capabilities and takes the ids of the user; no call can get root's back. */
 static bool become_user(void)
 {
     return confine_for_good() && become_unprivileged(who.uid, who.own, who.spool) && prctl(PR_SET_DUMPABLE, 0) == 0;
@@ -178,7 +189,7 @@ static _Noreturn void run_command(const int ends[3], pid_t parent)
     umask(077);
     if (!choose_environment() || !become_user())
         die(EX_OSERR, options.user, "cannot act as this user");
-    /* After the change of ids, which ends it. */
+    /* set after the change of ids, because that change clears it */
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != parent)
         _exit(EX_OSERR);
     if (chdir(options.directory == NULL ? "/" : options.directory) != 0)
@@ -189,18 +200,20 @@ static _Noreturn void run_command(const int ends[3], pid_t parent)
     die(EX_UNAVAILABLE, options.command[0], strerror(errno));
 }
 
-/* ---- what it says ---- */
+/* ---- output and end of the command ---- */
 
 static struct {
     pid_t process;
     int ended, signals; /* descriptors */
-    int from[2];        /* its output and its messages; -1: no more */
+    int from[2];        /* standard output and standard error of the command; -1: closed */
     int64_t until;
-    enum { RUNS, WAS_TOLD, WAS_KILLED, STAYS } step;
-    int interrupted, status; /* a signal; 0, or why it was ended */
+    enum { RUNS, WAS_TERMINATED, WAS_KILLED, STAYS } step;
+    /* interrupted: a signal, or 0; status: the exit status for a command that was ended, or 0 */
+    int interrupted, status;
 } child = {.from = {-1, -1}};
 
-/* All of its process group, which has its number until it is waited for. */
+/* Signals the process group of the command. The number of the group stays valid until the
+ * command is waited for. */
 static void signal_child(int number)
 {
     (void)kill(-child.process, number);
@@ -217,10 +230,10 @@ static void kill_child(int status)
     child.until = monotonic_now() + INT64_C(1000000000);
 }
 
-static void tell_child(void)
+static void terminate_child(void)
 {
     signal_child(SIGTERM);
-    child.step = WAS_TOLD;
+    child.step = WAS_TERMINATED;
     child.until = monotonic_now() + INT64_C(1000000000);
 }
 
@@ -231,18 +244,18 @@ static void take_signal(void)
         return;
     child.interrupted = (int)info.ssi_signo;
     if (child.step == RUNS)
-        tell_child();
+        terminate_child();
 }
 
-static void take_lateness(void)
+static void handle_timeout(void)
 {
     switch (child.step) {
     case RUNS:
         child.status = EX_TEMPFAIL;
-        fprintf(stderr, "rtf-as-user: %s: not done in time, as user %s\n", options.command[0], options.user);
-        tell_child();
+        fprintf(stderr, "rtf-as-user: %s: ended after the timeout, as user %s\n", options.command[0], options.user);
+        terminate_child();
         break;
-    case WAS_TOLD: kill_child(EX_TEMPFAIL); break;
+    case WAS_TERMINATED: kill_child(EX_TEMPFAIL); break;
     case WAS_KILLED: case STAYS: child.step = STAYS; break;
     }
 }
@@ -259,7 +272,7 @@ static bool write_all(int fd, const char *data, size_t length)
     return true;
 }
 
-/* False: no more for now. */
+/* Passes on what is readable. False: nothing more now, or at all. */
 static bool pass_on(int which)
 {
     static char data[65536];
@@ -277,14 +290,15 @@ static bool pass_on(int which)
             fprintf(stderr, "rtf-as-user: %s: standard output cannot be written\n", options.command[0]);
         kill_child(EX_IOERR);
     } else if (taken < (size_t)length) {
-        fprintf(stderr, "rtf-as-user: %s: more output than is taken, as user %s\n", options.command[0], options.user);
+        fprintf(stderr, "rtf-as-user: %s: more output than --bytes allows, as user %s\n", options.command[0], options.user);
         kill_child(EX_DATAERR);
     } else
         return true;
     return false;
 }
 
-/* Until the command ends. What it started may hold the pipes open: that is not waited for. */
+/* Passes on output until the command ends. Its children may still hold the pipes open; their
+ * output is not waited for. */
 static void follow(void)
 {
     bool has_ended = false;
@@ -292,7 +306,7 @@ static void follow(void)
         struct pollfd fds[] = {{child.ended, POLLIN, 0}, {child.signals, POLLIN, 0}, {child.from[0], POLLIN, 0}, {child.from[1], POLLIN, 0}};
         const int left = poll_milliseconds(child.until - monotonic_now());
         if (left == 0)
-            take_lateness();
+            handle_timeout();
         else if (poll(fds, 4, left) > 0) {
             if (fds[1].revents != 0)
                 take_signal();
@@ -323,7 +337,7 @@ static int finish(void)
 
 /* ---- pipes ---- */
 
-/* All of it, before the command runs; end-of-file is behind it. */
+/* Puts all input and the end of file into the pipe before the command runs. */
 static void put_input(int end)
 {
     static char data[INPUT_MOST + 1];
@@ -334,11 +348,11 @@ static void put_input(int end)
     if (got < 0)
         die(EX_IOERR, "standard input", strerror(errno));
     if (length > INPUT_MOST || !write_all(end, data, length))
-        die(EX_DATAERR, "standard input", "this is too long");
+        die(EX_DATAERR, "standard input", "longer than 65536 bytes");
     close(end);
 }
 
-static void hear_signals(void)
+static void block_signals(void)
 {
     sigset_t signals;
     sigemptyset(&signals);
@@ -357,7 +371,7 @@ static int run(void)
         fcntl(output[0], F_SETFL, O_NONBLOCK) != 0 || fcntl(messages[0], F_SETFL, O_NONBLOCK) != 0)
         die(EX_OSERR, "pipe", strerror(errno));
     put_input(input[1]);
-    hear_signals();
+    block_signals();
     child.until = monotonic_now() + (int64_t)options.timeout * 1000;
     child.process = fork();
     if (child.process == 0)
@@ -374,16 +388,16 @@ static int run(void)
     return finish();
 }
 
-/* ---- what was typed ---- */
+/* ---- command line ---- */
 
 enum { KEY_SPOOL = 256, KEY_DIRECTORY, KEY_TIMEOUT, KEY_BYTES, KEY_INPUT };
 
 static const struct argp_option option_table[] = {
-    {"spool", KEY_SPOOL, "DIR", 0, "With the group of this spool", 0},
-    {"directory", KEY_DIRECTORY, "DIR", 0, "In this directory, which is entered as the user (default: /)", 0},
-    {"timeout", KEY_TIMEOUT, "TIME", 0, "The command may wait so long: it is ended 5s later (default: 25s)", 0},
+    {"spool", KEY_SPOOL, "DIR", 0, "Run the command with the group of this spool", 0},
+    {"directory", KEY_DIRECTORY, "DIR", 0, "Run the command in this directory, entered as the user (default: /)", 0},
+    {"timeout", KEY_TIMEOUT, "TIME", 0, "End the command 5s after this time (default: 25s)", 0},
     {"bytes", KEY_BYTES, "N", 0, "Take no more output than this (default: 1048576)", 0},
-    {"input", KEY_INPUT, NULL, 0, "Pass on standard input, at most 65536 bytes; else there is none", 0},
+    {"input", KEY_INPUT, NULL, 0, "Pass on standard input, at most 65536 bytes (default: no input)", 0},
     {0}};
 
 static error_t take_option(int key, char *argument, struct argp_state *state)

@@ -1,4 +1,4 @@
-/* rtf-brokers(8): the brokers that run, as the register has them (lib/register.h). */
+/* rtf-brokers(8): lists the running brokers of the register (lib/register.h). */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -37,7 +37,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         return 0;
     case OPTION_EXCEPT:
         if (!parse_number(argument, INT32_MAX, &number))
-            argp_error(state, "--except takes the id of a process");
+            argp_error(state, "--except needs a process id");
         wanted->except = (pid_t)number;
         return 0;
     case ARGP_KEY_ARG:
@@ -48,7 +48,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     }
 }
 
-/* What printf(1) makes the path of, by %b. */
+/* Prints a path so that printf(1) restores it with %b. */
 static void print_path(const char *path)
 {
     for (const char *c = path; *c != '\0'; c++)
@@ -58,7 +58,7 @@ static void print_path(const char *path)
             printf("\\0%03o", (unsigned)(unsigned char)*c);
 }
 
-/* The same threads have the same numbers there. */
+/* True: the process is in our pid namespace, so thread ids mean the same in its journal. */
 static bool is_of_our_namespace(pid_t process)
 {
     char path[64], theirs[64], ours[64];
@@ -80,8 +80,10 @@ static void print_file(int directory, const char *name)
     putchar(RECORD_SEPARATOR);
 }
 
-/* By the broker's own descriptor: a path to it may lead through directories that are not root's. The broker is looked for again when the
- * directory is open, and before anything in it is: until then the process may have been another one by now. */
+/* Opens the journal's directory through the broker's own descriptor, because a path to it may
+ * lead through directories that are not root's. The directory is opened first, then the broker
+ * is looked up again, and only then files are read: before the look-up, the process id may have
+ * passed to another process. */
 static void print_journals(const struct registered *broker)
 {
     char path[64];
@@ -115,10 +117,10 @@ int main(int argc, char **argv)
 {
     static const struct argp_option options[] = {
         {"spool", 's', "DIR", 0, "Only the broker of this spool", 0},
-        {"journals", OPTION_JOURNALS, NULL, 0, "Print their journals, a record separator (036) after each", 0},
-        {"except", OPTION_EXCEPT, "PID", 0, "Not the broker with this process", 0},
+        {"journals", OPTION_JOURNALS, NULL, 0, "Print the journals, each followed by a record separator (036)", 0},
+        {"except", OPTION_EXCEPT, "PID", 0, "Leave out the broker with this process id", 0},
         {0}};
-    static const struct argp argp = {options, parse_option, NULL, "List the brokers that run: process, spool and configuration, with tabs between them.", NULL, NULL, NULL};
+    static const struct argp argp = {options, parse_option, NULL, "List the running brokers: process, spool and configuration, separated by tabs.", NULL, NULL, NULL};
     struct wanted wanted = {0};
     struct registered broker;
     parse_options(&argp, argc, argv, 0, &wanted, EX_USAGE, EX_IOERR);

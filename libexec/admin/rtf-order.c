@@ -1,7 +1,9 @@
-/* rtf-order SPOOL TIME|- USER UID|- [NAME]: has the broker revoke all reservations of a user, or one, for rtf-revoke(8).
+/* rtf-order SPOOL TIME|- USER UID|- [NAME]: tells the broker to revoke all reservations of a
+ * user, or one of them, for rtf-revoke(8).
  *
- * It enters no directory of a user's: the order goes to a socket in a directory that only root can enter (broker/revoking.h), and the answer comes from
- * there. Prints USER/NAME of each reservation that is revoked. With - for the time it does not wait until they are. */
+ * It enters no user's directory. The order goes through a socket in a directory that only root
+ * can enter (broker/revoking.h), and the answer comes back through it. Prints USER/NAME of each
+ * revoked reservation. It waits for TIME until they are revoked; with - it does not wait. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -28,7 +30,8 @@ static void die(int status, const char *why)
     exit(status);
 }
 
-/* What others can write to is no place for a broker's socket. */
+/* Opens a directory that only root can write; in another one a user could place a socket of
+ * their own. */
 static int open_private(int parent, const char *name, int flags)
 {
     struct stat status;
@@ -37,7 +40,7 @@ static int open_private(int parent, const char *name, int flags)
         return -1;
     if (fstat(fd, &status) == 0 && status.st_uid == 0 && (status.st_mode & 022) == 0)
         return fd;
-    die(EX_UNAVAILABLE, "the directory state of this spool is not root's");
+    die(EX_UNAVAILABLE, "the directory state of this spool does not belong to root alone");
     return -1;
 }
 
@@ -57,7 +60,7 @@ static void call_broker(const char *spool)
     close(lasting);
 }
 
-/* Values of an order are printable ASCII, as every name in specs/ is that the broker knows. */
+/* Values of an order are printable ASCII, like every name in specs/ that the broker knows. */
 static void add_word(struct paragraph_output *output, const char *key, const char *word)
 {
     for (const char *at = word; *at != '\0'; at++)
@@ -66,7 +69,7 @@ static void add_word(struct paragraph_output *output, const char *key, const cha
     paragraph_add(output, key, word);
 }
 
-static void order(char **words)
+static void send_order(char **words)
 {
     struct paragraph_output output = {0};
     paragraph_add(&output, "op", "revoke");
@@ -81,8 +84,8 @@ static void order(char **words)
     paragraph_output_free(&output);
 }
 
-/* One more paragraph. */
-static bool hear(struct paragraph_input *input, struct paragraph *said, int64_t until)
+/* Receives one paragraph of the answer. False: it has not come by `until`. */
+static bool receive(struct paragraph_input *input, struct paragraph *said, int64_t until)
 {
     char bytes[PARAGRAPH_BYTES];
     const char *why;
@@ -96,17 +99,17 @@ static bool hear(struct paragraph_input *input, struct paragraph *said, int64_t 
             continue;
         const ssize_t got = recv(broker, bytes, sizeof bytes, 0);
         if (got <= 0)
-            die(EX_UNAVAILABLE, "the broker ended before it had answered");
+            die(EX_UNAVAILABLE, "the broker ended before it answered");
         if (!paragraph_feed(input, bytes, (size_t)got))
-            die(EX_PROTOCOL, "the broker's answer cannot be read");
+            die(EX_PROTOCOL, "the broker's answer is no paragraph");
     }
     if (taken < 0)
-        die(EX_PROTOCOL, "the broker's answer cannot be read");
+        die(EX_PROTOCOL, "the broker's answer is no paragraph");
     return true;
 }
 
-/* -1: there is more to come. */
-static int take(const struct paragraph *said, bool waits)
+/* Handles one paragraph of the answer. Returns the exit status; -1: more paragraphs will come. */
+static int handle(const struct paragraph *said, bool waits)
 {
     const char *event = paragraph_get(said, "event"), *user = paragraph_get(said, "user"), *name = paragraph_get(said, "name");
     if (event != NULL && strcmp(event, "unknown") == 0)
@@ -131,12 +134,12 @@ int main(int argc, char **argv)
         die(EX_USAGE, "a time is a whole number and a unit (" TIME_UNITS "), 1us to 366d");
     const int64_t until = monotonic_now() + (int64_t)patience * 1000;
     call_broker(argv[1]);
-    order(argv + 3);
+    send_order(argv + 3);
     while (status < 0)
-        if (!hear(&input, &said, until))
+        if (!receive(&input, &said, until))
             return EX_TEMPFAIL;
         else
-            status = take(&said, waits);
+            status = handle(&said, waits);
     if (ferror(stdout) != 0)
         die(EX_IOERR, strerror(errno));
     return status;

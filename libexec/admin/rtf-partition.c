@@ -1,5 +1,5 @@
-/* rtf-partition(8): the scheduling domains of single CPUs, by hand. The broker makes those that plugins.conf wants by
- * itself, and uses what was made here. */
+/* rtf-partition(8): makes, removes and shows scheduling domains of single CPUs. The broker makes
+ * the domains that plugins.conf needs itself, and uses domains that were made with this program. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +23,7 @@ static int setup(const char *list)
     char reason[DOMAINS_REASON];
     cpu_set_t cpus;
     if (!parse_cpus(list, &cpus))
-        return fail(EX_USAGE, "setup takes a list of CPUs such as 2-3,6");
+        return fail(EX_USAGE, "setup needs a list of CPUs such as 2-3,6");
     return domains_make(&cpus, "rtf-partition", reason) ? EX_OK : fail(EX_UNAVAILABLE, reason);
 }
 
@@ -35,10 +35,11 @@ static int restore(void)
 
 static int change(char **words, int count)
 {
-    const int held = run_directory_hold(); /* where it cannot be made, nothing can be recorded, and the change says so */
+    /* if this fails, recording the change fails, too, and reports the error */
+    const int held = run_directory_hold();
     const int code = count == 2 && strcmp(words[0], "setup") == 0 ? setup(words[1]) :
                      count == 1 && strcmp(words[0], "restore") == 0 ? restore() :
-                     fail(EX_USAGE, "setup CPUS, restore, or show");
+                     fail(EX_USAGE, "expected: setup CPUS, restore, or show");
     run_directory_leave(held);
     return code;
 }

@@ -1,5 +1,7 @@
-/* rtf-probe(8): what a disk reads at random places in blocks of some sizes, for throughput= in plugins.conf(5). The sizes take turns, and of each the
- * time of a read is the mean of the middle half of all: what held up the disk, or this program, now and then does not count. */
+/* rtf-probe(8): measures the rate at which a disk reads blocks of some sizes at random places,
+ * for throughput= in plugins.conf(5). The sizes take turns. The time of a read is the mean of
+ * the middle half of all times of its size, so occasional delays of the disk, or of this
+ * program, do not count. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -51,11 +53,11 @@ static struct disk open_disk(const char *word)
     if (disk.fd < 0 || ioctl(disk.fd, BLKGETSIZE64, &disk.bytes) != 0)
         die(errno == EACCES || errno == EPERM ? EX_NOPERM : EX_NOINPUT, path, strerror(errno));
     if (disk.bytes < LARGEST)
-        die(EX_NOINPUT, path, "there is nothing in it, or too little to be measured");
+        die(EX_NOINPUT, path, "the disk is empty or too small to be measured");
     return disk;
 }
 
-/* ns that each read took; more than there is room for are not needed. */
+/* ns of each read; when a table is full, the size has enough reads */
 static uint64_t times[SIZES][READS];
 static size_t counts[SIZES];
 
@@ -63,10 +65,11 @@ static void read_anywhere(const struct disk *disk, uint64_t bytes)
 {
     static _Alignas(ALIGNED) char into[LARGEST];
     uint64_t number = 0;
-    (void)getrandom(&number, sizeof number, 0); /* so few are always had at once */
+    /* getrandom(2) always returns so few bytes at once */
+    (void)getrandom(&number, sizeof number, 0);
     const ssize_t got = pread(disk->fd, into, bytes, (off_t)(number % (disk->bytes / bytes) * bytes));
     if (got != (ssize_t)bytes)
-        die(EX_IOERR, disk->name, got < 0 ? strerror(errno) : "it gives less than was asked for");
+        die(EX_IOERR, disk->name, got < 0 ? strerror(errno) : "a read returned fewer bytes than asked for");
 }
 
 static void take_turn(const struct disk *disk, int size)
@@ -79,7 +82,8 @@ static void take_turn(const struct disk *disk, int size)
     }
 }
 
-/* A disk that takes seconds has fewer turns, but each size has one; one that is fast is known when there is no more room, of the largest blocks at last. */
+/* Measures until ENOUGH is used up; each size has at least one turn, even on a disk that takes
+ * seconds for it. On a fast disk it ends when the table of the largest blocks is full. */
 static void measure(const struct disk *disk)
 {
     const int64_t begin = monotonic_now();
@@ -97,19 +101,20 @@ static int in_order(const void *left, const void *right)
     return a < b ? -1 : a > b;
 }
 
-/* Bytes a second, rounded down. */
+/* Bytes per second, rounded down. */
 static uint64_t rate_of(int size)
 {
-    const size_t count = counts[size], aside = count / 4;
+    const size_t count = counts[size], left_out = count / 4;
     uint64_t took = 1;
     qsort(times[size], count, sizeof times[size][0], in_order);
-    for (size_t i = aside; i < count - aside; i++)
+    for (size_t i = left_out; i < count - left_out; i++)
         took += times[size][i];
-    return (uint64_t)((unsigned __int128)sizes[size].bytes * (count - 2 * aside) * 1000000000 / took);
+    return (uint64_t)((unsigned __int128)sizes[size].bytes * (count - 2 * left_out) * 1000000000 / took);
 }
 
-/* As plugins.conf has them: none is more than a line can say, or more than that of larger blocks. */
-static void settle(uint64_t rates[static SIZES])
+/* Makes rates that plugins.conf accepts: none above the maximum of a line, and none above the
+ * rate of larger blocks. */
+static void make_valid(uint64_t rates[static SIZES])
 {
     uint64_t most = WIRE_BYTES_MAX;
     for (int i = SIZES - 1; i >= 0; i--) {
@@ -119,7 +124,7 @@ static void settle(uint64_t rates[static SIZES])
     }
 }
 
-/* With three digits at least. */
+/* Prints at least three digits. */
 static void print_rate(uint64_t rate)
 {
     if (rate >= 100000000)
@@ -137,12 +142,13 @@ int main(int argc, char **argv)
         return how;
     uint64_t rates[SIZES];
     if (argc != 2 || argv[1][0] == '-')
-        die(EX_USAGE, "usage", "rtf-probe DISK, its name, its device, or a path of something on it");
+        die(EX_USAGE, "usage", "rtf-probe DISK: a disk's name, its device, or a path of a file on it");
     const struct disk disk = open_disk(argv[1]);
-    /* Where other programs want the CPU, too, this is about the disk. If it cannot be, less is measured than there is. */
+    /* SCHED_FIFO, so that the disk is measured and not the load of the CPU. If that fails, the
+     * rates may come out lower. */
     (void)sched_setscheduler(0, SCHED_FIFO, &(struct sched_param){.sched_priority = 1});
     measure(&disk);
-    settle(rates);
+    make_valid(rates);
     for (int i = 0; i < SIZES; i++) {
         printf("%s%s:", i == 0 ? "throughput=" : ",", sizes[i].name);
         print_rate(rates[i]);

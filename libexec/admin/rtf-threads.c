@@ -1,5 +1,6 @@
-/* rtf-threads: prints how each thread is scheduled that is real-time or has reset-on-fork. For rtf-invariants(8) and rtf-doctor(1). One JSON object a line
- * (thread-json.h). Threads of the kernel are left out. */
+/* rtf-threads: prints the scheduling attributes of each thread that is real-time or has
+ * reset-on-fork, without kernel threads, for rtf-invariants(8) and rtf-doctor(1). One JSON
+ * object a line (lib/thread-json.h). */
 #include <ctype.h>
 #include <dirent.h>
 #include <jansson.h>
@@ -23,11 +24,11 @@ static bool look_at(pid_t tid)
     struct identity identity;
     struct attributes attributes;
     if (!thread_look_at(tid, &identity, &attributes))
-        return true; /* gone, or none of ours */
+        return true; /* the thread has ended, or is the kernel's */
     return (!policy_is_real_time(attributes.policy) && !attributes.reset_on_fork) || show(&identity, &attributes);
 }
 
-/* False: what was found could not be written. */
+/* False: a line could not be written. */
 static bool for_each_number(const char *path, bool (*each)(pid_t))
 {
     DIR *directory = opendir(path);

@@ -21,15 +21,15 @@ struct owner {
     UT_hash_handle hh;
     uid_t uid;
     int count;
-    bool is_shut_out;
+    bool is_denied;
 };
-/* A new name, until the event that tells of it. */
+/* A new name; kept until the inotify event of the renaming has come. */
 struct renamed {
     UT_hash_handle hh;
     char name[];
 };
 static struct renamed *renamed;
-static struct owner *owners, *before; /* before: as they were when the look began */
+static struct owner *owners, *before; /* before: the owners as known when the count began */
 static int specs = -1;
 static void (*tell)(uid_t uid, bool done);
 
@@ -53,7 +53,7 @@ static struct owner *owner_of(uid_t uid)
     return owner;
 }
 
-/* ---- the list ---- */
+/* ---- the access control list of specs/ ---- */
 
 enum { ENTRIES_MOST = (XATTR_SIZE_MAX - sizeof(struct posix_acl_xattr_header)) / sizeof(struct posix_acl_xattr_entry) };
 static struct list {
@@ -68,7 +68,7 @@ static void add(uint16_t tag, mode_t permissions, uint32_t id)
         list.entries[length++] = (struct posix_acl_xattr_entry){.e_tag = tag, .e_perm = (uint16_t)permissions, .e_id = id};
 }
 
-/* As it is; or as the mode says, which is one with all that it says it itself. */
+/* Reads the list. Without a list, makes the entries that say the same as the mode. */
 static bool read_list(void)
 {
     struct stat status;
@@ -92,7 +92,8 @@ static bool is_ours(const struct posix_acl_xattr_entry *entry)
     return entry->e_tag == ACL_USER && entry->e_perm == ACL_EXECUTE;
 }
 
-/* What an administrator has put there stays; ours come after the owner's, where those of users have to be. */
+/* Writes the list with our entries after the owner's, where the kernel requires entries of
+ * users. Entries of an administrator stay. */
 static bool write_list(void)
 {
     const struct owner *owner;
@@ -107,13 +108,14 @@ static bool write_list(void)
     bool needs_mask = false;
     length = 0;
     for (int i = 0; i < count; i++) {
-        if (old[i].e_tag == ACL_OTHER && needs_mask) /* without another entry it would be no more than the mode */
+        /* a mask is needed only beside entries of users or groups */
+        if (old[i].e_tag == ACL_OTHER && needs_mask)
             add(ACL_MASK, status.st_mode >> 3 & 7, ACL_UNDEFINED_ID);
         if (!is_ours(&old[i]) && old[i].e_tag != ACL_MASK)
             add(old[i].e_tag, old[i].e_perm, old[i].e_id);
         needs_mask |= (old[i].e_tag == ACL_USER && !is_ours(&old[i])) || old[i].e_tag == ACL_GROUP;
         for (owner = owners; owner != NULL && old[i].e_tag == ACL_USER_OBJ; owner = owner->hh.next)
-            if (owner->is_shut_out) {
+            if (owner->is_denied) {
                 add(ACL_USER, ACL_EXECUTE, owner->uid);
                 needs_mask = true;
             }
@@ -122,28 +124,28 @@ static bool write_list(void)
     return fsetxattr(specs, list_name, &list, sizeof list.header + (size_t)length * sizeof *list.entries, 0) == 0;
 }
 
-/* root has each right anyway. */
-static void shut_out(struct owner *owner)
+/* No ACL stops root. */
+static void deny_write(struct owner *owner)
 {
-    if (owner->is_shut_out || owner->count < MOVED_ASIDE_MOST || owner->uid == 0)
+    if (owner->is_denied || owner->count < MOVED_ASIDE_MOST || owner->uid == 0)
         return;
-    owner->is_shut_out = true;
+    owner->is_denied = true;
     tell(owner->uid, write_list());
 }
 
-/* ---- what is there ---- */
+/* ---- moving files ---- */
 
 static void expect_event(const char *name)
 {
     const size_t size = strlen(name) + 1;
     struct renamed *one = calloc(1, sizeof *one + size);
     if (one == NULL)
-        exit(1); /* as above */
+        exit(1); /* the broker starts another adopter */
     memcpy(one->name, name, size);
     HASH_ADD_KEYPTR(hh, renamed, one->name, size - 1, one);
 }
 
-bool moved_aside_was_ours(const char *name)
+bool moved_aside_take_event(const char *name)
 {
     struct renamed *one;
     HASH_FIND_STR(renamed, name, one);
@@ -154,7 +156,7 @@ bool moved_aside_was_ours(const char *name)
     return true;
 }
 
-void moved_aside_expect_nothing(void)
+void moved_aside_forget_events(void)
 {
     struct renamed *one, *next;
     HASH_ITER(hh, renamed, one, next) {
@@ -163,14 +165,16 @@ void moved_aside_expect_nothing(void)
     }
 }
 
-/* By the name that nobody knows: no other file can take its place. */
+/* Removes one of several links. Its new name is unknown to users, so no other file can take its
+ * place in between. */
 static bool remove_link(const char *aside)
 {
     struct stat status;
     return fstatat(specs, aside, &status, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISDIR(status.st_mode) && status.st_nlink > 1 && unlinkat(specs, aside, 0) == 0;
 }
 
-/* The name is one that nobody can foresee, or it could be taken before; and nobody can list them. */
+/* The new name has a random number: a user could otherwise take the name before. No user can
+ * list specs/. */
 bool moved_aside_move(const char *name, uid_t uid)
 {
     char aside[NAME_MAX + 1];
@@ -185,17 +189,17 @@ bool moved_aside_move(const char *name, uid_t uid)
         return true;
     struct owner *owner = owner_of(uid);
     owner->count++;
-    shut_out(owner);
+    deny_write(owner);
     return true;
 }
 
-void moved_aside_scan(void)
+void moved_aside_begin_count(void)
 {
     before = owners;
     owners = NULL;
 }
 
-/* A name of that form, which anybody can give, is one more of its owner's. */
+/* Any user may give a file such a name; it then counts as one of this owner's moved files. */
 bool moved_aside_is(const char *name, uid_t uid)
 {
     char wanted[sizeof prefix + 16];
@@ -203,7 +207,7 @@ bool moved_aside_is(const char *name, uid_t uid)
     return strncmp(name, wanted, (size_t)known) == 0 && strspn(name + known, "0123456789abcdef") == 16 && name[known + 16] == '-';
 }
 
-void moved_aside_found(const struct stat *status)
+void moved_aside_count(const struct stat *status)
 {
     owner_of(status->st_uid)->count++;
 }
@@ -216,18 +220,19 @@ static bool has_ours(void)
     return any;
 }
 
-void moved_aside_scanned(void)
+void moved_aside_end_count(void)
 {
     struct owner *owner, *now;
-    while ((owner = before) != NULL) { /* NOLINTBEGIN(clang-analyzer-unix.Malloc): the table goes with the last one */
+    /* NOLINTBEGIN(clang-analyzer-unix.Malloc): the table goes with the last one */
+    while ((owner = before) != NULL) {
         HASH_FIND(hh, owners, &owner->uid, sizeof owner->uid, now);
         if (now != NULL)
-            now->is_shut_out = owner->is_shut_out && now->count >= MOVED_ASIDE_MOST;
+            now->is_denied = owner->is_denied && now->count >= MOVED_ASIDE_MOST;
         HASH_DEL(before, owner);
         free(owner);
     } /* NOLINTEND(clang-analyzer-unix.Malloc) */
-    if (has_ours()) /* perhaps of one who is to have his right back, or of an adopter before */
+    if (has_ours()) /* an owner may get the permission back, or an earlier adopter made the entry */
         (void)write_list();
     for (owner = owners; owner != NULL; owner = owner->hh.next)
-        shut_out(owner);
+        deny_write(owner);
 }

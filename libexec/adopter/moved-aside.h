@@ -1,6 +1,12 @@
-/* What rtf-adopter has renamed out of the way in specs/, to .aside-UID-N-NAME. It is its owner's, and never removed, unless it is one of several names of
- * a file: those go, for the file has others, and a link may be somebody else's doing. An owner of MOVED_ASIDE_MOST such makes nothing more in specs/: an access control list takes the right to write from him there (acl(5)), and leaves him the way to his
- * directory. He has it back when some are gone and specs/ is looked through again. */
+/* Moves files out of the way in specs/: renames them to .aside-UID-N-NAME. A moved file still
+ * belongs to its owner and is never removed, with one exception: if it is one of several links
+ * of a file, that link is removed, because the file keeps its other names, and another user may
+ * have made the link.
+ *
+ * A user who owns MOVED_ASIDE_MOST moved files cannot make anything more in specs/: an access
+ * control list (acl(5)) takes the write permission from that user and leaves the way to the
+ * user's directory. The user gets the permission back when moved files have been removed and
+ * specs/ is scanned again. */
 #ifndef RTF_MOVED_ASIDE_H
 #define RTF_MOVED_ASIDE_H
 
@@ -10,22 +16,25 @@
 
 enum { MOVED_ASIDE_MOST = 64 };
 
-/* `directory` is specs/. `told` of each uid that makes nothing more from now on; `done`: or of whom that could not be had, with errno. */
+/* directory: a descriptor of specs/, which stays the caller's. `told` is called for each uid
+ * that loses the write permission; done = false: setting the ACL failed, with errno. */
 void moved_aside_begin(int directory, void (*told)(uid_t uid, bool done));
 
-/* Renames it. False: it is still there, or has gone by itself. */
+/* Renames the file `name`, whose owner is `uid`. False: the file is still there, or has gone. */
 bool moved_aside_move(const char *name, uid_t uid);
 
-/* The event that tells of such a renaming: once for each. */
-bool moved_aside_was_ours(const char *name);
+/* True, once for each renamed file: the inotify event for `name` comes from our renaming. */
+bool moved_aside_take_event(const char *name);
 
-/* Events were lost: what they would have told of is not waited for. */
-void moved_aside_expect_nothing(void);
+/* Events were lost: events of our renaming are not waited for any more. */
+void moved_aside_forget_events(void);
 
-/* Around a look at all there are. */
+/* Count the moved files of each owner: moved_aside_begin_count, moved_aside_count for each, then
+ * moved_aside_end_count, which gives and takes permissions. moved_aside_is: `name` has the form
+ * of a moved file of `uid`. */
 bool moved_aside_is(const char *name, uid_t uid);
-void moved_aside_scan(void);
-void moved_aside_found(const struct stat *status);
-void moved_aside_scanned(void);
+void moved_aside_begin_count(void);
+void moved_aside_count(const struct stat *status);
+void moved_aside_end_count(void);
 
 #endif

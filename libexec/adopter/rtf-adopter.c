@@ -1,28 +1,34 @@
-/* rtf-adopter: looks after specs/ itself, in which each member of the group makes a directory: what comes and goes there, the modes of
- * those that were adopted, and what does not belong there.
+/* rtf-adopter: looks after specs/, in which each member of the group makes a directory. It
+ * reports directories that appear, change and disappear, keeps the modes of adopted directories,
+ * and moves files that do not belong there out of the way.
  *
- * Looking a name up, renaming and the like can wait for whoever holds the lock of specs/ or of a directory in it, and any member can have it held
- * for long. Here only those wait who are new. No directory is ever removed in anybody's way: it may be what somebody has mounted a large file
- * system on, and rmdir(2) would end with taking that apart. One rule is for every name, also for one that begins with a dot: what is no directory of
- * a possible name is renamed out of the way.
+ * It is a program of its own because looking up a name, renaming and similar calls can wait for
+ * a process that holds the lock of specs/ or of a directory in it, and any member can have such
+ * a lock held for long. So only users without an adopted directory wait, not the broker. The
+ * adopter never removes a directory to make way: a user may have mounted a large file system on
+ * it, and rmdir(2) would end with unmounting that. One rule holds for every name, also for a
+ * name that begins with a dot: anything but a directory with a valid name is renamed out of the
+ * way.
  *
- * Standard input is a SOCK_SEQPACKET socket to the broker, descriptor 3 specs/. The broker says
+ * Standard input is a SOCK_SEQPACKET socket to the broker; descriptor 3 is specs/. The broker
+ * sends
  *
- *   op=scan                      tell all there are
- *   op=adopt    name inode uid   close it to others, and keep it closed
- *   op=aside    name inode uid   it is wrongly named: rename it out of the way
- *   op=forget   name             the broker ignores it: forget it
- *   op=mode     mode             with a descriptor of what is root's in the spool: it gets this mode
- *   op=close                     with a descriptor, whose closing might have to wait for a file system
+ *     op=scan                      report all directories
+ *     op=adopt    name inode uid   close it to other users, and keep it closed
+ *     op=aside    name inode uid   its name is wrong: move it aside
+ *     op=forget   name             the broker ignores it: forget it
+ *     op=mode     mode             with a descriptor of something of root's in the spool: set this mode
+ *     op=close                     with a descriptor, whose closing might wait for a file system
  *
- * and hears
+ * and gets
  *
- *   event=directory name inode uid   it is new, or something about it has changed
- *   event=adopted   name inode       with it, opened with O_PATH: others cannot enter it any more
- *   event=gone      name
- *   event=aside     name uid         something else than a directory, or of an impossible name; it has been renamed out of the way
- *   event=full      uid              so much of his is aside that he makes nothing more in specs/; with why_not: or would not, if that could be had
- *   event=scanned [whole=1]          whole: what has not been told of by now is not there */
+ *     event=directory name inode uid   it is new, or it has changed
+ *     event=adopted   name inode       with an O_PATH descriptor: closed to other users now
+ *     event=gone      name
+ *     event=aside     name uid         not a directory, or a name that is not valid: moved aside
+ *     event=full      uid              this user has so many files moved aside that the user can make
+ *                                      nothing more in specs/; with why_not: setting the ACL failed
+ *     event=scanned [whole=1]          whole=1: a directory that was not reported does not exist */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -55,7 +61,7 @@
 enum { SPECS = 3, NAME_MOST = 64 };
 static const mode_t closed = 02700;
 
-/* What the broker has been told of. */
+/* A directory that the broker knows. */
 struct directory {
     UT_hash_handle hh;
     uint64_t inode;
@@ -64,38 +70,38 @@ struct directory {
     char name[];
 };
 static struct directory *directories;
-static gid_t group; /* of specs/, and so of all that is adopted */
-static bool is_unsure; /* something could not be looked at or done: all is looked at again soon */
-enum { UNSURE_PAUSE = 1000 /* ms */ };
+static gid_t group; /* of specs/, and so of all adopted directories */
+static bool must_rescan; /* a file could not be looked at or moved: scan again soon */
+enum { RESCAN_PAUSE = 1000 /* ms */ };
 
-/* ---- talking ---- */
+/* ---- messages to the broker ---- */
 
-static struct paragraph_output said;
+static struct paragraph_output output;
 
-static void say_with(int fd)
+static void send_message(int fd)
 {
-    paragraph_close(&said);
-    while (!send_with_fd(STDIN_FILENO, said.data, said.length, fd, MSG_NOSIGNAL))
+    paragraph_close(&output);
+    while (!send_with_fd(STDIN_FILENO, output.data, output.length, fd, MSG_NOSIGNAL))
         if (!is_transient(errno))
             exit(EX_OK);
-    paragraph_drop(&said, said.length);
+    paragraph_drop(&output, output.length);
 }
 
-static void say_about(const char *event, const char *name)
+static void begin_message(const char *event, const char *name)
 {
     char shown[NAME_MOST + 1];
     snprintf(shown, sizeof shown, "%s", name);
-    paragraph_add(&said, "event", event);
-    paragraph_add(&said, "name", paragraph_clean(shown));
+    paragraph_add(&output, "event", event);
+    paragraph_add(&output, "name", paragraph_clean(shown));
 }
 
-static void say_gone(const char *name)
+static void report_gone(const char *name)
 {
-    say_about("gone", name);
-    say_with(-1);
+    begin_message("gone", name);
+    send_message(-1);
 }
 
-/* ---- what is there ---- */
+/* ---- directories and files in specs/ ---- */
 
 static int open_plain(const char *name)
 {
@@ -108,14 +114,14 @@ static int open_plain(const char *name)
     return fd;
 }
 
-/* False, and perhaps unsure, if it cannot be seen. */
-static bool see(int fd, struct stat *status)
+/* False: the file cannot be looked at; if the error is temporary, scan again. */
+static bool look_at(int fd, struct stat *status)
 {
     bool seen = false;
     for (int tries = 0; fd >= 0 && !seen && tries < TRANSIENT_TRIES; tries++)
         seen = fstat(fd, status) == 0;
     if (!seen && is_transient(errno))
-        is_unsure = true;
+        must_rescan = true;
     return seen;
 }
 
@@ -137,7 +143,7 @@ static struct directory *remember(const char *name, const struct stat *status)
     const size_t size = strlen(name) + 1;
     struct directory *directory = calloc(1, sizeof *directory + size);
     if (directory == NULL)
-        exit(EX_OSERR); /* the broker starts another one */
+        exit(EX_OSERR); /* the broker starts another adopter */
     memcpy(directory->name, name, size);
     directory->inode = status->st_ino;
     directory->uid = status->st_uid;
@@ -154,45 +160,46 @@ static bool is_possible(const char *name)
     return length <= NAME_MOST && name[0] != '.';
 }
 
-static void tell_full(uid_t uid, bool done)
+static void report_full(uid_t uid, bool done)
 {
-    paragraph_add(&said, "event", "full");
-    paragraph_add_number(&said, "uid", uid);
+    paragraph_add(&output, "event", "full");
+    paragraph_add_number(&output, "uid", uid);
     if (!done)
-        paragraph_add(&said, "why_not", strerror(errno));
-    say_with(-1);
+        paragraph_add(&output, "why_not", strerror(errno));
+    send_message(-1);
 }
 
-/* What fails for a moment only is done at the next look. */
+/* After a temporary error the next scan tries again. */
 static bool move_aside(const char *name, uid_t uid)
 {
     bool moved = false;
     for (int tries = 0; !moved && tries < TRANSIENT_TRIES; tries++)
         moved = moved_aside_move(name, uid);
     if (!moved && is_transient(errno))
-        is_unsure = true;
+        must_rescan = true;
     return moved;
 }
 
-static void tell_aside(const char *name, uid_t uid)
+static void move_aside_and_report(const char *name, uid_t uid)
 {
     if (!move_aside(name, uid))
         return;
-    say_about("aside", name);
-    paragraph_add_number(&said, "uid", uid);
-    say_with(-1);
+    begin_message("aside", name);
+    paragraph_add_number(&output, "uid", uid);
+    send_message(-1);
 }
 
-/* What has been moved aside stays where it is. Others' names of the same form tell of themselves when they are given, and only a look at all there are
- * cannot know whose they are: it counts them. And root may have what begins with a dot. */
-static void tell_aside_unless(const char *name, const struct stat *status, bool scanning)
+/* A file that was moved aside stays, and so does a dot file of root's. A user may give a file a
+ * name of the same form: the event for that name moves the file. A scan cannot tell such a file
+ * from a moved one, so it only counts the file. */
+static void move_stray_aside(const char *name, const struct stat *status, bool scanning)
 {
     if (name[0] == '.' && (status->st_uid == 0 || (scanning && moved_aside_is(name, status->st_uid))))
         return;
-    tell_aside(name, status->st_uid);
+    move_aside_and_report(name, status->st_uid);
 }
 
-/* A descriptor that was opened with O_PATH lets neither be done directly. */
+/* fchown(2) and fchmod(2) refuse an O_PATH descriptor. */
 static void close_to_others(int fd, const struct stat *status)
 {
     char path[64];
@@ -206,42 +213,42 @@ static void close_to_others(int fd, const struct stat *status)
         ;
 }
 
-static void tell(const struct directory *directory)
+static void report_directory(const struct directory *directory)
 {
-    say_about("directory", directory->name);
-    paragraph_add_number(&said, "inode", directory->inode);
-    paragraph_add_number(&said, "uid", directory->uid);
-    say_with(-1);
+    begin_message("directory", directory->name);
+    paragraph_add_number(&output, "inode", directory->inode);
+    paragraph_add_number(&output, "uid", directory->uid);
+    send_message(-1);
 }
 
-/* Something of this name appeared in specs/, changed, or went; or it is only looked at. */
-static void look(const char *name, bool scanning)
+/* Examines a name in specs/ after an event, or during a scan. */
+static void examine(const char *name, bool scanning)
 {
     struct stat status;
     struct directory *directory = find(name);
     const int fd = open_plain(name);
-    const bool was_unsure = is_unsure;
-    is_unsure = false;
-    const bool there = see(fd, &status), unseen = is_unsure;
-    is_unsure |= was_unsure;
+    const bool had_to_rescan = must_rescan;
+    must_rescan = false;
+    const bool there = look_at(fd, &status), unseen = must_rescan;
+    must_rescan |= had_to_rescan;
     if (unseen) {
         if (fd >= 0)
             close(fd);
         return;
     }
     if (directory != NULL && (!there || directory->inode != status.st_ino || directory->uid != status.st_uid || !S_ISDIR(status.st_mode))) {
-        say_gone(name);
+        report_gone(name);
         forget(directory);
         directory = NULL;
     }
     if (there && (!S_ISDIR(status.st_mode) || !is_possible(name)))
-        tell_aside_unless(name, &status, scanning);
+        move_stray_aside(name, &status, scanning);
     else if (directory != NULL && directory->adopted)
-        close_to_others(fd, &status); /* its owner may have opened it */
+        close_to_others(fd, &status); /* its owner may have opened it to others */
     else if (there && (directory == NULL || !scanning)) {
         if (directory == NULL)
             directory = remember(name, &status);
-        tell(directory);
+        report_directory(directory);
     }
     if (directory != NULL)
         directory->seen = true;
@@ -249,34 +256,34 @@ static void look(const char *name, bool scanning)
         close(fd);
 }
 
-/* ---- all there are ---- */
+/* ---- scanning ---- */
 
-/* After all that is moved in the same go, or that would be counted twice. */
+/* Counts moved files after the scan has moved its own, so that each is counted once. */
 static void count_aside(DIR *listing)
 {
     const struct dirent *entry;
     struct stat status;
     rewinddir(listing);
-    moved_aside_scan();
+    moved_aside_begin_count();
     while ((entry = readdir(listing)) != NULL) {
         const int fd = entry->d_name[0] == '.' ? open_plain(entry->d_name) : -1;
         if (fd >= 0 && fstat(fd, &status) == 0 && moved_aside_is(entry->d_name, status.st_uid))
-            moved_aside_found(&status);
+            moved_aside_count(&status);
         if (fd >= 0)
             close(fd);
     }
-    moved_aside_scanned();
+    moved_aside_end_count();
 }
 
-/* To look at one may forget it, and no other. */
-static void look_for_unseen(void)
+/* Examining a directory may remove it from the table, but no other directory. */
+static void examine_missing(void)
 {
     struct directory *directory, *next;
     HASH_ITER(hh, directories, directory, next)
         if (!directory->seen) {
             char name[NAME_MAX + 1];
             snprintf(name, sizeof name, "%s", directory->name);
-            look(name, true);
+            examine(name, true);
         }
 }
 
@@ -288,31 +295,32 @@ static void scan(void)
     DIR *listing = fd < 0 ? NULL : fdopendir(fd);
     if (listing == NULL)
         exit(EX_OSERR);
-    is_unsure = false;
+    must_rescan = false;
     HASH_ITER(hh, directories, directory, next)
         directory->seen = false;
     while (errno = 0, (entry = readdir(listing)) != NULL)
         if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-            look(entry->d_name, true);
-    is_unsure |= errno != 0;
+            examine(entry->d_name, true);
+    must_rescan |= errno != 0;
     count_aside(listing);
     (void)closedir(listing);
-    look_for_unseen();
-    paragraph_add(&said, "event", "scanned");
-    if (!is_unsure)
-        paragraph_add(&said, "whole", "1");
-    say_with(-1);
+    examine_missing();
+    paragraph_add(&output, "event", "scanned");
+    if (!must_rescan)
+        paragraph_add(&output, "whole", "1");
+    send_message(-1);
 }
 
-/* ---- what happens ---- */
+/* ---- events ---- */
 
-/* What we have moved aside stays there, whatever its owner does to it. */
-static bool is_to_stay(const struct inotify_event *event)
+/* True: the event is about a file that was moved aside, which stays, whatever its owner does. */
+static bool is_about_moved_aside(const struct inotify_event *event)
 {
-    return event->name[0] == '.' && ((event->mask & (IN_CREATE | IN_MOVED_TO)) == 0 || ((event->mask & IN_MOVED_TO) != 0 && moved_aside_was_ours(event->name)));
+    return event->name[0] == '.' && ((event->mask & (IN_CREATE | IN_MOVED_TO)) == 0 || ((event->mask & IN_MOVED_TO) != 0 && moved_aside_take_event(event->name)));
 }
 
-/* Not many at a time: who makes directories faster than they are looked at is stopped by what the broker answers meanwhile. */
+/* Reads few events at a time: between two reads the broker's answers can stop a user who makes
+ * directories faster than they are examined. */
 static void take_events(int inotify)
 {
     static char bytes[4096] __attribute__((aligned(__alignof__(struct inotify_event))));
@@ -323,44 +331,44 @@ static void take_events(int inotify)
         at += (ssize_t)(sizeof *event + event->len);
         if ((event->mask & IN_Q_OVERFLOW) != 0) {
             lost = true;
-            moved_aside_expect_nothing();
+            moved_aside_forget_events();
         }
-        if (event->len > 0 && !is_to_stay(event))
-            look(event->name, false);
+        if (event->len > 0 && !is_about_moved_aside(event))
+            examine(event->name, false);
     }
     if (lost)
         scan();
 }
 
-/* ---- what the broker says ---- */
+/* ---- requests ---- */
 
-static int open_meant(const struct paragraph *request, const char *name, struct stat *status)
+static int open_named(const struct paragraph *request, const char *name, struct stat *status)
 {
     uint64_t inode, uid;
     if (paragraph_get_number(request, "inode", UINT64_MAX, &inode) != 1 || paragraph_get_number(request, "uid", UINT32_MAX, &uid) != 1)
         exit(EX_PROTOCOL);
     const int fd = open_plain(name);
-    if (see(fd, status) && status->st_ino == inode && status->st_uid == uid && S_ISDIR(status->st_mode))
+    if (look_at(fd, status) && status->st_ino == inode && status->st_uid == uid && S_ISDIR(status->st_mode))
         return fd;
     if (fd >= 0)
         close(fd);
-    return -1; /* another one by now, which is an event */
+    return -1; /* replaced by now; its event comes */
 }
 
 static void adopt(const struct paragraph *request, const char *name)
 {
     struct stat status;
     struct directory *directory = find(name);
-    const int fd = open_meant(request, name, &status);
+    const int fd = open_named(request, name, &status);
     if (fd < 0)
         return;
     close_to_others(fd, &status);
     if (directory == NULL)
-        directory = remember(name, &status); /* of an adopter before */
+        directory = remember(name, &status); /* known to an earlier adopter */
     directory->adopted = true;
-    say_about("adopted", name);
-    paragraph_add_number(&said, "inode", directory->inode);
-    say_with(fd);
+    begin_message("adopted", name);
+    paragraph_add_number(&output, "inode", directory->inode);
+    send_message(fd);
     close(fd);
 }
 
@@ -371,11 +379,11 @@ static void forget_ignored(const char *name)
         forget(directory);
 }
 
-static void put_aside(const struct paragraph *request, const char *name)
+static void move_misnamed_aside(const struct paragraph *request, const char *name)
 {
     struct stat status;
     struct directory *directory = find(name);
-    const int fd = open_meant(request, name, &status);
+    const int fd = open_named(request, name, &status);
     if (fd < 0)
         return;
     close(fd);
@@ -384,7 +392,7 @@ static void put_aside(const struct paragraph *request, const char *name)
     (void)move_aside(name, status.st_uid);
 }
 
-/* The broker lacks the power to set a set-group-ID bit for a group that is not its own. */
+/* The broker lacks the capability to set a set-group-ID bit for a group that it is not in. */
 static void set_mode(const struct paragraph *request, int fd)
 {
     char path[64];
@@ -397,7 +405,7 @@ static void set_mode(const struct paragraph *request, int fd)
         (void)chmod(path, (mode_t)mode);
 }
 
-static void obey(const struct paragraph *request, int fd)
+static void serve_request(const struct paragraph *request, int fd)
 {
     const char *op = paragraph_get(request, "op"), *name = paragraph_get(request, "name");
     if (op == NULL || (name != NULL && (!is_possible(name) || name[0] == '.' || strchr(name, '/') != NULL)))
@@ -407,7 +415,7 @@ static void obey(const struct paragraph *request, int fd)
     else if (strcmp(op, "adopt") == 0 && name != NULL)
         adopt(request, name);
     else if (strcmp(op, "aside") == 0 && name != NULL)
-        put_aside(request, name);
+        move_misnamed_aside(request, name);
     else if (strcmp(op, "forget") == 0 && name != NULL)
         forget_ignored(name);
     else if (strcmp(op, "mode") == 0)
@@ -425,20 +433,20 @@ static void take_message(void)
     int fd;
     const ssize_t got = receive_with_fd(STDIN_FILENO, bytes, sizeof bytes, &fd);
     if (got < 0 && is_transient(errno))
-        return; /* what has come is there at the next poll */
+        return; /* data that has come is there at the next poll */
     if (got <= 0)
-        exit(EX_OK); /* the broker is gone */
+        exit(EX_OK); /* the broker has ended */
     if (!paragraph_feed(&input, bytes, (size_t)got) || paragraph_take(&input, &request, &why) != 1)
         exit(EX_PROTOCOL);
-    obey(&request, fd);
+    serve_request(&request, fd);
     if (fd >= 0)
         close(fd);
 }
 
 static bool confine(void)
 {
-    /* Directories that are others' get group and mode (CHOWN, FOWNER, FSETID) and are renamed though the sticky bit of specs/ says
-     * that only their owner may (FOWNER). */
+    /* CHOWN, FOWNER, FSETID: set group and mode of users' directories. FOWNER: rename them
+     * although the sticky bit of specs/ allows that to their owner only. */
     static const int powers[] = {CAP_CHOWN, CAP_FOWNER, CAP_FSETID, -1};
     static const struct confine_path only[] = {{"/proc/self/fd/3", MAY_CHANGE}, {0}};
     static const char *const calls[] = {
@@ -446,7 +454,7 @@ static bool confine(void)
         "fchmodat", "fchownat", "brk", "mmap", "munmap", "mremap", "madvise", "mprotect", "futex", "getrandom", "restart_syscall", "exit", "exit_group", "getpid", "gettid", NULL};
     if (!confine_for_good() || !capabilities_keep(powers))
         return false;
-    (void)confine_files(only); /* the broker has said whether there is such a thing */
+    (void)confine_files(only); /* the broker reports a kernel without Landlock */
     return confine_calls(calls);
 }
 
@@ -458,14 +466,14 @@ int main(void)
     (void)memory_lock_without_power(MCL_ONFAULT);
     if (fstat(SPECS, &specs) != 0 || inotify < 0 || inotify_add_watch(inotify, "/proc/self/fd/3", IN_CREATE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE | IN_ATTRIB | IN_ONLYDIR) < 0 ||
         !confine()) {
-        fprintf(stderr, "rtf-adopter: %s (it is started by rtf-brokerd(8))\n", strerror(errno));
+        fprintf(stderr, "rtf-adopter: %s (only rtf-brokerd(8) starts this program)\n", strerror(errno));
         return EX_OSERR;
     }
     group = specs.st_gid;
-    moved_aside_begin(SPECS, tell_full);
+    moved_aside_begin(SPECS, report_full);
     struct pollfd both[2] = {{.fd = STDIN_FILENO, .events = POLLIN}, {.fd = inotify, .events = POLLIN}};
     for (;;) {
-        const int ready = poll(both, 2, is_unsure ? UNSURE_PAUSE : -1);
+        const int ready = poll(both, 2, must_rescan ? RESCAN_PAUSE : -1);
         if (ready < 0 && errno != EINTR)
             return EX_OSERR;
         if (ready == 0)

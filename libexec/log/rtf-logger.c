@@ -1,8 +1,10 @@
-/* rtf-logger: writes what it reads to events.ndjson, for the broker, which must never wait for a disk. Standard input is a pipe of
- * lines, descriptor 3 the open log/; an empty line means: open the file anew. It ends at end-of-file, when everything is written, and
- * its standard output, on which it says nothing, is how the broker learns that.
+/* rtf-logger: writes events.ndjson for the broker, which must not wait for a disk. Standard
+ * input is a pipe of lines; descriptor 3 is the directory log/. An empty line means: open the
+ * file anew. At end of file the logger writes all that it has read, and ends; by the end of its
+ * standard output, on which it writes nothing, the broker learns that.
  *
- * A log that cannot be written stops nothing: lines that it takes no more are counted, and the count is logged when it works again. */
+ * A log that cannot be written stops nothing: lines that cannot be written are counted, and the
+ * number is logged when the log works again. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -27,7 +29,7 @@ static void reopen(void)
         close(file);
     file = openat(DIRECTORY, log_name, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0640);
     if (file >= 0)
-        (void)fchmod(file, 0640); /* whatever the umask; the group is the directory's */
+        (void)fchmod(file, 0640); /* independent of the umask; the group is that of the directory */
 }
 
 static unsigned lines_in(const char *text, size_t length)
@@ -38,7 +40,8 @@ static unsigned lines_in(const char *text, size_t length)
     return lines;
 }
 
-/* Lines are written whole or taken back: a full disk must not leave half a JSON object. How many were not written. */
+/* Writes whole lines; a partly written line is removed again, so that a full disk does not leave
+ * half a JSON object. Returns the number of lines that were not written. */
 static unsigned write_lines(const char *text, size_t length)
 {
     if (file < 0)
@@ -55,7 +58,7 @@ static unsigned write_lines(const char *text, size_t length)
     return lines_in(text + whole, length - whole);
 }
 
-/* False: the log still takes nothing. */
+/* False: the log still cannot be written. */
 static bool report_lost(void)
 {
     char line[512], seconds[24];
@@ -83,7 +86,8 @@ static void put(const char *text, size_t length)
         lost += report_lost() ? write_lines(text, length) : lines_in(text, length);
 }
 
-/* Of whole lines: up to an empty one belongs to this file, what follows to the next. */
+/* Takes whole lines. Lines before an empty line belong to the present file, the rest to the next
+ * one. */
 static void take(const char *text, size_t length)
 {
     size_t from = 0;
@@ -104,7 +108,7 @@ static bool confine(void)
     const struct confine_path files[] = {{"/proc/self/fd/3", MAY_CHANGE}, {0}};
     if (!confine_for_good() || !capabilities_keep(no_powers))
         return false;
-    (void)confine_files(files); /* the broker has said whether there is such a thing */
+    (void)confine_files(files); /* the broker reports a kernel without Landlock */
     return confine_calls(calls);
 }
 
@@ -114,7 +118,7 @@ int main(void)
     size_t length = 0;
     ssize_t got;
     if (!confine()) {
-        fprintf(stderr, "rtf-logger: it cannot give up what it does not need: %s\n", strerror(errno));
+        fprintf(stderr, "rtf-logger: cannot drop unneeded privileges: %s\n", strerror(errno));
         return EX_OSERR;
     }
     reopen();
@@ -127,7 +131,7 @@ int main(void)
         take(text, whole);
         length -= whole;
         memmove(text, text + whole, length);
-        if (length == sizeof text) /* no line of the broker's is so long */
+        if (length == sizeof text) /* the broker writes no line of this length */
             length = 0;
     }
     (void)report_lost();

@@ -1,10 +1,12 @@
-/* Asks the account database for the broker, which must never wait for one (a directory server may be slow or
- * down). A filter over paragraphs on standard input and output:
+/* rtf-names: asks the account database for the broker, which must not wait for a directory
+ * server that is slow or down. A filter: it answers each paragraph on standard input with
+ * paragraphs on standard output.
  *
- *   op=user id=N uid=U   uid=U, answer=ok, name= (absent: no such account), groups= (names, comma-separated),
- *                        gids= (all of the account's groups, comma-separated); when they are many, several
- *                        paragraphs, answer=more before the last
- *   op=known id=N name=X   answer=ok when X is a user name, or with a leading @ a group name; else answer=no */
+ *     op=user id=N uid=U     uid=U, answer=ok, name= (missing: no such account), groups= (names) and
+ *                            gids= (numbers) of all the account's groups, separated by commas; many
+ *                            groups take several paragraphs, all but the last with answer=more
+ *     op=known id=N name=X   answer=ok if X is a user name or, after a leading @, a group name;
+ *                            answer=no otherwise */
 #include <grp.h>
 #include <pwd.h>
 #include <stdio.h>
@@ -20,9 +22,11 @@
 #include "usage.h"
 #include "units.h"
 
-enum { GROUPS_MAX = 65536, LIST = 3000 }; /* the kernel's own limit; bytes of a list in one paragraph */
+/* GROUPS_MAX: the kernel's limit (NGROUPS_MAX); LIST: bytes of a list in one paragraph */
+enum { GROUPS_MAX = 65536, LIST = 3000 };
 
-/* Names that acl.conf can name: anything else (blanks, commas) is not worth a way to write it. */
+/* True: acl.conf can have this name. There is no way to write names with blanks or commas in
+ * acl.conf. */
 static bool name_is_plain(const char *name)
 {
     for (const char *at = name; *at != '\0'; at++)
@@ -53,7 +57,7 @@ static void add_lists(struct paragraph_output *output, struct lists *lists)
     lists->names[0] = lists->gids[0] = '\0';
 }
 
-/* All of them or none: a group that was left out would be a bound that does not bind. */
+/* Adds all groups, or fails: if a group were left out, a rule that bounds it would not bind. */
 static bool add_groups(struct paragraph_output *output, const char *id, uid_t uid, const gid_t *groups, int count)
 {
     struct lists lists = {"", ""};
@@ -128,8 +132,9 @@ int main(int argc, char **argv)
     static struct paragraph_output output;
     struct paragraph request;
     const char *why;
-    (void)prctl(PR_SET_DUMPABLE, 0); /* plugins are of the same user, and may not write into its memory */
-    (void)memory_lock_without_power(MCL_ONFAULT); /* who asks must not wait for the disk */
+    /* plugins run as the same user and must not write into this process's memory */
+    (void)prctl(PR_SET_DUMPABLE, 0);
+    (void)memory_lock_without_power(MCL_ONFAULT); /* an answer must not wait for the disk */
     while (paragraph_fill(&input, STDIN_FILENO) > 0) {
         int taken;
         while ((taken = paragraph_take(&input, &request, &why)) == 1)

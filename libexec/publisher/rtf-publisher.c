@@ -1,9 +1,12 @@
-/* rtf-publisher GID: keeps status.json, for the broker, which opens no file of the spool itself. Standard input is a pipe of texts, one line
- * each, descriptor 3 the open spool. Each takes the place of the one before, in one step: who reads it reads all of one. After each a
- * paragraph on standard output says what came of it: error=, a number as in errno(3), 0 if it is in place.
+/* rtf-publisher GID: writes status.json for the broker, which opens no file of the spool itself.
+ * Standard input is a pipe of texts of one line each; descriptor 3 is the spool's directory.
+ * Each text replaces the one before by rename(2), so a reader always reads one whole text. After
+ * each text a paragraph on standard output gives the result: error=, a number as in errno(3), 0
+ * if the text is in place.
  *
- * The spool is also where the broker's own books and the log are. So not only which system calls it makes but the very names that it makes them
- * with are fixed before the first byte is read: a filter compares the addresses of the two names, in memory that nothing can change any more. */
+ * It is a program of its own because the broker's journal and log are in the same directory. A
+ * filter fixes the system calls, and even the names they get, before the first byte is read: it
+ * compares the addresses of the two names, in memory that no call can change any more. */
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -22,7 +25,7 @@ enum { SPOOL = 3, MODE = 0640, FLAGS = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW 
 static const char name[] = "status.json", new_name[] = ".status.json.new";
 static int file = -1, error;
 
-/* One that an earlier publisher was killed over may be there. */
+/* An earlier publisher may have been killed and have left the file. */
 static void begin(void)
 {
     (void)unlinkat(SPOOL, new_name, 0);
@@ -43,7 +46,7 @@ static void put(const char *text, size_t length)
     }
 }
 
-/* False: nobody hears it. */
+/* False: the broker has closed standard output. */
 static bool answer(void)
 {
     char text[ANSWER_BYTES];
@@ -80,7 +83,7 @@ static bool take(const char *text, size_t length)
 
 static bool confine_to_names(void)
 {
-    /* None that maps memory, or changes what may be done with it. */
+    /* no call that maps memory or changes its protection */
     static const char *const calls[] = {"read", "write", "close", "rt_sigreturn", "restart_syscall", "exit", "exit_group",
 #ifdef __SANITIZE_ADDRESS__
                                         "mmap", "munmap", "mprotect", "mremap", "madvise", "futex", "openat", "newfstatat", "fstat", "rt_sigprocmask",
@@ -97,15 +100,16 @@ static bool confine_to_names(void)
     return confine_calls_exactly(calls, exact);
 }
 
-/* Whoever has the group without being in it can give it to nobody: it is its own before it gives up the right to take it. */
+/* The files that this process makes get its group. So it takes the group first, and then gives
+ * up the capability to change groups. */
 static bool confine(gid_t group)
 {
     static const int no_powers[] = {-1};
     const struct confine_path files[] = {{"/proc/self/fd/3", MAY_REPLACE}, {0}};
-    umask(0); /* FLAGS makes it, and MODE is what it has to have */
+    umask(0); /* the file gets MODE exactly */
     if (setgroups(0, NULL) != 0 || setresgid(group, group, group) != 0 || !confine_for_good() || !capabilities_keep(no_powers))
         return false;
-    (void)confine_files(files); /* the broker has said whether there is such a thing */
+    (void)confine_files(files); /* the broker reports a kernel without Landlock */
     return confine_to_names();
 }
 
@@ -117,11 +121,12 @@ int main(int argc, char **argv)
     if (argc != 2 || !parse_number(argv[1], UINT32_MAX - 1, &group))
         return EX_USAGE;
     if (!confine((gid_t)group)) {
-        fprintf(stderr, "rtf-publisher: it cannot give up what it does not need: %s\n", strerror(errno));
+        fprintf(stderr, "rtf-publisher: cannot drop unneeded privileges: %s\n", strerror(errno));
         return EX_OSERR;
     }
     while ((got = read(STDIN_FILENO, text, sizeof text)) > 0 || (got < 0 && errno == EINTR))
         if (got > 0 && !take(text, (size_t)got))
             break;
-    _exit(got == 0 ? EX_OK : EX_IOERR); /* no atexit(3): sanitizers would look for leaks, with calls that it has given up */
+    /* no atexit(3): sanitizers would look for leaks with calls that the filter refuses */
+    _exit(got == 0 ? EX_OK : EX_IOERR);
 }

@@ -111,10 +111,10 @@ attack() { # UID PROCESS
     run -65 bash -c 'head -c 70000 /dev/zero | "$@"' bash "$AS_USER" --input $ALICE cat
     run -65 --separate-stderr "$AS_USER" --bytes 1000 $ALICE yes
     [ "${#output}" -eq 999 ] # and the last end of a line
-    [ "$stderr" = "rtf-as-user: yes: more output than is taken, as user $ALICE" ]
+    [ "$stderr" = "rtf-as-user: yes: more output than --bytes allows, as user $ALICE" ]
     run -75 "$AS_USER" --timeout 1us $ALICE sh -c 'trap "" TERM; echo begun; while :; do sleep 1; done'
     [ "$output" = "begun
-rtf-as-user: sh: not done in time, as user $ALICE" ]
+rtf-as-user: sh: ended after the timeout, as user $ALICE" ]
     run -3 "$AS_USER" $ALICE sh -c 'exit 3'
     run -0 timeout 20 "$AS_USER" $ALICE sh -c 'sleep 778 & echo done' # holds the pipe
     [ "$output" = done ]
