@@ -36,7 +36,7 @@ helper_stops() {
 
 # stop_in_mid_order TID: SIGTERM comes after the journal has the thread, and before the attach helper answers.
 stop_in_mid_order() {
-    eventually grep -qrax "tid=$1" "$SPOOL/state"
+    eventually grep -qax "tid=$1" "$SPOOL/state/current/journal"
     kill -TERM "$BROKER"
     eventually has_taken_signals
     kill -CONT "$HELPER"
