@@ -163,7 +163,7 @@ who() { # as sentences name him
 }
 
 # bats test_tags=turn:1
-@test "a bound alone does not open, nor does an opening of another plugin" {
+@test "a bound alone does not open a plugin, and a rule that opens another plugin does not either" {
     broker_with '- - max_runtime 10ms' 'rtfann - min_period 1ms' '@rtf FP max_priority 50' '- - ignore_adm_test true' \
         'rtfann EDF max_utilization 0.5'
     denied $ANN a "$(share 1)" "$(nothing_opens $ANN FP)"
@@ -285,21 +285,21 @@ tick() { /usr/bin/python3 -S -c 'import time; print(round(time.clock_getres(6) *
     is '.refusal.nearest_is' at-least
     denied $ANN a '{"plugin": "EDF", "runtime": 4001, "period": 100000}' 'acl.conf:3: - - max_runtime 4ms: 4001us asked'
     is '.refusal | .nearest, .nearest_is' $'4000\nat-most'
-    # The desired runtime is not to be below the runtime, nor is the period or the deadline.
+    # Neither the desired runtime nor the period nor the deadline may be below the runtime.
     denied $ANN a '{"plugin": "EDF", "runtime": 2, "desired_runtime": 3000, "period": 100000}' "$rule: 2us asked"
     is .refusal.nearest 2000
     denied $ANN a '{"plugin": "EDF", "runtime": 2, "desired_runtime": 1999, "period": 100000}' "$rule: 2us asked"
     is '.refusal | .nearest, .nearest_is' $'null\nnull'
     denied $ANN a '{"plugin": "EDF", "runtime": 2, "period": 100000, "deadline": 1999}' "$rule: 2us asked"
     is .refusal.nearest null
-    # What the sums leave is too little.
+    # The room of the sums is too little.
     granted $CAT a '{"plugin": "FP", "priority": 9, "runtime": 4000, "period": 8100}'
     denied $ANN a '{"plugin": "EDF", "runtime": 2, "period": 10000}' "$rule: 2us asked"
     refusal_is access "$rule" 2us 2000us - never
     denied $ANN a '{"plugin": "EDF", "runtime": 2000, "period": 10000}' 'acl.conf:1: - - max_utilization 0.5: 0.493827161 used, 0.2 asked'
     is '.refusal | .nearest, .retry' $'null\nwhen-freed'
     gone $CAT a
-    # What the plugin has left is too little, and is not called nearest either.
+    # The plugin's room is too little, and is not called nearest either.
     granted 0 big '{"plugin": "EDF", "runtime": 88500, "period": 100000}'
     granted 0 rest '{"plugin": "EDF", "runtime": 90000, "period": 100000}'
     ask $ANN a '{"plugin": "EDF", "runtime": 2000, "period": 100000}'
@@ -363,7 +363,7 @@ tick() { /usr/bin/python3 -S -c 'import time; print(round(time.clock_getres(6) *
 }
 
 # bats test_tags=turn:2
-@test "a spec that one rule refuses for good is refused for good, though another rule is only full" {
+@test "a spec that one rule always refuses is refused for ever, though another rule is only full" {
     broker_with '- - max_utilization 0.5' '- - max_runtime 100ms'
     granted $CAT a '{"plugin": "FP", "priority": 9, "runtime": 4500, "period": 10000}'
     denied $ANN a "$(share 100001)" 'acl.conf:1: - - max_utilization 0.5: 0.45 used, 0.100001 asked'
@@ -371,7 +371,7 @@ tick() { /usr/bin/python3 -S -c 'import time; print(round(time.clock_getres(6) *
 }
 
 # bats test_tags=turn:0
-@test "a spec that one plugin's rules refuse for good may succeed when another plugin's have room again" {
+@test "a spec that one plugin's rules always refuse may succeed when another plugin's rules have room again" {
     broker_with '- EDF max_utilization 0' '- FP max_utilization 0.5'
     granted $CAT a "$(share 400000)"
     ask $ANN a '{"priority": 9, "runtime": 2000, "period": 10000}'

@@ -142,7 +142,7 @@ declines() {
     spec 3 1 10000; is no nearest= retry=
 }
 
-@test "demand admits what a sum of densities refuses, and no more than fits" {
+@test "demand admits sets that a sum of densities refuses, and no more than fits" {
     start edf partition=unthrottled
     spec 1 2000 10000 deadline=4000; spec 2 2000 10000 deadline=6000; spec 3 2000 10000 deadline=8000; is no nearest=933
     start edf partition=unthrottled admission=demand fair_server=0us
@@ -164,7 +164,7 @@ declines() {
     spec 3 2 10000 deadline=4000; is no nearest=
 }
 
-@test "rta admits what the hyperbolic bound refuses, to the microsecond" {
+@test "rta admits sets that the hyperbolic bound refuses, to the microsecond" {
     start rm; spec 1 3000 7000; spec 2 3000 12000; spec 3 5000 20000; is no
     start rm admission=rta fair_server=0us; spec 1 3000 7000; spec 2 3000 12000
     spec 3 6000 20000; is no nearest=5000 "reason=by the response times a runtime of 5000us fits, 6000us asked"
@@ -176,7 +176,7 @@ declines() {
     spec 4 1000 20000; is ok; spec 1 3001 7000; is no nearest=3000
 }
 
-@test "rta tests deadlines below the period, and what states no runtime is refused for good" {
+@test "rta tests deadlines below the period, and refuses a spec without a runtime for ever" {
     start rm admission=rta
     spec 1 2000 10000 deadline=2000; is ok reason= deadline=2000
     spec 2 1000 20000 deadline=2999; is no nearest=999

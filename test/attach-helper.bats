@@ -16,7 +16,7 @@ answers() { # WHAT LINE...
     answers none 'ok fifo reset'
 }
 
-@test "a thread with one uid of somebody else is refused: the real, the effective, the saved one, and the one for files" {
+@test "a thread with one uid of another user is refused: the real, the effective, the saved one, and the one for files" {
     answers ids 'no other' 'no other' 'no other' 'no other'
 }
 

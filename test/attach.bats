@@ -328,7 +328,7 @@ is_zombie() { [[ $(cat "/proc/$1/stat") == *") Z "* ]]; }
     [ "$(kernel "$SLEEPER")" = "$before" ]
 }
 
-@test "77: without root it is refused, with a reason that is true" {
+@test "77: without root, rtf-attach is refused with the true reason" {
     sleeper $ALICE
     # shellcheck disable=SC2086 # words
     refuses 77 "rtf-attach: *Operation not permitted*" as $ALICE "$ATTACH" tid="$SLEEPER" $FIFO
@@ -363,7 +363,7 @@ count_anew() { cat /proc/sys/kernel/sched_rt_runtime_us >/proc/sys/kernel/sched_
 # The kernel counts a thread that is made ordinary with its runtime used up until the thread's period ends. Then the kernel takes the thread's runtime
 # off a sum that it has counted anew, without the thread.
 # bats test_tags=machine
-@test "77: the kernel's account is below zero: what helps is told, and does" {
+@test "77: the kernel's account is below zero: rtf-attach names a remedy, and the remedy helps" {
     hog 0
     chrt --deadline --sched-runtime 900000000 --sched-period 1000000000 --pid 0 "$HOG"
     eventually has_consumed "$HOG" $(($(consumed "$HOG") + 900))
@@ -453,7 +453,7 @@ eventually_child() { eventually pgrep -P "$1"; }
     [ "$status" -eq 66 ]
 }
 
-# What the kernel counted anew stays the same for a second. The kernel takes a thread that has ended, or was made ordinary, off its sum at the thread's
+# The kernel's new sum stays the same for a second. The kernel takes a thread that has ended, or was made ordinary, off its sum at the thread's
 # 0-lag time: the sum of before is too small after that. No thread of the tests has a longer period.
 account_is_settled() {
     local before
@@ -510,7 +510,7 @@ ends_meanwhile() {
     is_counted "$SLEEPER" || { chrt --deadline --sched-runtime 1024 --sched-deadline 1024 --sched-period 4000000000 --pid 0 "$ORPHAN"; return 1; }
 }
 
-# A thread that gets bandwidth after its end would keep it for good.
+# A thread that gets bandwidth after its end would keep it for ever.
 # bats test_tags=machine
 @test "a thread that ends while it is made SCHED_DEADLINE leaves the kernel's account as it was" {
     COUNT_ANEW=yes

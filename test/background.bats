@@ -113,7 +113,7 @@ in_disk() { echo '{"resource": "disk", "plugin": "DISK", "device": "'"$DISK"'", 
     books
 }
 
-@test "by default it is denied: without a line, without a rule, by a rule that closes the line" {
+@test "a background claim is denied by default: without a line, without a rule, by a rule that closes the line" {
     rules_are "$ALICE NET max_amount 1000" "$BOB NET max_amount 0" "$BOB DISK min_period 5ms"
     broker_start
     told '.result == "ACL_FAIL" and .grant == null and .refusal.code == "not-opened" and .refusal.retry == "never" and (.reason | contains("no rule in acl.conf opens anything"))' \
@@ -132,7 +132,7 @@ in_disk() { echo '{"resource": "disk", "plugin": "DISK", "device": "'"$DISK"'", 
     shows_nothing
 }
 
-@test "kill -9 keeps it, and a line that is gone does not" {
+@test "kill -9 keeps a background claim; without its line the claim ends" {
     broker_start
     sleeper $ALICE
     told '.thread.state == "attached"' "$(spec $ALICE cam "{$net, $disk, \"attach\": $SLEEPER}")"
@@ -178,7 +178,7 @@ in_disk() { echo '{"resource": "disk", "plugin": "DISK", "device": "'"$DISK"'", 
     books
 }
 
-@test "rtf-run, rtf declare, change and what-if take the word for it" {
+@test "rtf-run, rtf declare, change and what-if take the word for a background claim" {
     broker_start
     rtf() { as $ALICE env USER=$ALICE "$RTF_BIN/rtf" --spool "$SPOOL" "$@"; }
     granted() { jq -e ".result == \"OK\" and .grant.claims == [$2]" "$SPECS/$ALICE/$1.verdict" >/dev/null; }

@@ -89,7 +89,7 @@ both='{"runtime": "2ms", "period": "10ms", "plugin": "EDF", "units": {"count": 2
     sleeper $ALICE
     as $ALICE sh -c "echo $SLEEPER >'$SPECS/$ALICE/cam.tid'"
     told '.result == "ATTACH_FAIL" and .grant.claims[0].count == 1 and .thread == null' "$(verdict $ALICE cam)"
-    # Nor does an attached thread lose its CPU by a change.
+    # An attached thread does not lose its CPU by a change either.
     told '.thread.state == "attached"' "$(spec $ALICE arm "{\"runtime\": \"2ms\", \"period\": \"10ms\", \"attach\": $SLEEPER}")"
     as $ALICE rm "$SPECS/$ALICE/arm.json"
     eventually test ! -e "$SPECS/$ALICE/arm.verdict"
@@ -134,7 +134,7 @@ both='{"runtime": "2ms", "period": "10ms", "plugin": "EDF", "units": {"count": 2
 # The last unit and the last CPU time go to whole transactions, in whatever order: fifty at once, each asks for one unit of three and for 0.1 of 0.5.
 # Others set sched_rt_runtime_us, which the books are compared with.
 # bats test_tags=machine
-@test "fifty that fight for the last of it: three have both, the others nothing" {
+@test "of fifty specs that compete for the last capacity, three have both resources, the others nothing" {
     broker_start
     for user in $ALICE $BOB $CAROL; do
         as $user sh -c 'mkdir -p "$1" && cd "$1" && for n in $(seq 17); do
@@ -173,7 +173,7 @@ both='{"runtime": "2ms", "period": "10ms", "plugin": "EDF", "units": {"count": 2
     told '.grant.claims[0].count == 3' "$(verdict $BOB second)"
 }
 
-@test "a line for another resource says so, and nothing that is about CPUs" {
+@test "a line for another resource names the resource, and has no word about CPUs" {
     refuses_line() { # LINE SENTENCE
         configure_plugins 'EDF edf - 0 partition=unthrottled' "$1"
         run "$RTF_LIBEXEC/rtf-brokerd" --foreground --spool "$SPOOL" --config "$CONFIG" --group "$GROUP"

@@ -68,7 +68,7 @@ is_reloaded() { [ "$(reloads)" -gt "$1" ]; }
 @test "a good configuration passes --check, which says and makes nothing" {
     check 0 ''
     [ ! -e "$SPOOL" ]
-    # Whoever may read the files may check them.
+    # A user who may read the files may check them.
     run stranger $ALICE "$RTF_LIBEXEC/rtf-brokerd" --check --config "$CONFIG"
     [ "$status" -eq 0 ]
 }
@@ -108,7 +108,7 @@ is_reloaded() { [ "$(reloads)" -gt "$1" ]; }
 }
 
 # bats test_tags=turn:2
-@test "a priority range that is wrong, or reaches into what the broker keeps for itself" {
+@test "a wrong priority range, or one with priorities of the broker itself, is refused" {
     for range in 0-5 5-1 x 1-x x-5 1- -5 1--5 +1-5 1-5-7 1,5 1-100 100-101 101 99999999999999999999 0; do
         is_wrong plugins.conf 1 'a priority range is LOW-HIGH within 1-97, or - for SCHED_DEADLINE' "FP fp $range all"
     done
@@ -250,7 +250,7 @@ is_reloaded() { [ "$(reloads)" -gt "$1" ]; }
 }
 
 # bats test_tags=turn:0
-@test "acl.conf that others can write, somebody else's, or no regular file" {
+@test "acl.conf is refused if others can write it, if it belongs to another user, or if it is no regular file" {
     sentence='acl.conf: must be a regular file of root'
     for mode in 0664 0646 0622 0666; do
         chmod $mode "$CONFIG/acl.conf"
@@ -447,7 +447,7 @@ last_line() { tail -n 1 "$EVENTS" | jq -e "$1" >/dev/null || { cat "$EVENTS" >&2
 }
 
 # bats test_tags=turn:1,machine
-@test "--check by root says what the kernel would refuse at the start: a part of a domain, and no CPU left" {
+@test "--check by root names what the kernel would refuse at the start: a part of a domain, and no CPU left" {
     configure_plugins 'EDF edf - 0 partition=global'
     check $EX_CONFIG 'rtf-attach: the CPUs 0 are not one whole scheduling domain'
     grep -qx 'rtf-brokerd: plugins.conf:1: EDF cannot have partition=global with these CPUs' "$WORK/out"
@@ -506,7 +506,7 @@ CASES
 }
 
 # bats test_tags=turn:1
-@test "without --foreground it returns when clients can be served, and lets go of the caller" {
+@test "without --foreground, rtf-brokerd returns when clients can be served, and detaches from the caller" {
     # The pipe ends when no process holds its writing end any more, neither the broker nor a child.
     { timeout 10 "$RTF_LIBEXEC/rtf-brokerd" --spool "$SPOOL" --config "$CONFIG" --group $GROUP 2>&1 3>&-
         echo "status $?"
@@ -650,7 +650,7 @@ manifest() {
 }
 
 # bats test_tags=turn:2
-@test "SIGHUP lets a uid in that is named now, and takes back what one has that is no longer" {
+@test "SIGHUP admits a uid that the rules name now, and takes back the grants of a uid that they no longer name" {
     configure_rules "$ALICE - max_utilization 1"
     broker_start
     json='{"runtime": "1ms", "period": "10ms"}'

@@ -50,7 +50,7 @@ answers_left() {
     [ "$(field .refusal.nearest "$answer")" = "$1" ]
 }
 
-@test "threads stay as they are when the broker is killed, and get back what they had before it was" {
+@test "threads stay as they are when the broker is killed, and get back their former attributes later" {
     broker_start
     attached_sleeper $ALICE cam "$cam"
     edf_thread=$SLEEPER
@@ -474,7 +474,7 @@ is_decided() { jq -e -n --arg token "$1" 'any(inputs; .stage == "verdict" and .t
     left_of_edf 600000
 }
 
-@test "readers end with the launcher: what they have been told and not done they do not do beside their successors" {
+@test "readers end with the launcher, and do no message late, beside the next readers" {
     broker_start
     spec $ALICE cam "$cam" >/dev/null
     reader=$(helpers rtf-reader)
@@ -491,7 +491,7 @@ is_decided() { jq -e -n --arg token "$1" 'any(inputs; .stage == "verdict" and .t
 put_tid() { as "$1" sh -c 'cd "$1" && echo "$3" >".$2.new" && exec mv ".$2.new" "$2.tid"' sh "$SPECS/$1" "$2" "$3"; }
 is_told_alone() { grep -q 'there is no cam.json beside cam.tid' "$SPECS/$ALICE/cam.verdict"; }
 
-@test "a thread's file that takes the place of the spec is answered, whether somebody looked meanwhile or not" {
+@test "a NAME.tid that replaces the spec is answered, whether a reader looked meanwhile or not" {
     broker_start
     sleeper $ALICE
     for before in '' "$SLEEPER"; do

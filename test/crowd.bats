@@ -83,7 +83,7 @@ END
 }
 
 # bats test_tags=turn:0
-@test "specs that are rewritten at the same moment keep what they have" {
+@test "specs that are rewritten at the same moment keep their grants" {
     configure_plugins 'EDF edf - all'
     configure_rules "$ALICE - max_utilization 0.8"
     broker_start
@@ -117,7 +117,7 @@ END
 }
 
 # bats test_tags=turn:2
-@test "the spec beyond --max-specs is told so, the others live on, and a removal makes room" {
+@test "the spec beyond --max-specs is refused, the others stay, and a removal makes room" {
     broker_start --max-specs 5
     # Accounts have a limit each, and so have uids that acl.conf names; root has none.
     for uid in 1 2 $ALICE; do

@@ -86,7 +86,7 @@ stream() { printf '{"disk": {"bytes": "%s", "period": "50ms", "block": "32KiB"%s
     told '.result == "ATTACH_FAIL" and .refusal.code == "no-cpu-claim"' "$(spec $ALICE cam "$(stream 1 | jq -c '.attach = 1')")"
 }
 
-@test "a line of a disk says which one and how fast it is" {
+@test "a line of a disk needs the disk's name and speed" {
     for line in 'SDA disk - - resource=disk throughput=1MB' 'SDA disk - - resource=disk device=sda' 'SDA disk - - resource=disk device=a/b throughput=1MB' \
         'SDA disk - - resource=disk device=sda throughput=32KiB:1MB,4KiB:2MB' 'SDA disk - - resource=disk device=sda throughput=1MB capacity=5' \
         'SDA disk - - resource=disk device=sda throughput=1MB enforce=htb' 'SDA disk - 0 resource=disk device=sda throughput=1MB' \

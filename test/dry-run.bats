@@ -97,7 +97,7 @@ recover() { broker_stop "$1"; broker_start; }
     [ "$(books | jq -c '.[0]')" = '[]' ]
 }
 
-@test "after a restart its answer stays as it is, and it holds nothing" {
+@test "after a restart the answer of a dry run stays as it is, and the dry run holds nothing" {
     broker_start
     spec $ALICE cam "$(dry 1)" >/dev/null
     cp "$SPECS/$ALICE/cam.verdict" "$WORK/before"
@@ -130,7 +130,7 @@ is_asked() {
     jq -e --arg name "$1" 'any(.reservations[]; .name == $name and .busy)' "$SPOOL/state/current/books.json" >/dev/null
 }
 
-@test "nothing can be attached to it: not by the key, nor by NAME.tid" {
+@test "no thread can be attached to a dry run, neither by the key nor by NAME.tid" {
     broker_start
     sleeper $ALICE
     answer=$(spec $ALICE cam $'{"runtime": "1ms", "period": "10ms",\n"attach": '"$SLEEPER"$',\n"dry_run": true}')

@@ -147,7 +147,7 @@ well_formed='(keys_unsorted == ["schema", "time", "stage", "uid", "user", "name"
     logged '.stage == "broker" and .decision == "stopped" and .ended == "broker"'
 }
 
-@test "the other stages tell how it came to that" {
+@test "the other stages of the log show the way to the answer" {
     broker_start
     something_of_everything >/dev/null
     broker_stop TERM
@@ -174,7 +174,7 @@ well_formed='(keys_unsorted == ["schema", "time", "stage", "uid", "user", "name"
     grep -q '"decision":"stopped"' "$WORK/told"
 }
 
-# of_page TEXT: the literal block of the page that has it, for this spool
+# of_page TEXT: the literal block of the page that has this text, with this spool
 of_page() {
     awk -v wanted="$1" '/^```/ { inside = !inside; if (!inside && index(block, wanted)) { printf "%s", block; exit } block = ""; next }
         inside { block = block $0 "\n" }' "$RTF_SOURCE/$page" | sed "s,/var/spool/rtf,$SPOOL,g; s,\\\\\\\\$,\\\\,"
@@ -202,7 +202,7 @@ of_page() {
     grep -E "^[0-9T:.Z-]+	$ALICE	two	create	refused	" "$WORK/seen"
 }
 
-@test "the page's other commands find what they say" {
+@test "the page's other commands find what the page says" {
     broker_start
     something_of_everything >/dev/null
     broker_stop TERM

@@ -47,7 +47,7 @@ plugins_that_granted() { jq -r 'select(.stage == "verdict" and .decision == "ok"
 }
 
 # bats test_tags=turn:1
-@test "audio.c: the host's thread has the reservation; without one it goes on" {
+@test "audio.c: the host's thread has the reservation, and goes on without one" {
     compiled audio
     broker_start
     run as_alice "$WORK/audio" 50
@@ -78,7 +78,7 @@ plugins_that_granted() { jq -r 'select(.stage == "verdict" and .decision == "ok"
     printf '#!/bin/sh\n[ "$1" = run ] && shift\nexec %s --spool %s "$@"\n' "$RTF_BIN/rtf-run" "$SPOOL" >"$WORK/bin/rtf"
     chmod 755 "$WORK/bin/rtf"
     install -d -o $ALICE "$WORK/home"
-    # What crontab(5) makes of the line: five fields less, and \% is %.
+    # The line as crontab(5) reads it: without five fields, and \% is %.
     line=$(sed -nE 's/^([^ #]+ ){5}//p' "$EXAMPLES/cron" | sed 's/\\%/%/g')
     as $ALICE env -i HOME="$WORK/home" LOGNAME=$ALICE USER=$ALICE SHELL=/bin/sh PATH="$WORK/bin:/usr/bin:/bin" /bin/sh -c "$line" </dev/null
     grep -qE '^[0-9]{2}:[0-9]{2}:[0-9]{2}$' "$WORK/home/measured"
@@ -86,7 +86,7 @@ plugins_that_granted() { jq -r 'select(.stage == "verdict" and .decision == "ok"
 }
 
 # bats test_tags=turn:1
-@test "camera.service: its program is real-time when it has said that it is ready, and systemd hears that" {
+@test "camera.service: the program is real-time after its message that it is ready, and systemd gets the message" {
     broker_start
     cat >"$WORK/camera" <<'END'
 #!/usr/bin/python3

@@ -46,7 +46,7 @@ kill_broker() {
 }
 is_granted() { [ "$(field .result "$(spec $ALICE other "$1")")" = OK ]; }
 
-@test "a lease does not end while what renews it is being judged" {
+@test "a lease does not end while the request that renews it is being judged" {
     configure_plugins 'EDF edf - all partition=global threshold=0.4 timeout=9s'
     broker_start
     spec $ALICE cam '{"runtime": "1ms", "period": "20ms", "expires": "700ms"}' >/dev/null
@@ -180,7 +180,7 @@ is_waiting() { told '.result == "WAITING" and .grant.accepted_runtime == 1000' "
 }
 
 # bats test_tags=turn:1
-@test "its file is not removed while its owner renews it" {
+@test "the file of a lease is not removed while its owner renews it" {
     broker_start
     spec $ALICE cam '{"runtime": "1ms", "period": "20ms", "expires": "20ms"}' >/dev/null
     # Each spec is written anew in the moment of its end: the last writer finds the new spec, or an end after its grant.

@@ -146,7 +146,7 @@ END
     '
 }
 
-@test "brokers that come and go beside each other each find it in place" {
+@test "brokers that come and go beside each other each find /run/rtf in place" {
     fresh '
         keeps_going() {
             for round in 1 2 3 4 5 6 7 8 9 10; do

@@ -28,7 +28,7 @@ teardown() { rm -rf "$WORK"; }
     [ "$count" -ge 25 ]
 }
 
-@test "make help has each target that somebody types, and no other" {
+@test "make help has each target that a user types, and no other" {
     cd "$RTF_SOURCE"
     diff <(sed -n 's/^\.PHONY: //p' Makefile | tr ' ' '\n' | grep -vx help | sort) \
         <(env -u MAKEFLAGS -u MAKELEVEL make -s help 3>&- | sed 's/  .*//; s/ (the default)//; s/^compile_commands.json .*/compile_commands.json/' | tr -d , | tr ' ' '\n' | sort)

@@ -353,7 +353,7 @@ for i in range(10000):
 }
 
 # bats test_tags=turn:1
-@test "a thread that has become somebody else's is put back when it is named again" {
+@test "a thread that has become another user's is put back when it is named again" {
     broker_start
     two_threads --inh-caps +setuid --ambient-caps +setuid
     reserve $ALICE cam 12
@@ -371,7 +371,7 @@ for i in range(10000):
 # ---- no more is granted than there is ----
 
 # bats test_tags=turn:2
-@test "a change that the kernel refuses does not bring back what others were granted meanwhile" {
+@test "a change that the kernel refuses takes back no bandwidth that others were granted meanwhile" {
     configure_plugins 'RM rm 21-30 0' 'FP fp 11-19 1' 'RR rr 1-10 0'
     broker_start
     two_threads --inh-caps +setuid --ambient-caps +setuid
@@ -611,7 +611,7 @@ for i in range(10000):
 }
 
 # bats test_tags=turn:0
-@test "a directory in another's name is moved aside, whatever names are taken" {
+@test "a directory under another user's name is moved aside, whatever names are taken" {
     broker_start
     install -d -o $ALICE "$WORK/elsewhere"
     as $ALICE sh -c 'cd "$1" && mkdir $(seq -f ".aside-$2-%g-$3" 0 49) "$4/mine" && : >"$4/mine/full" && mv "$4/mine" "$3"' sh "$SPECS" "$ALICE" "$CAROL" "$WORK/elsewhere"
@@ -683,7 +683,7 @@ for i in range(10000):
 }
 
 # bats test_tags=turn:1
-@test "an answer of the account lookup is never taken for somebody else's" {
+@test "an answer of the account lookup is never taken for another user's" {
     configure_rules "root - max_utilization 2" "$CAROL RR max_utilization 2" "$BOB - max_utilization 2"
     broker_start
     names=$(helpers "$RTF_LIBEXEC/rtf-names")

@@ -320,7 +320,7 @@ parsed_root() {
 }
 
 # bats test_tags=turn:2
-@test "the shipped configuration is correct, and as careful as it says" {
+@test "the shipped configuration is correct, and as careful as its comments say" {
     installed PREFIX=/usr
     "$ROOT/usr/libexec/rtf/rtf-brokerd" --check --config "$ROOT/etc/rtf"
     # The same rules for a user without an account here: half a CPU in all, and nothing for a spec without a runtime, or with one too small to enforce.
@@ -417,7 +417,7 @@ parsed_root() {
 }
 
 # bats test_tags=turn:2
-@test "uninstall takes away what install has put there, and nothing else" {
+@test "uninstall removes the files of install, and nothing else" {
     installed PREFIX=/usr
     echo '# mine' >"$ROOT/usr/bin/other"
     echo '# mine' >"$ROOT/usr/share/man/man1/other.1"
@@ -433,7 +433,7 @@ parsed_root() {
 }
 
 # bats test_tags=turn:0
-@test "uninstall keeps configuration that was changed, and says so; also under another prefix" {
+@test "uninstall keeps changed configuration, and tells it; also under another prefix" {
     installed PREFIX=/opt/rtf
     echo '# mine' >"$ROOT/etc/rtf/acl.conf"
     echo '# mine' >"$ROOT/etc/logrotate.d/rtf"
@@ -466,7 +466,7 @@ purge() {
 }
 
 # bats test_tags=turn:2
-@test "purge removes a spool in which users go on writing, and one's links lead it nowhere" {
+@test "purge removes a spool in which users go on writing, and follows no user's links" {
     broker_start
     spec $ALICE cam '{"runtime": "1ms", "period": "100ms"}' >/dev/null
     broker_stop TERM

@@ -1,7 +1,7 @@
 # rtf-invariants(8) is silent when journal, broker, kernel and files agree, and finds each difference.
 load helper
 
-# What it says besides, above all of threads that are not this broker's business, goes to $WORK/said.
+# Its other output, above all about threads that do not concern this broker, goes to $WORK/said.
 invariants() { "$RTF_LIBEXEC/rtf-invariants" --spool "$SPOOL" 2>"$WORK/said"; }
 
 agree() {
@@ -103,7 +103,7 @@ left_over() {
     # No plugin gives that: but this broker has attached the thread, as its journal knows.
     chrt -R -r -p 40 "$SLEEPER"
     finds "kernel: thread $SLEEPER of uid $ALICE is rr, and nothing is granted to it"
-    # The next journal does not; the log does. Nor has its owner a directory any more.
+    # The next journal does not name it, but the log does. Its owner has no directory any more.
     as $ALICE rm "$SPECS/$ALICE/cam.json" "$SPECS/$ALICE/pump.json"
     eventually rmdir "$SPECS/$ALICE"
     broker_stop INT
@@ -180,7 +180,7 @@ while True: time.sleep(0.05)' 3>&- & # one that sleeps for long could not be mov
     agree
     calls_foreign "thread $SLEEPER of uid $ALICE is rr 30: no plugin of this broker gives that"
 
-    # Who is not root cannot speak for another broker, ...
+    # A user's process cannot speak for another broker, ...
     chrt -R -r -p 3 "$SLEEPER"
     mkdir "$WORK/forged"
     printf 'record=spec\nuser=x\nname=x\ntask=1\ntid=%s\nstarted_by=18446744073709551615\nprocess=1\n\n' "$SLEEPER" >"$WORK/forged/journal"
@@ -268,7 +268,7 @@ is_called() { [ "$(cat "/proc/$2/comm" 2>/dev/null)" = "$1" ]; }
     [ "$(<"$WORK/said")" = "rtf-invariants: no broker serves $SPOOL" ]
 }
 
-# What another user's process has open may be a file of a FUSE server that never answers.
+# Another user's process may have a file open of a FUSE server that never answers.
 @test "a user's process that is called rtf-brokerd is not looked into" {
     broker_start
     cp /bin/sleep "$WORK/rtf-brokerd"

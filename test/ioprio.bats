@@ -263,8 +263,8 @@ light_reader() {
     TIMES=$(sed 1d "$WORK/reads" | sort -n | awk '{ all[NR] = $1 } END { print all[1], all[int((NR + 1) / 2)], all[NR] }')
 }
 
-# What is compared is how many reads each got, not the median of their times: BFQ by itself serves some reads of a light reader at
-# once and lets others wait for seconds, so that now and then most of the few that it got were soon.
+# The test compares how many reads each process got, not the median of their times: BFQ by itself serves some reads of a light reader at once and delays
+# others by seconds, so that now and then most of its few reads were fast.
 # bats test_tags=machine,turn:2
 @test "beside deep readers a raised thread gets several times the single reads that another one gets" {
     broker_start

@@ -251,7 +251,7 @@ has_said() { [ "$(wc -l <"$WORK/$1")" = 2 ]; } # the second line when it has end
     agree
 }
 
-@test "a missing disk is named, another disk is given back for good, and no process of another user comes into a group" {
+@test "a missing disk is named, another disk gets back its scheduler, and no process of another user comes into a group" {
     broker_start
     reserve $ALICE cam
     load_begins "$WORK/bob" $BOB stream 32768 50 60

@@ -112,7 +112,7 @@ nothing_is_left() { eventually test -z "$(find "$SPECS/$ALICE" -name '*.json' ! 
     [ "$(nm -g --defined-only "$RTF_STAGE/usr/lib/librtf.a" | awk 'NF == 3 { print $3 }' | sort)" = "$declared" ]
     [ "$(nm -D --defined-only "$RTF_STAGE/usr/lib/librtf.so.0" | awk '$2 != "T" && $2 != "A"')" = '' ]
     for name in $declared; do sed 's/\\//g' "$RTF_SOURCE/man/rtf.3.scd" | grep -q "\b$name\b" || { echo "$name is not on rtf(3)" >&2; false; }; done
-    # What was once offered stays: the number in the file's name goes up with a name that goes.
+    # A published symbol stays: if a symbol goes, the number in the file's name goes up.
     [ "$(readelf -d "$RTF_STAGE/usr/lib/librtf.so.0" | sed -n 's/.*SONAME.*\[\(.*\)\]/\1/p')" = librtf.so.0 ]
 }
 

@@ -51,7 +51,7 @@ bounded="$ALICE - max_runtime 5ms"
         "acl.conf:4: $BOB RR max_utilization 1: this opens, and nothing bounds runtime, period, deadline or priority"
     configure_rules "$ALICE - max_utilization 0.5" "$ALICE - min_runtime 5ms" "$ALICE - ignore_adm_test true"
     says "acl.conf:1: $ALICE - max_utilization 0.5: this opens, and nothing bounds runtime, period, deadline or priority"
-    # What is for everybody is for each, and the first rule of several for one subject stands for all.
+    # A rule for all users is for each user, and the first of several rules for one subject stands for all.
     configure_rules '- - max_user_utilization 0.5' "$ALICE FP max_priority 12" "$ALICE FP max_period 1s" '- - max_runtime 1ms'
     silent
     # Of another plugin.

@@ -220,7 +220,7 @@ session() {
     done
 }
 
-@test "the keys on rtf-spec(5) are those that the broker allows" {
+@test "rtf-spec(5) has the keys that the broker allows, and no others" {
     broker_start
     sleeper $ALICE
     keys=$(section rtf-spec.5 KEYS | sed 's/\\//g' | awk '/^##/ { exit } /^\|  / { print $2 }' | sort | xargs)
@@ -460,7 +460,7 @@ session() {
     awk '/^## /{ inside = $0 == "## A first session" } inside && /As that user:$/ { user = 1 } inside && /^Or all of that/ { user = 0 } user && /^    /' \
         "$RTF_SOURCE/README.md" | sed 's/^ *//' >"$WORK/script"
     [ "$(wc -l <"$WORK/script")" -ge 7 ]
-    # What a reader sees between the commands: the answer to each, and the thread.
+    # The text between the commands: the answer to each, and the thread.
     sed -i -E 's/^(.*> *cam\.(json|tid)|rm cam\.tid)( .*)?$/\1; rtf-wait cam; chrt -p $$/' "$WORK/script"
     session $ALICE "$WORK/script"
     [ "$(grep -c '"result":"OK"' "$WORK/out")" -ge 4 ]

@@ -72,7 +72,7 @@ my cam.json: $1" ]; }
     a_name='ignored: a name is [A-Za-z0-9_][A-Za-z0-9_.@:-]{0,63} followed by .json or .tid'
     eventually told "$a_name"
     [ "$(stat -c '%u %a' "$SPECS/$ALICE/.ignored")" = "$ALICE 600" ]
-    # What is there when the broker starts is told again, and no more.
+    # The broker tells the names again that are there at its start, and no others.
     rm "$SPECS/$ALICE/Cam.JSON"
     broker_stop TERM
     broker_start

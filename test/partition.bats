@@ -38,7 +38,7 @@ account() {
     unshare --mount sh -c '[ -e /sys/kernel/debug/sched ] || mount -t debugfs none /sys/kernel/debug; sed -n "s/^ *.dl_bw->total_bw *: //p" /sys/kernel/debug/sched/debug' | paste -sd ' '
 }
 
-# What is to be the same afterwards: bandwidth, cpusets, sysctls.
+# The state that must be the same afterwards: bandwidth, cpusets, sysctls.
 machine() {
     account
     find "$CPUSETS" -name 'rtf-*' | sort

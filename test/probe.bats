@@ -33,7 +33,7 @@ within() {
     "$RTF_LIBEXEC/rtf-brokerd" --check --config "$CONFIG"
 }
 
-# Who may not open it is told which one it would have been.
+# A user who may not open the disk is told the disk's name.
 @test "a disk may be named by its name, its device, a partition or a path of something on it" {
     loop_make
     ln -s "/dev/${LOOP}p1" "$WORK/link"

@@ -128,7 +128,7 @@ async def main():
         except rtf.ScheduleFail as e:
             assert 0 < e.nearest < 17000
     assert policy() == 0
-    # Who waits for room gives up in time, and the loop goes on meanwhile. (What the thread above used is first to be paid back.)
+    # A call that waits for room gives up in time, and the loop goes on meanwhile. (The use of the thread above must be paid back first.)
     async with rtf.reserve(runtime="12ms", period="20ms", thread=False, wait=True, timeout="5s"):
         beats = 0
         async def beat():

@@ -417,7 +417,7 @@ knows_the_nearest() {
 }
 
 # bats test_tags=turn:0
-@test "a refusal for good is one line that names the missing rule" {
+@test "a refusal for ever is one line that names the missing rule" {
     broker_start
     fails 125 'rtf-run: *NONE*' rtf_run -T 1ms -P 20ms --plugin NONE -- true
     fails 125 'rtf-run: *period*' rtf_run -T 1ms --plugin EDF -- true
@@ -910,7 +910,7 @@ to_nowhere() { "$@" >&-; }
     fails 125 "rtf-run: you are not in group $GROUP, which may use $SPOOL (a new member must log in again)" \
         stranger $BOB "$RTF_BIN/rtf-run" --spool "$SPOOL" -T 1ms -P 20ms -- true
     [ ! -e "$SPECS/$BOB" ]
-    # An existing directory does not help, nor does a group's name change the sentence.
+    # An existing directory does not help, and a group's name does not change the sentence.
     as $BOB mkdir "$SPECS/$BOB"
     fails 125 "rtf-run: you are not in group $GROUP, *" stranger $BOB "$RTF_BIN/rtf-run" --spool "$SPOOL" -T 1ms -P 20ms -- true
     is_empty "$SPECS/$BOB"

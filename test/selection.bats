@@ -25,7 +25,7 @@ replies() { jq -r '[.replies[] | "\(.plugin):\(.answer)"] | join(" ")' <<<"$1"; 
         [ "$(field .grant.plugin "$answer")" = $plugin ]
         [ "$(replies "$answer")" = "$plugin:ok" ]
     done
-    # What it refuses is refused, although others would take it.
+    # A spec that this plugin refuses is refused, although others would take it.
     answer=$(spec $ALICE cam '{"priority": 5, "plugin": "EDF"}')
     said '[.result, .refusal.by, .refusal.retry, .grant]' '["SCHEDULE_FAIL","EDF","never",null]' "$answer"
     [ "$(replies "$answer")" = "EDF:no" ]
@@ -122,7 +122,7 @@ replies() { jq -r '[.replies[] | "\(.plugin):\(.answer)"] | join(" ")' <<<"$1"; 
 
 # ---- Table 6: which parameters each plugin needs ----
 
-# expected PLUGIN T Q QD D P: "RESULT ANSWER GRANT" for the spec that states those that are 1.
+# expected PLUGIN T Q QD D P: "RESULT ANSWER GRANT" for the spec with the keys that are 1.
 expected() {
     local plugin=$1 t=$2 q=$3 qd=$4 d=$5 p=$6 answer=no accepted=null utilization=0 policy=fifo priority=null window=0
     if ((qd && !q)); then

@@ -138,7 +138,7 @@ low() { echo "{\"runtime\": $1, \"period\": 10000, \"plugin\": \"LOW\"${2:-}}"; 
     [ "$(was_asked LOW)" = 1 ]
     [ "$(was_asked HIGH)" = 0 ]
     [ "$(was_asked DEAF)" = 0 ]
-    # Who need not be judged is asked and scheduled at once.
+    # A plugin without a judge is asked and its spec is granted at once.
     [ "$(jq -s -c '[.[] | .op] | unique' <(asked DEAF))" = '["accept","load"]' ]
 }
 

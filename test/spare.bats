@@ -56,7 +56,7 @@ remove() { as "$1" rm "$SPECS/$1/$2.json"; }
     spec $BOB three "$half, \"weight\": 3}" >/dev/null
     shared() { [ "$(jq '.grant.claims[0].accepted_bytes' "$SPECS/$BOB/three.verdict")" -gt 25000 ] && [ "$(jq '.grant.claims[0].accepted_bytes' "$SPECS/$ALICE/one.verdict")" -gt 15000 ]; }
     eventually shared
-    # 2,500,000 bytes a second on the wire: 50,000 in 20 ms with their headers. What is beyond 12,500 each is shared out by 1 and 3.
+    # 2,500,000 bytes a second on the wire: 50,000 in 20 ms with their headers. The rest beyond 12,500 each is shared out by 1 and 3.
     one=$(jq '.grant.claims[0].accepted_bytes' "$SPECS/$ALICE/one.verdict") three=$(jq '.grant.claims[0].accepted_bytes' "$SPECS/$BOB/three.verdict")
     part=$(((one - 12500) * 1000 / (one - 12500 + three - 12500)))
     [ "$part" -ge 238 ] && [ "$part" -le 262 ] || { echo "$one $three" >&2; return 1; }
@@ -238,7 +238,7 @@ shares() { jq -sc --arg uid "$1" --arg name "$2" '[.[] | select((.uid | tostring
     books
 }
 
-@test "a refused need changes no share, nor does a dry run" {
+@test "a refused need changes no share, and a dry run changes none either" {
     configure_plugins "$CAMERA" "EDF edf - all partition=global threshold=$(awk -v cpus="$(getconf _NPROCESSORS_ONLN)" 'BEGIN { printf "%.4f", 0.3 / cpus }')"
     rules_are "- CAMERA max_amount 1000"
     broker_start

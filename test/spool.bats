@@ -273,7 +273,7 @@ changes_to_other() {
 }
 
 # bats test_tags=turn:0
-@test "a verdict never mixes two grants, nor does the kernel" {
+@test "neither a verdict nor the kernel ever mixes two grants" {
     broker_start
     sleeper $ALICE
     spec $ALICE cam "$PERIODIC" >/dev/null
@@ -378,7 +378,7 @@ enough" ] || { cat "$WORK/seen"; false; }
     [ "$(kernel "$SLEEPER")" = "$before" ]
     spec $ALICE all '{"runtime": "4ms", "period": "20ms"}' >/dev/null
     is_granted $ALICE all '.result == "OK" and .request == "create"'
-    # What stands in the old one means nothing any more.
+    # The text in the old file means nothing any more.
     as $ALICE sh -c 'echo "$1" >"$2/old/three.json"' sh "$PERIODIC" "$HOME_OF_ALICE"
     bob_is_answered
     [ ! -e "$HOME_OF_ALICE/old/three.verdict" ]
@@ -976,7 +976,7 @@ tidy() {
     eventually grep -q '"decision":"warning","reason":"log had the mode 0*2*700: it gets 2750 back"' "$EVENTS"
     run as $ALICE ls "$SPOOL/state"
     [ "$status" -ne 0 ]
-    # What happened while no broker looked is put right at the next SIGHUP.
+    # Changes while no broker looked are put right at the next SIGHUP.
     kill -STOP "$BROKER"
     chmod 755 "$SPOOL/state"
     kill -HUP "$BROKER"

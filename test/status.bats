@@ -179,7 +179,7 @@ END
     agrees
 }
 
-@test "a change that is undone before the write is written if a spec was refused in between, for there may be room now" {
+@test "a change that is undone before the write is written if a spec was refused in between, because there may be room now" {
     broker_start
     for try in 1 2 3 4 5; do
         spec $ALICE "cam$try" "$cam" >/dev/null
@@ -321,7 +321,7 @@ END
     says '.running'
     broker_start
     says ".running and .since != $since"
-    # Nor does a file that another process with root's rights has put there.
+    # A file that another process with root's rights has put there does not count either.
     broker_stop TERM
     rm "$STATUS"
     ln -s "$WORK/elsewhere" "$STATUS"

@@ -51,7 +51,7 @@ rename() { at "$near" sh -c "ip link set $1 down && ip link set $1 name $2 && ip
     [ ! -s "$SPOOL/state/interfaces" ]
 }
 
-@test "a running program's sockets, and those that it opens later, are reserved as long as it is attached" {
+@test "a running program's sockets, and its later sockets, are reserved as long as the program is attached" {
     broker_start
     reserve $ALICE cam
     class=$(of_class)

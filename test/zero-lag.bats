@@ -107,7 +107,7 @@ is_ordinary_and_ends() {
     used_by cam '{"runtime": "2ms", "period": "4s", "plugin": "EDF"}' 0 # 100us an emulated CPU has used up before anybody can look
     as $ALICE rm "$SPECS/$ALICE/cam.json"
     eventually test ! -e "$SPECS/$ALICE/cam.verdict"
-    # What is owed is still counted.
+    # The debt is still counted.
     [ "$(spec $ALICE big '{"runtime": "600ms", "period": "1s", "plugin": "EDF"}' | jq -r '.reason | sub("; .*"; "")')" = 'EDF refused: CPU 1 has 0.4495 of 0.95 left, 0.6 asked' ]
 }
 

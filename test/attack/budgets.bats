@@ -67,7 +67,7 @@ start_with_limit() {
     [ "$(field '.result + " " + (.grant | type)' "$(verdict $BOB mine)")" = 'OK object' ]
     [ "$(field .result "$(spec $BOB other "$OBSERVED")")" = OK ]
     eventually users_are 65
-    # What is ignored is looked at again when the rules name its uid.
+    # The broker looks at an ignored directory again when the rules name its uid.
     ignored=$(find "$SPECS" -mindepth 1 -maxdepth 1 -type d -name '50????' ! -perm 2700 -printf '%f\n' | tail -n 1)
     configure_rules "$BOB - max_utilization 0.5" "$ignored - max_utilization 0.1"
     kill -HUP "$BROKER"

@@ -72,7 +72,7 @@ except PermissionError:
     [ "$(cat "$blkio$(group_of "$SLEEPER")/cgroup.procs")" = "$SLEEPER" ]
 }
 
-@test "a process with a thread of somebody else stays where it is" {
+@test "a process with a thread of another user stays where it is" {
     broker_start
     cat >"$WORK/server.py" <<'END'
 import ctypes, sys, threading, time

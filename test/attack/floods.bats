@@ -53,7 +53,7 @@ floods() {
 # bats test_tags=turn:1
 @test "files that are cut while they are read" { floods truncated truncated; }
 # bats test_tags=turn:2
-@test "all of it at once" {
+@test "all floods at once" {
     floods change-mode rewrite create-and-remove new-names wrong-names dot-files many-files held-open many-links swapped thread-ids directories
 }
 

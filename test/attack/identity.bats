@@ -320,7 +320,7 @@ reason_of_second_is() { [ "$(jq -r .reason "$SPECS/$ALICE/second.verdict")" = "$
     done
 }
 
-# race LINE...: told at once, for what each US says; then nobody of hers is real-time without a grant, and without specs nobody.
+# race LINE...: gives these orders at once, for each number of US; then no thread of Alice's is real-time without a grant, and without specs none is.
 race() {
     tell "$@"
     eventually execed "${TIDS[0]}"

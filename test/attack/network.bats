@@ -105,7 +105,7 @@ time.sleep(300)' >"$WORK/many" 2>&1 3>&- &
     says 'ATTACH_FAIL: *more than 4096 descriptors*' "$(attach $ALICE cam "$many")"
 }
 
-@test "a thread of somebody else is neither attached nor marked" {
+@test "a thread of another user is neither attached nor marked" {
     broker_start
     sleeper $BOB
     spec $ALICE cam "$stream" >/dev/null

@@ -69,7 +69,7 @@ all_children_have_spoken() { [ "$(said | grep -c '^child')" = "$(nproc)" ]; }
     kill -KILL "$(helpers 'hostile name=FP')"
     eventually has_logged killed 5
     [[ $(log_of_plugin killed | tail -n 1) == 'it used '*' ms of CPU time and has not greeted, which at first it did within '* ]]
-    # What that took from a thread of the lowest real-time priority on the same CPU.
+    # The CPU time that this took from a thread of the lowest real-time priority on the same CPU.
     cpu=$(awk '{ sub(/.*\) /, ""); print $37 }' "/proc/$BROKER/stat")
     run timeout 30 taskset -c "$cpu" chrt -f 1 /usr/bin/python3 -S -c 'import time
 lost, last, until = 0.0, time.monotonic(), time.monotonic() + 4

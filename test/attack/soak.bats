@@ -1,4 +1,4 @@
-# What comes and goes leaves nothing behind, however often. SOAK_REQUESTS: how many; a million with make soak.
+# Many requests leave nothing behind. SOAK_REQUESTS: how many; a million with make soak.
 load attack
 
 resident() { awk '/^VmRSS/ { print $2 }' "/proc/$1/status"; }

@@ -1,4 +1,4 @@
-# Whose a thread is, and the attacks of its owner: the kernel's view decides.
+# The owner of a thread, and the owner's attacks: the kernel's view decides.
 load attack
 
 fp() { [ "$(field .result "$(spec $ALICE cam '{"priority": 12, "plugin": "FP"}')")" = OK ]; }

@@ -41,7 +41,7 @@ tidy() { if [ -n "$BROKER" ]; then broker_stop TERM; fi; }
     [ "$(field .result "$(verdict $ALICE roots)")" = OK ]
 }
 
-@test "the owners alone: with directories that are open to all, what somebody else puts there does not count" {
+@test "the owners alone: with directories that are open to all, another user's file there does not count" {
     without libexec/adopter/rtf-adopter.c 's/while (chmod(path, closed) != 0/while (path[0] == 0/' rtf-adopter
     broker_start
     sleeper $BOB
@@ -57,7 +57,7 @@ tidy() { if [ -n "$BROKER" ]; then broker_stop TERM; fi; }
     is_policy "$SLEEPER" other
 }
 
-@test "the helper alone: a broker that asks it for anybody's thread is refused" {
+@test "the helper alone: the helper refuses a broker that asks for any user's thread" {
     without libexec/broker/activation/apply-grant.c 's/else if (!thread_is_of(&identity, uid))/else if (0 \&\& !thread_is_of(\&identity, uid))/' rtf-brokerd
     broker_start
     sleeper $BOB
@@ -68,7 +68,7 @@ tidy() { if [ -n "$BROKER" ]; then broker_stop TERM; fi; }
     is_policy "$SLEEPER" other
 }
 
-@test "the broker alone: a helper that would do it is not asked" {
+@test "the broker alone: the broker does not ask a helper that would attach any user's thread" {
     without lib/scheduling.c 's/if (thread_is_of(identity, owner))/if (1)/' rtf-attach
     broker_start
     sleeper $BOB

@@ -50,7 +50,7 @@ is_served() {
         [ "$(kernel "$held")" = "$granted" ]
         is_served
     done
-    # What lasts is measured by another clock: a 0-lag time, a wait.
+    # Another clock measures durations: a 0-lag time, a wait.
     jump 90
     status=0
     as $BOB env USER=$BOB "$RTF_BIN/rtf-wait" --spool "$SPOOL" --timeout 200ms nothing 2>"$WORK/err" || status=$?

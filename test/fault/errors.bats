@@ -51,7 +51,7 @@ fails_everywhere() { # PROCESS OPERATION
     step=$((STEP < ${#calls[@]} / 2 ? STEP : ${#calls[@]} / 2 + 1))
     mapfile -t at < <(sample "${#calls[@]}" "$step")
     for i in "${at[@]}"; do
-        # What comes after the sample is there for the case that none of it came.
+        # The calls after the sample are for the case that no call of the sample was made.
         if [ "$faults" -gt 0 ] && [ "$tried" -ge $(((${#calls[@]} + step - 1) / step)) ]; then break; fi
         tried=$((tried + 1))
         read -r call n error <<<"${calls[i]}"
@@ -142,33 +142,33 @@ fails_at_once() { # PROCESS OPERATION ERROR...
 # bats test_tags=turn:0
 @test "calls of rtf-disk --ioprio fail while it releases" { is_first_on_a_disk; fails_everywhere disk release; }
 # bats test_tags=turn:1
-@test "calls of the broker fail while somebody is given more of CPU time" { desires_time; fails_everywhere broker raise; }
+@test "calls of the broker fail while a spec is given more of CPU time" { desires_time; fails_everywhere broker raise; }
 # bats test_tags=turn:2
-@test "calls of the broker fail while somebody is left less of CPU time" { desires_time; fails_everywhere broker lower; }
+@test "calls of the broker fail while a spec is left less of CPU time" { desires_time; fails_everywhere broker lower; }
 # bats test_tags=turn:0
-@test "calls of the helper fail while somebody is given more of CPU time" { desires_time; fails_everywhere helper raise; }
+@test "calls of the helper fail while a spec is given more of CPU time" { desires_time; fails_everywhere helper raise; }
 # bats test_tags=turn:1
-@test "calls of the helper fail while somebody is left less of CPU time" { desires_time; fails_everywhere helper lower; }
+@test "calls of the helper fail while a spec is left less of CPU time" { desires_time; fails_everywhere helper lower; }
 # bats test_tags=turn:2
-@test "calls of the plugin fail while somebody is given more of CPU time" { desires_time; fails_everywhere edf raise; }
+@test "calls of the plugin fail while a spec is given more of CPU time" { desires_time; fails_everywhere edf raise; }
 # bats test_tags=turn:0
-@test "calls of the plugin fail while somebody is left less of CPU time" { desires_time; fails_everywhere edf lower; }
+@test "calls of the plugin fail while a spec is left less of CPU time" { desires_time; fails_everywhere edf lower; }
 # bats test_tags=turn:1
-@test "calls of the broker fail while somebody is given more of an interface" { desires_of_a_wire; fails_everywhere broker raise; }
+@test "calls of the broker fail while a spec is given more of an interface" { desires_of_a_wire; fails_everywhere broker raise; }
 # bats test_tags=turn:2
-@test "calls of the broker fail while somebody is left less of an interface" { desires_of_a_wire; fails_everywhere broker lower; }
+@test "calls of the broker fail while a spec is left less of an interface" { desires_of_a_wire; fails_everywhere broker lower; }
 # bats test_tags=turn:0
-@test "calls of rtf-net fail while somebody is given more of an interface" { desires_of_a_wire; fails_everywhere net raise; }
+@test "calls of rtf-net fail while a spec is given more of an interface" { desires_of_a_wire; fails_everywhere net raise; }
 # bats test_tags=turn:1
-@test "calls of rtf-net fail while somebody is left less of an interface" { desires_of_a_wire; fails_everywhere net lower; }
+@test "calls of rtf-net fail while a spec is left less of an interface" { desires_of_a_wire; fails_everywhere net lower; }
 # bats test_tags=turn:2
-@test "calls of the broker fail while somebody is given more of a disk" { desires_of_a_disk; fails_everywhere broker raise; }
+@test "calls of the broker fail while a spec is given more of a disk" { desires_of_a_disk; fails_everywhere broker raise; }
 # bats test_tags=turn:0
-@test "calls of the broker fail while somebody is left less of a disk" { desires_of_a_disk; fails_everywhere broker lower; }
+@test "calls of the broker fail while a spec is left less of a disk" { desires_of_a_disk; fails_everywhere broker lower; }
 # bats test_tags=turn:1
-@test "calls of rtf-disk fail while somebody is given more of a disk" { desires_of_a_disk; fails_everywhere disk raise; }
+@test "calls of rtf-disk fail while a spec is given more of a disk" { desires_of_a_disk; fails_everywhere disk raise; }
 # bats test_tags=turn:2
-@test "calls of rtf-disk fail while somebody is left less of a disk" { desires_of_a_disk; fails_everywhere disk lower; }
+@test "calls of rtf-disk fail while a spec is left less of a disk" { desires_of_a_disk; fails_everywhere disk lower; }
 # bats test_tags=turn:2
 @test "calls of the reader fail while it creates" { fails_everywhere reader create; }
 # bats test_tags=turn:0

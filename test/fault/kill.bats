@@ -356,30 +356,30 @@ serves_or_gone() { is_gone "$BROKER" || broker_serves; }
 
 # Spare capacity that is shared out.
 # bats test_tags=turn:0
-@test "the broker is killed at each system call while somebody is given more of CPU time" { desires_time; killed_everywhere broker raise; }
+@test "the broker is killed at each system call while a spec is given more of CPU time" { desires_time; killed_everywhere broker raise; }
 # bats test_tags=turn:1
-@test "the broker is killed at each system call while somebody is left less of CPU time" { desires_time; killed_everywhere broker lower; }
+@test "the broker is killed at each system call while a spec is left less of CPU time" { desires_time; killed_everywhere broker lower; }
 # bats test_tags=turn:2
-@test "the helper is killed at each system call while somebody is given more of CPU time" { desires_time; killed_everywhere helper raise; }
+@test "the helper is killed at each system call while a spec is given more of CPU time" { desires_time; killed_everywhere helper raise; }
 # bats test_tags=turn:0
-@test "the helper is killed at each system call while somebody is left less of CPU time" { desires_time; killed_everywhere helper lower; }
+@test "the helper is killed at each system call while a spec is left less of CPU time" { desires_time; killed_everywhere helper lower; }
 # bats test_tags=turn:1
-@test "the plugin is killed at each system call while somebody is given more of CPU time" { desires_time; killed_everywhere edf raise; }
+@test "the plugin is killed at each system call while a spec is given more of CPU time" { desires_time; killed_everywhere edf raise; }
 # bats test_tags=turn:2
-@test "the plugin is killed at each system call while somebody is left less of CPU time" { desires_time; killed_everywhere edf lower; }
+@test "the plugin is killed at each system call while a spec is left less of CPU time" { desires_time; killed_everywhere edf lower; }
 # bats test_tags=turn:0
-@test "the broker is killed at each system call while somebody is given more of an interface" { desires_of_a_wire; killed_everywhere broker raise; }
+@test "the broker is killed at each system call while a spec is given more of an interface" { desires_of_a_wire; killed_everywhere broker raise; }
 # bats test_tags=turn:1
-@test "the broker is killed at each system call while somebody is left less of an interface" { desires_of_a_wire; killed_everywhere broker lower; }
+@test "the broker is killed at each system call while a spec is left less of an interface" { desires_of_a_wire; killed_everywhere broker lower; }
 # bats test_tags=turn:2
-@test "rtf-net is killed at each system call while somebody is given more of an interface" { desires_of_a_wire; killed_everywhere net raise; }
+@test "rtf-net is killed at each system call while a spec is given more of an interface" { desires_of_a_wire; killed_everywhere net raise; }
 # bats test_tags=turn:0
-@test "rtf-net is killed at each system call while somebody is left less of an interface" { desires_of_a_wire; killed_everywhere net lower; }
+@test "rtf-net is killed at each system call while a spec is left less of an interface" { desires_of_a_wire; killed_everywhere net lower; }
 # bats test_tags=turn:1
-@test "the broker is killed at each system call while somebody is given more of a disk" { desires_of_a_disk; killed_everywhere broker raise; }
+@test "the broker is killed at each system call while a spec is given more of a disk" { desires_of_a_disk; killed_everywhere broker raise; }
 # bats test_tags=turn:2
-@test "the broker is killed at each system call while somebody is left less of a disk" { desires_of_a_disk; killed_everywhere broker lower; }
+@test "the broker is killed at each system call while a spec is left less of a disk" { desires_of_a_disk; killed_everywhere broker lower; }
 # bats test_tags=turn:0
-@test "rtf-disk is killed at each system call while somebody is given more of a disk" { desires_of_a_disk; killed_everywhere disk raise; }
+@test "rtf-disk is killed at each system call while a spec is given more of a disk" { desires_of_a_disk; killed_everywhere disk raise; }
 # bats test_tags=turn:1
-@test "rtf-disk is killed at each system call while somebody is left less of a disk" { desires_of_a_disk; killed_everywhere disk lower; }
+@test "rtf-disk is killed at each system call while a spec is left less of a disk" { desires_of_a_disk; killed_everywhere disk lower; }

@@ -42,7 +42,7 @@ AS_USER=$RTF_LIBEXEC/rtf-as-user
 # of UID PATTERN: the processes of this user with a matching command line.
 of() { pgrep -u "$1" -f "$2"; }
 
-# What that user can do to that process, with each of the groups that the user may have.
+# The user's attacks on this process, with each of the groups that the user may have.
 attack() { # UID PROCESS
     local group
     for group in "$1" "$GROUP"; do

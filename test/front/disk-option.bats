@@ -59,7 +59,7 @@ rtf_run() { as $ALICE env USER=$ALICE "$RTF_BIN/rtf-run" --spool "$SPOOL" "$@"; 
     refused 'no size is given: write SIZE or DISK:SIZE, with a size such as 640kB' "$WORK/mounted"
     refused 'write block= and a size after the comma, such as block=32KiB' "$LOOP:1MB,period=5ms"
     [ -z "$(ls -A "$SPECS/$ALICE" 2>/dev/null)" ]
-    # What is no size is the broker's to say.
+    # The broker refuses a value that is no size.
     fails 125 '*"bandwidth", which must be*' rtf_run --disk "$LOOP:1Mb" true
     fails 65 '*"block", which must be*' rtf declare cam --disk "$LOOP:1MB,block=17MiB"
 }

@@ -212,7 +212,7 @@ END
     finds taken "SCHED_DEADLINE threads outside of rtf have 0.*of a CPU (*$other*): *"
     as_alice >"$WORK/said" || true
     grep -q "^taken: .*$other" "$WORK/said"
-    # What is attached by a broker is not.
+    # A thread that a broker has attached is not.
     sleeper $ALICE
     spec $ALICE cam "{\"runtime\": \"1ms\", \"period\": \"100ms\", \"attach\": $SLEEPER}" >/dev/null
     eventually is_policy "$SLEEPER" deadline
@@ -327,7 +327,7 @@ made_up() { mkdir -p "$(dirname "$1/$2")" && printf '%s\n' "$3" >"$1/$2"; }
     broker_start
     finds namespace 'this shell is in a user namespace: its uids are other uids on the host. *' as $ALICE unshare --user --map-current-user \
         "$RTF_LIBEXEC/front/rtf-doctor" --spool "$SPOOL" --config "$CONFIG"
-    # Whose files and threads the others are cannot be seen there, so nothing is said of them.
+    # The owners of other files and threads cannot be seen there, so doctor tells nothing about them.
     lacks '65534' "$WORK/said"
     lacks '^spool: \|^config: \|^foreign: ' "$WORK/said"
     become $ALICE unshare --user --map-current-user sleep "$SLEEPS" 3>&- &
@@ -555,7 +555,7 @@ is_player() { [ "$(cat "/proc/$1/comm" 2>/dev/null)" = player ]; }
             [ "$command" != doctor ] || no grep -F "$theirs/etc" "$WORK/out"
         done
     done
-    # Nor do regular files there count.
+    # Regular files there do not count either.
     mkdir "$theirs/other"
     echo 'EDF edf - all' >"$theirs/other/plugins.conf"
     sed -i "s,$theirs/etc,$theirs/other," "$theirs/status.json"

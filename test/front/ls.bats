@@ -198,7 +198,7 @@ TEXT
 }
 
 # bats test_tags=turn:2
-@test "root sees all users', whatever they leave there; others see their own" {
+@test "root sees the specs of all users, whatever files they leave; other users see their own" {
     broker_start
     silent rtf declare cam -T 2ms -P 20ms
     silent rtf_of $BOB declare dog -T 2ms -P 20ms

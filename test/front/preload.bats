@@ -56,7 +56,7 @@ has_threads() { [ "$(threads "$1" | grep -c "^$2")" -ge "$3" ]; }
     nothing_is_left
 }
 
-@test "cyclictest: its threads are SCHED_FIFO in the kernel, and it reports" {
+@test "cyclictest: the threads are SCHED_FIFO in the kernel, and cyclictest reports" {
     command -v cyclictest >/dev/null || skip 'cyclictest is not here'
     broker_start
     become $ALICE env HOME="$WORK/home" USER=$ALICE "$RTF_BIN/rtf" --spool "$SPOOL" preload -T 1ms -P 20ms -- cyclictest -p 15 -t 2 -i 5000 -l 400 -q >"$WORK/out" 2>"$WORK/err" 3>&- &
@@ -112,7 +112,7 @@ tidy() {
     [ -n "$had_registry" ] || rm -f /dev/shm/jack-shm-registry
 }
 
-@test "jackd -R with the dummy driver; refused, it runs on as without rights" {
+@test "jackd -R with the dummy driver gets a reservation; refused, it runs on as without rights" {
     command -v jackd >/dev/null || skip 'jackd is not here'
     had_registry=$(find /dev/shm -name jack-shm-registry)
     broker_start
@@ -289,7 +289,7 @@ END
     [ "$output" = '1 1' ]
 }
 
-@test "a program with set-user-ID does not load it" {
+@test "a program with set-user-ID does not load rtf preload's library" {
     broker_start
     cp "$(command -v chrt)" "$WORK/chrt-root"
     chmod 4755 "$WORK/chrt-root"

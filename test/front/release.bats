@@ -7,7 +7,7 @@ load front
 prepare() { front_prepare; }
 tidy() { [ -z "$BROKER" ] || kill -CONT "$BROKER" 2>/dev/null || true; }
 
-@test "silence, and nothing is left when it returns" {
+@test "rtf release prints nothing, and leaves nothing when it returns" {
     broker_start
     sleeper $ALICE
     silent rtf declare cam -T 2ms -P 20ms
@@ -81,7 +81,7 @@ tidy() { [ -z "$BROKER" ] || kill -CONT "$BROKER" 2>/dev/null || true; }
 }
 
 # bats test_tags=turn:1
-@test "69 without a broker: the files are gone, and it is said; --no-wait says nothing" {
+@test "69 without a broker: rtf release removes the files, and says so; --no-wait prints nothing" {
     broker_start
     silent rtf declare cam -T 2ms -P 20ms
     silent rtf declare dog -T 2ms -P 20ms
@@ -94,7 +94,7 @@ tidy() { [ -z "$BROKER" ] || kill -CONT "$BROKER" 2>/dev/null || true; }
 }
 
 # bats test_tags=turn:2
-@test "75: it takes longer than allowed" {
+@test "75: rtf release takes longer than allowed" {
     broker_start
     silent rtf declare cam -T 2ms -P 20ms
     kill -STOP "$BROKER"

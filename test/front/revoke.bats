@@ -40,7 +40,7 @@ END
     eventually test ! -e "$OWN/arm.verdict"
     silent rtf_root revoke $ALICE
     fails 66 "rtf revoke: $ALICE/cam: there is no such reservation" rtf_root revoke $ALICE/cam
-    # What has been revoked may be asked for again; and one may say which by a pattern.
+    # A revoked spec may be asked for again; and the order may have a pattern.
     granted $ALICE cam '{"runtime": "2ms", "period": "20ms"}'
     granted $ALICE call '{"runtime": "2ms", "period": "20ms"}'
     granted $BOB arm '{"runtime": "2ms", "period": "20ms"}'
@@ -161,7 +161,7 @@ END
 }
 
 # bats test_tags=turn:2
-@test "revoke: what fails" {
+@test "revoke reports its failures" {
     fails 69 'rtf revoke: no broker has made a spool at *' rtf_root revoke $ALICE
     broker_start
     explains revoke
@@ -216,7 +216,7 @@ END
 }
 
 # bats test_tags=turn:1
-@test "drain: waits until all have ended, and no longer than it should" {
+@test "drain waits until all reservations have ended, and no longer than allowed" {
     broker_start
     silent rtf_root drain
     silent rtf_root resume
@@ -239,7 +239,7 @@ END
 }
 
 # bats test_tags=turn:2
-@test "drain: what fails" {
+@test "drain reports its failures" {
     fails 69 'rtf drain: no broker has made a spool at *' rtf_root drain
     broker_start
     for command in drain resume; do

@@ -5,7 +5,7 @@ load front
 
 prepare() { front_prepare; }
 
-@test "without a command: what there is, on standard error, and 64" {
+@test "rtf without a command lists the commands on standard error, and exits with 64" {
     run -64 --separate-stderr "$RTF_BIN/rtf"
     [ -z "$output" ]
     [[ $stderr == 'Usage: rtf '* ]]
@@ -174,7 +174,7 @@ help_of() {
     while read -r name section _; do grep -q "^\*rtf-$name\*($section)$" "$RTF_SOURCE/man/rtf.1.scd" || { echo "$name" >&2; false; }; done <"$RTF_LIBEXEC/front/commands"
 }
 
-@test "each program that somebody may start says how it is used, and which one it is" {
+@test "each program that a user may start has --help and --version" {
     for program in "$RTF_BIN"/rtf "$RTF_BIN"/rtf-run "$RTF_BIN"/rtf-wait \
         "$RTF_LIBEXEC"/rtf-{brokers,invariants,lint,net,disk,probe,names,threads,brokerd,attach,detach,partition,rtkit} "$RTF_LIBEXEC"/muse/{sweep,report,run} "$RTF_LIBEXEC"/front/rtf-[a-z]*; do
         for option in -h --help; do

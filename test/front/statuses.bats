@@ -67,7 +67,7 @@ nothing_stays() { [ "$(paste -sd ' ' "$WORK/left")" = 'cam.json rest' ] || { cat
 }
 
 # bats test_tags=turn:2
-@test "75 and 77: what cannot be adopted now, or may not; 65 and 77 of detach" {
+@test "75 and 77: a thread cannot be adopted now, or may not be; 65 and 77 of detach" {
     broker_start
     sleeper $BOB
     chrt -d --sched-runtime 12000000 --sched-period 20000000 -p 0 "$SLEEPER"

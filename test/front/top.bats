@@ -151,7 +151,7 @@ in_lines_of_their_own() { [ "$(seen | grep -cE 'nnnn')" -eq 1 ] && sees '^nnnn+~
     spec $ALICE cam "{\"priority\": 5, \"runtime\": \"10ms\", \"period\": \"100ms\", \"plugin\": \"RR\", \"attach\": $HOG}" >/dev/null
     top 120x24
     eventually sees '^cam .* attached +RR .* >100 .* 0 +'"$HOG"' '
-    # Nor is it red after some more looks.
+    # It is not red after some more looks either.
     eventually sees '^cam .* >100 '
     run ! seen_in_red '^cam '
     tmux -L rtf kill-server

@@ -6,7 +6,7 @@ load front
 prepare() { front_prepare; }
 tidy() { [ -z "$BROKER" ] || kill -CONT "$BROKER" 2>/dev/null || true; }
 
-# waiting OPTION...: rtf wait of Alice in the background; its pid in $PID. What it has said is in $WORK/out when it has ended.
+# waiting OPTION...: starts rtf wait as Alice in the background. $PID is its id. $WORK/out has its output when it has ended.
 waiting() {
     become "$ALICE" "$RTF_BIN/rtf" --spool "$SPOOL" wait "$@" </dev/null >"$WORK/said" 2>"$WORK/told" 3>&- &
     PID=$!
@@ -94,7 +94,7 @@ full() {
 }
 
 # bats test_tags=turn:2
-@test "room: at once where it is, or where it will never be" {
+@test "room: rtf wait ends at once if there is room, or if there never will be" {
     broker_start
     as $ALICE mkdir "$OWN"
     as $ALICE sh -c 'echo "{\"runtime\": \"2ms\", \"period\": \"20ms\"}" >"$1/cam.json"; echo "{}" >"$1/none.json"; echo "{" >"$1/bad.json"' sh "$OWN"
@@ -105,7 +105,7 @@ full() {
     fails 66 'rtf-wait: there is no spec dog that can be read' rtf wait --for=room dog
 }
 
-@test "room: what a spec says of its thread, its end and a refusal is not asked for" {
+@test "room: rtf wait ignores a spec's keys about its thread, its end and a refusal" {
     broker_start
     as $ALICE mkdir "$OWN"
     for key in '"attach": 1' '"lifetime": "thread", "attach": 1' '"on_refusal": "wait"' '"expires": "1h"'; do

@@ -33,7 +33,7 @@ prepare() { front_prepare; }
     fails 65 'rtf what-if: spec refused: *' rtf what-if -T 30ms -P 20ms
 }
 
-@test "-v says what each rule says; root asks for somebody else" {
+@test "-v shows each rule's answer; root asks for another user" {
     broker_start
     prints 0 rtf_of $BOB what-if -v -T 2ms -P 20ms
     grep -qx "EDF: acl.conf:2: $BOB - max_utilization 0.5: opens (0 used, 0.1 asked)" "$WORK/out"

@@ -7,7 +7,7 @@ HERE=/checkout
 
 setup_file() { [ "$(cat /proc/1/comm)" = systemd ] && [ -d "$HERE/packages.old" ]; }
 
-# Whoever has run before, what is seen begins with a broker and without reservations.
+# Whatever ran before, a test begins with a broker and without reservations.
 setup() {
     WORK=$(mktemp -d /tmp/rtf-systemd.XXXXXX)
     chmod 755 "$WORK"
@@ -45,7 +45,7 @@ first_session() { awk '/^## / { inside = $0 == "## A first session" } inside && 
 @test "README's first session, as it is printed" {
     useradd --create-home ann
     [ "$(first_session | head -n 4 | grep -c '^systemctl\|^systemd-\|^usermod\|^make')" -eq 4 ]
-    # What make puts there test/vm/check has put there.
+    # test/vm/check has put the files there that make would.
     first_session | sed -n '2,4s/USER/ann/; 2,4p' | typed root
     is_active rtf
     [ "$(systemctl is-enabled rtf)" = enabled ]
@@ -84,7 +84,7 @@ camera() {
     eventually test ! -e /var/spool/rtf/specs/camera/camera.json
 }
 
-@test "a restart of the broker changes nothing for it; a stop makes it ordinary, the next start real-time again" {
+@test "a restart of the broker changes nothing for a unit; a stop makes the unit ordinary, the next start real-time again" {
     camera
     systemctl start camera
     program=$(program_of_camera)
