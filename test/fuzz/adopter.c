@@ -105,7 +105,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
     must(paragraph_feed(&input, bytes + (length > 0), length - (length > 0)));
     for (bool good = true; good && paragraph_take(&input, &said, &why) == 1; carries = carries >> 1 | (carries & 1) << 7) {
         int fd = (carries & 1) != 0 ? 1000 : -1; /* no descriptor is closed here: that is left to the adopter */
-        good = take(&said, &fd);
+        good = directories_on_message(&directories.adopter, &said, &fd);
         must(directories.adopting >= 0 && directories.adopting <= (int)HASH_COUNT(directories.users) && (int)HASH_COUNT(directories.users) == readers);
     }
     for (struct user *user = directories.users; user != NULL; user = next) {

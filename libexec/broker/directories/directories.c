@@ -7,13 +7,13 @@
 #include <unistd.h>
 
 #include "acl.h"
-#include "coprocess.h"
 #include "event.h"
 #include "memory.h"
 #include "paragraph.h"
 #include "readers.h"
 #include "scans.h"
 #include "spool.h"
+#include "supervise.h"
 #include "reservations.h"
 
 /* To the adopter. */
@@ -23,22 +23,16 @@ struct message {
     struct paragraph_output text;
 };
 
-static void ready(struct source *source, uint32_t events);
-static void start_again(struct timer *timer);
-
 static struct {
     struct user *users;
     TAILQ_HEAD(, user) closed;
     bool held, scanned, swept;
     int adopting; /* number of directories that the adopter has to adopt */
-    struct coprocess adopter;
-    int child; /* the adopter's number with the launcher */
-    struct timer restart;
+    struct program adopter;
     TAILQ_HEAD(, message) messages;
-} directories = {.closed = TAILQ_HEAD_INITIALIZER(directories.closed), .adopter = {.source.ready = ready, .in = -1, .out = -1}, .restart = {.due = start_again},
-                 .messages = TAILQ_HEAD_INITIALIZER(directories.messages)};
+} directories = {.closed = TAILQ_HEAD_INITIALIZER(directories.closed), .messages = TAILQ_HEAD_INITIALIZER(directories.messages)};
 enum { STRANGERS_MOST = 64 }; /* number of directories of uids without an account */
-static const int64_t try_again_after = INT64_C(3200000000), restart_pause = INT64_C(1000000000); /* ns */
+static const int64_t try_again_after = INT64_C(3200000000); /* ns */
 
 /* ---- owners ---- */
 
@@ -58,19 +52,12 @@ static bool account_of_is_ready(struct user *user)
 
 /* ---- the adopter ---- */
 
-
-void directories_prepare(char *path)
-{
-    char *const argv[] = {path, NULL};
-    directories.child = launcher_add(CHILD_ADOPTER, argv, (struct identity_to_run_as){0, 0});
-}
-
-static void send_waiting(void)
+static void send_waiting(struct program *adopter)
 {
     struct message *message;
     bool full = false;
-    while (directories.adopter.running && !full && (message = TAILQ_FIRST(&directories.messages)) != NULL) {
-        full = !coprocess_send_fds(&directories.adopter, message->text.data, message->text.length, &message->fd, message->fd >= 0 ? 1 : 0);
+    while (supervise_runs(adopter) && !full && (message = TAILQ_FIRST(&directories.messages)) != NULL) {
+        full = !coprocess_send_fds(&adopter->process, message->text.data, message->text.length, &message->fd, message->fd >= 0 ? 1 : 0);
         if (full)
             break;
         TAILQ_REMOVE(&directories.messages, message, next);
@@ -79,10 +66,7 @@ static void send_waiting(void)
         paragraph_output_free(&message->text);
         free(message);
     }
-    if (directories.adopter.running && full != directories.adopter.writing) {
-        directories.adopter.writing = full;
-        loop_change(directories.adopter.in, full ? EPOLLIN | EPOLLOUT : EPOLLIN, &directories.adopter.source);
-    }
+    coprocess_wait_for_room(&adopter->process, full);
 }
 
 static struct message *begin(const char *op)
@@ -97,7 +81,7 @@ static void send_soon(struct message *message)
 {
     paragraph_close(&message->text);
     TAILQ_INSERT_TAIL(&directories.messages, message, next);
-    send_waiting();
+    send_waiting(&directories.adopter);
 }
 
 static void send_about(const char *op, const struct user *user)
@@ -138,32 +122,19 @@ void directories_rescan(void)
     }
 }
 
-bool directories_start(void)
+/* What the dead adopter was told, it may not have done. */
+static void directories_on_start(struct program *adopter, bool again)
 {
+    (void)adopter;
+    (void)again;
     directories.adopting = 0;
     directories.swept = false;
     for (struct user *user = directories.users; user != NULL; user = user->hh.next) {
         user->told = false;
-        if (user->state == DIRECTORY_ADOPTING) /* the dead adopter had the order, and may not have obeyed */
+        if (user->state == DIRECTORY_ADOPTING)
             user->state = DIRECTORY_FOUND;
     }
-    if (!coprocess_start(&directories.adopter, directories.child, COPROCESS_SOCKET, -1, spool.specs))
-        return false;
     send_soon(begin("scan"));
-    return true;
-}
-
-static void lost(const char *why)
-{
-    event_broker("error", "rtf-adopter, which looks after specs/, %s and is started again", why);
-    coprocess_kill(&directories.adopter);
-    timer_set(&directories.restart, monotonic_now() + restart_pause);
-}
-
-static void start_again(struct timer *timer)
-{
-    if (!directories_start())
-        timer_set(timer, monotonic_now() + restart_pause);
 }
 
 /* ---- users ---- */
@@ -439,10 +410,11 @@ static void let_go_of_untold(void)
             let_go(user);
 }
 
-static bool take(const struct paragraph *said, int *fd)
+static bool directories_on_message(struct program *adopter, const struct paragraph *said, int *fd)
 {
     uint64_t inode, uid;
     const char *event = paragraph_get(said, "event"), *name = paragraph_get(said, "name");
+    (void)adopter;
     if (event == NULL || paragraph_get_number(said, "inode", UINT64_MAX, &inode) < 0 || paragraph_get_number(said, "uid", UINT32_MAX, &uid) < 0)
         return false;
     if (strcmp(event, "scanned") == 0) {
@@ -472,28 +444,18 @@ static bool take(const struct paragraph *said, int *fd)
     return true;
 }
 
-static void ready(struct source *source, uint32_t events)
+static const struct program_description adopter_is = {
+    .name = "rtf-adopter, which looks after specs/,", .kind = CHILD_ADOPTER, .talk = COPROCESS_SOCKET, SUPERVISE_EACH_SECOND,
+    .on_start = directories_on_start, .on_message = directories_on_message, .on_room = send_waiting, .dispose = directories_dispose,
+};
+
+void directories_prepare(char *path)
 {
-    bool received;
-    struct paragraph said;
-    const char *why;
-    int fd = -1, taken;
-    (void)source;
-    (void)events;
-    if (!directories.adopter.running)
-        return;
-    if (!coprocess_receive(&directories.adopter, &received, &fd)) {
-        lost("ended");
-        return;
-    }
-    while ((taken = paragraph_take(&directories.adopter.input, &said, &why)) == 1)
-        if (!take(&said, &fd)) {
-            taken = -1;
-            break;
-        }
-    if (fd >= 0)
-        directories_dispose(fd);
-    if (taken < 0)
-        lost("talks nonsense");
-    send_waiting();
+    char *const argv[] = {path, NULL};
+    supervise_prepare(&directories.adopter, &adopter_is, argv, (struct identity_to_run_as){0, 0});
+}
+
+bool directories_start(void)
+{
+    return supervise_start(&directories.adopter, -1, spool.specs);
 }

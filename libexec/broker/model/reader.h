@@ -4,6 +4,10 @@
  *                │                        ENDS: the reader had nothing to do and has said that it ends.
  *                ▼                        KILLED: the reader did not answer, or broke the protocol. The next reader starts when this one has ended.
  *             KILLED ──► NONE
+ *
+ * A reader has a machine of its own, beside supervise.h: its end is no fault when it has nothing to do, an event in the directory starts it, its number with the
+ * launcher is a slot that changes, and after a kill the next reader starts only when the end of the last is certain. The supervisor would need a flag for
+ * each of these, for readers alone.
  */
 #ifndef RTF_READER_H
 #define RTF_READER_H
