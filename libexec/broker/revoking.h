@@ -1,28 +1,28 @@
-/* Orders of root's, for rtf revoke: what a user has reserved ends, whatever its owner does meanwhile. Nothing here looks at a user's files.
+/* Orders of root, for rtf revoke: a user's reservations end, whatever the owner does meanwhile. An order looks at no file of a user.
  *
  * state/current/orders is a SOCK_SEQPACKET socket in a directory that only root can enter. A connection is one order:
  *
- *   op=revoke user [uid] [name]   all that this user has, or one reservation; both may be patterns, as fnmatch(3) has them. uid: the
- *                                 directory may bear another name
+ *   op=revoke user [uid] [name]   all reservations of this user, or one; user and name may be patterns of fnmatch(3). uid: for a
+ *                                 user whose directory has another name
  *
- * and is told, in as many messages as it takes,
+ * and the broker answers with one or more messages:
  *
  *   event=unknown                 there is no such user; with a name: or no such reservation
- *   event=taken   count           so many are revoked
- *   event=revoked user name       its thread is ordinary, and nothing is charged any more
- *   event=done                    all are */
+ *   event=taken   count           this number of reservations is revoked
+ *   event=revoked user name       the thread of this reservation is ordinary, and the reservation is charged to no rule any more
+ *   event=done                    all are revoked */
 #ifndef RTF_REVOKING_H
 #define RTF_REVOKING_H
 
 #include "reservation.h"
 
-/* Before privileges are given up. False: *reason. */
+/* Call this before the broker gives privileges up. False: *reason. */
 bool revoking_open(char reason[static REASON_BYTES]);
 
-/* From now on orders are obeyed, also those that have come since. False with errno. */
+/* From now on the broker obeys orders, including orders since revoking_open. False with errno. */
 bool revoking_start(void);
 
-/* The reservation was RESERVATION_WITHDRAWN, and has nothing any more. */
+/* The reservation was RESERVATION_WITHDRAWN, and now has no grant. */
 void revoking_done(const struct reservation *reservation);
 
 #endif

@@ -1,4 +1,4 @@
-/* The loop of a broker, and what ends it. */
+/* The loop of a broker: signals, turns and the end. */
 #ifndef RTF_SERVING_H
 #define RTF_SERVING_H
 
@@ -7,30 +7,30 @@
 
 #include "reason.h"
 
-/* plugins.conf and acl.conf, for the first time: what is wrong there ends the program. */
+/* Reads plugins.conf and acl.conf for the first time. An error there ends the program. */
 void serving_configure(const char *config);
 
 void serving_catch_signals(void);
 
-/* From then on it is heard. False with errno. */
+/* Forks the launcher, and listens to it. False with errno. */
 bool fork_launcher(bool in_background);
 
 void turn(void);
 
-/* What is true of everybody is waited for; not, beyond that, what only keeps its own user waiting. */
+/* Takes turns until is_so is true, a signal ends the broker, or at_most ns have passed. */
 void turn_until(bool (*is_so)(void), int64_t at_most);
 
-/* Even if it is to end: what was in force is taken up before it is laid down. */
+/* Starts the plugins, even if a signal has told the broker to end: the broker takes over all grants before it ends them. False: *reason. */
 bool start_plugins(char reason[static REASON_BYTES]);
 
-/* Until a signal ends it. */
+/* Takes turns until a signal ends the broker. */
 void serve(void);
 
-/* As it was asked to, and its helper processes with it. */
+/* Ends the broker as the signal says, with its helper processes. */
 void stop(void);
 void stop_children(void);
 
-/* Without a launcher no helper process that dies comes back. */
+/* The launcher was killed. Without the launcher the broker cannot start a helper process again. */
 bool launcher_was_killed(void);
 
 #endif

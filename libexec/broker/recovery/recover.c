@@ -437,7 +437,7 @@ void lay_down(void)
     if (!drop_domains(reason))
         event_broker("error", "%s", reason);
     if (reservation_first() == NULL)
-        state_clear();
+        journal_clear();
     else if (!journal_afresh(reason))
         event_broker("error", "%s", reason);
 }

@@ -1,4 +1,4 @@
-/* The two ends of the broker's life: taking up what state/ says was in force, and laying it down. */
+/* The start and the end of a broker: the start takes over the grants of the journal, and the end gives threads their former attributes back. */
 #ifndef RTF_RECOVER_H
 #define RTF_RECOVER_H
 
@@ -7,26 +7,27 @@
 #include "allocators.h"
 #include "reservation.h"
 
-/* Before allocators_prepare: what they need to know of this. */
 struct recorded_state;
+
+/* Tells allocators.h the former I/O priorities of the journal's threads. Call this before allocators_prepare. */
 void recover_know_raised(const struct recorded_state *state);
 
-/* Takes up the grants and threads of the broker before; the directories of their owners have been adopted. False: *reason. */
+/* Takes over the grants and threads of the earlier broker. Call this after the adopter has adopted their owners' directories. False: *reason. */
 bool recover(struct recorded_state *state, char reason[static REASON_BYTES]);
 
-/* At the end of each turn: writes the journal anew, without what has been superseded, when it has grown too much of
- * that, and with what it lacks when a record could not be appended; if that fails, again a second later. */
+/* Call this at the end of each turn. Writes the journal anew if most of its records are superseded, or if a record could not be appended. If this fails,
+ * tries again a second later. */
 void journal_tidy(void);
 
-/* SIGTERM: every thread gets its former attributes back, and the kernel its settings; reservations and grants stay
- * in state/ for the next start. SIGINT: all stays in force. */
+/* lay_down, at SIGTERM: every thread gets its former attributes back, and the kernel gets its settings back. Reservations and grants stay in the
+ * journal for the next start. leave_in_force, at SIGINT: everything stays in force. */
 void lay_down(void);
 void leave_in_force(void);
 
-/* Only the kernel-wide setting, after a broker that did not come to it: rtf-brokerd --put-back. */
+/* rtf-brokerd --put-back: restores the kernel-wide settings of a broker that was killed. False: *reason. */
 bool put_back_kernel(allocators_path *path, char reason[static REASON_BYTES]);
 
-/* Of a spool that is not there any more: what the machine's record says of the limit (rt-limit.h). */
+/* The same for a spool that does not exist any more: restores the kernel's limit of real-time threads (rt-limit.h). */
 bool put_back_limit(char reason[static REASON_BYTES]);
 
 #endif

@@ -1,8 +1,8 @@
-/* Tells owners, when the broker stops, that their threads have been put back: no verdict says "attached" any more. */
+/* Tells owners that their threads have their former attributes again, when the broker stops: after that, no verdict says "attached". */
 #ifndef RTF_TELL_DETACHED_H
 #define RTF_TELL_DETACHED_H
 
-/* After lay_down. Waits for all readers together, a second at most: an owner can suspend a reader, and that does not delay the end of the broker further. */
+/* Call this after lay_down. Waits for all readers together, at most a second: an owner can suspend a reader, and must not delay the end of the broker. */
 void tell_detached(void);
 
 #endif

@@ -42,7 +42,7 @@ static bool is_being_written_anew(void)
     return writer.old.fd >= 0;
 }
 
-/* A record is there whole or not at all, and none follows half of another. */
+/* Writes the records. A record is in the file as a whole, or is not there; no record follows a part of another one. */
 static bool put_out(void)
 {
     struct written *file = &writer.file;
@@ -55,7 +55,7 @@ static bool put_out(void)
         file->torn = ftruncate(file->fd, file->length) != 0;
     if (good)
         file->length += put;
-    else if (!is_being_written_anew()) /* else the new one is given up */
+    else if (!is_being_written_anew()) /* the caller gives a new journal up */
         writer.behind = true;
     writer.output.length = 0;
     errno = error;
@@ -184,7 +184,7 @@ bool journal_begin(char reason[static REASON_BYTES])
     const int fd = openat(spool.state, place_journal_new, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0) {
         snprintf(reason, REASON_BYTES, "%s/%s: %s", place_path(), place_journal_new, strerror(errno));
-        return false; /* and nothing has begun */
+        return false; /* the former journal stays in force */
     }
     writer.old = writer.file;
     writer.file = (struct written){.fd = fd};
@@ -227,7 +227,7 @@ void journal_abandon(void)
     }
 }
 
-void state_clear(void)
+void journal_clear(void)
 {
     (void)ftruncate(writer.file.fd, 0);
 }
@@ -471,7 +471,7 @@ static bool read_records(int fd, struct reading *reading)
 }
 
 /* A journal gets its name when it is whole: one of this boot that is not whole was damaged. The end of the machine may have cut short one of
- * another boot; of that one, and of an empty one (state_clear), nothing counts. */
+ * another boot; of that one, and of an empty one (journal_clear), nothing counts. */
 static bool is_not_cut_short(struct reading *reading)
 {
     const bool damaged = !reading->whole && reading->state->same_boot;

@@ -1,19 +1,22 @@
-/* The journal, state/current/journal: what the broker needs to go on after a crash, appended before and after each step that must
- * not be forgotten. It is made of paragraphs (lib/paragraph.h); the last one about a reservation counts, and one that
- * was cut short by a crash or a full disk does not.
+/* The journal, state/current/journal: the next broker needs it to go on after a crash. The broker appends a record before and after each step that
+ * must not be forgotten. A record is a paragraph (lib/paragraph.h). The last record of a reservation counts. A record that a crash or a full disk
+ * cut short does not count.
  *
- *   record=boot    boot= the kernel's boot id: threads of another boot are never touched; format= JOURNAL_FORMAT
- *   record=whole   all that was in force when this journal was begun stands before
+ *   record=boot    boot= the kernel's boot id: the broker never changes a thread of another boot; format= JOURNAL_FORMAT
+ *   record=whole   the records before this one say all that was in force when this journal was begun
  *   record=left    the broker ended by SIGINT and left everything in force
- *   record=reservation    user= name= task= time= and, as they exist: judged=, judged_tid=, lease=, waits=, ending= (it has nothing, and its spec is being removed: enum ended says why), token=, the grant (plugin=- where it
- *                  has no CPU time, RESOURCE_plugin= and more for each claim on another resource), the attached thread (pending=1: it sleeps) and its former
- *                  attributes, former_ioprio= among them, as ioprio_get(2) says it, where enforce=ioprio raises it
+ *   record=reservation    user= name= task= time=; and if they exist:
+ *                  judged= judged_tid= lease= waits= token=
+ *                  ending=, an enum ended: the reservation has no grant, and its spec is being removed
+ *                  the grant; plugin=- if the grant has no CPU time; RESOURCE_plugin= and more for each claim on another resource
+ *                  the attached thread and its former attributes; pending=1: the thread sleeps, and is attached when it wakes;
+ *                  former_ioprio=, as ioprio_get(2) returns it, if enforce=ioprio raises the thread's I/O priority
  *   record=gone    user= name= task=
  *
  * A journal that has grown is written anew, as journal.new, and renamed over the former one when it is whole. So the file journal is always whole,
  * and a crash at any point leaves the former journal or the new one. seccomp allows the broker this rename and no other.
  *
- * Nothing here is synced: kill -9 loses nothing that was written, and a reboot voids it all but the reservations. */
+ * The broker does not call fsync(2): a SIGKILL loses nothing that was written, and a reboot ends all that was in force. */
 #ifndef RTF_JOURNAL_H
 #define RTF_JOURNAL_H
 
@@ -21,10 +24,10 @@
 
 #define NO_PLUGIN_NAME "-"
 
-/* A change that an earlier broker would misread gets the next number: that broker then refuses to start. */
+/* A change of the records that an earlier broker would misread gets the next number. That broker then refuses to start. */
 enum { JOURNAL_FORMAT = 1 };
 
-/* One reservation as it was written down. */
+/* A reservation as the journal has it. */
 struct recorded_reservation {
     char user[NAME_BYTES], name[NAME_BYTES], token[TOKEN_BYTES], plugin[PLUGIN_NAME_BYTES];
     uint64_t task;
@@ -34,47 +37,46 @@ struct recorded_reservation {
     bool granted;
     struct grant grant;
     bool attached, by_file, laid_down;
-    enum ended ended; /* it has nothing, and its spec is being removed */
-    bool orphan; /* recover.c: nobody answers for its thread any more */
+    enum ended ended; /* the reservation has no grant, and its spec is being removed */
+    bool orphan; /* recover.c: its thread has no reservation any more, and gets its former attributes back */
     pid_t tid, process;
     uint64_t started_by;
     struct attributes former;
     int former_ioprio; /* -1: none */
     char *group; /* NULL */
-    uint64_t class;       /* of its shares: shares.h; 0: none */
-    struct claim *claims; /* on other resources; `plugin` names who granted each */
+    uint64_t class;       /* of its shares (shares.h); 0: none */
+    struct claim *claims; /* on other resources; claim.plugin: the plugin that granted the claim */
 };
 
 struct recorded_state {
     bool same_boot, left_in_force;
-    struct recorded_reservation *reservations; /* in the order of their first grant */
+    struct recorded_reservation *reservations; /* in the order of their first records */
     int count, room;
 };
 
-/* Reads the journal. A journal that is damaged, or that somebody but root can have written, is not taken up. False: *reason. */
+/* Reads the journal. Refuses a journal that is damaged, or that a user can have written. False: *reason. */
 bool journal_read(struct recorded_state *state, char reason[static REASON_BYTES]);
 void journal_free(struct recorded_state *state);
 
-/* Starts a journal anew, which is in force when journal_commit has succeeded. */
+/* Begins a new journal. The new journal is in force when journal_commit has succeeded. False: *reason. */
 bool journal_begin(char reason[static REASON_BYTES]);
 bool journal_commit(char reason[static REASON_BYTES]);
 
-/* Instead of committing: the journal before goes on. */
+/* Instead of journal_commit: the former journal stays in force. */
 void journal_abandon(void);
 
-/* Nothing is in force, and nothing is to be kept: makes the journal empty. */
-void state_clear(void);
+/* Makes the journal empty, when nothing is in force and the next broker needs nothing. */
+void journal_clear(void);
 
-/* Each appends one record. False with errno: nothing was appended. */
+/* Each function appends one record. False with errno: nothing was appended. */
 bool journal_reservation(const struct reservation *reservation);
 bool journal_gone(const struct reservation *reservation);
 bool journal_left(void);
 
-/* A record could not be appended, and the next one about that reservation may be long in coming: the caller should
- * begin, write all and commit, until that succeeds. */
+/* A record could not be appended. The caller should write the journal anew until this succeeds. */
 bool journal_is_behind(void);
 
-/* The journal has grown to many times what it says: the caller should begin, write all and commit. */
+/* Most records of the journal are superseded. The caller should write the journal anew. */
 bool journal_is_bloated(void);
 
 #endif

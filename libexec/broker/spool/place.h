@@ -10,23 +10,24 @@
 
 #include "reason.h"
 
-/* The journal, and the one that is being written anew. Constant, so that seccomp can allow the broker to rename the one to the other and nothing else. */
+/* The names of the journal, and of a new journal until it is whole. They are constants: seccomp allows the broker to rename the new one to the other,
+ * and nothing else. */
 extern const char place_journal[], place_journal_new[];
 
-/* Makes the directory and the link, locks the directory, and sets spool.state. After the spool is locked. False: *reason. */
+/* Makes the directory and the link, locks the directory, and sets spool.state. Call this after the spool is locked. False: *reason. */
 bool place_open(char reason[static REASON_BYTES]);
 
-/* Sets spool.state to the directory of a spool that is not to be served, if the spool has one. */
+/* Sets spool.state to the directory of a spool that this process does not serve, if the spool has one. */
 void place_find(void);
 
-/* In the launcher, while the broker waits for its end, for the broker may not remove files. `directory` is a descriptor of spool.state. Removes
- * what only a running broker needs, and all if the journal is empty. */
+/* Removes the files that only a running broker needs; and the directory, if the journal is empty. The launcher calls this while the broker waits for the
+ * launcher's end, because the broker may not remove files. `directory` is a descriptor of spool.state. */
 void place_end(int directory);
 
 /* The directory's path; "" before place_open. */
 const char *place_path(void);
 
-/* What the administrator should know of the place; NULL: nothing. */
+/* A warning for the administrator about the directory; NULL: none. */
 const char *place_doubt(void);
 
 #endif

@@ -1,11 +1,10 @@
-/* Where the broker and its helper processes run.
+/* Chooses the CPU of the broker and its helper processes.
  *
- * A real-time thread that another one wakes is put on another CPU, if it may go there (select_task_rq_rt in the kernel), and a request
- * takes 25 to 100 us longer than where all of them are on one: so they stay together. But before a SCHED_DEADLINE thread, whatever
- * their rank, they give way: they keep off the CPUs where such threads are pinned, and if that leaves none, or such threads may be
- * anywhere, they stay together only on a CPU where it is, by the parameters of those that are attached, the shorter wait; and where
- * there is none they have to be able to go elsewhere. Nor are they together while the broker is too busy to let the plugins run
- * beside it. */
+ * When a real-time thread wakes another one, the kernel puts the other one on another CPU, if it may run there (select_task_rq_rt). Then a request takes
+ * 25 to 100 us longer. So the processes stay on one CPU. But a SCHED_DEADLINE thread runs before all of them, whatever their priority. So they keep off the
+ * CPUs to which such threads are pinned. If no CPU is left, or such threads may run on each CPU, the processes stay together only on a CPU where, by the
+ * parameters of the attached threads, they wait less than a move to another CPU costs. If there is no such CPU, each process may run on each CPU. The
+ * processes are not together either while the broker is so busy that the plugins could not run beside it. */
 #ifndef RTF_PLACEMENT_H
 #define RTF_PLACEMENT_H
 
@@ -15,13 +14,13 @@
 struct attributes;
 struct presence;
 
-/* By plugins.conf. Before the launcher is forked. */
+/* Chooses by plugins.conf. Call this before the launcher is forked. */
 void placement_choose(void);
 
-/* The thread is about to run like this, and no more as it did; NULL: it is gone. */
+/* The thread is about to run with these attributes instead of its former ones; NULL: it has ended. */
 void placement_expect(struct presence *presence, const struct attributes *plan);
 
-/* After each turn. busy: the next one will not wait. */
+/* Call this after each turn. busy: the next turn begins at once. */
 void placement_keep(bool busy);
 
 #endif

@@ -1,11 +1,11 @@
-/* Where the kernel tells of priority inheritance: the tracepoint sched_pi_setprio. */
+/* Finds sched_pi_setprio, the tracepoint by which the kernel reports priority inheritance. */
 #ifndef RTF_TRACEPOINT_H
 #define RTF_TRACEPOINT_H
 
 enum { TRACEPOINT_TEXT = 64 };
 
-/* "ID:PID:OLDPRIO:NEWPRIO": its number, and where these fields are in its records; "" if there is none. With all privileges. Where
- * tracefs is not mounted it is looked into all the same, and nobody else sees it. */
+/* Writes "ID:PID:OLDPRIO:NEWPRIO": the number of the tracepoint, and the offsets of three fields in its records. "": the kernel has no such tracepoint. Call
+ * this with all privileges. If tracefs is not mounted, the function mounts it where no other process sees it. */
 void tracepoint_find(char text[static TRACEPOINT_TEXT]);
 
 #endif
