@@ -129,7 +129,7 @@ nothing_is_left() { eventually test -z "$(find "$SPECS/$ALICE" -name '*.json' ! 
     printf '#include <rtf.h>\n#include <stdio.h>\nint client_open = 1;\nint main(void) { struct rtf_connection c; rtf_connect(&c, "/nonexistent"); puts(rtf_reason(&c)); rtf_disconnect(&c); return client_open - 1; }\n' >"$WORK/own.c"
     # shellcheck disable=SC2046 # flags
     cc -Wall -Wextra -Werror -o "$WORK/own" "$WORK/own.c" $(pkg-config --cflags librtf) "$RTF_STAGE/usr/lib/librtf.a" $(pkg-config --static --libs-only-other librtf) -ljansson -pthread
-    [ "$("$WORK/own")" = 'no broker has made a spool at /nonexistent' ]
+    [ "$("$WORK/own")" = "no broker has made a spool at /nonexistent ('rtf-brokerd --spool /nonexistent', as root, makes it)" ]
     printf '#include <rtf.h>\nint main() { rtf_connection c; return rtf_connect(&c, "/nonexistent") != RTF_CONNECTION_ERR; }\n' >"$WORK/own.cc"
     command -v c++ >/dev/null || return 0
     # shellcheck disable=SC2046 # flags

@@ -437,14 +437,14 @@ knows_the_nearest() {
 
 # bats test_tags=turn:2
 @test "no broker: 125 and one line, at once" {
-    at_once fails 125 "rtf-run: no broker has made a spool at $SPOOL" rtf_run -T 5ms -P 20ms -- true
+    at_once fails 125 "rtf-run: no broker has made a spool at $SPOOL ('rtf-brokerd --spool $SPOOL', as root, makes it)" rtf_run -T 5ms -P 20ms -- true
     broker_start
     broker_stop TERM
-    at_once fails 125 "rtf-run: no broker is running on $SPOOL" rtf_run -T 5ms -P 20ms --timeout 20s -- true
+    at_once fails 125 "rtf-run: no broker is running on $SPOOL ('rtf-brokerd --spool $SPOOL', as root, starts one)" rtf_run -T 5ms -P 20ms --timeout 20s -- true
     [ ! -e "$OWN" ]
     broker_start
     broker_stop KILL
-    at_once fails 125 "rtf-run: no broker is running on $SPOOL" rtf_run -T 5ms -P 20ms -- true
+    at_once fails 125 "rtf-run: no broker is running on $SPOOL ('rtf-brokerd --spool $SPOOL', as root, starts one)" rtf_run -T 5ms -P 20ms -- true
     at_once fails 125 'rtf-run: *' rtf_run --spool "$WORK/etc" -T 5ms -P 20ms -- true
     at_once fails 125 'rtf-run: *' rtf_run --spool "$WORK/etc/acl.conf" -T 5ms -P 20ms -- true
     mkfifo "$WORK/fifo"

@@ -106,9 +106,9 @@ ended_with() {
     broker_start
     broker_stop TERM
     put $ALICE cam '{"runtime": "1ms", "period": "20ms"}'
-    at_once fails 69 "rtf-wait: no broker is running on $SPOOL" rtf_wait cam
-    at_once fails 69 "rtf-wait: no broker is running on $SPOOL" rtf_wait --timeout 10s cam
-    at_once fails 69 "rtf-wait: no broker has made a spool at $WORK/none" as $ALICE "$RTF_BIN/rtf-wait" --spool "$WORK/none" cam
+    at_once fails 69 "rtf-wait: no broker is running on $SPOOL ('rtf-brokerd --spool $SPOOL', as root, starts one)" rtf_wait cam
+    at_once fails 69 "rtf-wait: no broker is running on $SPOOL ('rtf-brokerd --spool $SPOOL', as root, starts one)" rtf_wait --timeout 10s cam
+    at_once fails 69 "rtf-wait: no broker has made a spool at $WORK/none ('rtf-brokerd --spool $WORK/none', as root, makes it)" as $ALICE "$RTF_BIN/rtf-wait" --spool "$WORK/none" cam
 }
 
 @test "69: the broker dies while it waits" {
@@ -235,13 +235,13 @@ ended_with() {
     sleeper $ALICE
     [ "$(field .thread.state "$(attach $ALICE cam "$SLEEPER")")" = attached ]
     broker_stop TERM
-    at_once fails 69 "rtf-wait: no broker is running on $SPOOL" rtf_wait cam
-    fails 69 "rtf-wait: no broker is running on $SPOOL" rtf_wait bad
+    at_once fails 69 "rtf-wait: no broker is running on $SPOOL ('rtf-brokerd --spool $SPOOL', as root, starts one)" rtf_wait cam
+    fails 69 "rtf-wait: no broker is running on $SPOOL ('rtf-brokerd --spool $SPOOL', as root, starts one)" rtf_wait bad
     broker_start
     gives 0 rtf_wait cam
     broker_stop KILL
     eventually none_of_ours
-    fails 69 "rtf-wait: no broker is running on $SPOOL" rtf_wait cam
+    fails 69 "rtf-wait: no broker is running on $SPOOL ('rtf-brokerd --spool $SPOOL', as root, starts one)" rtf_wait cam
 }
 
 @test "a broker that is starting is waited for, as long as --timeout says" {
@@ -265,7 +265,7 @@ ended_with() {
     takes 0 5000 ended_with 69
     BROKER=
     touch "$WORK/greet"
-    [ "$(<"$WORK/err")" = "rtf-wait: no broker is running on $SPOOL" ]
+    [ "$(<"$WORK/err")" = "rtf-wait: no broker is running on $SPOOL ('rtf-brokerd --spool $SPOOL', as root, starts one)" ]
 }
 
 @test "an answer to the file before does not count: it waits for the change's own" {

@@ -100,6 +100,7 @@ void client_hold_standard_fds(void)
 
 enum client_outcome client_open(struct client *client, const char *spool)
 {
+    char starter[CLIENT_WHY];
     *client = (struct client){.spool = spool, .root = -1, .descriptors = -1, .specs = -1, .alive = -1, .directory = -1, .watch = {.events = -1, .directory = -1, .spec = -1}};
     client->descriptors = open("/proc/self/fd", O_PATH | O_DIRECTORY | O_CLOEXEC);
     client->root = open(spool, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -108,7 +109,7 @@ enum client_outcome client_open(struct client *client, const char *spool)
     if (client->specs >= 0)
         return CLIENT_OK;
     if (errno == ENOENT)
-        return client_fail(client, CLIENT_NO_BROKER, "no broker has made a spool at %s", spool);
+        return client_fail(client, CLIENT_NO_BROKER, "no broker has made a spool at %.200s ('%.200s', as root, makes it)", spool, client_starter(spool, starter));
     if (errno == EACCES)
         return client_fail(client, CLIENT_DENIED, "%s: %s (rtf doctor says why)", spool, strerror(EACCES));
     return client_fail(client, CLIENT_ERROR, "%s: %s", spool, strerror(errno));
@@ -119,13 +120,19 @@ static int open_fifo(const struct client *client, const char *name)
     return openat(client->root, name, O_WRONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
 }
 
+static enum client_outcome no_broker(struct client *client)
+{
+    (void)client_tell_no_broker(client->spool, client->why);
+    return CLIENT_NO_BROKER;
+}
+
 static enum client_outcome take_hold(struct client *client)
 {
     int fd = open_fifo(client, "alive");
     if (fd < 0 && errno == EACCES)
         return client_denied(client, "alive");
     if (fd < 0 && (errno == ENXIO || errno == ENOENT))
-        return client_fail(client, CLIENT_NO_BROKER, "no broker is running on %s", client->spool);
+        return no_broker(client);
     if (fd < 0)
         return fail_errno(client, "alive");
     struct stat status;

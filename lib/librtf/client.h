@@ -179,6 +179,16 @@ char *client_printable(const char *text, char *printable, size_t size);
  * asked; a runtime of at most 1200us would fit". */
 void client_tell_refusal(const json_t *verdict, char text[static CLIENT_WHY]);
 
+/* The command that starts the broker of this spool on this machine. Returns text. */
+char *client_starter(const char *spool, char text[static CLIENT_WHY]);
+
+/* "no broker is running on SPOOL ('systemctl start rtf', as root, starts one)". Returns text. */
+char *client_tell_no_broker(const char *spool, char text[static CLIENT_WHY]);
+
+/* How root gives this process's user access to the spool, for a refusal with the code not-a-member.
+ * Returns text. */
+char *client_tell_join(const struct client *client, char text[static CLIENT_WHY]);
+
 /* The exit status of a command that prints this verdict (rtf-wait(1)). */
 int client_status_of_verdict(const json_t *verdict);
 

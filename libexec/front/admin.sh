@@ -39,7 +39,7 @@ say_beginning() { # MOMENT
 
 # Sets $log to a log that the user may read: the broker's log, or the user's own file .events. The broker adds lines to .events if the file exists.
 find_log() {
-    [ -d "$spool" ] || fail 69 "no broker has made a spool at $spool"
+    [ -d "$spool" ] || fail 69 "no broker has made a spool at $spool ('$(starter)', as root, makes it)"
     log=$spool/log/events.ndjson
     [ ! -r "$log" ] || return 0
     if [ -x "$spool/log" ] && [ ! -e "$log" ]; then

@@ -223,8 +223,13 @@ columns() {
 open_spool() {
     [ -d "$spool/specs" ] || {
         [ ! -d "$spool" ] || [ -x "$spool" ] || fail 77 "$spool: permission denied (rtf doctor says why)"
-        fail 69 "no broker has made a spool at $spool"
+        fail 69 "no broker has made a spool at $spool ('$(starter)', as root, makes it)"
     }
+}
+
+# Prints the command that starts a broker of this spool on this machine.
+starter() {
+    "$front/status-lines" --spool "$spool" | sed -n 's/^start\t//p'
 }
 
 front_is_own() { # DIRECTORY

@@ -135,6 +135,10 @@ static bool reserve(pid_t thread)
         snprintf(spec.name, sizeof spec.name, "every-%d", getpid());
     if (text != NULL)
         outcome = client_put(&client, spec.name, text, &spec.inode);
+    if (outcome == CLIENT_TAKEN && options.name == NULL) { /* an rtf every with the same pid was killed, and its spec is left */
+        snprintf(spec.name, sizeof spec.name, "every-%d-%s", getpid(), spec.token);
+        outcome = client_put(&client, spec.name, text, &spec.inode);
+    }
     free(text);
     if (outcome == CLIENT_TAKEN)
         client_tell_holder(&client, spec.name, "");

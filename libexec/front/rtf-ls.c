@@ -534,9 +534,10 @@ static void print_table(void)
 /* Without a broker, the list may be out of date. */
 static void tell_no_broker(void)
 {
+    char text[CLIENT_WHY];
     const int root = open(options.spool, O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (root >= 0 && serving(root) == NOT_SERVED)
-        fprintf(stderr, "rtf ls: no broker is running on %s: this is what was in force last\n", options.spool);
+        fprintf(stderr, "rtf ls: %s: this is what was in force last\n", client_tell_no_broker(options.spool, text));
     if (root >= 0)
         close(root);
 }

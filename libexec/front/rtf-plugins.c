@@ -160,7 +160,7 @@ static json_t *read_status(struct client *client)
     if (status == NULL && errno == EACCES)
         command_fail(client_status_of_outcome(client_denied(client, "status.json")), "%s", client->why);
     if (status == NULL)
-        command_fail(EX_UNAVAILABLE, "no broker has served on %s", client->spool);
+        command_fail(EX_UNAVAILABLE, "no broker has served on %s yet", client->spool);
     return status;
 }
 
@@ -172,6 +172,7 @@ int main(int argc, char **argv)
                                            .options = option_table,
                                            .take = take};
     struct client client;
+    char text[CLIENT_WHY];
     command_end_of_line(command_parse(&command, argc, argv, NULL));
     const enum client_outcome opened = client_open(&client, command_spool());
     if (opened != CLIENT_OK)
@@ -185,7 +186,7 @@ int main(int argc, char **argv)
     if (directory != NULL)
         in_force_differences(status, PLUGINS_CONF, directory, tell);
     if (!is_served)
-        command_fail(EX_UNAVAILABLE, "no broker is running on %s: this is what was in force last", client.spool);
+        command_fail(EX_UNAVAILABLE, "%s: this is what was in force last", client_tell_no_broker(client.spool, text));
     json_decref(status);
     client_close(&client);
     return EX_OK;

@@ -338,13 +338,14 @@ int main(int argc, char **argv)
                                            .options = option_table,
                                            .take = take};
     struct request request;
+    char text[CLIENT_WHY];
     shown.name = take_name(command_parse(&command, argc, argv, NULL));
     if (options.user != NULL && options.user[0] != '\0')
         show_as_user();
     request_open(&request, command_spool(), 0, false);
     look(&request);
     if (serving(request.client.root) == NOT_SERVED)
-        command_say("no broker is running on %s: this is what was in force last", command_spool());
+        command_say("%s: this is what was in force last", client_tell_no_broker(command_spool(), text));
     options.json ? print_json() : print_lines();
     if (!command_is_written())
         command_unwritten();

@@ -112,6 +112,16 @@ static void print_rule(const json_t *rule)
     puts(client_printable(line, text, sizeof text));
 }
 
+static void tell_why_not(const struct request *request)
+{
+    const char *code = client_string(json_object_get(request->verdict.json, "refusal"), "code");
+    char join[CLIENT_WHY];
+    if (code != NULL && strcmp(code, "not-a-member") == 0)
+        command_say("%s: %s", request->sentence, client_tell_join(&request->client, join));
+    else
+        command_say("%s", request->sentence);
+}
+
 static void print(const struct request *request, const struct options *options)
 {
     const json_t *rules = json_object_get(request->verdict.json, "rules");
@@ -124,18 +134,28 @@ static void print(const struct request *request, const struct options *options)
     if (!command_is_written())
         command_unwritten();
     if (request->status != EX_OK)
-        command_say("%s", request->sentence);
+        tell_why_not(request);
+}
+
+/* The dry run has a name that the user does not choose. A killed rtf-what-if with the same process id, or another program, may have a spec of this name. Then
+ * the token, 64 random bits, makes another name. */
+static void put(struct request *request, json_t *spec)
+{
+    static char name[CLIENT_NAME_MAX + 1];
+    snprintf(name, sizeof name, "what-if-%d", (int)getpid());
+    if (request_put(request, name, spec))
+        return;
+    snprintf(name, sizeof name, "what-if-%d-%s", (int)getpid(), request->token);
+    if (!request_put(request, name, spec))
+        command_fail(EX_CANTCREAT, "%s exists already", name);
 }
 
 static void ask(struct request *request, const struct options *options, json_t *spec)
 {
-    static char name[32];
-    snprintf(name, sizeof name, "what-if-%d", (int)getpid());
     request_open(request, command_spool(), options->timeout, true);
     if (request_connect(request)) {
         request_hold_signals(request);
-        if (!request_put(request, name, spec))
-            command_fail(EX_CANTCREAT, "%s exists already", name);
+        put(request, spec);
         (void)request_wait(request);
         request_withdraw(request);
         request_let_signals(request); /* a signal that has come meanwhile ends this process here */

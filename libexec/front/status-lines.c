@@ -2,6 +2,7 @@
  * in this order, with tabs between its words:
  *
  *     is             serving, starting or absent: the broker of this spool
+ *     start          COMMAND, which starts a broker of this spool
  *     running        true or false, as status.json says. After a kill -9 of the broker it says true
  *     plugin         STATE NAME: a plugin that does not serve
  *     pid_namespace  NUMBER
@@ -165,7 +166,10 @@ int main(int argc, char **argv)
     const int root = open(options.spool, O_PATH | O_DIRECTORY | O_CLOEXEC);
     const enum serving is = root < 0 ? NOT_SERVED : serving(root);
     json_t *status = root < 0 ? NULL : client_read_object(root, "status.json");
-    printf("is\t%s\n", words[is]);
+    char starter[CLIENT_WHY];
+    printf("is\t%s\nstart\t", words[is]);
+    print_word(client_starter(options.spool, starter));
+    putchar('\n');
     print_broker(status);
     print_config(root, status, is == SERVED);
     json_decref(status);

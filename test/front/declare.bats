@@ -125,14 +125,14 @@ tidy() { [ -z "$BROKER" ] || kill -CONT "$BROKER" 2>/dev/null || true; }
 
 # bats test_tags=turn:0
 @test "69: no broker, said at once, and nothing stays; 75: no answer in time" {
-    at_once fails 69 "rtf declare: no broker has made a spool at $SPOOL" rtf declare cam -T 2ms -P 20ms
+    at_once fails 69 "rtf declare: no broker has made a spool at $SPOOL ('rtf-brokerd --spool $SPOOL', as root, makes it)" rtf declare cam -T 2ms -P 20ms
     broker_start
     kill -STOP "$BROKER"
     fails 75 'rtf declare: cam: no answer to cam within the time allowed' rtf declare cam -T 2ms -P 20ms --timeout 200ms
     [ ! -e "$OWN/cam.json" ]
     kill -CONT "$BROKER"
     broker_stop TERM
-    fails 69 "rtf declare: cam: no broker is running on $SPOOL" rtf declare cam -T 2ms -P 20ms --timeout 300ms
+    fails 69 "rtf declare: cam: no broker is running on $SPOOL ('rtf-brokerd --spool $SPOOL', as root, starts one)" rtf declare cam -T 2ms -P 20ms --timeout 300ms
     [ ! -e "$OWN/cam.json" ]
     silent rtf declare cam -T 2ms -P 20ms --no-wait
     broker_start

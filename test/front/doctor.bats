@@ -111,6 +111,17 @@ END
 }
 
 # bats test_tags=turn:1
+@test "doctor names a broker that is stopped, for a user and for root" {
+    broker_start
+    finds_not broker-stopped as_alice
+    kill -STOP "$BROKER"
+    finds broker-stopped "the broker of $SPOOL (process $BROKER) is stopped: it answers no spec. 'kill -CONT $BROKER' as root." as_alice
+    at_once finds broker-stopped "the broker of $SPOOL (process $BROKER) is stopped: *" # and does not wait for its books
+    kill -CONT "$BROKER"
+    finds_not broker-stopped as_alice
+}
+
+# bats test_tags=turn:1
 @test "a spool with other owners or modes, and parts of it that are missing" {
     broker_start
     kill -STOP "$BROKER" # which would put it right

@@ -148,7 +148,7 @@ loops_on_time() {
 
 # bats test_tags=turn:0
 @test "125: refused, no broker, wrong usage" {
-    fails 125 "rtf every: no broker has made a spool at $SPOOL" rtf every -T 5ms -P 100ms -- true
+    fails 125 "rtf every: no broker has made a spool at $SPOOL ('rtf-brokerd --spool $SPOOL', as root, makes it)" rtf every -T 5ms -P 100ms -- true
     broker_start
     fails 125 'rtf every: access refused: *; a runtime of at most 10000us would fit' rtf_of $BOB every -T 11ms -P 20ms -- true
     fails 125 'rtf every: *refused*' rtf_of $BOB every --loop -T 11ms -P 20ms -- true

@@ -229,13 +229,13 @@ TEXT
 
 # bats test_tags=turn:0
 @test "69 without a spool; without a broker it still lists; 74 when the list cannot be written" {
-    fails 69 "rtf ls: no broker has made a spool at $SPOOL" rtf ls
+    fails 69 "rtf ls: no broker has made a spool at $SPOOL ('rtf-brokerd --spool $SPOOL', as root, makes it)" rtf ls
     broker_start
     silent rtf declare cam -T 2ms -P 20ms
     broker_stop INT
     rtf ls --noheadings -o name,state >"$WORK/out" 2>"$WORK/err"
     out 'cam  granted'
-    [ "$(<"$WORK/err")" = "rtf ls: no broker is running on $SPOOL: this is what was in force last" ]
+    [ "$(<"$WORK/err")" = "rtf ls: no broker is running on $SPOOL ('rtf-brokerd --spool $SPOOL', as root, starts one): this is what was in force last" ]
     status=0
     rtf ls --json >/dev/full 2>"$WORK/err" || status=$?
     [ "$status" -eq 74 ]

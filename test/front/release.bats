@@ -86,7 +86,7 @@ tidy() { [ -z "$BROKER" ] || kill -CONT "$BROKER" 2>/dev/null || true; }
     silent rtf declare cam -T 2ms -P 20ms
     silent rtf declare dog -T 2ms -P 20ms
     broker_stop INT
-    fails 69 "rtf release: cam: no broker is running on $SPOOL" rtf release cam --timeout 300ms
+    fails 69 "rtf release: cam: no broker is running on $SPOOL ('rtf-brokerd --spool $SPOOL', as root, starts one)" rtf release cam --timeout 300ms
     [ ! -e "$OWN/cam.json" ]
     silent rtf release dog --no-wait
     broker_start

@@ -82,7 +82,7 @@ TEXT
 
 # bats test_tags=turn:2
 @test "rtf plugins prints a line for each plugin, with the remaining capacity" {
-    fails 69 "rtf plugins: no broker has made a spool at $SPOOL" rtf plugins
+    fails 69 "rtf plugins: no broker has made a spool at $SPOOL ('rtf-brokerd --spool $SPOOL', as root, makes it)" rtf plugins
     broker_start
     prints 0 rtf plugins
     diff <(tr -s ' ' <"$WORK/out") - <<TEXT
@@ -105,7 +105,7 @@ TEXT
     rtf show cam >"$WORK/out" 2>"$WORK/err"
     grep -q '^granted' "$WORK/out"
     grep -qx 'asked       runtime=2ms period=20ms priority=7' "$WORK/out"
-    [ "$(<"$WORK/err")" = "rtf show: no broker is running on $SPOOL: this is what was in force last" ]
+    [ "$(<"$WORK/err")" = "rtf show: no broker is running on $SPOOL ('rtf-brokerd --spool $SPOOL', as root, starts one): this is what was in force last" ]
     run -69 rtf plugins
     [[ $output == *"this is what was in force last"* && $output == *EDF* ]]
 }

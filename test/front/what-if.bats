@@ -48,8 +48,27 @@ prepare() { front_prepare; }
     fails 77 'rtf what-if: only root may act for somebody else' rtf what-if --for $BOB -T 2ms -P 20ms
 }
 
+@test "a spec that has the name of the dry run does not keep rtf what-if from asking, and stays" {
+    broker_start
+    silent rtf declare cam -T 1ms -P 20ms
+    cat >"$WORK/script" <<'END'
+cp "$OWN/cam.json" "$OWN/what-if-$$.json"
+exec "$@"
+END
+    export OWN
+    prints 0 as $ALICE env USER=$ALICE sh -eu "$WORK/script" "$RTF_BIN/rtf" --spool "$SPOOL" what-if -T 2ms -P 20ms
+    out 'EDF would grant 2ms of each 20ms *'
+    [ "$(find "$OWN" -name 'what-if-*.json' | wc -l)" -eq 1 ]
+}
+
+@test "for a user who is not a member of the group, root is told how to make the user one" {
+    broker_start
+    fails 77 "rtf what-if: *not a member*: 'usermod -aG $GROUP daemon', as root, makes daemon a member" "$RTF_BIN/rtf" --spool "$SPOOL" what-if --for daemon -T 2ms -P 20ms
+    fails 77 "rtf what-if: *not a member*: a rule of acl.conf(5) can name uid $CAROL, which has no account" "$RTF_BIN/rtf" --spool "$SPOOL" what-if --for $CAROL -T 2ms -P 20ms
+}
+
 @test "wrong usage, and no broker" {
-    fails 69 "rtf what-if: no broker has made a spool at $SPOOL" rtf what-if -T 2ms -P 20ms
+    fails 69 "rtf what-if: no broker has made a spool at $SPOOL ('rtf-brokerd --spool $SPOOL', as root, makes it)" rtf what-if -T 2ms -P 20ms
     broker_start
     fails 64 'rtf what-if: say what is needed: *' rtf what-if
     fails 64 'rtf what-if: it takes no operand, not cam *' rtf what-if cam -T 2ms

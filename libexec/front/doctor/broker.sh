@@ -1,19 +1,6 @@
 # The broker, its plugins, and its spool.
 # shellcheck shell=sh disable=SC2154 # variables cross the files
 
-# Prints the command that starts the broker on this machine.
-starter() {
-    if [ "$spool" != /var/spool/rtf ]; then
-        printf "'rtf-brokerd --spool %s'" "$spool"
-    elif [ -d /run/systemd/system ]; then
-        printf "'systemctl start rtf'"
-    elif [ -x /etc/init.d/rtf ]; then
-        printf "'/etc/init.d/rtf start'"
-    else
-        printf "'rtf-brokerd'"
-    fi
-}
-
 # Reads status.json, and the lines of the configuration that are not in force (status-lines.c): to $is, $running, $pid_namespace, $healthy and
 # $served, and to $work/status.
 collect_status() {
@@ -32,7 +19,7 @@ collect_status() {
 
 check_broker() {
     if [ ! -d "$spool" ]; then
-        found no-spool "there is no spool at $spool" "start the broker as root with $(starter): it makes the spool; or name another spool with --spool"
+        found no-spool "there is no spool at $spool" "start the broker as root with '$(starter)': it makes the spool; or name another spool with --spool"
         return
     fi
     [ -x "$spool" ] || return 0 # check_spool notes this
@@ -41,12 +28,48 @@ check_broker() {
     absent)
         was="no broker serves $spool"
         [ "$running" != true ] || was="$was: the last broker was killed, or the machine went down, and status.json still says that it runs"
-        found no-broker "$was" "start it as root with $(starter). If it does not start, it says why in the log of the system, or with 'rtf-brokerd --foreground --spool $spool'"
+        found no-broker "$was" "start it as root with '$(starter)'. If it does not start, it says why in the log of the system, or with 'rtf-brokerd --foreground --spool $spool'"
         ;;
     starting)
         found broker-starting "the broker of $spool has been started and does not serve yet" "wait; after ten seconds look at 'journalctl -u rtf'"
         ;;
     esac
+}
+
+# Prints the processes that may be the broker of this spool. Root finds it in the register. The register is root's alone: for a user, it is a process of
+# root with the name and the spool of the broker. (A user can give a root process this name, by a link to su: so this is a guess.)
+broker_processes() {
+    if is_root; then
+        broker_process
+        return
+    fi
+    ps -C rtf-brokerd -o pid= -o ruid= -o euid= | while read -r process real effective; do
+        if [ "$real:$effective" = 0:0 ] && [ "$(spool_of "$process")" = "$(readlink -f "$spool")" ]; then printf '%s\n' "$process"; fi
+    done
+}
+
+# Prints the spool on a broker's command line, or the default one.
+spool_of() { # PROCESS
+    place=$(tr '\n\0' '?\n' 2>/dev/null <"$proc/$1/cmdline" | awk '
+        next_is_spool { place = $0; next_is_spool = 0; next }
+        $0 == "--spool" { next_is_spool = 1 }
+        /^--spool=/ { place = substr($0, 9) }
+        END { print place }')
+    readlink -f "${place:-/var/spool/rtf}"
+}
+
+# A stopped broker still has the spool's FIFO open, and so seems to serve. To $is_stopped: root's doctor does not ask it for its books then.
+check_stopped() {
+    is_stopped=no
+    [ "$is" != absent ] || return 0
+    for process in $(broker_processes); do
+        case $(ps -o stat= -p "$process") in
+        T*)
+            is_stopped=yes
+            found broker-stopped "the broker of $spool (process $process) is stopped: it answers no spec" "'kill -CONT $process' as root"
+            ;;
+        esac
+    done
 }
 
 check_plugins() {

@@ -87,7 +87,7 @@ check_drift() {
 # Begins the comparison of the broker's books, its journal, files and kernel, for root, in the background. It takes as long as all other checks
 # together.
 begin_invariants() {
-    [ "$is_served" = yes ] && is_root || return 0
+    [ "$is_served$is_stopped" = yesno ] && is_root || return 0
     "$libexec/rtf-invariants" --spool "$spool" >"$work/differs" 2>/dev/null &
     invariants=$!
 }
