@@ -126,7 +126,7 @@ inline unbook(r)
     atomic { granted[r] = false; used-- }
 }
 
-/* libexec/broker/activation/apply-grant.c look_at_target, apply_grant_record, apply_grant_apply, apply_grant_applied and no_thread */
+/* libexec/broker/activation/apply-grant.c apply_grant_record, apply_grant_apply, apply_grant_applied and no_thread */
 inline create(r)
 {
     if

@@ -25,7 +25,4 @@ enum step_result apply_grant_bound(struct request *request, const struct helper_
 enum step_result apply_grant_detach(struct request *request);
 enum step_result apply_grant_detached(struct request *request, const struct helper_event *event);
 
-/* *group: the cpuset group to which the thread would be put back, allocated; NULL if no line uses domains. False with errno. */
-bool group_of(pid_t tid, char **group);
-
 #endif

@@ -13,7 +13,6 @@
 #include "attachments.h"
 #include "background.h"
 #include "drift.h"
-#include "apply-grant.h"
 #include "ledger.h"
 #include "names.h"
 #include "plugin-lines.h"
@@ -22,6 +21,7 @@
 #include "directories.h"
 #include "spool.h"
 #include "units.h"
+#include "request.h"
 #include "reservations.h"
 
 static const char name[] = "books.json";

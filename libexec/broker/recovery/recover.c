@@ -12,7 +12,7 @@
 #include "adjustments.h"
 #include "attachments.h"
 #include "directories.h"
-#include "apply-grant.h"
+#include "target-thread.h"
 #include "event.h"
 #include "execve.h"
 #include "grants.h"
@@ -226,7 +226,7 @@ static void take_up_thread(struct reservation *reservation, const struct recorde
     else if (reservation->attachment->scheduled && thread_attributes(recorded->tid, &now)) {
         placement_expect(&reservation->attachment->presence, &reservation->grant->plan);
         if (reservation->attachment->group == NULL)
-            (void)group_of(recorded->tid, &reservation->attachment->group); /* plugins.conf had no domains when it was attached */
+            (void)target_group(recorded->tid, &reservation->attachment->group); /* plugins.conf had no domains when it was attached */
         *apply = !cpu_is_shown(reservation->grant, &now) || plugin_line(reservation->grant->plugin)->domains;
         /* It was its owner's again meanwhile, and what he made of it is what it has to get back. */
         if (*apply && recorded->laid_down)
