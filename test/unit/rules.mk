@@ -21,7 +21,7 @@ $(B)/unit/reader-files: $(call objects,libexec/reader/files.c)
 $(B)/unit/child-budget: $(call objects,libexec/broker/launcher/child-budget.c)
 $(B)/unit/nearest: | $(PLUGINS:%=$(B)/libexec/plugins/%)
 # Not worth compiling once more under sanitizers: what no unit test has come to.
-NO_UNIT = $(addprefix libexec/broker/,startup/% launcher/% report/% recovery/% inspection/% log/logging.c) $(call of_broker,reassign.c privileges.c reload.c serving.c watchdog.c acl-tell.c adjustments.c \
+NO_UNIT = $(addprefix libexec/broker/,startup/% launcher/% report/% recovery/% inspection/% log/log-writer.c) $(call of_broker,reassign.c privileges.c reload.c serving.c watchdog.c adjustments.c \
     drift.c apply-grant.c execve.c placement.c spare-capacity.c thread-events.c tracepoint.c owner.c claims.c ask-plugins.c neighbours.c refusals.c directories.c recover.c) \
     $(addprefix lib/,apply-result.c capabilities.c confine.c cpuset-domains.c cpuset-leaf.c demote.c disk-option.c held-signals.c helper-loop.c kernel-refusal.c net-option.c \
     notify.c options.c register.c retry.c scheduling.c)

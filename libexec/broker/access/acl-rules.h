@@ -1,4 +1,4 @@
-/* The rules in memory, for the files that read, judge and report them: acl.c, acl-judge.c, acl-tell.c. */
+/* The rules in memory, for the files that read, judge and report them: acl.c, acl-judge.c, acl-report.c. */
 #ifndef RTF_ACL_RULES_H
 #define RTF_ACL_RULES_H
 

@@ -2,6 +2,7 @@
 
 #include "acl-rules.h"
 #include "acl.h"
+#include "event.h"
 #include "plugin-lines.h"
 #include "units.h"
 
@@ -32,4 +33,33 @@ void acl_tell(struct acl *acl, const struct account *account, int plugin, const 
         if (rule_matches(&acl->rules[i], account, plugin))
             (void)json_array_append_new(list, judged(&question, &acl->rules[i]));
     }
+}
+
+/* ---- sums above their bounds ---- */
+
+static void report_overdrawn(const struct rule *rule, uint64_t used, const char *whose)
+{
+    char text[UTILIZATION_TEXT];
+    if (rule_is_of_amounts(rule))
+        snprintf(text, sizeof text, "%llu", (unsigned long long)used);
+    else
+        format_utilization(used, text);
+    if (used > rule->value)
+        event_broker("warning", "acl.conf:%d: %s: %s is in use by older grants%s, which stay", rule->line, rule->text, text, whose);
+}
+
+void acl_report_overdrawn(const struct acl *acl)
+{
+    for (int i = 0; i < acl->count; i++)
+        if (acl->rules[i].property == MAX_UTILIZATION || acl->rules[i].property == MAX_AMOUNT)
+            report_overdrawn(&acl->rules[i], acl->rules[i].counter->used, "");
+}
+
+void acl_report_overdrawn_by(struct acl *acl, const struct account *account)
+{
+    char whose[32];
+    snprintf(whose, sizeof whose, " of uid %u", account->uid);
+    for (int i = 0; account->uid != 0 && i < acl->count; i++)
+        if ((acl->rules[i].property == MAX_USER_UTILIZATION || acl->rules[i].property == MAX_USER_AMOUNT) && rule_is_of(&acl->rules[i], account))
+            report_overdrawn(&acl->rules[i], acl_user_counter(acl, account->uid, acl->rules[i].plugin)->used, whose);
 }
