@@ -57,13 +57,8 @@ tidy() { if [ -n "$BROKER" ]; then broker_stop TERM; fi; }
     is_policy "$SLEEPER" other
 }
 
-<<<<<<< HEAD
 @test "the helper alone: the helper refuses a broker that asks for any user's thread" {
     without libexec/broker/activation/target-thread.c 's/else if (!thread_is_of(&identity, uid))/else if (0 \&\& !thread_is_of(\&identity, uid))/' rtf-brokerd
-=======
-@test "the helper alone: a broker that asks it for anybody's thread is refused" {
-    without libexec/broker/activation/target-thread.c 's/else if (!thread_is_of(&identity, uid))/else if (0 \&\& !thread_is_of(\&identity, uid))/' rtf-brokerd
->>>>>>> c982dbf (The thread that a spec names has a file of its own: whose it is, and whether the id means an earlier thread)
     broker_start
     sleeper $BOB
     spec $ALICE cam '{"priority": 5, "plugin": "RR"}' >/dev/null
