@@ -27,7 +27,7 @@ granted_to() { jq -s '[.[].grant.utilization // 0] | add // 0' "$SPECS/$1"/*.ver
     [ "$(cat "$SPECS"/5000*/w.verdict | jq -s '[.[] | select(.grant != null)] | length')" -le 20 ]
 }
 
-# directories_of FIRST COUNT: of so many uids, one each
+# directories_of FIRST COUNT: makes one directory for each of COUNT uids.
 directories_of() {
     /usr/bin/python3 -S - "$SPECS" "$GROUP" "$1" "$2" <<'END'
 import os, sys
@@ -41,7 +41,7 @@ END
 }
 descriptors() { find "/proc/$1/fd" -mindepth 1 | wc -l; }
 
-# The broker does without the power to raise the limit, as in a container.
+# The broker has no capability to raise the limit of descriptors, as in a container.
 start_with_limit() {
     prlimit --nofile=4096 setpriv --bounding-set -sys_resource -- "$RTF_LIBEXEC/rtf-brokerd" --foreground --spool "$SPOOL" --config "$CONFIG" --group "$GROUP" \
         ${RTF_PLUGIN_USER:+--plugin-user "$RTF_PLUGIN_USER"} >>"$WORK/broker.out" 2>&1 3>&- &
@@ -67,7 +67,7 @@ start_with_limit() {
     [ "$(field '.result + " " + (.grant | type)' "$(verdict $BOB mine)")" = 'OK object' ]
     [ "$(field .result "$(spec $BOB other "$OBSERVED")")" = OK ]
     eventually users_are 65
-    # The broker looks at an ignored directory again when the rules name its uid.
+    # The broker looks at an ignored directory again when the rules name the directory's uid.
     ignored=$(find "$SPECS" -mindepth 1 -maxdepth 1 -type d -name '50????' ! -perm 2700 -printf '%f\n' | tail -n 1)
     configure_rules "$BOB - max_utilization 0.5" "$ignored - max_utilization 0.1"
     kill -HUP "$BROKER"
@@ -99,7 +99,7 @@ END
     [ "$(grep '"user":"50000[0-3]"' "$EVENTS" | wc -c)" -le $(((windows + 1) * ((1 << 20) + 1000))) ]
 }
 
-# A directory server that takes 20 ms for each.
+# The lookup of each account takes 20 ms, as with a slow directory server.
 # bats test_tags=turn:2
 @test "uids that one user made up are looked up after another user, also at a restart" {
     private_tree

@@ -1,5 +1,5 @@
 # bats file_tags=lane:disk
-# Attacks of a user on others by the groups that rtf-disk puts processes into.
+# A user attacks others by the groups that rtf-disk puts processes into.
 
 bats_require_minimum_version 1.5.0
 load ../helper
@@ -48,7 +48,7 @@ is_in_group() { [[ $(group_of "$1") == $2 ]]; }
     [ "$(group_of "$bobs")" = "$before" ] && [ "$(group_of "$SLEEPER")" = "$before" ]
 }
 
-# With version 1 such a group cannot be one to start in, and ours cannot be opened at all.
+# With version 1 the kernel starts no process in a group by CLONE_INTO_CGROUP, and a user cannot open rtf-disk's groups at all.
 @test "a user cannot start a process in another reservation's group (CLONE_INTO_CGROUP)" {
     broker_start
     sleeper $BOB
@@ -94,7 +94,7 @@ END
     [ "$(group_of "$server")" = "$before" ]
 }
 
-# Each process starts another and ends: there is always a process that rtf-disk has not seen.
+# Each process starts another process and ends, so that there is always a process that rtf-disk has not seen.
 begin_storm() { # COUNT
     cat >"$WORK/storm.py" <<'END'
 import os, sys
@@ -116,7 +116,7 @@ END
     STORM=$!
     echo "$STORM" >>"$WORK/pids"
     eventually is_sh "$STORM"
-    renice -n -20 -p $BASHPID >/dev/null # or Bob's wait for a CPU beside the storm would be what is measured
+    renice -n -20 -p $BASHPID >/dev/null # otherwise Bob's wait for a CPU beside the storm would be measured
 }
 release_beside_storm() {
     as $ALICE rm "$SPECS/$ALICE/cam.json"
@@ -148,7 +148,7 @@ end_storm() {
     is_told() { grep -qE 'processes fork faster than they can be moved|is ending but does not end, and the group stays' "$EVENTS"; }
     is_over() { [ ! -d "$blkio$group" ] || is_told; }
     eventually is_over
-    if [ -d "$blkio$group" ]; then # it was faster
+    if [ -d "$blkio$group" ]; then # the process was faster than rtf-disk
         echo '# it was faster' >&3
         has_no_weight() { [ ! -d "$blkio$group" ] || [ "$(bounds "$group" | cut -d ' ' -f 3)" = 1 ]; }
         eventually has_no_weight

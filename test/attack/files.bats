@@ -26,7 +26,7 @@ she_has_mounted() { [ "$(nsenter -m -t "${ATTACKERS[0]}" cat "$SPECS/$ALICE/cam.
     [ "$(jq -r .grant.priority "$SPECS/$ALICE/cam.verdict")" = 7 ]
 }
 
-# As fusermount does for a user where fuse.conf allows it. No program answers for this file system: a process that uses it waits.
+# Mounts as fusermount does for a user where fuse.conf allows it. No program answers for this file system, so a process that uses the file system waits.
 mount_fuse() { # PATH TYPE(octal)
     cat >"$WORK/mount.py" <<'END'
 import ctypes, os, sys, time
@@ -44,7 +44,7 @@ END
 tidy() {
     if [ -n "${MOUNTED:-}" ]; then umount "$MOUNTED"; fi
     if [ -n "${FUSE:-}" ]; then
-        kill -KILL "$FUSE" 2>/dev/null || true # and whoever waits for an answer gets an error
+        kill -KILL "$FUSE" 2>/dev/null || true # and each process that waits for an answer gets an error
         grep -o " $WORK[^ ]* fuse" /proc/mounts | while read -r path _; do umount "$path"; done
     fi
 }
@@ -67,13 +67,13 @@ tidy() {
     kill -HUP "$BROKER"
     bob_is_answered_beside true
     tidy
-    kill -HUP "$BROKER" # for her directory was away, and nothing tells that it is back
+    kill -HUP "$BROKER" # Alice's directory was hidden by the mount, and no event tells that it is visible again
     as $ALICE touch "$SPECS/$ALICE/cam.json" "$SPECS/$ALICE/two.json"
     [ "$(field .grant.priority "$(verdict $ALICE cam)")" = 2 ]
     [ "$(field .grant.priority "$(verdict $ALICE two)")" = 4 ]
 }
 
-# A file system of the user's own may never answer an open(2): the reader does not open a mounted file at all.
+# A file system of the user may never answer an open(2). The reader therefore opens no mounted file.
 @test "a file that is mounted on a spec is not read" {
     broker_start
     spec $ALICE cam '{"priority": 2, "plugin": "RR"}' >/dev/null

@@ -1,4 +1,4 @@
-/* flood MODE DIRECTORY: does one thing in a user's directory of the spool, as fast as it can, until it is killed. */
+/* flood MODE DIRECTORY: repeats one attack in a user's directory of the spool, as fast as possible, until killed. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -216,10 +216,10 @@ int main(int count, char **words)
 {
     if (count != 3)
         return 64;
-    for (int tries = 0; chdir(words[2]) != 0; tries++) /* another one may just have moved it away */
+    for (int tries = 0; chdir(words[2]) != 0; tries++) /* another flood may have moved the directory away */
         if (errno != ENOENT || tries == 1000000)
             return 64;
-    (void)signal(SIGIO, SIG_IGN); /* a lease is broken by that */
+    (void)signal(SIGIO, SIG_IGN); /* this breaks a lease */
     put("bad.json", bad);
     put("w.json", good);
     put(numbered("n%lu.json", 0), good);

@@ -1,7 +1,7 @@
-# Real-time without a grant: a thread that calls execve(2) goes on under its process's id, real-time as it was, until it is put back.
+# Real-time without a grant: a thread that calls execve(2) gets its process's id and stays real-time, until the broker makes the thread ordinary again.
 load attack
 
-ROUNDS=${IDENTITY_ROUNDS:-1} # of each attack; of the races four times as many; more with make faults
+ROUNDS=${IDENTITY_ROUNDS:-1} # rounds of each attack; races have four times as many; make faults runs more
 
 prepare() {
     configure_plugins 'EDF edf - all partition=global threshold=0.9' 'FP fp 11-20 all' 'RR rr 1-10 all'
@@ -14,7 +14,7 @@ prepare() {
     install -m 4755 -o root /usr/bin/sleep "$WORK/as-root"
 }
 
-# attacker THREADS: a process of Alice's in TIDS (0: its first thread), which is told through $TELL.
+# attacker THREADS: starts a process of Alice's. TIDS has the ids of its threads (0: the first thread); the process reads orders from $TELL.
 attacker() {
     rm -f "$WORK/orders" "$WORK/says"
     mkfifo "$WORK/orders"
@@ -28,7 +28,7 @@ attacker() {
 said_line() { [ "$(wc -l <"$WORK/says")" -ge "$1" ]; }
 tell() { printf '%s\n' "$@" >&"$TELL"; }
 
-# all_told: and what that one does by itself has begun.
+# all_told: waits until the attacker has read all orders.
 all_told() {
     local lines
     lines=$(wc -l <"$WORK/says")
@@ -51,7 +51,7 @@ none_stray_soon() {
     done
 }
 
-# nothing_left: without a spec no thread of Alice's is real-time.
+# nothing_left: removes all specs; then no thread of Alice's is real-time.
 nothing_left() {
     rm -f "$SPECS/$ALICE"/*.json "$SPECS/$ALICE"/*.tid
     eventually no_verdicts
@@ -320,7 +320,8 @@ reason_of_second_is() { [ "$(jq -r .reason "$SPECS/$ALICE/second.verdict")" = "$
     done
 }
 
-# race LINE...: gives these orders at once, for each number of US; then no thread of Alice's is real-time without a grant, and without specs none is.
+# race LINE...: gives all orders in one write; each order is carried out after its own US. Then no thread of Alice's is real-time without a grant, and
+# after the removal of all specs none is.
 race() {
     tell "$@"
     eventually execed "${TIDS[0]}"
@@ -328,7 +329,7 @@ race() {
     nothing_left
 }
 
-beginning() { # JSON [FIRST]: her second thread is attached, and the first one too
+beginning() { # JSON [FIRST]: attaches the second thread, and with FIRST the first thread, too
     granted second "$1"
     attacker 2
     if [ -n "${2:-}" ]; then
@@ -338,7 +339,7 @@ beginning() { # JSON [FIRST]: her second thread is attached, and the first one t
     attached second "${TIDS[1]}"
 }
 
-in_turns() { # COMMAND...: with SCHED_DEADLINE and SCHED_FIFO, and one after another with later execs
+in_turns() { # COMMAND...: with SCHED_DEADLINE and SCHED_FIFO in turns; each round calls execve at another time
     for turn in $(seq $((ROUNDS * 4))); do
         LATER=$((turn * 97 % 900))
         if [ $((turn % 2)) = 0 ]; then "$@" "$FP"; else "$@" "$EDF"; fi

@@ -1,5 +1,5 @@
-/* identity THREADS: a process of so many threads beside its first, which do as they are told on standard input. It says all their
- * ids first. Thread 0 is the first one; what is told in one write happens in one moment.
+/* identity THREADS: a process of THREADS threads beside its first thread. It prints the ids of all threads, and then reads orders for the
+ * threads from standard input. Thread 0 is the first thread. All orders in one write are carried out at the same time.
  *
  *   exit THREAD                     pthread_exit(3)
  *   exec THREAD US PROGRAM          in so many us, execve(2) of PROGRAM, with the argument 300
@@ -7,7 +7,7 @@
  *   name THREAD TEXT                prctl(PR_SET_NAME)
  *   write US FILE TEXT              in so many us, TEXT and a newline to FILE, by a rename
  *   remove US FILE                  in so many us
- *   stopped                         says so on standard output: what came before has been told */
+ *   stopped                         prints so on standard output: the process has read all orders before this one */
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
@@ -27,7 +27,7 @@ struct worker {
 };
 static struct worker workers[THREADS];
 
-/* Spins: a sleeper may come late. */
+/* Spins, because a thread that sleeps may wake late. */
 static void after(long us)
 {
     struct timespec from, now;
@@ -93,7 +93,7 @@ static void write_file(const char *file, const char *text)
     (void)rename(beside, file);
 }
 
-/* A thread of its own: it happens beside what the others are told. */
+/* A thread of its own, so that it acts beside the other threads. */
 static void *change_file(void *of)
 {
     char *order = of, file[TEXT], text[TEXT];

@@ -1,11 +1,11 @@
 /* inherit - lends the rank of a real-time thread to an ordinary one through a lock
  *
- *     inherit FILE hold      has the lock in FILE, which anybody may map, and spins for ever
+ *     inherit FILE hold      takes the lock in FILE, which any user may map, and spins for ever
  *     inherit FILE lend      sleeps until it is real-time; then waits for the lock
- *     inherit FILE lend-now  waits for it at once
- *     inherit FILE sleep     sleeps until it is real-time; then waits for FILE's second word, to be put behind the lock by
- *     inherit FILE sleep-now  waits there at once
- *     inherit FILE requeue   which does that as soon as somebody sleeps there (FUTEX_CMP_REQUEUE_PI)
+ *     inherit FILE lend-now  waits for the lock at once
+ *     inherit FILE sleep     sleeps until it is real-time; then waits for FILE's second word
+ *     inherit FILE sleep-now  waits for FILE's second word at once
+ *     inherit FILE requeue   moves a thread that waits for the second word behind the lock (FUTEX_CMP_REQUEUE_PI)
  *     inherit FILE overdraw N M  sleeps until it is real-time; uses up N us; then waits for the lock once, gives it back, uses up M us and sleeps
  *                            for ever
  *     inherit FILE pulse N   takes the lock and gives it back, N us each time, for ever
@@ -85,7 +85,7 @@ static void spin(long long microseconds)
         ;
 }
 
-/* Without a word to the kernel, which would see in each call that its runtime is used up. */
+/* Makes no system call: in each call the kernel would see that the thread's runtime is used up. */
 static void pass(long long microseconds)
 {
     struct timespec begin, now;

@@ -10,9 +10,9 @@ prepare() {
     mkdir -m 777 "$WORK/shared"
 }
 
-LOCK=lock ON=1 # which one, and the CPU of who holds it
+LOCK=lock ON=1 # the file of the lock, and the CPU of the lock's holder
 
-# inherit UID MODE [US]: in the background; its id in $TID
+# inherit UID MODE [US]: runs inherit in the background; $TID is its id
 inherit() {
     become "$1" "$RTF_STAGE/inherit" "$WORK/shared/$LOCK" "${@:2}" 3>&- &
     TID=$!
@@ -73,7 +73,7 @@ is_dealt_with() { is_logged || grep -q 'it sleeps: attached when it wakes' "$EVE
     broker_start
     holder $ALICE
     lends $ALICE deadline "$EDF"
-    eventually is_logged # a boost itself is there for 2 ms in 100
+    eventually is_logged # each boost lasts 2 ms in 100
     holder_had_at_most 300
     eventually is_told
     as $ALICE rm "$SPECS/$ALICE/cam.json"
@@ -84,7 +84,7 @@ is_dealt_with() { is_logged || grep -q 'it sleeps: attached when it wakes' "$EVE
     broker_start
     holder $ALICE
     lends $ALICE fifo "$FP"
-    eventually is_logged # a boost itself is there for 2 ms in 100
+    eventually is_logged # each boost lasts 2 ms in 100
     holder_had_at_most 300
     eventually is_told
 }
@@ -163,8 +163,8 @@ is_taken() { [ "$(taken)" = "$1" ]; }
 }
 
 # The boost began before the new guard watched, and the kernel reports changes only.
-may_be_replaced() { [ "$(ps -o etimes= -p "$1")" -ge 2 ]; } # at once: one that ended before its first second is over is not
-@test "a thread that lends when the guard is killed lends no more, for the next guard finds it" {
+may_be_replaced() { [ "$(ps -o etimes= -p "$1")" -ge 2 ]; } # at once: a guard that ends within its first second is started again later
+@test "a thread that lends when the guard is killed lends no more, because the next guard finds the lending" {
     [[ $(uname -v) != *PREEMPT_RT* ]] || skip "PREEMPT_RT: who is boosted keeps the kernel's rcuc from running, and the guard waits for that in its end"
     broker_start
     lends $ALICE deadline "$EDF"
@@ -172,14 +172,14 @@ may_be_replaced() { [ "$(ps -o etimes= -p "$1")" -ge 2 ]; } # at once: one that 
     ulimit -t $((20 * PATIENCE))
     eventually may_be_replaced "$guard"
     kill -STOP "$guard"
-    taskset -p -c 0 $BASHPID >/dev/null # away from the holder, whom nothing bounds until there is another guard
+    taskset -p -c 0 $BASHPID >/dev/null # away from the holder, which nothing bounds until there is another guard
     holder $ALICE
     eventually is_boosted "$HOLDER"
     kill -KILL "$guard"
     holder_had_at_most 500 # that takes a moment
 }
 
-# Threads that wait for a lock are left ordinary: without a broker no process bounds the lending.
+# Threads that wait for a lock stay ordinary, because without a broker no process bounds the lending.
 @test "a thread that lends when the broker ends lends no more, neither without a broker nor with the next" {
     broker_start
     holder $ALICE
@@ -232,7 +232,7 @@ sleeps_in_futex() { is_inherit "$1" && [ "$(cut -d ' ' -f 1 "/proc/$1/syscall")"
 @test "as many lenders at once as there are CPUs do not keep the guard from running" {
     configure_rules "$ALICE - max_utilization $(nproc)"
     broker_start
-    ulimit -t $((20 * PATIENCE)) # of CPU time, or nothing would ever run again
+    ulimit -t $((20 * PATIENCE)) # of CPU time; otherwise no other thread could run if the test fails
     for ON in $(seq 0 $(($(nproc) - 1))); do
         LOCK=lock$ON
         holder $ALICE
@@ -328,7 +328,7 @@ lends_nothing_any_more() {
 switches() { awk '/ctxt_switches/ { sum += $2 } END { print sum }' "/proc/$1/status"; }
 
 # bats test_tags=turn:1
-@test "a flood of boosts wakes the guard a thousand times a second, and not for each; and honest threads are served meanwhile" {
+@test "a flood of boosts wakes the guard at most a thousand times a second, and honest threads are served meanwhile" {
     configure_plugins 'EDF edf - all partition=global threshold=0.9' 'FP fp 11-20 all enforce=runtime' 'RR rr 1-10 0'
     configure_rules "$ALICE - max_utilization 100" "$BOB - max_utilization 1"
     broker_start
@@ -348,7 +348,8 @@ switches() { awk '/ctxt_switches/ { sum += $2 } END { print sum }' "/proc/$1/sta
     [[ $(kernel "$SLEEPER") == "deadline "* ]]
 }
 
-# A host that stops a virtual machine's CPU, or a higher thread, does the same to the guard: 64 KiB of records for each CPU, and no more.
+# The test stops the guard. A host that stops a virtual machine's CPU, or a thread of higher priority, does the same to the guard. The kernel's buffer has
+# room for 64 KiB of records for each CPU.
 # bats test_tags=turn:2
 @test "a thread that begins to lend while the kernel's buffer of events is full lends no more" {
     configure_plugins 'EDF edf - all partition=global threshold=0.9' 'RR rr 1-10 0'
@@ -369,7 +370,7 @@ switches() { awk '/ctxt_switches/ { sum += $2 } END { print sum }' "/proc/$1/sta
     kill -STOP "$guard"
     eventually has_consumed "$flood" $(($(consumed "$flood") + 500)) # ms; a record each 10 us or so, and there is room for 1,000
     kill -STOP "$flood"
-    taskset -p -c 0 $BASHPID >/dev/null # away from the holder, whom nothing bounds until the guard goes on
+    taskset -p -c 0 $BASHPID >/dev/null # away from the holder, which nothing bounds until the guard goes on
     holder $ALICE
     eventually is_boosted "$HOLDER"
     kill -CONT "$guard"

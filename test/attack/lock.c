@@ -2,8 +2,8 @@
  *
  * lock hold DIRECTORY FILE   for as long as FILE's file system is frozen: getdents64(2) copies names, under the directory's lock, into a page that
  *                            cannot be written meanwhile
- * lock list DIRECTORY        again and again, by SCHED_IDLE: whoever is busy keeps it from going on, and from giving the lock back
- * lock notes DIRECTORY N     N times dnotify (fcntl(2), F_NOTIFY): each change there has to go through all of them */
+ * lock list DIRECTORY        lists again and again under SCHED_IDLE: each busy thread keeps it from going on, and from releasing the lock
+ * lock notes DIRECTORY N     registers N notifications (dnotify: fcntl(2), F_NOTIFY): the kernel goes through all of them at each change */
 #include <err.h>
 #include <fcntl.h>
 #include <sched.h>

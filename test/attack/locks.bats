@@ -7,7 +7,7 @@ lock() {
     attack "$BATS_FILE_TMPDIR/lock" "$@"
 }
 
-# loop_mount PLACE: an ext4 of its own.
+# loop_mount PLACE: mounts a new ext4 file system there.
 loop_mount() {
     truncate -s 32M "$1.image"
     mkfs.ext4 -q "$1.image"
@@ -26,7 +26,7 @@ tidy() {
 }
 MOUNTED=()
 
-# keeps_locked DIRECTORY: a process of Alice's holds that directory's lock until thaw.
+# keeps_locked DIRECTORY: a process of Alice's holds the directory's lock until thaw.
 keeps_locked() {
     loop_mount "$WORK/ice"
     truncate -s 4096 "$WORK/ice/page"
@@ -37,14 +37,14 @@ keeps_locked() {
 }
 is_stuck() { [ "$(awk '{ print $3 }' "/proc/$1/stat")" = D ]; }
 
-# bob_is_answered: as bob_is_answered_beside, but the process that keeps the lock cannot end before the file system is thawed.
+# bob_is_answered: like bob_is_answered_beside, for a process that keeps the lock and cannot end before the file system is thawed.
 bob_is_answered() {
     local attacked
     attacked=$(observe)
     echo "# $BATS_TEST_DESCRIPTION: p50, p99, worst of $REQUESTS: $attacked us" >&3
 }
 
-# She rewrites a file that is there, for which the directory's lock is not needed; the answer would need it.
+# Alice rewrites an existing file, which does not need the directory's lock. The verdict would need the lock.
 rewrites() { as $ALICE sh -c 'echo "$2" >"$1"' sh "$SPECS/$ALICE/cam.json" "$1"; }
 
 # bats test_tags=turn:0
@@ -98,7 +98,7 @@ rewrites() { as $ALICE sh -c 'echo "$2" >"$1"' sh "$SPECS/$ALICE/cam.json" "$1";
 }
 
 # bats test_tags=turn:1
-@test "notifications on a directory, as many as may be, are its owner's trouble" {
+@test "as many notifications on a directory as the kernel allows delay only the directory's owner" {
     broker_start
     spec $ALICE cam '{"priority": 2, "plugin": "RR"}' >/dev/null
     [ -x "$BATS_FILE_TMPDIR/lock" ] || cc -D_GNU_SOURCE -O2 -o "$BATS_FILE_TMPDIR/lock" "$BATS_TEST_DIRNAME/lock.c"
@@ -122,7 +122,7 @@ rewrites() { as $ALICE sh -c 'echo "$2" >"$1"' sh "$SPECS/$ALICE/cam.json" "$1";
 is_aside() { [ "$(find "$SPECS" -maxdepth 1 -type d -name ".aside-$ALICE-*-$1" | wc -l)" = 1 ]; }
 
 # bats test_tags=turn:0
-@test "while the file system of specs/ is frozen threads that end are let go, and SIGTERM puts all back" {
+@test "while the file system of specs/ is frozen, threads that end are detached, and SIGTERM restores all threads" {
     mkdir "$SPOOL"
     loop_mount "$SPECS"
     broker_start
@@ -146,7 +146,7 @@ is_aside() { [ "$(find "$SPECS" -maxdepth 1 -type d -name ".aside-$ALICE-*-$1" |
 has_ended() { jq -e -n --arg reason "thread $1 has ended" 'any(inputs; .stage == "verdict" and .reason == $reason)' "$EVENTS" >/dev/null; }
 
 # bats test_tags=turn:1
-@test "a reader that is kept busy is as any program until its time is over, and others' reservations do not pay for it" {
+@test "a reader that is kept busy is ordinary until its time is over, and others' reservations lose no time" {
     broker_start
     spec $ALICE cam '{"priority": 2, "plugin": "RR"}' >/dev/null
     is_policy "$(helpers rtf-reader)" fifo
@@ -157,7 +157,7 @@ has_ended() { jq -e -n --arg reason "thread $1 has ended" 'any(inputs; .stage ==
 }
 
 # bats test_tags=turn:0
-@test "a directory that its owner keeps locked, with a writer in front of the door, keeps neither a revocation nor root's tools waiting" {
+@test "a directory that its owner keeps locked, and a writer that waits for the lock, delay neither a revocation nor root's tools" {
     broker_start
     sleeper $ALICE
     spec $ALICE cam "{\"priority\": 2, \"plugin\": \"RR\", \"attach\": $SLEEPER}" >/dev/null

@@ -1,4 +1,4 @@
-# Attacks of a user on others by the sockets that rtf-net marks for the user.
+# A user attacks others by the sockets that rtf-net marks for the user.
 
 load ../helper
 load ../wire
@@ -14,7 +14,7 @@ tidy() {
     if [ -n "${STUCK:-}" ]; then umount -l "$WORK/stuck" 2>/dev/null || true; fi
 }
 
-# A file of which no page ever comes. The server ends with the test, and then they come.
+# A file whose pages do not come before the end of the test, when its server ends.
 mount_stuck() {
     cat >"$WORK/stuck.py" <<'END'
 import ctypes, os, struct, sys
@@ -62,7 +62,7 @@ END
     eventually grep -q ready "$WORK/held" || { cat "$WORK/held" >&2; return 1; }
     eventually is_held
 }
-is_held() { grep -q request_wait_answer "/proc/$HOLDER"/task/*/wchan; } # of the file system, for the page
+is_held() { grep -q request_wait_answer "/proc/$HOLDER"/task/*/wchan; } # waits for the file system to deliver the page
 
 stream='{"network": {"bytes": 1024, "period": "20ms"}}'
 attach() { # UID NAME TID: prints the answer
@@ -83,7 +83,7 @@ says() { [[ $(jq -r '.result + ": " + .reason' <<<"$2") == $1 ]] || { echo "$2" 
     says 'OK: *' "$(attach $BOB cam "$SLEEPER")"
     sleeper $ALICE
     says 'ATTACH_FAIL: *an earlier marking still waits for a socket of this user*' "$(attach $ALICE two "$SLEEPER")"
-    pgrep -f 'rtf-net --serve' >/dev/null # it was neither killed nor started again
+    pgrep -f 'rtf-net --serve' >/dev/null # rtf-net was neither killed nor started again
     no grep -q 'network helper' "$EVENTS"
     kill -KILL "$SERVER"
     attaches() { says 'OK: *' "$(attach $ALICE two "$SLEEPER")" 2>/dev/null; }
@@ -112,7 +112,7 @@ time.sleep(300)' >"$WORK/many" 2>&1 3>&- &
     says 'ATTACH_FAIL: thread * is not yours*' "$(attach $ALICE cam "$SLEEPER")"
 }
 
-tickets() { # WHAT: test/wire/tickets.py, which says what that is
+tickets() { # WHAT: test/wire/tickets.py describes each WHAT
     at "$near" /usr/bin/python3 -S "$RTF_SOURCE/test/wire/tickets.py" "$RTF_LIBEXEC/rtf-net" $ALICE "$1" "/proc/$far/ns/net"
 }
 
@@ -123,13 +123,13 @@ a number that came round: 0 52540010
 somebody has it: 1" ] || { echo "$output" >&2; return 1; }
 }
 
-@test "a connection that a marked socket has accepted is of its class, and no longer than the class is there" {
+@test "a connection that a marked socket has accepted is in the socket's class, until the class is removed" {
     output=$(tickets accepted)
     [ "$output" = "accepted: True 52540010
 a number that came round: 0" ] || { echo "$output" >&2; return 1; }
 }
 
-@test "a socket of a class that could not be dropped is of no class when the number comes round" {
+@test "a socket of a class that could not be removed is in no class when the class's number is used again" {
     output=$(tickets refused)
     [ "$output" = "a number that came round: 0 52540010" ] || { echo "$output" >&2; return 1; }
 }

@@ -1,10 +1,10 @@
-# Things that one user can make again and again: each has a bound, and is forgotten.
+# A user makes many things of one kind. Each kind has a bound, and the broker forgets the things when they are gone.
 load attack
 
 errors() { [ "$(grep -c '"stage":"verdict".*"decision":"error"' "$EVENTS")" -ge "$1" ]; }
 
 # bats test_tags=turn:0
-@test "900 directories in place of verdicts cost the broker next to nothing, and the verdicts come when they can" {
+@test "900 directories in place of verdicts cost the broker next to no CPU time, and the verdicts come when the directories are gone" {
     broker_start
     as $ALICE sh -c 'mkdir -p "$1" && cd "$1" && for n in $(seq 900); do mkdir "w$n.verdict"; echo bad >"w$n.json"; done' sh "$SPECS/$ALICE"
     eventually errors 900
@@ -12,7 +12,7 @@ errors() { [ "$(grep -c '"stage":"verdict".*"decision":"error"' "$EVENTS")" -ge 
     sleep 4 # what is measured
     spent=$(($(consumed "$BROKER") - before))
     echo "# $spent ms of CPU time in 4 s" >&3
-    [ "$spent" -le $((40 * PATIENCE)) ] # all of them each second: 300
+    [ "$spent" -le $((40 * PATIENCE)) ] # a broker that tried all of them each second would use 300
     as $ALICE rmdir "$SPECS/$ALICE/w900.verdict" "$SPECS/$ALICE/w1.verdict"
     as $ALICE sh -c 'rm -r "$1"/w[2-8]*' sh "$SPECS/$ALICE"
     eventually test -f "$SPECS/$ALICE/w900.verdict"
@@ -35,7 +35,7 @@ errors() { [ "$(grep -c '"stage":"verdict".*"decision":"error"' "$EVENTS")" -ge 
 }
 
 # bats test_tags=turn:0
-@test "times of specs/ that change without end cost the broker next to nothing, and modes are mended beside it" {
+@test "times of specs/ that change without end cost the broker next to no CPU time, and modes are mended meanwhile" {
     broker_start
     attack /usr/bin/python3 -S -c 'import os, sys
 while True: os.utime(sys.argv[1]), os.utime(sys.argv[2])' "$SPECS" "$SPOOL/alive"
@@ -127,7 +127,7 @@ can_make() { as "$1" mkdir "$SPECS/$1" 2>/dev/null; }
     [ "$(field .result "$(spec $BOB other "$OBSERVED")")" = OK ]
     as $ALICE mkdir "$SPECS/not-alice" "$SPECS/$ALICE"
     [ "$(field .result "$(spec $ALICE cam "$OBSERVED")")" = OK ]
-    # It holds for the next broker, too; and ends when an administrator has made room.
+    # The bound also holds under the next broker, and ends when an administrator has made room.
     broker_stop TERM
     broker_start
     run as $BOB mkdir "$SPECS/again"

@@ -1,4 +1,4 @@
-# A plugin that an attacker has taken over: its attacks on others, beyond its answers.
+# An attacker has taken over a plugin, which attacks others by other ways than its answers.
 load attack
 
 PLUGIN_USER=$((20098 + ${RTF_UIDS:-0}))
@@ -12,7 +12,7 @@ prepare() {
     ATTACKERS=()
 }
 
-# taken_over WORD: at its next request, which comes
+# taken_over WORD: makes the plugin do this at its next request, and sends a request.
 taken_over() {
     echo "$1" >"$WORK/switch/.new"
     mv "$WORK/switch/.new" "$WORK/switch/FP"
@@ -34,7 +34,7 @@ has_logged() { [ "$(log_of_plugin "$1" | wc -l)" -ge "$2" ]; }
         [ "$policy" = 0 ] # SCHED_OTHER
         [[ $(kernel "$child") == "other 0 nice=0 "* ]]
     done
-    # A thread of the lowest real-time priority has all the CPU time that it wants beside them.
+    # A thread of the lowest real-time priority gets all the CPU time that it wants beside these children.
     run timeout 5 chrt -f 1 /usr/bin/python3 -S -c 'import time
 from os import sched_setaffinity, cpu_count
 worst = 0
@@ -57,7 +57,7 @@ all_children_have_spoken() { [ "$(said | grep -c '^child')" = "$(nproc)" ]; }
     taken_over bursts
     eventually has_logged killed 1
     [[ $(log_of_plugin killed | head -n 1) == 'it used '*' ms of CPU time while nothing was asked, above all that is granted' ]]
-    # As it was granted.
+    # The reservation is as it was granted.
     rm "$WORK/switch/FP"
     [ "$(field .grant.plugin "$(spec $BOB after '{"priority": 15}')")" != null ]
 }
@@ -69,7 +69,7 @@ all_children_have_spoken() { [ "$(said | grep -c '^child')" = "$(nproc)" ]; }
     kill -KILL "$(helpers 'hostile name=FP')"
     eventually has_logged killed 5
     [[ $(log_of_plugin killed | tail -n 1) == 'it used '*' ms of CPU time and has not greeted, which at first it did within '* ]]
-    # The CPU time that this took from a thread of the lowest real-time priority on the same CPU.
+    # Measures how much time the plugin took from a thread of the lowest real-time priority on the same CPU.
     cpu=$(awk '{ sub(/.*\) /, ""); print $37 }' "/proc/$BROKER/stat")
     run timeout 30 taskset -c "$cpu" chrt -f 1 /usr/bin/python3 -S -c 'import time
 lost, last, until = 0.0, time.monotonic(), time.monotonic() + 4
@@ -140,7 +140,7 @@ nobody_runs() { ! pgrep -u $PLUGIN_USER >/dev/null; }
     eventually test ! -d "/proc/$grown"
     said
     log_of_plugin killed
-    [ "$(said | awk '$2 == "had" { print $3 }')" -le $((512 + 32)) ] # and what of the interpreter's files is in memory
+    [ "$(said | awk '$2 == "had" { print $3 }')" -le $((512 + 32)) ] # and the part of the interpreter's files that is in memory
     [ "$(field .grant.plugin "$(spec $BOB after '{"priority": 5, "plugin": "RR"}')")" = RR ]
     rm "$WORK/switch/FP"
     eventually is_served_again
@@ -149,7 +149,7 @@ is_served_again() { [ "$(field .grant.plugin "$(spec $BOB "w$RANDOM" '{"priority
 
 # bats test_tags=turn:1
 @test "a plugin that is asked much, and a plugin that is asked nothing, are not killed" {
-    cp "$BATS_TEST_DIRNAME/../fixtures/plugins/faulty" "$WORK/faulty" # in Python, which takes long
+    cp "$BATS_TEST_DIRNAME/../fixtures/plugins/faulty" "$WORK/faulty" # a Python program, which is slow to answer
     configure_plugins "FP $WORK/faulty 11-20 all good=$RTF_LIBEXEC/plugins/fp switch=$WORK/switch/FP" 'RR rr 1-10 all'
     broker_start --plugin-user $PLUGIN_USER
     OBSERVED='{"priority": 15, "plugin": "FP"}' REQUESTS=2000

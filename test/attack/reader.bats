@@ -1,5 +1,5 @@
-# A reader that its user has taken over by some text, after the reader confined itself: it gets nothing of other users, and no more than its user could
-# get without it.
+# A user has taken over the own reader by some text, after the reader confined itself. The reader gets nothing of other users, and no more than its user
+# could get without the reader.
 load attack
 
 prepare() {
@@ -18,12 +18,12 @@ tidy() { if [ -n "$BROKER" ]; then broker_stop TERM; fi; }
 # Alice and Bob have a spec each. Alice's is granted through a correct reader.
 begins() {
     broker_start --plugin-user $((20097 + ${RTF_UIDS:-0})) --reader-user $((20098 + ${RTF_UIDS:-0})) --max-specs 50
-    [ "$(field .result "$(spec $BOB his '{"priority": 5, "plugin": "RR"}')")" = OK ]
+    [ "$(field .result "$(spec $BOB dog '{"priority": 5, "plugin": "RR"}')")" = OK ]
     [ "$(field .result "$(spec $ALICE cam '{"priority": 5, "plugin": "RR"}')")" = OK ]
-    bobs=$(cat "$SPECS/$BOB/his.verdict")
+    bobs=$(cat "$SPECS/$BOB/dog.verdict")
 }
 
-# taken_over MODE...: from here on each reader of Alice's does that
+# taken_over MODE...: from now on each reader of Alice's attacks in this way.
 taken_over() {
     as $ALICE sh -c 'echo "$2" >"$1/.mode"' sh "$SPECS/$ALICE" "$*"
     as $ALICE sh -c ': >"$1/.wakes"' sh "$SPECS/$ALICE"
@@ -44,7 +44,7 @@ bob_is_served() {
         [ "$(field .result "$(spec $BOB new$n '{"priority": 5, "plugin": "RR"}')")" = OK ]
         as $BOB rm "$SPECS/$BOB/new$n.json"
     done
-    [ "$(cat "$SPECS/$BOB/his.verdict")" = "$bobs" ]
+    [ "$(cat "$SPECS/$BOB/dog.verdict")" = "$bobs" ]
 }
 
 # When Alice no longer controls the reader, Alice's verdicts show the grants again.
@@ -83,7 +83,7 @@ has_books() { jq -e . "$SPOOL/state/current/books.json" >/dev/null 2>&1; }
 @test "claims of a taken-over reader are judged as its user's: rules, limit and owners of threads hold" {
     begins
     sleeper $BOB
-    taken_over claims "$(stat -c %i "$SPECS/$BOB/his.json")" "$SLEEPER"
+    taken_over claims "$(stat -c %i "$SPECS/$BOB/dog.json")" "$SLEEPER"
     eventually has_said claims
     bob_is_served
     books
@@ -93,7 +93,7 @@ has_books() { jq -e . "$SPOOL/state/current/books.json" >/dev/null 2>&1; }
     granted=$output
     # Alice has no more than the rules allow, and only what a file of Alice's could have asked for.
     [ "$(wc -l <<<"$granted")" -le 50 ]
-    [ "$(wc -l <<<"$granted")" -gt 30 ] # it was heard
+    [ "$(wc -l <<<"$granted")" -gt 30 ] # the broker read the claims
     [[ $granted != *'"high"'* && $granted != *'"much"'* ]]
     jq -s -e 'all(.[]; .[1] == "RR" and .[2] == 5 and .[3] == null)' <<<"$granted"
     is_policy "$SLEEPER" other
@@ -102,10 +102,10 @@ has_books() { jq -e . "$SPOOL/state/current/books.json" >/dev/null 2>&1; }
     eventually only_cam_is_left || { jq -c ".reservations[]" "$SPOOL/state/current/books.json"; return 1; } # the ghosts are gone
 }
 
-@test "a reader that floods does not keep the broker from stopping, nor other owners from the verdict of that" {
+@test "a reader that floods does not keep the broker from stopping, nor from telling other owners of the stop in their verdicts" {
     begins
     sleeper $BOB
-    attach $BOB his "$SLEEPER"
+    attach $BOB dog "$SLEEPER"
     sleeper $ALICE
     attach $ALICE cam "$SLEEPER"
     taken_over flood
@@ -117,7 +117,7 @@ has_books() { jq -e . "$SPOOL/state/current/books.json" >/dev/null 2>&1; }
     eventually is_gone "$BROKER" || { kill -KILL "$BROKER"; false; }
     BROKER=
     [ "$(kernel "$SLEEPER")" = "other 0 nice=0 0/0/0 cpus=$ALL_CPUS reset=0" ]
-    [ "$(jq -c '[.thread, .ended]' "$SPECS/$BOB/his.verdict")" = '[null,"broker"]' ]
+    [ "$(jq -c '[.thread, .ended]' "$SPECS/$BOB/dog.verdict")" = '[null,"broker"]' ]
 }
 
 @test "a taken-over reader that floods, and one that stays silent, delay no other user" {
@@ -129,7 +129,7 @@ has_books() { jq -e . "$SPOOL/state/current/books.json" >/dev/null 2>&1; }
     echo "# beside a reader that floods: p50, p99, worst of $REQUESTS: $(cat "$WORK/observed") us" >&3
     has_lived 1
     is_over
-    bobs=$(cat "$SPECS/$BOB/his.verdict")
+    bobs=$(cat "$SPECS/$BOB/dog.verdict")
     taken_over silence
     put $ALICE more '{"priority": 5, "plugin": "RR"}'
     bob_is_served

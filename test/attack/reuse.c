@@ -1,4 +1,4 @@
-/* reuse ID COMMAND...: runs COMMAND in a process with this id, which no process has; needs root. COMMAND ends with this program. */
+/* reuse ID COMMAND...: runs COMMAND in a process with this id, which must be free; needs root. COMMAND ends with this program. */
 #include <linux/sched.h>
 #include <signal.h>
 #include <stdint.h>

@@ -14,9 +14,9 @@ params[2], params[4] = 2, 60000
 ring = call(425, 8, params)
 if ring < 0:
     sys.exit(1)
-while not (found := list(threads())): # the thread sets its own name
+while not (found := list(threads())): # waits until the thread has set its name
     time.sleep(0.01)
-call(426, ring, 0, 0, 2, None, 0) # IORING_ENTER_SQ_WAKEUP: it begins to spin
+call(426, ring, 0, 0, 2, None, 0) # IORING_ENTER_SQ_WAKEUP: the thread begins to spin
 print(*found, flush=True)
 if sys.argv[1] != "once":
     time.sleep(1000)

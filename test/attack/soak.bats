@@ -1,11 +1,11 @@
-# Many requests leave nothing behind. SOAK_REQUESTS: how many; a million with make soak.
+# Requests leave no memory and no descriptors behind, however many there are. SOAK_REQUESTS: the number of requests; make soak sends a million.
 load attack
 
 resident() { awk '/^VmRSS/ { print $2 }' "/proc/$1/status"; }
 descriptors() { find "/proc/$1/fd" -mindepth 1 | wc -l; }
 
 # bats test_tags=turn:0
-@test "after very many requests broker, helper and plugins have the memory and the descriptors that they had" {
+@test "after very many requests the broker, the helper and the plugins have as much memory and as many descriptors as before" {
     broker_start --max-specs 600
     cat >"$WORK/soak.py" <<'END'
 import ctypes, os, select, sys

@@ -9,7 +9,7 @@ prepare() {
     ATTACKERS=()
 }
 
-# ring [FILE]: its process in $PROCESS, in $WORK/ring the id of the thread
+# ring [FILE]: starts a process with a ring. $PROCESS is the process, and $WORK/ring has the id of the ring's thread.
 ring() {
     : >"$WORK/ring"
     become $ALICE /usr/bin/python3 -S -c "$RING" stay "$@" >"$WORK/ring" 2>&1 3>&- &
@@ -33,7 +33,7 @@ ring() {
     done
 }
 
-@test "the kernel's thread of a ring that is attached has no more than its runtime, and is let go with its process" {
+@test "the kernel's thread of a ring that is attached has no more than its runtime, and is detached with its process" {
     broker_start
     ring
     eventually test -s "$WORK/ring"

@@ -1,6 +1,6 @@
-/* A reader that its user has taken over: it is linked into the real one (reader.bats), in the place of what that does first when it has confined
- * itself. What it is to do stands in .mode of its directory, as what there is else to know; a reader whose directory has no such file is
- * as it was. What comes of what it tries it says on standard error, as "taken NAME: OUTCOME". */
+/* A reader that its user has taken over. reader.bats links this file into the real reader, in place of the first function that the reader calls after
+ * it has confined itself. The file .mode in the user's directory names the attack and its arguments; without this file the reader is the
+ * real one. The outcome of each attempt goes to standard error, as "taken NAME: OUTCOME". */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -51,7 +51,7 @@ static int open_own(const char *name)
     return openat(DIRECTORY, name, O_RDONLY | O_CLOEXEC);
 }
 
-/* Hears what it is told, and answers nothing. */
+/* Reads the broker's messages, and answers none. */
 static void listen_only(void)
 {
     static char bytes[65536];
@@ -60,11 +60,11 @@ static void listen_only(void)
     exit(0);
 }
 
-/* ---- what it says ---- */
+/* ---- messages to the broker ---- */
 
 static const char files[] = "event=files\nname=%s\njson=read\njson_inode=%lu\njson_changed=1\npriority=%d\nplugin=RR\n\n";
 
-/* Another one each time, as the broker ends it for it: told is how many readers there have been. */
+/* Sends another message in each reader, because the broker ends a reader for each; `told` is the number of earlier readers. */
 static void talk_nonsense(int told)
 {
     static char much[60000];
@@ -78,7 +78,7 @@ static void talk_nonsense(int told)
         (void)send_with_fd(SOCKET, much, sizeof much, -1, MSG_NOSIGNAL);
         break;
     case 2:
-        send_text(-1, files, "../20018/his", 1UL, 5);
+        send_text(-1, files, "../20018/dog", 1UL, 5);
         break;
     case 3:
         (void)!pipe(ends);
@@ -89,20 +89,20 @@ static void talk_nonsense(int told)
         send_text(-1, files, "twice", 3UL, 6);
         break;
     default:
-        send_text(-1, "event=scanned\n\nevent=ended\n\nevent=scanning\nsince=1\n\nevent=files\nname=ended\n\n"); /* and goes on */
+        send_text(-1, "event=scanned\n\nevent=ended\n\nevent=scanning\nsince=1\n\nevent=files\nname=ended\n\n"); /* and sends more after the end */
     }
     listen_only();
 }
 
-/* Files that are not there, beyond all that its user may have; another's inode, token and thread; answers to what was not asked. */
+/* Claims files that do not exist and exceed all that the user may have; another user's inode, token and thread; and answers no question. */
 static void claim(const char *told)
 {
     unsigned long inode = 0;
     long thread = 0;
     (void)sscanf(told, "%*s %lu %ld", &inode, &thread);
     const int own = open_own("cam.json");
-    send_text(-1, "event=seen\nname=his\nverdict=1\n\nevent=news\nname=his\n\nevent=unwritten\nname=his\nrequest=create\nreason=taken\n\n");
-    send_text(-1, "event=files\nname=his\njson=read\njson_inode=%lu\njson_changed=1\npriority=5\nplugin=RR\ntoken=theirs\n\n", inode);
+    send_text(-1, "event=seen\nname=dog\nverdict=1\n\nevent=news\nname=dog\n\nevent=unwritten\nname=dog\nrequest=create\nreason=taken\n\n");
+    send_text(-1, "event=files\nname=dog\njson=read\njson_inode=%lu\njson_changed=1\npriority=5\nplugin=RR\ntoken=theirs\n\n", inode);
     send_text(-1, files, "high", 7UL, 99);
     send_text(-1, "event=files\nname=much\njson=read\njson_inode=8\njson_changed=1\nruntime=9000\nperiod=10000\nplugin=EDF\n\n");
     send_text(own, "event=files\nname=thread\njson=read\njson_inode=9\njson_changed=1\npriority=5\nplugin=RR\nattach=%ld\n\n", thread);
@@ -123,7 +123,7 @@ static void flood(void)
         send_text(-1, "event=odd\nname=flood\n\nevent=news\nname=cam\n\nevent=idle\n\nevent=overflow\n\nevent=scanning\nsince=5\n\nevent=seen\nname=cam\njson_inode=5\njson_changed=5\n\nevent=scanned\n\n");
 }
 
-/* ---- what it tries ---- */
+/* ---- attempts ---- */
 
 static void try_to_open(const char *what, const char *path, int flags)
 {
@@ -162,9 +162,9 @@ static void try_all(const char *told)
     if (sscanf(told, "%*s %4000s %d %d %d", theirs, &bob, &broker, &alice) != 4)
         exit(1);
     say("own file", open_own("cam.json"));
-    snprintf(path, sizeof path, "%s/his.json", theirs);
+    snprintf(path, sizeof path, "%s/dog.json", theirs);
     try_to_open("their file", path, O_RDONLY);
-    snprintf(path, sizeof path, "../%s/his.json", strrchr(theirs, '/') + 1);
+    snprintf(path, sizeof path, "../%s/dog.json", strrchr(theirs, '/') + 1);
     try_to_open("their file from here", path, O_RDONLY);
     snprintf(path, sizeof path, "%s/new.json", theirs);
     try_to_open("new file of theirs", path, O_WRONLY | O_CREAT);

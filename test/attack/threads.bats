@@ -1,4 +1,4 @@
-# The owner of a thread, and the owner's attacks: the kernel's view decides.
+# The kernel's view decides who owns a thread. Owners attack through their threads.
 load attack
 
 fp() { [ "$(field .result "$(spec $ALICE cam '{"priority": 12, "plugin": "FP"}')")" = OK ]; }
@@ -55,7 +55,7 @@ runs_as_root() { [ "$(awk '/^Uid/ { print $3 }' "/proc/$1/status")" = 0 ]; }
         echo >"$WORK/go$round"
         eventually runs_as_root "$tid"
         verdict $ALICE cam >/dev/null
-        if is_policy "$tid" fifo; then # it was hers when it was attached; once more, and it is not
+        if is_policy "$tid" fifo; then # the thread was Alice's when it was attached; after a second attach it is not real-time
             [ "$(field .result "$(attach $ALICE cam "$tid")")" = ATTACH_FAIL ]
         fi
         is_policy "$tid" other
@@ -71,10 +71,10 @@ runs_as_root() { [ "$(awk '/^Uid/ { print $3 }' "/proc/$1/status")" = 0 ]; }
     outer=$!
     echo "$outer" >>"$WORK/pids"
     eventually pgrep -P "$outer" -x sleep
-    refused 1 || [ "$(kernel 1 | cut -d ' ' -f 1)" = other ] # 1 of there is 1 of here: init
+    refused 1 || [ "$(kernel 1 | cut -d ' ' -f 1)" = other ] # id 1 of the inner namespace is taken as id 1 outside: init
     inner=$(pgrep -P "$outer" -x sleep)
     echo "$inner" >>"$WORK/pids"
-    [ "$(field .result "$(attach $ALICE cam "$inner")")" = OK ] # root there, herself here
+    [ "$(field .result "$(attach $ALICE cam "$inner")")" = OK ] # root in the inner namespace, Alice outside
     is_policy "$inner" fifo
 }
 
@@ -85,7 +85,7 @@ runs_as_root() { [ "$(awk '/^Uid/ { print $3 }' "/proc/$1/status")" = 0 ]; }
     sleeper $ALICE
     attach $ALICE cam "$SLEEPER" >/dev/null
     inject() { as $ALICE "$RTF_SOURCE/test/fixtures/inject" "$SLEEPER" "$@"; }
-    # struct sched_param is an int: of these texts the first four bytes, little-endian.
+    # The kernel reads struct sched_param, an int, from the first four bytes of these texts, little-endian.
     [ "$(inject sched_setscheduler 0 1 c)" = EPERM ]          # FIFO 99
     [ "$(inject sched_setscheduler 0 0x40000002 $'\x05')" = EPERM ] # RR
     [ "$(inject sched_setscheduler 0 1 $'\x05')" = EPERM ]    # without reset-on-fork

@@ -1,9 +1,9 @@
 # bats file_tags=lane:alone
-# The kernel ends a SCHED_DEADLINE runtime at a tick only: each of many tiny runtimes takes a whole tick. Under the shipped rules, a victim who keeps to
-# the own runtime is in time beside all specs that the rules let pass.
+# The kernel ends a SCHED_DEADLINE runtime at a tick only, so that each of many tiny runtimes takes a whole tick. Under the shipped rules, a victim who
+# keeps to the own runtime is in time beside all specs that the rules allow.
 load attack
 
-# The shipped rules, with uids in place of the group: accounts would be needed for that.
+# The shipped rules, with uids in place of the group, because a group would need accounts.
 prepare() {
     local uid
     grep '^[A-Z]' "$RTF_SOURCE/etc/plugins.conf" >"$CONFIG/plugins.conf"
@@ -39,8 +39,8 @@ have_come() { [ "$(pgrep -cP "$1")" = "$2" ]; }
 are_decided() { [ "$(cat "$SPECS/$ALICE"/*.verdict | jq -r '.result != "WAITING"' | grep -c true)" = "$1" ]; }
 are_deadline() { [ "$(ps -o cls= --ppid "$1" | grep -c DLN)" = "$2" ]; }
 
-# in_time COUNT GRANTED JSON: so many threads of Alice, each with this spec, spin at once in Bob's first second of work; GRANTED of them are real-time.
-# True if none of Bob's jobs is late. A machine that stands still meanwhile makes jobs late, too.
+# in_time COUNT GRANTED JSON: COUNT threads of Alice, each with this spec, spin at once in Bob's first second of work; GRANTED of them are real-time.
+# True if none of Bob's jobs is late. Jobs are also late if the host stops the machine meanwhile.
 in_time() {
     local parent shot late
     shot=$(awk -v lead=$((4 * PATIENCE)) '{ printf "%d\n", $1 + lead }' /proc/uptime)
@@ -50,7 +50,7 @@ in_time() {
     eventually have_come "$parent" "$1"
     pgrep -P "$parent" | tee -a "$WORK/pids" | as $ALICE sh -c 'mkdir -p "$1" && cd "$1" && rm -f ./* && n=0 && while read -r tid; do
         n=$((n + 1)); echo "{$2, \"attach\": $tid}" >.new; mv .new "c$n.json"; done' sh "$SPECS/$ALICE" "$3"
-    eventually are_decided "$1" # some wait for what those before them have used
+    eventually are_decided "$1" # some wait until the bandwidth of earlier threads is free
     are_deadline "$parent" "$2"
     become $BOB "$RTF_BIN/rtf-run" --spool "$SPOOL" --plugin EDF -T ${RUNTIME}us -P $((RUNTIME * 5 / 2))us -- \
         "$WORK/jobs" $((shot * 1000000 - RUNTIME * 50)) $((RUNTIME * 5 / 2)) 150 0:$((RUNTIME * 17 / 20)) >"$WORK/done" 3>&- &

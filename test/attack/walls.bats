@@ -1,8 +1,8 @@
 # Two checks protect one user's files from another user: the permissions of the files, and the broker's check of owners. Two checks protect threads: the
-# broker's and the attach helper's. Each check is tried alone, with programs that lack the other one.
+# broker's and the attach helper's. Each test tries one check alone, with programs that lack the other check.
 load attack
 
-# without FILE SED-EXPRESSION PROGRAM: the test gets programs of its own, with PROGRAM built from a source that was changed so.
+# without FILE SED-EXPRESSION PROGRAM: builds PROGRAM for this test from a source that the sed expression has changed.
 without() {
     local tree=$WORK/changed
     mkdir "$tree"
@@ -36,7 +36,7 @@ tidy() { if [ -n "$BROKER" ]; then broker_stop TERM; fi; }
         fi
     done
     [ "$(ls -la "$SPECS/$ALICE")" = "$before" ]
-    # This shows that the check is gone: root can put a verdict there, and the broker takes it for the user's.
+    # This shows that the check is gone: root puts a verdict there, and the broker accepts the file as the user's.
     echo '{"priority": 6, "plugin": "RR"}' >"$SPECS/$ALICE/roots.json"
     [ "$(field .result "$(verdict $ALICE roots)")" = OK ]
 }

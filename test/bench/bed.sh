@@ -1,5 +1,5 @@
 # shellcheck shell=sh disable=SC2034 # the scripts that include this file use the names
-# What scripts here share: a broker on a private spool in memory, $work/spool. The script writes the configuration to $work/etc before bed_start.
+# Scripts here share this: a broker on a private spool in memory, $work/spool. The script writes the configuration to $work/etc before bed_start.
 here=$(cd "$(dirname "$0")" && pwd)
 build=${BUILD:-$here/../../build}
 work=$(mktemp -d /dev/shm/rtf-bench.XXXXXX)

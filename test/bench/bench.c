@@ -1,4 +1,4 @@
-/* bench: what it costs to ask, against the bare floor, measured in turn in the same run. To be started as root. */
+/* bench: the cost of a request, against the floor (floor.h), both measured in turn in the same run. Needs root. */
 #include <argp.h>
 #include <err.h>
 #include <jansson.h>
@@ -16,7 +16,7 @@ bool is_wanted(const struct bench *some, const char *heading)
     return strstr(heading, some->only) != NULL;
 }
 
-/* All at once would be lost with a run that ends early. */
+/* Writes the figures after each part, so that a run that ends early keeps them. */
 void bench_keep(const struct bench *some, json_t *figures)
 {
     json_array_append_new(some->results, figures);

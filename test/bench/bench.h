@@ -1,4 +1,4 @@
-/* What all benchmarks share. Each starts its own broker on its own spool, as root, and measures as ordinary users. */
+/* All benchmarks share this. Each starts its own broker on its own spool, as root, and measures as ordinary users. */
 #ifndef RTF_BENCH_H
 #define RTF_BENCH_H
 
@@ -9,28 +9,28 @@ enum { USER = 20017, FILLER = 20018, CROWD = 31000, CROWD_USERS = 50, GROUP = 20
 
 struct bench {
     const char *build, *where; /* where rtf was built; the directory for spools */
-    const char *only;          /* headings must have this in them */
+    const char *only;          /* only runs with this text in their heading */
     int rounds;
     bool quick;
-    const char *json_file; /* where the figures are put, too; or NULL */
+    const char *json_file; /* a file that gets the figures, too; or NULL */
     json_t *results;       /* one object for each heading */
 };
 
 bool is_wanted(const struct bench *bench, const char *heading);
-void bench_keep(const struct bench *some, json_t *figures); /* writes all so far, takes over `figures` */
+void bench_keep(const struct bench *some, json_t *figures); /* writes all figures so far; `figures` belongs to this function then */
 void must_succeed(int status); /* of a child that measured */
 
 /* Each operation against the floor, for each plugin, pinned and not. */
 void bench_operations(struct bench *bench);
 
-/* Each operation among many reservations against the same among none; how fast those came, what they take, how long a restart
- * does. */
+/* Each operation among many reservations against the same operation among none; how fast many specs are answered, how much memory
+ * they take, and how long a restart takes. */
 void bench_flat(struct bench *bench);
 
-/* What a scheduling domain costs: the kernel's own work against it with all around. */
+/* The cost of a scheduling domain: the kernel's own work against the whole operation of rtf. */
 void bench_domain(struct bench *bench);
 
-/* Whole programs; many clients at once; nothing to do. */
+/* Whole programs; many clients at once; an idle broker. */
 void bench_others(struct bench *bench);
 
 #endif

@@ -27,7 +27,7 @@ static void write_file(const char *directory, const char *name, const char *text
         err(EX_CANTCREAT, "%s", path);
 }
 
-/* Its FIFO has a reader. */
+/* Waits until the broker reads its FIFO. */
 static void wait_until_it_serves(const struct broker *broker)
 {
     char alive[192];

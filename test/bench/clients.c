@@ -1,7 +1,7 @@
 /* clients SPECS GROUP FIRST USERS CLIENTS SECONDS: as many users, with uids from FIRST on, each with so many clients. A client
- * makes a spec, waits for its verdict, gives it back, waits until that is done, and begins again: each has always something
- * pending. Prints the 50th, 90th, 99th percentile and the longest time to a verdict, in us, and how many there were; but not
- * those of the last user, who may be a flooder. To be started as root. Exit status 1: a spec was refused. */
+ * makes a spec, waits for its verdict, gives it back, waits until that is done, and begins again: a client always
+ * has a pending request. Prints the 50th, 90th, 99th percentile and the longest time to a verdict, in us, and the number of verdicts,
+ * without those of the last user, who may be a flooder. Needs root. Exit status 1: a spec was refused. */
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -23,7 +23,7 @@
 enum { CLIENTS_MAX = 1000, SAMPLES = 100000 };
 static const char spec[] = "{\"priority\": 5, \"plugin\": \"FP\"}";
 
-/* What a user's process leaves to the first one. */
+/* The results of a user's process, for the first process. */
 struct record {
     uint32_t count, refused;
     uint32_t us[SAMPLES];
@@ -122,7 +122,7 @@ static int compare(const void *one, const void *other)
     return (a > b) - (a < b);
 }
 
-/* True if all was granted. */
+/* True if all specs were granted. */
 static bool report(const struct record *records, int users)
 {
     size_t count = 0;

@@ -23,7 +23,7 @@
 
 static const char leaf[] = "rtf-1/bench", spec[] = "{\"runtime\": \"1ms\", \"period\": \"100ms\", \"plugin\": \"EDF\", \"attach\": %d}";
 
-/* The last two: what another user waits for a grant that has nothing to do with it, and so while a thread is moved. */
+/* The last two: how long another user waits for an unrelated grant, without and with a thread that is being moved. */
 enum measured { BARE, OURS, QUIET, MEANWHILE, MEASURED };
 
 static pid_t start_sleeper(void)
@@ -38,7 +38,7 @@ static pid_t start_sleeper(void)
     return child;
 }
 
-/* A group of the domain that the broker has made, to be moved into. */
+/* A group of the domain that the broker has made; the thread is moved into this group. */
 static void make_leaf(enum cgroups cgroups, int root)
 {
     char nodes[256];
@@ -56,16 +56,16 @@ static void must(bool good, const char *what)
         err(EX_OSERR, "%s", what);
 }
 
-/* A move that follows another one at once finds the kernel still prepared for it, and takes a thousandth of the time: measured are
- * those that do not. It takes some of the kernel's ticks, and must not always begin at the same time after one. */
+/* A move right after another move takes a thousandth of the time, because the kernel is still prepared for it. This pause makes each
+ * measured move a full one. The pause takes some ticks of the kernel, and varies, so that moves begin at different times after a tick. */
 static void let_it_rest(void)
 {
     const struct timespec pause = {.tv_nsec = 50000000 + random() % 8000000};
     (void)nanosleep(&pause, NULL);
 }
 
-/* The move and the call, and back without being timed. Back, the kernel goes on counting the runtime of a thread that sleeps: it
- * is so small that all rounds together can be borne. */
+/* Times the move and the call; the way back is not timed. After the way back, the kernel goes on counting the runtime of a thread that
+ * sleeps. The runtime is so small that the kernel admits all rounds together. */
 static int64_t bare(int root, const char *file, const char *former, pid_t thread)
 {
     struct kernel_sched_attr deadline = {.size = sizeof deadline, .policy = SCHED_DEADLINE, .flags = SCHED_FLAG_RESET_ON_FORK, .runtime = 10000,
@@ -82,7 +82,7 @@ static int64_t bare(int root, const char *file, const char *former, pid_t thread
     return took;
 }
 
-/* Another user, all the time. `what` says what his waiting is counted as. */
+/* Another user asks all the time. `what` tells as which kind this user's waiting time is counted. */
 static void stand_by(const struct broker *broker, struct samples *samples, const _Atomic int *what)
 {
     struct client client;
@@ -103,7 +103,7 @@ static void stand_by(const struct broker *broker, struct samples *samples, const
     }
 }
 
-/* One who asks for himself, as a user; each byte from `ask` is one request, each ns to `told` its time. */
+/* A process that asks as a user: for each byte from `ask` it makes one request, and writes the time in ns to `told`. */
 static void serve(const struct broker *broker, pid_t thread, int ask, int told, _Atomic int *what)
 {
     struct client client;
@@ -152,7 +152,7 @@ static void measure(struct samples *samples, const struct broker *broker, enum c
         stand_by(broker, samples, what);
     close(asked[0]);
     close(told[1]);
-    (void)poll(NULL, 0, 20); /* they sleep by then */
+    (void)poll(NULL, 0, 20); /* the threads sleep by then */
     for (int round = 0; round < rounds; round++) {
         int64_t ns;
         samples_add(&samples[BARE], bare(root, file, former, one));

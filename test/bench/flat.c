@@ -20,7 +20,7 @@
 #include "client.h"
 #include "samples.h"
 
-/* Nothing is attached: the CPUs need not exist. */
+/* The CPUs need not exist, because nothing is attached. */
 static const struct kind {
     const char *name, *plugins, *spec, *other;
 } kinds[] = {
@@ -58,7 +58,7 @@ static int verdicts_in(const char *directory)
     return count;
 }
 
-/* How many there are by now; all of them are counted anew if events were lost. */
+/* Returns the number of verdicts; counts all of them anew if events were lost. */
 static int take_verdicts(int watch, const char *directory, int count)
 {
     static char events[1 << 16] __attribute__((aligned(__alignof__(struct inotify_event))));
@@ -73,8 +73,8 @@ static int take_verdicts(int watch, const char *directory, int count)
     return count;
 }
 
-/* As fast as one program can write them. It looks for the answers every millisecond: to be woken for each of them would cost
- * the broker more than a tenth of its time, and nobody who has dropped so many does that. */
+/* Writes specs as fast as one program can, and looks for the answers every millisecond. To wake the program for each answer would
+ * cost the broker more than a tenth of its time, and no real program with so many specs would do so. */
 static void fill(const char *specs, const char *spec, int how_many)
 {
     static const struct timespec between_looks = {.tv_nsec = 1000000};
@@ -115,8 +115,8 @@ static int64_t filled_in(const struct broker *broker, const char *spec, int how_
     return now() - begun;
 }
 
-/* A virtual machine may get each page from its host only when it is first touched, for 11 us, and lose it again when it is free for
- * some seconds. Specs, verdicts and their inodes take less than 16 KiB each: so much is touched before. */
+/* The host may give a virtual machine each page only at the first access, which takes 11 us, and take the page back when it is free for
+ * some seconds. Specs, verdicts and their inodes take less than 16 KiB each, so this much memory is accessed before. */
 static void touch_memory(int how_many)
 {
     const size_t bytes = (size_t)how_many * 16384, most = (size_t)sysconf(_SC_AVPHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE) / 2;
@@ -158,7 +158,7 @@ static void measure(struct samples *samples, const struct broker *brokers, const
         }
 }
 
-/* Killed, started again, and until it answers. In ms. */
+/* Kills the broker and starts it again; returns the ms until the broker answers. */
 static double restarted_in(struct broker *broker, const struct bench *bench, const struct kind *kind)
 {
     int status;
@@ -218,7 +218,7 @@ static void run_one(struct bench *bench, const struct kind *kind, const struct s
     broker_await_readers(&brokers[FULL]);
     double kib = (double)(broker_sum(brokers[FULL].pid, "VmRSS:") - before) / size->present;
     for (int i = 0; i < BROKERS; i++)
-        broker_pin(&brokers[i], 1); /* or the ratio would be that of two places */
+        broker_pin(&brokers[i], 1); /* otherwise the ratio would compare two places */
     pid_t child = fork();
     if (child == 0) {
         pin(0);

@@ -16,7 +16,7 @@
 #include <sysexits.h>
 #include <unistd.h>
 
-/* As long as a plugin's request and answer, a record and a verdict mostly are. */
+/* As long as most requests to a plugin, its answers, records and verdicts. */
 enum { QUESTION = 200, REPLY = 60, RECORD = 450, VERDICT = 760 };
 
 static int coprocess_start(void)

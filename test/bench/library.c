@@ -1,5 +1,5 @@
-/* library [BUILD [ROUNDS]]: what rtf_spec_create of librtf costs, against the client that bench measures with: the same spec, in turns, each after a release.
- * Root; prints medians in us, and the median of the quotients of the pairs. */
+/* library [BUILD [ROUNDS]]: the cost of rtf_spec_create of librtf, against bench's own client. Both create the same spec, in turns, each after a release.
+ * Needs root. Prints medians in us, and the median of the quotients of the pairs. */
 #include <err.h>
 #include <rtf.h>
 #include <stdio.h>
@@ -66,7 +66,7 @@ static void measure(const struct broker *broker, const struct kind *kind, int ro
         errx(EX_SOFTWARE, "%s: %s", directory, rtf_reason(&connection));
     client_open(&client, directory);
     for (int i = -2 * WARM_UP; i < 2 * rounds; i++) {
-        const int side = (i / 2 + i) % 2 == 0 ? OURS : THEIRS; /* who is the first changes */
+        const int side = (i / 2 + i) % 2 == 0 ? OURS : THEIRS; /* the two take turns in being first */
         const int64_t took = side == OURS ? create(&connection, kind) : put(&client, kind);
         if (i >= 0)
             samples_add(&samples[side], took);

@@ -1,11 +1,11 @@
-/* How much rtf muse takes from what it measures.
+/* How much time rtf muse takes from the threads that it measures.
  *
- *   muse-disturbance work DIR ROUNDS   the same work, of 10,000 jobs a second, in turns: bare; with marks; and with marks that who watches
- *                                      writes to files in DIR meanwhile. What the machine takes, it takes from all of them.
- *   muse-disturbance clock SECONDS     a loop that does nothing but read the clock. Prints marks for rtf muse import, as if each 100 us that it
- *                                      had were a job: what any program would find on this machine at this time. Gaps count as for phases of the kind w.
+ *   muse-disturbance work DIR ROUNDS   the same work, of 10,000 jobs a second, in turns: bare; with marks; and with marks that the watcher
+ *                                      writes to files in DIR meanwhile. The machine takes the same from all three.
+ *   muse-disturbance clock SECONDS     a loop that only reads the clock. Prints marks for rtf muse import, as if each 100 us of its time
+ *                                      were a job: any program would see this supply on this machine at this time. Gaps count as for phases of the kind w.
  *
- * Root's have SCHED_DEADLINE with all of a CPU. */
+ * As root, the threads run under SCHED_DEADLINE with all of a CPU. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -31,16 +31,16 @@
 #include "schedattr.h"
 
 enum arm { BARE, MARKED, DRAINED, ARMS };
-/* Short windows, for what the machine takes in one to be like what it takes in the next; so marks are taken away 25 times as often as rtf muse
- * run does it. */
+/* Windows are short, so that the machine takes about the same time from one window and the next. Marks are therefore taken away 25 times as often as in
+ * rtf muse run. */
 enum { ROUNDS_MOST = 10000, JOBS = 100, DRAIN_EVERY_MS = 10, TRIES_WHEN_BUSY = 100, GAPS_MOST = 1 << 20 };
 #define JOB INT64_C(100000) /* ns */
 #define GAP INT64_C(100000) /* ns, as in phases.c */
 
-/* What the two processes share, beside the load. */
+/* The two processes share this, beside the load. */
 struct turns {
-    _Atomic int arm; /* of the window that runs; -1: none */
-    sem_t emptied; /* who watches has thrown away what was left */
+    _Atomic int arm; /* the kind of the current window; -1: none */
+    sem_t emptied; /* the watcher has thrown away the remaining marks */
     int64_t took[ARMS][ROUNDS_MOST]; /* ns */
 };
 
@@ -63,7 +63,7 @@ static int fail(const char *what)
     return EXIT_FAILURE;
 }
 
-/* What others had is free only some time after their end. */
+/* The kernel frees the bandwidth of earlier threads some time after their end. */
 static bool have_a_cpu(void)
 {
     const struct kernel_sched_attr all = {.size = sizeof all, .policy = SCHED_DEADLINE, .runtime = 100000000, .deadline = 100000000, .period = 100000000};
@@ -78,7 +78,7 @@ static bool have_a_cpu(void)
 
 /* ---- work ---- */
 
-/* As the load program's jobs: a mark is all that is done for rtf muse. */
+/* As in the load program's jobs: a mark is the only work for rtf muse. */
 static int64_t window(struct load_thread *thread, const struct body *body, struct resources *resources, bool marked)
 {
     const int64_t begin = now();
@@ -109,7 +109,7 @@ static int do_work(struct load *load, struct turns *turns, int rounds, int ended
     if (!have_a_cpu())
         return fail("SCHED_DEADLINE");
     for (int i = 0; i < rounds * ARMS; i++) {
-        const enum arm arm = (enum arm)((i + i / ARMS) % ARMS); /* each comes after each */
+        const enum arm arm = (enum arm)((i + i / ARMS) % ARMS); /* each kind follows each other kind */
         atomic_store(&turns->arm, arm);
         turns->took[arm][i / ARMS] = window(&load->thread[0], &body, &resources, arm != BARE);
         end_window(turns, ended);
@@ -117,7 +117,7 @@ static int do_work(struct load *load, struct turns *turns, int rounds, int ended
     return EXIT_SUCCESS;
 }
 
-/* Between two windows what is left is thrown away, so that each begins with an empty log. */
+/* Between two windows the remaining marks are thrown away, so that each window begins with an empty log. */
 static void watch(struct drain *drain, struct turns *turns, int timer, int ended, int worker)
 {
     struct ring *ring = &drain->load->thread[0].ring;
@@ -143,9 +143,9 @@ static int compare(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-/* Each with the one of its round, so that a slow minute is slow for both. Of the median, that of other rounds lies in this range 19 times of 20:
- * a half and two standard deviations of how many of them lie below it. It does not see what comes seldom and takes long; the mean does, and is as
- * good as its own standard deviations say. */
+/* Compares each window with the bare window of its round, so that a slow minute is slow for both. The range is the 95 % confidence interval of the
+ * median: a half and two standard deviations of the number of rounds below the median. The median does not show rare and long pauses; the mean
+ * shows them, with its own standard deviations. */
 static void tell(const char *what, const struct turns *turns, enum arm with, enum arm without, int rounds)
 {
     static double more[ROUNDS_MOST];
@@ -219,7 +219,7 @@ static size_t read_the_clock(int64_t begin, int64_t end)
     return count;
 }
 
-/* A job begins when the one before has had its time, gaps apart. */
+/* A job begins when the job before has had its time, without gaps. */
 static void print_marks(int64_t begin, int64_t end, size_t count)
 {
     int64_t time = begin;

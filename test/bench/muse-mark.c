@@ -1,4 +1,4 @@
-/* What marking costs: the same as the load program does for each job, with nothing in the job, while somebody else takes the marks away. */
+/* The cost of a mark: does the load program's marking for each job, with an empty job, while another thread takes the marks away. */
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>

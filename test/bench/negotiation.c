@@ -1,8 +1,9 @@
-/* How long one more reservation takes among those that are there, and a change of one of them: Figure 7 of paper 002.
+/* How long one more reservation takes beside the existing reservations, and how long a change of one of them takes: Figure 7 of paper 002.
  *
  *     negotiation SPECS UID GROUP COUNT SPEC OTHER
  *
- * A line for each of COUNT reservations, "create N US" with N before it; after each hundredth some "change N US", of the first one. */
+ * Prints a line "create N US" for each of COUNT reservations, where N reservations exist before; after each hundredth reservation also some lines
+ * "change N US", for changes of the first reservation. */
 #include <err.h>
 #include <errno.h>
 #include <inttypes.h>

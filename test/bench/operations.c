@@ -15,7 +15,7 @@
 #include "floor.h"
 #include "samples.h"
 
-/* ---- what is measured ---- */
+/* ---- operations ---- */
 
 static const struct floor_kind {
     const char *name;
@@ -26,7 +26,7 @@ static const struct floor_kind {
 enum { FLOORS = sizeof floors / sizeof *floors, WHOLE_FLOOR = FLOORS - 1 };
 
 static const struct kind {
-    const char *name, *plugins, *spec, *other, *attached, *beside;  /* beside: what another thread has meanwhile, if nothing is pinned */
+    const char *name, *plugins, *spec, *other, *attached, *beside;  /* beside: the reservation of another thread meanwhile, if nothing is pinned */
 } kinds[] = {
     {"fp", "FP fp 1-50 all\n", "{\"priority\": 5}", "{\"priority\": 6}", "{\"priority\": 5, \"attach\": %d}", NULL},
     {"rr", "RR rr 1-50 all\n", "{\"priority\": 5}", "{\"priority\": 6}", "{\"priority\": 5, \"attach\": %d}", NULL},
@@ -67,7 +67,7 @@ static void check(struct run *run, enum operation operation, const struct client
         warnx("%s: %s", operation_names[operation], client->verdict);
 }
 
-/* How the first file of a round comes is changed from round to round: what was done just before matters as much. */
+/* Rounds write their first file in turns in two ways, because the operation just before changes a time as much. */
 static void do_operations(struct run *run, struct client *client, const struct kind *kind, const char *attached, const char *tid, bool from_beside)
 {
     if (from_beside)
@@ -82,7 +82,7 @@ static void do_operations(struct run *run, struct client *client, const struct k
     samples_add(&run->operations[RELEASE_ATTACHED], client_release(client, "b.json"));
 }
 
-/* A thread that sleeps, of this user's. */
+/* A thread of this user, which sleeps. */
 static pid_t sleeper(void)
 {
     pid_t child = fork();
@@ -141,7 +141,7 @@ static void measure(struct run *run, const struct kind *kind, int rounds)
         kill(other, SIGKILL);
 }
 
-/* ---- what is said ---- */
+/* ---- output ---- */
 
 static void print_line(const char *name, const struct summary *summary, const struct summary *floor)
 {

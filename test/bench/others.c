@@ -32,7 +32,7 @@ static void end(struct broker *broker)
 
 /* ---- many clients at once ---- */
 
-/* Runs `clients`, see there. */
+/* Runs the program of clients.c. */
 static void run_clients(const struct bench *bench, const struct broker *broker, int seconds, double figures[static 5])
 {
     char command[PATH_MAX + 256];
@@ -63,7 +63,7 @@ static void bench_crowd(struct bench *bench)
                                                     "verdicts", figures[4], "wakeups_each", each));
 }
 
-/* ---- nothing to do ---- */
+/* ---- an idle broker ---- */
 
 enum { THREADS = 1000 };
 
@@ -76,7 +76,7 @@ static void *sleep_on(void *write_end)
     return NULL;
 }
 
-/* A user's process with so many threads, all attached; it says when. */
+/* A user's process with so many threads; it reports when all are attached. */
 static void hold_threads(const struct broker *broker, int said)
 {
     struct client client;
@@ -124,7 +124,7 @@ static void bench_idle(struct bench *bench)
     close(ends[1]);
     must_succeed(read(ends[0], &byte, 1) == 1 ? 0 : 1);
     close(ends[0]);
-    (void)sleep(4); /* what is still to be tidied up after the last one; and its user's reader ends after two seconds, and with it what it has woken up */
+    (void)sleep(4); /* the broker still tidies up after the last process, and its user's reader ends after two seconds */
     uint64_t before = wakeups(&broker);
     (void)sleep(seconds);
     uint64_t woken = wakeups(&broker) - before;
@@ -137,7 +137,7 @@ static void bench_idle(struct bench *bench)
 
 /* ---- whole programs ---- */
 
-/* How long the program takes. Its output goes to /dev/null, and its status is at most `most`. */
+/* Returns how long the program takes. Its output goes to /dev/null, and its status must be at most `most`. */
 static int64_t run_program(char *const words[], bool as_user, int most)
 {
     int status = -1;
@@ -225,10 +225,10 @@ static void stop_sleeper(pid_t sleeper)
 
 enum { COMMANDS = 13, WORDS = 12, MANY = 40 };
 struct command {
-    const char *called; /* NULL: it only tidies up */
+    const char *called; /* NULL: this operation only tidies up */
     char *words[WORDS];
     bool as_root;
-    int most; /* the doctor exits with 1 if it finds something on this machine */
+    int most; /* the doctor exits with 1 if it finds a problem of this machine */
 };
 
 static void time_commands(const struct command commands[], int count, struct samples *samples, int rounds)
@@ -306,7 +306,7 @@ static void declare_attached(char *program, const struct broker *broker, pid_t s
     }
 }
 
-/* The broker that rtf restart has started is no child of this process. */
+/* The broker that rtf restart has started is not a child of this process. */
 static void end_restarted(const struct bench *bench, const struct broker *broker)
 {
     char command[PATH_MAX + 256];
@@ -321,7 +321,7 @@ static void end_restarted(const struct bench *bench, const struct broker *broker
     broker_remove(broker);
 }
 
-/* With reservations and threads in force, by root: from the check of the configuration to a broker that serves. */
+/* As root, with reservations and attached threads: from the check of the configuration to a broker that serves. */
 static void bench_restart(struct bench *bench)
 {
     static const char heading[] = "rtf restart";

@@ -1,8 +1,8 @@
 /* paper: the measurements of sections 6.2 and 6.3 of paper 000, for its figures 3 to 5, with the same client as bench. To be
  * started as root; writes DIR/create-two.data, DIR/create-one.data (client and broker on two CPUs, and on one) and DIR/attach.data.
  *
- * As there: one plugin at a time, managing 1 to 20 CPUs, 0 to 1,024 random tasks there already, each request adds one. The CPUs
- * need not exist, for nothing is attached. Otherwise than there: the client is an ordinary user under access rules. */
+ * As in the paper: one plugin at a time, which manages 1 to 20 CPUs and 0 to 1,024 random tasks; each request adds one task. The CPUs
+ * need not exist, because nothing is attached. Unlike in the paper, the client is an ordinary user under access rules. */
 #include <argp.h>
 #include <cap-ng.h>
 #include <err.h>
@@ -29,7 +29,7 @@ enum { TASKS = 1024, STEP = 32, SEED = 1 };
 static const char *build = "build", *where = "/dev/shm", *output = ".";
 static int runs = 500, attachments = 5000;
 
-/* A random task; all TASKS of them together fit on one CPU, whatever test there is. */
+/* A random task; TASKS of them together fit on one CPU, whatever the plugin's test. */
 static void periodic_task(char spec[static 128])
 {
     long period = 10000 + random() % 990000, runtime = period * (2 + random() % 7) / 10000;
@@ -80,7 +80,7 @@ static void own_directory(const struct broker *broker, char directory[static 192
         err(EX_CANTCREAT, "%s", directory);
 }
 
-/* A child that measures, as a user, on its CPU. */
+/* A child that measures as a user on its own CPU. */
 static void in_child(int cpu, void (*measure)(const struct broker *, const void *, uint32_t *), const struct broker *broker, const void *what,
                      uint32_t *ns)
 {
@@ -135,7 +135,7 @@ static void measure_create(const struct broker *broker, const void *what, uint32
     }
 }
 
-/* The median and the extremes but one per cent, of all runs, for each STEP tasks that were there. */
+/* The median, and the extremes without one per cent of the times, of all runs, after each STEP existing tasks. */
 static void write_creates(FILE *file, const struct kind *kind, const struct size *size, const uint32_t *ns)
 {
     const size_t count = (size_t)runs * STEP, half = count / 2, hundredth = count / 100;
@@ -175,7 +175,7 @@ static void create(FILE *file, const struct pinning *pinning, const struct kind 
 
 /* ---- section 6.3 ---- */
 
-/* A user who may make the bare call as well. */
+/* A user who may also make the bare system call. */
 static void become_scheduler(void)
 {
     const gid_t group = GROUP;
@@ -224,7 +224,7 @@ static void measure_attach(const struct broker *broker, const void *what, uint32
     kill(thread, SIGKILL);
 }
 
-/* On two CPUs: attach, the call; on one: the same. One line for each round. */
+/* One line for each round: attach and the bare call on two CPUs, then attach and the bare call on one CPU. */
 static void attach(void)
 {
     struct broker broker;

@@ -1,5 +1,5 @@
 # Figures 3 to 5 of paper 000 from create-two.data, create-one.data and attach.data, here: figure3.svg, figure3.png and so on.
-# The paper's figures 3 and 4 are two machines; these are one, with client and broker on two CPUs and on one.
+# The paper's figures 3 and 4 are from two machines; these are from one machine, with client and broker on two CPUs and on one.
 kinds = "EDF RM RR/FP"
 cpus = "1 2 4 8 16 20"
 set style line 1 lc rgb "#440154" lw 1.6

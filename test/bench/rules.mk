@@ -1,14 +1,14 @@
-# What rtf costs: time, fairness, memory.
+# The cost of rtf: time, fairness, memory.
 LINKED += $(addprefix $(B)/bench/,bench paper library clients users single flood muse-mark muse-disturbance)
 
 # How long a single user waits for a verdict while another floods the spool; and 49 users for 1,000 verdicts, while the fiftieth does.
 fairness: programs $(B)/bench/single $(B)/bench/clients $(B)/bench/flood
 	BUILD=$(B) test/bench/fairness-single $(if $(QUICK),2)
 	BUILD=$(B) test/bench/fairness $(if $(QUICK),1)
-# What 1,000 users cost, and how long the first spec of each takes.
+# The cost of 1,000 users, and how long the first spec of each user takes.
 crowd: programs $(B)/bench/users
 	BUILD=$(B) test/bench/crowd
-# What it costs to ask, against the bare floor. QUICK=1: in less than a minute.
+# The cost of a request, against the floor. QUICK=1: in less than a minute.
 bench: programs $(B)/bench/bench $(B)/bench/clients
 	$(B)/bench/bench --build $(B) --json $(B)/bench/bench.json $(if $(QUICK),--quick) $(OPTIONS)
 $(B)/bench/bench:   $(call objects,$(addprefix test/bench/,bench.c operations.c flat.c others.c domain.c broker.c client.c floor.c samples.c)) $(LIB)
@@ -34,8 +34,8 @@ $(B)/bench/flood:   $(call objects,test/attack/flood.c)
 bench-rtkit: programs $(B)/test/rtkit-client
 	BUILD=$(B) test/bench/rtkit
 
-# How long an analysis takes, what a mark costs, whether one is lost, and what that takes from who is measured. QUICK=1: without the million, and half
-# a minute of marks. ONLY=disturbance: only the last.
+# How long an analysis takes, how long a mark takes, whether marks are lost, and how much time marking takes from the measured threads. QUICK=1: without the
+# analysis of a million jobs, and with half a minute of marks. ONLY=disturbance: only the last.
 bench-muse: programs $(B)/bench/muse-mark $(B)/bench/muse-disturbance
 	BUILD=$(B) test/bench/muse
 $(B)/bench/muse-mark: $(call objects,test/bench/muse-mark.c)

@@ -1,4 +1,4 @@
-/* Times of one operation, and what is said of them. */
+/* Times of one operation, and their statistics. */
 #ifndef RTF_BENCH_SAMPLES_H
 #define RTF_BENCH_SAMPLES_H
 
@@ -7,10 +7,10 @@
 
 enum { SAMPLES_MAX = 100000 };
 
-/* To be shared between processes: nothing in it points anywhere. */
+/* Has no pointers, because processes share it. */
 struct samples {
     uint32_t count;
-    uint32_t failed;         /* not answered as it should be; not among the times */
+    uint32_t failed;         /* wrong answers; these have no time */
     uint32_t ns[SAMPLES_MAX];
 };
 
@@ -26,7 +26,7 @@ void samples_free(struct samples *samples, size_t how_many);
 void samples_add(struct samples *samples, int64_t ns);
 struct summary samples_summary(const struct samples *samples);
 
-/* What is being measured, to a terminal; "": gone. */
+/* Shows the current measurement on a terminal; "" removes the text. */
 void progress(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

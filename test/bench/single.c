@@ -1,6 +1,6 @@
-/* single SPECS GROUP UID MILLISECONDS PID...: one user, who asks for little, for so long: makes a spec, waits for its verdict, releases it, waits until that is
- * done, and pauses. A line for each spec: how long it took from the spec's file to its verdict; then for the user's own process and for each PID how long the
- * process ran and how long it waited for a CPU meanwhile, as the kernel counts it. All in us. To be started as root. Exit status 1: a spec was refused. */
+/* single SPECS GROUP UID MILLISECONDS PID...: for so long, one user makes a small spec, waits for its verdict, releases the spec, waits until the
+ * release is done, and pauses. Prints a line for each spec: the time from the spec's file to its verdict; then for the user's own process and for each PID
+ * how long the process ran and how long it waited for a CPU meanwhile, as the kernel counts it. All times are in us. Needs root. Exit status 1: a spec was refused. */
 #include <err.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -33,7 +33,7 @@ static void open_account(const char *pid)
     accounts[processes++] = open(path, O_RDONLY | O_CLOEXEC);
 }
 
-/* The account of a process that has ended, as a reader may, stays as it is. */
+/* A process may end, as a reader does; then its figures stay as they are. */
 static void look(struct account looked[static PROCESSES_MAX])
 {
     char text[128];

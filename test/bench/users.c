@@ -1,11 +1,11 @@
-/* users first SPECS GROUP FIRST USERS: makes so many users' directories, with uids from FIRST on, waits until nobody looks after them any more (a
+/* users first SPECS GROUP FIRST USERS: makes so many users' directories, with uids from FIRST on, waits until the users' readers have ended (a
  * line on standard input says so), and then has each user spec for the first time, one after another. Prints the 10th, 50th, 90th, 99th percentile
  * and the longest time from the rename of a spec to its verdict, in us.
  *
  * users all SPECS GROUP FIRST USERS: all of them change that spec at once, again and again, each about once a second, and once more when standard input has ended.
- * Prints how many verdicts there were when each has had one, and at the end.
+ * Prints the number of verdicts when each user has had one, and at the end.
  *
- * To be started as root; files are made as their users. Exit status 1: a spec was refused. */
+ * Needs root; the files belong to their users. Exit status 1: a spec was refused. */
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -58,7 +58,7 @@ static int watch(void)
     return one;
 }
 
-/* Returns when. Its name begins with a dot until it is whole. */
+/* Returns the time. The file's name begins with a dot until the file is complete. */
 static int64_t spec(int priority)
 {
     char text[64];
@@ -83,7 +83,7 @@ static bool is_granted(void)
     return strstr(text, "\"OK\"") != NULL;
 }
 
-/* Waits at most so long; tells each watch that has had a verdict. */
+/* Waits at most so long; marks each watch that has seen a verdict. */
 static int take_verdicts(int milliseconds, void (*tell)(int watched))
 {
     struct pollfd one = {.fd = events, .events = POLLIN};
