@@ -342,7 +342,7 @@ static bool put_root_back(const struct domains *domains, char *reason)
         if (unlinkat(domains->root, rest_name, AT_REMOVEDIR) != 0 && errno != ENOENT)
             return fault(reason, "cpuset group %s: %s", rest_name, strerror(errno));
     } else if (!domains->had_controller)
-        /* fails if another program uses the controller by now */
+        /* Fails if another program uses the controller by now. */
         (void)group_write(domains->root, ".", "cgroup.subtree_control", "-cpuset");
     return unlink(DOMAINS_RECORD) == 0 || errno == ENOENT || fault(reason, "%s: %s", DOMAINS_RECORD, strerror(errno));
 }

@@ -50,7 +50,7 @@ static bool kernel_totals(const cpu_set_t *cpus, char text[static 96])
     }
     if (file != NULL)
         fclose(file);
-    /* the kernel rebuilt domains while it still counted ended threads, see recover.c */
+    /* The kernel rebuilt domains while it still counted ended threads, see recover.c. */
     if (found && taken < 0)
         snprintf(text, 96, "its account is below zero, so it admits nothing until sched_rt_runtime_us is written again");
     else if (found)

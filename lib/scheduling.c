@@ -97,8 +97,8 @@ static enum apply_result set_cpus(pid_t tid, const cpu_set_t *wanted, char *reas
     char cpus[CPU_LIST_TEXT];
     cpu_set_t now;
     if (sched_getaffinity(tid, sizeof now, &now) == 0 && CPU_EQUAL(&now, wanted))
-        /* an affinity that was never set is not inherited by children, which may leave the
-         * domain */
+        /* An affinity that was never set is not inherited by children, which may leave the
+         * domain. */
         return APPLY_DONE;
     int result, tries = 0;
     do
@@ -336,7 +336,7 @@ static enum apply_result check_replenishment(const struct identity *identity, co
     long long remaining, deadline;
     demote_read_budget(identity->tid, &remaining, &deadline);
     if (overrun->last_deadline != 0 && deadline != overrun->last_deadline)
-        /* the thread runs in a new period; it may have used up that runtime by now */
+        /* The thread runs in a new period; it may have used up that runtime by now. */
         return APPLY_DONE;
     if (overrun->deadline == 0 || deadline != overrun->deadline)
         return restart_replenishment(identity, wanted, before);
@@ -383,7 +383,7 @@ static enum apply_result put_back(const struct identity *identity, const struct 
     if (moved != APPLY_DONE || !policy_is_real_time(former->policy))
         return moved;
     moved = promote(identity, former, NULL);
-    /* after a refusal the thread stays ordinary: nobody granted it more */
+    /* After a refusal the thread stays ordinary: nobody granted it more. */
     return moved == APPLY_REFUSED ? kernel_refusal(errno, tid, former, reason) : moved;
 }
 
@@ -404,7 +404,7 @@ static enum apply_result change(const struct identity *identity, const struct at
         return APPLY_PENDING;
     enum apply_result done = move.needed ? make_move(identity, &move, placement, reason) : APPLY_DONE;
     if (done == APPLY_DONE && move.needed && !thread_is(tid, identity->started_by))
-        /* a move takes so long that the id may belong to another thread */
+        /* A move takes so long that the id may belong to another thread. */
         done = errno == ESRCH ? APPLY_GONE : refuse_unseen(tid, reason);
     if (done == APPLY_DONE)
         done = set_cpus(tid, &wanted->cpus, reason);

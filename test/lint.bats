@@ -186,12 +186,12 @@ bounded="$ALICE - max_runtime 5ms"
     configure_rules "$ALICE EDF max_utilization 0.5" "$bounded" "$ALICE EDF max_utilization 0.7"
     says "acl.conf:3: $ALICE EDF max_utilization 0.7: line 1 bounds the same sum, and the smaller of the two holds"
     configure_rules '- - max_utilization 0.5' '- - max_runtime 5ms' "$ALICE EDF max_utilization 0.7" "$BOB EDF max_utilization 0.2"
-    says "acl.conf:3: $ALICE EDF max_utilization 0.7: this gives nothing more, for line 1 holds as well: - - max_utilization 0.5"
+    says "acl.conf:3: $ALICE EDF max_utilization 0.7: this gives nothing more, because line 1 holds as well: - - max_utilization 0.5"
     configure_rules "$ALICE - max_utilization 50" "$bounded" "$BOB - max_runtime 20" "$BOB - max_utilization 3"
-    says "acl.conf:1: $ALICE - max_utilization 50: a sum is in CPUs, of which there are 4; 50 % of one is 0.5" \
+    says "acl.conf:1: $ALICE - max_utilization 50: a sum is in CPUs, and this machine has 4; 50 % of one CPU is 0.5" \
         "acl.conf:3: $BOB - max_runtime 20: a number without a unit is in microseconds; 20ms is milliseconds"
     configure_rules
-    says 'acl.conf: there is no rule in it, so nobody but root is granted anything'
+    says 'acl.conf: the file has no rule, so only root is granted anything'
 }
 
 @test "rtf-lint warns of a user who is no member of the spool's group" {

@@ -1,19 +1,19 @@
-# What rtf-invariants(8) compares. Each line of output is something that cannot be true; or, behind "foreign: ", a real-time thread
-# that others are to be asked about.
+# The comparison of rtf-invariants(8). Each line of output is a contradiction; or, after "foreign:
+# ", a real-time thread that this broker has not attached.
 
 def cpus: if . == "" then [] else split(",") | map(split("-") | map(tonumber) | [range(.[0]; .[-1] + 1)]) | add end;
 def place: .user + "/" + .name;
 
 def lines: split("\n")[] | select(. != "");
 
-# The last word of a journal on each task, and all threads that it names.
+# The last record of a journal for each task, and all threads that the journal names.
 def journal:
     split("\n\n") | map(split("\n") | map(index("=") as $at | select($at != null) | {key: .[:$at], value: .[$at + 1:]}) | from_entries)
     | {kernel: (map(select(.record == "kernel")) | last),
        tasks: (map(select(.record == "reservation" or .record == "gone")) | INDEX(.task) | map_values(select(.record == "reservation"))),
        threads: (map(select(.tid != null) | {tid, process, started_by} | map_values(tonumber)) | unique)};
 
-# Which CPUs' scheduling domains were made, and which of them by other brokers than this.
+# The CPUs with a scheduling domain of rtf; and the CPUs whose domain another broker has made.
 def kernel:
     [$made | split("\n\n")[] | capture("^cpu=(?<cpu>[0-9]+)\nby=(?<by>.*)") | .cpu |= tonumber] as $domains
     | {domains: ($domains | map(.cpu)), others: ($domains | map(select(.by as $by | $own | split("\n") | index($by) | not).cpu))};
@@ -30,10 +30,10 @@ $books[0] as $books | ($journal | journal) as $journal | kernel as $kernel
     | {user: .[0].user, name: (.[0].file[2:] | rtrimstr(".verdict"))} + (map(.line) | join(" ") | fromjson? | objects | {grant, thread, result})] as $verdicts
 | ($verdicts | INDEX(place)) as $verdict
 | ($files | map(select(.kind == "json")) | INDEX(place)) as $declared
-| ($files | map(select(.kind != "verdict")) | INDEX(place)) as $asked # a .tid alone is answered, too
+| ($files | map(select(.kind != "verdict")) | INDEX(place)) as $asked # a .tid without a spec gets a verdict, too
 | ($books.reservations | INDEX(place)) as $known
 | ([$books.reservations[].grant | select(. != null)] + $books.debts) as $all_grants
-| [$all_grants[] | select(.plugin != null)] as $grants # of CPU time
+| [$all_grants[] | select(.plugin != null)] as $grants # grants of CPU time
 | ([$all_grants[].claims, ($books.reservations[] | .held // {})] | map(to_entries[] | {key: "\(.key) -1", value}) | group_by(.key)
     | map({key: .[0].key, value: (map(.value) | add)}) | map(select(.value != 0)) | from_entries) as $others_held
 | [$books.reservations[] | select(.thread != null)] as $attached
@@ -43,20 +43,20 @@ $books[0] as $books | ($journal | journal) as $journal | kernel as $kernel
 | ([$others[].threads[]] | group_by(.tid) | map(max_by(.started_by)) | INDEX(.tid)) as $theirs
 | ([$others[].tasks[] | select(.tid != null) | {tid: (.tid | tonumber), started_by: (.started_by | tonumber)}] | INDEX(.tid)) as $theirs_now
 
-# Whether a thread is the one of that id in such an index: a later one may have come to have the id.
+# True if the thread is the one with this id in the index. The id may have passed to a later thread.
 | def is_in($index): .start <= ($index["\(.tid)"].started_by // -1);
 
-# Whether this broker has ever attached it, as far as is known; or a thread of its process, for whose first thread one that
-# calls execve(2) goes on.
+# True if this broker is known to have attached the thread, or a thread of its process: a thread
+# that calls execve(2) takes over the id of the first thread.
 def was_attached: is_in($named) or $booted + .start / $ticks <= ($in_log["\(.tid)"].time // -1) + 1;
 
-# Whether a plugin here gives that.
+# True if a plugin of this broker gives the thread's policy and priority.
 def is_given: . as $thread | any($books.plugins[];
     if $thread.policy == "deadline" then .deadline else (.deadline | not) and .lowest <= $thread.priority and $thread.priority <= .highest end);
 
-# Why a real-time thread is not this broker's business; null: it is. Every grant carries reset-on-fork, and no owner can take it off.
-# A broker that was killed may have had no time to say that it attached the thread: so it counts as attached by this one where that
-# can be, for all that is known of it.
+# The reason why this broker has not attached the thread; null: it may have. Every grant has
+# reset-on-fork, which the owner cannot remove. A killed broker may have left no record of an
+# attachment, so a thread counts as attached by this broker unless something rules that out.
 def foreign: .uid as $uid | was_attached as $ours
     | if is_in($theirs_now) or (is_in($theirs) and ($ours | not)) then "another broker has attached it"
       elif ($ours or ($members | index($uid))) | not then "uid \($uid) has no directory in this spool"
@@ -66,7 +66,7 @@ def foreign: .uid as $uid | was_attached as $ours
 
 def is_global: $lines[.].partition == "global" and $lines[.].deadline;
 
-# ---- the sums are what is granted, and no more than is allowed
+# ---- the sums of the ledger equal the grants, and stay within the limits
 (
     [$grants[] | .weight as $weight | .plugin as $plugin
         | if $plugin | is_global then {key: "\($plugin) -1", value: $weight} else .cpus | cpus[] | {key: "\($plugin) \(.)", value: $weight} end]
@@ -102,12 +102,12 @@ def is_global: $lines[.].partition == "global" and $lines[.].deadline;
     | "access rules: \(.): \($books.used[.] // 0) is counted, \($books.charges[.] // 0) is charged"
 ),
 
-# ---- the journal says what the broker has in mind
+# ---- the journal agrees with the books
 (
     $books.reservations[] | select(.busy | not) | . as $spec | $journal.tasks["\(.task)"] as $record
     | if .grant == null then
           select($record.plugin != null) | "journal: \(place) has a grant of \($record.plugin), the broker knows none"
-      elif $record == null then "journal: \(place) does not stand there"
+      elif $record == null then "journal: \(place) is missing"
       else
           [.grant.claims | keys[] | ["\($lines[.].resource)_plugin", .], ["\($lines[.].resource)_background", 0]] +
           [.grant.background[] | ["\($lines[.].resource)_plugin", .], ["\($lines[.].resource)_background", 1]] +
@@ -153,7 +153,8 @@ def is_global: $lines[.].partition == "global" and $lines[.].deadline;
 # ---- threads
 (
     $attached[] | select(.grant.plugin != null and (.busy | not) and (.thread.pending | not)) | . as $spec | $running["\(.thread.tid)"] as $thread
-    # One that is guarded is ordinary from when its runtime is used up until its next period, and may have become so since the books.
+    # A guarded thread is ordinary from the moment its runtime is used up until its next period,
+    # perhaps since the books were written.
     | ($thread.policy == "other" and (.thread.enforcement == "suspended" or (.thread.enforcement == "in force" and .grant.policy != "deadline"))) as $suspended
     | if $thread == null or $thread.start > .thread.started_by then "kernel: \(place): thread \(.thread.tid) is not real-time"
       else
@@ -179,8 +180,8 @@ def is_global: $lines[.].partition == "global" and $lines[.].deadline;
 (
     ([$books.plugins[] | select(.partition == "unthrottled")] != []) as $lifted
     | if $lifted and $rt_runtime != "-1" then "kernel: sched_rt_runtime_us is \($rt_runtime), under partition=unthrottled"
-      elif $lifted and $lifts == "" then "kernel: that this broker needs sched_rt_runtime_us lifted stands in no record"
-      elif ($lifted | not) and $lifts != "" then "kernel: \($lifts) needs sched_rt_runtime_us lifted, says the record, and no plugin does"
+      elif $lifted and $lifts == "" then "kernel: this broker needs sched_rt_runtime_us lifted, and no record says so"
+      elif ($lifted | not) and $lifts != "" then "kernel: the record says that \($lifts) needs sched_rt_runtime_us lifted, and no plugin does"
       else empty end
 ),
 (

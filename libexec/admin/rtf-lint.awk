@@ -1,5 +1,6 @@
-# What rtf-lint(8) says of plugins.conf and acl.conf. Before them, on standard input, come facts of the machine: "cpus", "servant", "user" and
-# "group", see rtf-lint. rtf-brokerd --check says what is wrong with a line; here that one is no such line is enough.
+# The warnings of rtf-lint(8) about plugins.conf and acl.conf. Before these files, standard input
+# has facts about the machine: "cpus", "servant", "spool", "user" and "group", see rtf-lint.
+# rtf-brokerd --check explains a wrong line; here it is enough to find that a line is wrong.
 
 function wrong(sentence) {
     print file ":" FNR ": " sentence "; rtf-brokerd --check says what is wrong"
@@ -11,14 +12,15 @@ function say(name, line, sentence) { print name ":" line ": " sentence }
 
 # ---- reading ----
 
-# Microseconds; bare ones, as in the paper's file, or with a unit.
+# Returns a time in microseconds; a number without a unit is in microseconds, as in the paper's
+# file.
 function time(word) {
     if (word == "tick")
         return tick
     return word * (word ~ /ms$/ ? 1000 : word ~ /[0-9]s$/ ? 1000000 : 1)
 }
 
-# A CPU list as a set. Returns how many there are.
+# Makes a set of the CPUs in a list. Returns their number.
 function parse_cpus(list, set,    parts, ends, i, cpu, count) {
     split("", set)
     split(list, parts, ",")
@@ -50,7 +52,8 @@ function read_fact(    i) {
     }
 }
 
-# From Linux 6.12 on the kernel keeps 0.05 of each CPU for ordinary threads, before FIFO ones and thus the broker.
+# Since Linux 6.12 the kernel keeps 0.05 of each CPU for ordinary threads. That share runs before
+# FIFO threads, and so before the broker.
 function read_plugin(    i, ends, threshold, unthrottled, cpus, cpu) {
     if (NF < 4)
         wrong("this is no plugin line")
@@ -100,32 +103,32 @@ function read_rule(    number) {
     property[count] = $3
     value[count] = $4
     bare[count] = $4 ~ /^[0-9]+$/
-    closes[count] = $3 ~ /^max_(user_)?(utilization|amount|bandwidth)$/ && $4 ~ /^0+(\.0*)?$/ # for nobody there is room
+    closes[count] = $3 ~ /^max_(user_)?(utilization|amount|bandwidth)$/ && $4 ~ /^0+(\.0*)?$/ # nobody has room
     opens[count] = !closes[count] && $3 ~ /^max_(user_)?(utilization|amount|bandwidth)$/
     number = $1
     sub(/^@/, "", number)
     if (number !~ /^(-|[0-9]+)$/ && !($1 in known) && !named[$1]++)
         unknown[count]
-    # By name and by number it is the same account.
+    # A name and a number can mean the same account.
     subject[count] = $1 == "-" ? "-" : ($1 ~ /^@/ ? "@" : "u") " " ($1 in known ? known[$1] : number)
 }
 
-# ---- rules that do not do what their author meant ----
+# ---- rules that probably were not meant so ----
 
 function is_group(rule) { return domain[rule] ~ /^@/ }
 
-# Membership opens, too.
+# True if this user is a member of this group.
 function is_in(user, group) {
     return is_group(group) && !is_group(user) && (domain[user], (domain[group] in gid) ? gid[domain[group]] : substr(domain[group], 2)) in is_member
 }
 
-function is_related(rule, other) { return is_in(rule, other) || is_in(other, rule) || (is_group(rule) && is_group(other)) } # members may be in both
+function is_related(rule, other) { return is_in(rule, other) || is_in(other, rule) || (is_group(rule) && is_group(other)) } # a user may be in both groups
 
 function is_broader(broad, rule) {
     return (subject[broad] == subject[rule] || domain[broad] == "-") && (plugin[broad] == "-" || plugin[broad] == plugin[rule])
 }
 
-# Something opens to whom this rule is for; perhaps only one plugin of several.
+# True if a rule opens at least one plugin to the users of this rule.
 function something_opens(rule,    other) {
     for (other = 1; other <= count; other++)
         if (opens[other] && (plugin[rule] == "-" || plugin[other] == "-" || plugin[other] == plugin[rule]) &&
@@ -148,10 +151,11 @@ function is_first_of_subject(rule,    before) {
     return 1
 }
 
-# A tick bounds only where the kernel ends runtimes at one: under SCHED_DEADLINE.
+# min_runtime tick bounds only SCHED_DEADLINE, where the kernel ends runtimes at a tick.
 function bounds_least(rule, name) { return value[rule] != "tick" || name == "-" || (tick > 0 && is_deadline[name]) }
 
-# The smallest runtime of one rule is more than the largest of another, which is for the same.
+# Returns a rule for the same users whose largest runtime is below the smallest runtime of this
+# rule.
 function rule_below(rule,    other) {
     for (other = 1; property[rule] == "min_runtime" && other <= count; other++)
         if (property[other] == "max_runtime" && time(value[other]) < time(value[rule]) && (is_broader(other, rule) || is_broader(rule, other)) &&
@@ -160,7 +164,7 @@ function rule_below(rule,    other) {
     return 0
 }
 
-# No period, or deadline, passes both.
+# Returns a rule such that no period, or no deadline, passes both rules.
 function rule_beside(rule,    other, most) {
     most = property[rule]
     if (!sub(/^min_/, "max_", most) || most !~ /^max_(period|deadline)$/)
@@ -180,7 +184,8 @@ function same_sum(rule,    before) {
     return 0
 }
 
-# All rules hold at once: what is for more people, or for any plugin, bounds those that are meant to have more of it, too.
+# Returns a broader rule with a smaller sum. All rules hold at once, so it also bounds the users to
+# whom this rule is meant to give more.
 function smaller_rule(rule,    other) {
     for (other = 1; property[rule] ~ /^max_(user_)?utilization$/ && other <= count; other++)
         if (property[other] == property[rule] && value[other] + 0 < value[rule] + 0 && !closes[other] && subject[other] != subject[rule] &&
@@ -199,9 +204,9 @@ function judge_values(rule,    other) {
     if (other = same_sum(rule))
         say("acl.conf", rule_line[rule], rule_text[rule] ": line " rule_line[other] " bounds the same sum, and the smaller of the two holds")
     if (other = smaller_rule(rule))
-        say("acl.conf", rule_line[rule], rule_text[rule] ": this gives nothing more, for line " rule_line[other] " holds as well: " rule_text[other])
+        say("acl.conf", rule_line[rule], rule_text[rule] ": this gives nothing more, because line " rule_line[other] " holds as well: " rule_text[other])
     if (property[rule] ~ /utilization$/ && bare[rule] && value[rule] > online_count && value[rule] >= 10 && value[rule] <= 100)
-        say("acl.conf", rule_line[rule], rule_text[rule] ": a sum is in CPUs, of which there are " online_count "; " value[rule] " % of one is " value[rule] / 100)
+        say("acl.conf", rule_line[rule], rule_text[rule] ": a sum is in CPUs, and this machine has " online_count "; " value[rule] " % of one CPU is " value[rule] / 100)
     if (property[rule] ~ /^max_(runtime|period|deadline)$/ && bare[rule] && value[rule] < 100)
         say("acl.conf", rule_line[rule], rule_text[rule] ": a number without a unit is in microseconds; " value[rule] "ms is milliseconds")
     if (is_stranger(rule) && !strange[domain[rule]]++)
@@ -224,7 +229,7 @@ function judge_rule(rule,    below) {
         say("acl.conf", rule_line[rule], rule_text[rule] ": this opens, and nothing bounds runtime, period, deadline or priority")
 }
 
-# ---- a machine that cannot do what plugins.conf says ----
+# ---- lines of plugins.conf that this machine cannot follow ----
 
 function judge_machine(    i) {
     for (i = 1; i <= plugin_lines; i++)
@@ -233,7 +238,8 @@ function judge_machine(    i) {
     if (filled_count > 0 && filled_count == online_count)
         say("plugins.conf", filled_line, "SCHED_DEADLINE threads may fill every CPU, and may keep the broker waiting for many of their periods when " \
             "they use up their runtimes: threshold=0.9 leaves it room")
-    # Where they cannot run, inotify, cgroups and the end of processes wait for ever, and soon most of the machine does (seen with 6.1).
+    # If these threads cannot run, inotify, cgroups and ending processes wait for ever, and soon
+    # most of the machine does (seen with Linux 6.1).
     for (i = 1; i <= servant_count; i++)
         if (servant_priority[i] <= highest) {
             say("plugins.conf", highest_line, "the kernel's thread " servant[i] " has priority " servant_priority[i] ": a thread of that priority or " \
@@ -244,7 +250,7 @@ function judge_machine(    i) {
 
 FNR == 1 { file = FILENAME == "-" ? "-" : FILENAME; sub(/.*\//, "", file) }
 FILENAME == "-" || FILENAME == "" { read_fact(); next }
-{ sub(/#.*/, ""); gsub(/\r/, " ") } # a file may have been written elsewhere
+{ sub(/#.*/, ""); gsub(/\r/, " ") } # a file may come from another system
 NF == 0 { next }
 file == "plugins.conf" { read_plugin() }
 file == "acl.conf" { read_rule() }
@@ -256,5 +262,5 @@ END {
     for (rule = 1; rule <= count; rule++)
         judge_rule(rule)
     if (count == 0)
-        print "acl.conf: there is no rule in it, so nobody but root is granted anything"
+        print "acl.conf: the file has no rule, so only root is granted anything"
 }

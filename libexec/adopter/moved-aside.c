@@ -108,7 +108,7 @@ static bool write_list(void)
     bool needs_mask = false;
     length = 0;
     for (int i = 0; i < count; i++) {
-        /* a mask is needed only beside entries of users or groups */
+        /* A mask is needed only beside entries of users or groups. */
         if (old[i].e_tag == ACL_OTHER && needs_mask)
             add(ACL_MASK, status.st_mode >> 3 & 7, ACL_UNDEFINED_ID);
         if (!is_ours(&old[i]) && old[i].e_tag != ACL_MASK)

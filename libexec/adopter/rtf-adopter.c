@@ -199,7 +199,7 @@ static void move_stray_aside(const char *name, const struct stat *status, bool s
     move_aside_and_report(name, status->st_uid);
 }
 
-/* fchown(2) and fchmod(2) refuse an O_PATH descriptor. */
+/* Fchown(2) and fchmod(2) refuse an O_PATH descriptor. */
 static void close_to_others(int fd, const struct stat *status)
 {
     char path[64];

@@ -129,7 +129,7 @@ static bool lift(struct record *record, const char *by, char *reason)
         return fault(reason, "%s: %s", setting_file, strerror(errno));
     if (record->count == MOST || strlen(by) >= sizeof record->by[0])
         return fault(reason, "%s has no room for %.200s", RT_LIMIT_RECORD, by);
-    /* the brokers of the record are gone, and somebody has restored the setting by hand */
+    /* The brokers of the record are gone, and somebody has restored the setting by hand. */
     if (record->former[0] == '\0' || (record->count == 0 && strcmp(now, unlimited) != 0))
         snprintf(record->former, sizeof record->former, "%s", now);
     snprintf(record->by[record->count++], sizeof record->by[0], "%s", by);

@@ -97,7 +97,7 @@ static enum apply_result serve_apply(const struct paragraph *request, int spec, 
         return refuse(reason, "apply without the open spec");
     if (wanted.policy != POLICY_FIFO && wanted.policy != POLICY_RR && wanted.policy != POLICY_DEADLINE)
         return refuse(reason, "apply with a policy that is not real-time");
-    /* without it one grant would make all children of the thread real-time, too */
+    /* Without it one grant would make all children of the thread real-time, too. */
     wanted.reset_on_fork = true;
     if (paragraph_get(request, "awake") != NULL && thread_is(target.tid, target.started_by) && thread_sleeps(target.tid))
         return APPLY_PENDING;
@@ -270,7 +270,7 @@ static bool confine(void)
 
 static int serve(void)
 {
-    /* the helper must answer while the threads that it made real-time run */
+    /* The helper must answer while the threads that it made real-time run. */
     int unlocked = memory_lock(0) ? 0 : errno;
     if (!confine()) {
         fprintf(stderr, "rtf-attach: cannot drop unneeded privileges: %s\n", strerror(errno));

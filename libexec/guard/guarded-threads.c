@@ -113,7 +113,7 @@ static enum apply_result put_in_force(struct guarded *guarded)
 {
     enum apply_result done = APPLY_DONE;
     const struct target target = target_of(guarded);
-    /* the thread may still wait for a lock: the call then boosts the holder */
+    /* The thread may still wait for a lock: the call then boosts the holder. */
     tell->attribute_boosts(guarded);
     if (is_deadline(guarded))
         done = resume_deadline(&target, &guarded->granted, &guarded->overrun);
@@ -126,7 +126,7 @@ static enum apply_result put_in_force(struct guarded *guarded)
 static void suspend_thread(struct guarded *guarded)
 {
     make_ordinary(guarded);
-    /* the event's timer keeps what the thread used since the event fired, for the next window */
+    /* The event's timer keeps what the thread used since the event fired, for the next window. */
     count_cpu_time(guarded, false);
     guarded->unreported++;
 }
@@ -217,7 +217,7 @@ void guarded_used_up(struct guarded *guarded, int64_t now)
     if (guarded->shortened)
         guarded->shortened = ioctl(guarded->event, PERF_EVENT_IOC_PERIOD, &whole) != 0;
     const int64_t has = cpu_time_of(guarded), waits = wait_time_of(guarded), runtime = guarded->window.runtime;
-    /* more than once if the guard could not run in the meantime */
+    /* More than once if the guard could not run in the meantime. */
     int64_t times = (has - guarded->count_at_window) / runtime;
     if (times < 1)
         times = 1;
@@ -351,7 +351,7 @@ static void leave_in_force(struct guarded *guarded)
     if (guarded->state == GUARDED_SUSPENDED)
         resume(guarded);
     if (guarded->state == GUARDED_SUSPENDED)
-        /* the broker or the next guard puts the thread in force */
+        /* The broker or the next guard puts the thread in force. */
         RB_REMOVE(suspended, &suspended, guarded);
     drop(guarded);
 }
@@ -382,7 +382,7 @@ void guarded_end(struct guarded *guarded)
     if (guarded->state == GUARDED_SUSPENDED)
         RB_REMOVE(suspended, &suspended, guarded);
     else if (guarded->boost_count > 0 || guarded->overrun.deadline != 0)
-        /* the attach helper, which demotes the thread, does not know about the overrun */
+        /* The attach helper, which demotes the thread, does not know about the overrun. */
         make_ordinary(guarded);
     guarded->state = GUARDED_ENDING;
     TAILQ_INSERT_TAIL(&ending, guarded, of_ending);
@@ -432,7 +432,7 @@ struct guarded *guarded_begin(const struct guarded *wanted, bool again, const ch
     count_cpu_time(guarded, true);
     continue_window(guarded, monotonic_now());
     if (again && !came_back && find_last_window(guarded) == NULL)
-        /* the kernel reported its boosts to an earlier guard, which has ended */
+        /* The kernel reported its boosts to an earlier guard, which has ended. */
         guarded_renew_boosts(guarded);
     return guarded;
 }

@@ -43,7 +43,7 @@ static int number_at(const unsigned char *raw, size_t size, unsigned offset)
 static void take_record(const unsigned char *record, size_t size, void (*take)(const struct priority_change *))
 {
     const struct sample *sample = (const struct sample *)(const void *)record;
-    /* not sizeof, which includes padding: in Linux 6.1 newprio is the last field */
+    /* Not sizeof, which includes padding: in Linux 6.1 newprio is the last field. */
     const size_t before_raw = offsetof(struct sample, raw);
     if (sample->header.type != PERF_RECORD_SAMPLE || size < before_raw)
         return;
@@ -112,7 +112,7 @@ void inheritance_events_listen(bool on)
 
 static bool open_ring(const struct perf_event_attr *event, int cpu)
 {
-    /* only changes to or from a real-time priority: the guard ignores other boosts */
+    /* Only changes to or from a real-time priority: the guard ignores other boosts. */
     static const char filter[] = "newprio < 100 || oldprio < 100";
     struct ring *ring = &rings[ring_count];
     struct epoll_event wanted = {.events = EPOLLIN, .data.u64 = source};

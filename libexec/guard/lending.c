@@ -34,7 +34,7 @@ static int64_t read_at = INT64_MAX; /* next read of the events; INT64_MAX: they 
 static bool is_preempt_rt;          /* then a wakeup may fail to come, see lending.h */
 static int64_t last_unprompted_read; /* when the events were last read without a wakeup or timer */
 static int64_t expect_until;        /* until then a thread may be made SCHED_DEADLINE */
-static struct guarded *resuming;
+static struct guarded *resuming;     /* the guard is putting this thread in force; or NULL */
 
 static int64_t later(int64_t one, int64_t other)
 {
@@ -177,7 +177,7 @@ static void begin_boost(pid_t tid, pid_t caller, int priority, int64_t time)
     if (boost != NULL)
         end_boost(boost, time);
     if (!has_room() || (boost = calloc(1, sizeof *boost)) == NULL) {
-        /* the table is full, with a thousand boosts: what the thread lends is bounded at once */
+        /* The table is full, with a thousand boosts: what the thread lends is bounded at once. */
         if (lender != NULL)
             suspend_lender(lender, time);
         return;
@@ -204,12 +204,12 @@ static void take_priority_change(const struct priority_change *change)
         const struct guarded *guarded = guarded_find(change->tid);
         end_boost(boost, change->time);
         if (after < RT_PRIORITIES && (guarded == NULL || kernel_priority(guarded) != after))
-            /* still boosted: by another lender, or by none */
+            /* Still boosted: by another lender, or by none. */
             begin_boost(change->tid, change->tid, after, change->time);
     }
 }
 
-/* after a lost record: when to ask all threads; INT64_MAX: none was lost */
+/* After a lost record: when to ask all threads; INT64_MAX: none was lost. */
 static int64_t resynchronize_at = INT64_MAX;
 
 static bool drain_all(void)
@@ -431,7 +431,7 @@ static void look(int64_t now)
 {
     if (now >= next_unprompted_read()) {
         last_unprompted_read = now;
-        /* an ENDING thread would otherwise keep this periodic read going for ever */
+        /* An ENDING thread would otherwise keep this periodic read going for ever. */
         guarded_forget_ended();
         (void)drain_all();
         check_sleepers(now);
@@ -460,7 +460,7 @@ struct guarded *lending_suspend_due(int64_t now)
             return lender;
         }
         forget(lender);
-        /* the list has changed; lending_next_due is due at once if another lender is */
+        /* The list has changed; lending_next_due is due at once if another lender is. */
         return NULL;
     }
     lender = NULL;

@@ -12,7 +12,7 @@
  *                 unknown: the call came from a third thread (FUTEX_CMP_REQUEUE_PI). When the
  *                 shortest runtime of a possible lender is over, the guard suspends the possible
  *                 lenders one by one until the boost ends.
- *     suspended   the lender, when its own use and its lending are one runtime. It may lend anew
+ *     suspended   the lender, when its own use plus its lending reach its runtime. It may lend anew
  *                 as soon as it is in force again.
  *
  * A short boost costs one wakeup of the guard. While boosts keep coming, the guard reads the

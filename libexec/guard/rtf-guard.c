@@ -52,7 +52,8 @@ static const int64_t report_pause = INT64_C(10000000000);
 
 static int epoll = -1;
 
-/* or a thread id: its event */
+/* The data of an epoll event; a positive number is the id of the thread whose budget event it
+ * is. */
 enum { FROM_BROKER = 0, FROM_PROMOTIONS = -1, FROM_INHERITANCE = -2 };
 
 static bool wait_on(int fd, int64_t as)
