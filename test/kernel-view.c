@@ -1,8 +1,8 @@
-/* What the kernel says of a thread: sched_getattr(2) and sched_getaffinity(2), on one line.
+/* Prints the kernel's view of a thread, from sched_getattr(2) and sched_getaffinity(2), on one line.
  *
  * kernel-view TID -> "deadline 0 nice=0 2000/10000/10000 cpus=0-1 reset=1" (times in us).
  *
- * Nothing of what is tested is in it; and it is in C, for tests ask thousands of times. */
+ * This program shares no code with rtf. It is in C, because tests call it thousands of times. */
 #include <errno.h>
 #include <sched.h>
 #include <stdint.h>

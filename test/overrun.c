@@ -1,7 +1,7 @@
-/* What a SCHED_DEADLINE thread has overrun since the kernel's last tick, when it is suspended.
+/* How much a SCHED_DEADLINE thread has overrun since the kernel's last tick, at the time of its suspension.
  *
- * overrun COUNT: so many times a thread uses up a runtime of 1 ms and up to 3 ms more, without a word to the kernel, is made ordinary there as rtf-guard does
- * it, falls asleep, and is put in force again when that is paid back. Prints how often it was real-time then; what else goes wrong is an error. */
+ * overrun COUNT: COUNT times a thread uses up a runtime of 1 ms and up to 3 ms more, without a system call; is then made ordinary as rtf-guard does it; falls
+ * asleep; and is made real-time again when the overrun is repaid. Prints how often the thread was real-time then; any other failure is an error. */
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -80,7 +80,7 @@ int main(int argc, char **argv)
     cpu_set_t cpus;
     if (count < 1)
         return EX_USAGE;
-    memset(&cpus, 0xff, sizeof cpus); /* the kernel cuts this to what there is */
+    memset(&cpus, 0xff, sizeof cpus); /* the kernel removes CPUs that do not exist */
     stage = mmap(NULL, sizeof *stage, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (stage == MAP_FAILED || sched_setaffinity(0, sizeof cpus, &cpus) != 0 || sched_getaffinity(0, sizeof cpus, &cpus) != 0)
         return EX_OSERR;

@@ -1,10 +1,12 @@
-/* rtkit-client PRIORITY [COUNT]: asks org.freedesktop.RealtimeKit1 for its own thread, as PipeWire does, prints its id and what the answer was, and ends
- * with its standard input; for the word `properties` it only reads those. With COUNT, asks so often, one after another, and prints the median of how long
- * an answer took, in us.
- * rtkit-client lost COUNT THREADS: with so many threads, asks so often for one that there is not, and waits for no answer.
- * rtkit-client orphan: asks for its own thread; after a line on standard input it ends, and its child goes on with the connection, and asks for the process of each further line.
+/* rtkit-client PRIORITY [COUNT]: asks org.freedesktop.RealtimeKit1 for its own thread, as PipeWire does, prints the thread's id and the answer, and ends
+ * with its standard input; with the word `properties` it only reads the properties. With COUNT, asks COUNT times, one after another, and prints the median
+ * time to an answer, in us.
+ * rtkit-client lost COUNT THREADS: has THREADS threads, asks COUNT times for a thread that does not exist, and waits for no answer.
+ * rtkit-client orphan: asks for its own thread; after a line on standard input it ends. Its child keeps the connection, and asks for the process in each
+ * further line.
  * rtkit-client descriptor: asks by a message with a descriptor.
- * rtkit-client first|next COUNT: the same for so many threads that each ask once, on a new connection that has read the properties, or all on one. */
+ * rtkit-client first|next COUNT: prints the median for COUNT threads that each ask once, each on a new connection that has read the properties (first), or
+ * all on one connection (next). */
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -46,7 +48,7 @@ enum { CALLS_MOST = 10000 };
 static long long took[CALLS_MOST];
 static int calls;
 
-/* False: it was refused, which has been said. */
+/* False: the request was refused; the reason has been printed. */
 static bool time_one(sd_bus *bus, unsigned priority)
 {
     sd_bus_error error = SD_BUS_ERROR_NULL;
@@ -67,7 +69,7 @@ static bool read_properties(sd_bus *bus)
            sd_bus_get_property_trivial(bus, BUS_NAME, BUS_PATH, BUS_NAME, "RTTimeUSecMax", NULL, 'x', &rttime) >= 0;
 }
 
-/* A thread of its own; NULL: refused. */
+/* Runs in a thread of its own; returns NULL if the request was refused. */
 static void *play(void *shared)
 {
     sd_bus *own = NULL;
@@ -103,7 +105,7 @@ static void *sleep_on(void *unused)
     return NULL;
 }
 
-/* False: there are not so many threads. */
+/* False: so many threads cannot be started. */
 static bool ask_in_vain(sd_bus *bus, int count, int threads)
 {
     pthread_t thread;
@@ -126,7 +128,7 @@ static void print_answer(int id, int answer, const sd_bus_error *error)
     fflush(stdout);
 }
 
-/* By the system call itself, so that sd-bus does not notice that it runs in another process. */
+/* Makes the system call itself, so that sd-bus does not notice that it runs in another process. */
 static int leave_to_child(sd_bus *bus)
 {
     char line[32];

@@ -1,6 +1,6 @@
-/* steps - what the exact tests cost: reads task sets, one a line, as TEST BLOCKING RUNTIME PERIOD DEADLINE [...], TEST
- * being demand or rta (the tasks in the order of their priorities); says the outcome and the steps of each, as many as
- * a plugin allows at most. */
+/* steps - counts the steps of the exact tests. Reads task sets, one a line, as TEST BLOCKING RUNTIME PERIOD DEADLINE [...].
+ * TEST is demand or rta (with the tasks in the order of their priorities). Prints the outcome and the number of steps for each set.
+ * A test takes at most as many steps as a plugin allows. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* In the place of the broker's log, launcher and guard, which what is fuzzed or tested alone calls, and of the machine. */
+/* Replaces the broker's log, launcher and guard, and the machine, for parts of the broker that are fuzzed or tested alone. */
 #include "stubs.h"
 
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-/* periodic - the load of an experiment, and what became of it
+/* periodic - the load of an experiment, and its results
  *
  *     periodic job BURN PERIOD    a well-behaved task: BURN us of CPU time at each release
  *     periodic spin               a greedy one, or a hog: never sleeps
@@ -11,8 +11,8 @@
  *     used CPU                           between START and END
  *
  * A job is over when the thread's own CPU clock says so: that is the clock by which the kernel charges the
- * runtime. What an interrupt takes while the thread runs is therefore charged to it; what the hypervisor
- * takes is not, where the kernel knows of it. Nothing is printed or allocated between START and END. */
+ * runtime. Time of an interrupt while the thread runs is therefore charged to the thread; time of the hypervisor
+ * is not, if the kernel knows about it. Nothing is printed or allocated between START and END. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

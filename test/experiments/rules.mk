@@ -1,16 +1,16 @@
-# What the papers measured.
+# Repeats the measurements of the papers.
 LINKED += $(B)/experiments/jobs $(B)/experiments/negotiation $(B)/test/periodic
 $(B)/experiments/jobs: $(call objects,test/experiments/jobs.c)
 $(B)/experiments/negotiation: $(call objects,$(addprefix test/bench/,negotiation.c client.c samples.c))
 $(B)/experiments/negotiation: LDLIBS = -ljansson
 $(B)/test/periodic: $(call objects,test/experiments/periodic.c) $(LIB)
 
-# What the papers found, measured here; test/experiments/README.md. All of them, even if one does not hold.
+# Measures the papers' findings on this machine (test/experiments/README.md): all of them, even if one does not hold.
 experiments: all $(B)/experiments/jobs $(B)/experiments/negotiation $(B)/bed/slow-disk
 	@status=0; for experiment in 'periodic-tasks cpu-time' 'periodic-tasks rt-app' greedy-shares late-arrival renewal players runaway negotiation readers streams case-study; do \
 	    test/experiments/$$experiment || status=1; done; exit $$status
 
-# Is what was granted kept? On the real kernel, for an hour; QUICK=1: for a minute. test/experiments/lateness.md
+# Checks whether granted threads are in time on the real kernel, for an hour; QUICK=1: for a minute (test/experiments/lateness.md).
 lateness: programs $(B)/test/periodic $(B)/test/kernel-view
 	test/experiments/lateness --build $(B) $(if $(QUICK),--sets 2 --seconds 3) $(OPTIONS)
 

@@ -1,4 +1,4 @@
-/* acl.conf: the administrator's, who may have copied it from anywhere. And what its rules then say to some specs. */
+/* Fuzzes acl.conf, which the administrator may have copied from any source, and the judgement of its rules on some specs. */
 #include <string.h>
 
 #include "acl.h"
@@ -6,7 +6,7 @@
 #include "plugin-lines.h"
 #include "units.h"
 
-/* The plugins that rules can name. */
+/* Rules can name these plugins. */
 static void prepare(void)
 {
     static const char lines[] = "EDF true - 0-1\nRM true 1-40 0-1\nCAMERA true - - resource=units capacity=4\nSDA true - - resource=disk device=sda throughput=1MB\n";
@@ -49,7 +49,7 @@ static void ask(struct acl *acl, const struct account *account, const struct spe
     acl_release(&hold);
 }
 
-/* Whoever may have a byte may have none, and nobody may be let in who has no rule. */
+/* A user who may have a byte may also have none, and a user without a rule gets nothing. */
 static void in_the_background(struct acl *acl, const struct account *account, int plugin)
 {
     static char reason[REASON_BYTES];

@@ -1,5 +1,5 @@
-/* What the adopter tells the broker, should it have been taken over: first bytes say which datagrams come with a descriptor. */
-#include "../../libexec/broker/directories/directories.c" /* NOLINT(bugprone-suspicious-include): what is fuzzed is static there */
+/* Fuzzes the messages of an adopter that has been taken over. The first bytes tell which datagrams come with a descriptor. */
+#include "../../libexec/broker/directories/directories.c" /* NOLINT(bugprone-suspicious-include): the fuzzed function is static there */
 
 #include <fcntl.h>
 
@@ -10,9 +10,9 @@
 int max_specs = 3;
 struct spool spool = {.specs = -1};
 
-/* ---- in the place of the rest of the broker ---- */
+/* ---- replaces the rest of the broker ---- */
 
-static int readers; /* of users who are there */
+static int readers; /* the number of users with a reader */
 static struct account account = {.state = ACCOUNT_KNOWN};
 
 void *allocate(size_t size)
@@ -31,7 +31,7 @@ struct account *account_find(uid_t uid)
 bool account_ready(struct account *of)
 {
     must(of == &account);
-    return account.uid % 7 != 3; /* some the database has not told of */
+    return account.uid % 7 != 3; /* for some, the account lookup has not finished */
 }
 
 bool account_ready_last(struct account *of)
@@ -66,7 +66,7 @@ struct account *user_bucket(const struct user *user)
 void reader_init(struct user *user)
 {
     readers++;
-    must(strlen(user->name) < NAME_BYTES && user->directory == -1); /* the adoption opens it */
+    must(strlen(user->name) < NAME_BYTES && user->directory == -1); /* the adoption opens the directory */
 }
 
 void reader_leave(struct user *user)
@@ -104,7 +104,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
     directories.swept = directories.scanned = false;
     must(paragraph_feed(&input, bytes + (length > 0), length - (length > 0)));
     for (bool good = true; good && paragraph_take(&input, &said, &why) == 1; carries = carries >> 1 | (carries & 1) << 7) {
-        int fd = (carries & 1) != 0 ? 1000 : -1; /* no descriptor is closed here: that is left to the adopter */
+        int fd = (carries & 1) != 0 ? 1000 : -1; /* the broker's adopter code closes the descriptors, not this code */
         good = directories_on_message(&directories.adopter, &said, &fd);
         must(directories.adopting >= 0 && directories.adopting <= (int)HASH_COUNT(directories.users) && (int)HASH_COUNT(directories.users) == readers);
     }

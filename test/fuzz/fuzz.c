@@ -1,4 +1,4 @@
-/* In the place of what the parsers would talk to: no log, no launcher. */
+/* Replaces the log and the launcher, which the parsers would call. */
 #include "fuzz.h"
 
 #include <fcntl.h>

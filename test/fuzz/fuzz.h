@@ -1,5 +1,5 @@
-/* What the fuzzers share. Each target takes one parser of the broker with whatever a stranger may send it, and aborts when
- * what comes out cannot be: a value out of its range, a text that is not printable, a word that was not asked for. */
+/* The fuzzers share this. Each target gives one parser of the broker any bytes that a stranger may send, and aborts on an
+ * impossible result: a value out of its range, a text that is not printable, an answer to a question that was not asked. */
 #ifndef RTF_FUZZ_H
 #define RTF_FUZZ_H
 
@@ -10,7 +10,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
 
-/* A file with these bytes, of ours and closed to others, under the same path each time. */
+/* Makes a private file with these bytes, under the same path each time. */
 const char *fuzz_file(const uint8_t *bytes, size_t length);
 
 static inline void must(bool true_now)
@@ -19,7 +19,7 @@ static inline void must(bool true_now)
         abort();
 }
 
-/* Ends within `size`, and can be printed. */
+/* Aborts unless the text ends within `size` and is printable. */
 void must_be_text(const char *text, size_t size);
 
 #endif

@@ -1,12 +1,12 @@
-/* What the attach helper answers, should it have been taken over; and, by the first byte, what it is asked: for it reads
- * paragraphs, too. */
+/* Fuzzes the answers of an attach helper that has been taken over; or, if the first byte says so, the requests to the attach
+ * helper, which reads paragraphs, too. */
 #include "../../libexec/broker/helper/helper.c" /* NOLINT(bugprone-suspicious-include): what is fuzzed is static there */
 #include "../../libexec/broker/threads/attach.c" /* NOLINT(bugprone-suspicious-include) */
 
 #include "fuzz.h"
 #include "thread.h"
 
-/* Nothing is granted here; grants.c would need the books. */
+/* There are no grants here, because grants.c would need the accounting. */
 bool grant_is_enforced(const struct grant *grant)
 {
     return plugin_line(grant->plugin)->enforced && grant->plan.runtime != 0;
@@ -38,7 +38,7 @@ static void take_attributes(const uint8_t *bytes, size_t length)
     must(paragraph_feed(&input, bytes, length));
     while (paragraph_take(&input, &request, &why) == 1)
         if (attributes_get(&request, "", &wanted))
-            must(wanted.priority >= 0 && wanted.priority <= 99 && wanted.runtime <= UINT64_MAX / 1000); /* us that fit into ns */
+            must(wanted.priority >= 0 && wanted.priority <= 99 && wanted.runtime <= UINT64_MAX / 1000); /* in us, small enough to fit into 64 bits in ns */
     input.taken = input.length = 0;
 }
 

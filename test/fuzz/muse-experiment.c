@@ -1,4 +1,5 @@
-/* An experiment: a user's, who may have it from anywhere. What is wrong is said in a sentence, and what is accepted is within its bounds. */
+/* Fuzzes an experiment, which a user may have from any source. The parser refuses a wrong file with a sentence; all values of an accepted file are within
+ * their bounds. */
 #include <stdio.h>
 #include <string.h>
 

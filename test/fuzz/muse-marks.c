@@ -1,4 +1,4 @@
-/* Marks of another recorder, and lines of a trace: whatever is accepted can be measured, and a lower bound is none that is above the upper. */
+/* Fuzzes marks of another recorder, and lines of a trace: all accepted input can be measured, and no lower bound is above its upper bound. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -6,7 +6,7 @@
 #include "muse/events.h"
 #include "muse/measure.h"
 
-enum { JOBS_OF_INTEREST = 3000 }; /* more only take longer */
+enum { JOBS_OF_INTEREST = 3000 }; /* more would only take longer */
 
 static bool take(void *argument, struct mark mark)
 {

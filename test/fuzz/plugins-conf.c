@@ -3,10 +3,10 @@
 
 #include "fuzz.h"
 
-/* It is loaded once in a broker's life. */
+/* A broker loads this file once. */
 static void forget_lines(void)
 {
-    for (int i = 0; i <= plugin_lines.count && i < PLUGINS_MAX; i++) { /* the last one may have been refused half-way */
+    for (int i = 0; i <= plugin_lines.count && i < PLUGINS_MAX; i++) { /* the previous input may have been refused half-way */
         free(plugin_lines.line[i].program);
         free(plugin_lines.line[i].words);
         free(plugin_lines.line[i].text);

@@ -1,4 +1,4 @@
-/* What a reader tells the broker, should it have been taken over by its user. */
+/* Fuzzes the messages of a reader that its user has taken over. */
 #include "../../libexec/broker/users/readers.c" /* NOLINT(bugprone-suspicious-include): what is fuzzed is static there */
 
 #include "fuzz.h"

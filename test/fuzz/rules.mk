@@ -11,7 +11,7 @@ fuzzed = $(patsubst %.c,$(B)/fuzz/obj/%.o,test/fuzz/fuzz.c test/stubs.c $(call o
     $(addprefix lib/,$(notdir $(wildcard lib/spec.c lib/spec-*.c)) clock.c nearest-word.c resource.c wire.c disk.c name.c snapshot.c paragraph.c units.c thread.c tick.c $(2)))
 $(B)/fuzz/plugins-conf: $(call fuzzed)
 $(B)/fuzz/spec: $(call fuzzed,plugin-lines.c)
-# What every resource is by, and what that needs of the ledger.
+# Every resource needs these files: its kind, and the ledger with its dependencies.
 KINDS = plugin-lines.c resource-kinds.c resource-cpu.c resource-amount.c ledger.c background.c
 $(B)/fuzz/state: $(call fuzzed,$(KINDS) expiry.c wait-queue.c memory.c loop.c timers.c)
 $(addprefix $(B)/fuzz/,plugin helper reader adopter): $(call fuzzed,$(KINDS) supervise.c coprocess.c loop.c timers.c,send-fds.c)

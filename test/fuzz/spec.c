@@ -1,4 +1,4 @@
-/* NAME.json and NAME.tid: any bytes, of any user. */
+/* Fuzzes NAME.json and NAME.tid, which have any bytes of any user. */
 #include <string.h>
 
 #include "fuzz.h"
@@ -24,7 +24,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
     static char reason[REASON_BYTES];
     struct spec spec;
     pid_t tid = 0;
-    char *text = malloc(length + 1); /* exactly as long, so that a byte too far is seen */
+    char *text = malloc(length + 1); /* exactly as long as the input, so that the sanitizer sees a read behind its end */
     must(text != NULL);
     memcpy(text, bytes, length);
     text[length] = '\0';

@@ -1,4 +1,4 @@
-/* What programs that were compiled long ago have in them of rtf.h: numbers of results and sizes of what they hold. The names that they call are in
+/* Checks the parts of rtf.h that are compiled into old programs: the numbers of results, and the sizes of structures. The names of functions are in
  * contrib/debian/librtf0.symbols. */
 #include <rtf.h>
 
@@ -19,7 +19,7 @@ IS(sizeof(void *), sizeof(struct rtf_spec));
 IS(512, sizeof(struct rtf_params));
 IS(1, _Alignof(struct rtf_params));
 
-/* A call's result and what it is given, of each kind that there is. */
+/* The result and the parameters of calls of each kind. */
 #define TYPE(call, type) _Static_assert(_Generic(&(call), type: 1, default: 0), #call) /* NOLINT(bugprone-macro-parentheses): a type has none */
 
 TYPE(rtf_connect, enum rtf_result (*)(struct rtf_connection *, const char *));

@@ -37,7 +37,7 @@ static void *work(void *result)
     return result;
 }
 
-/* 0 and the policy that the thread had, or the error. */
+/* Returns 0 and the former policy of the thread, or the error. */
 static int create(int wanted, int priority, int *result)
 {
     pthread_attr_t attributes;
@@ -92,7 +92,7 @@ static void deadlines(void)
     struct attr attr = {.size = sizeof attr, .policy = 6, .runtime = 2000000, .deadline = 10000000, .period = 20000000}, got = {0};
     IS(syscall(SYS_sched_setattr, 0, &attr, 0) == 0 && policy() == 6);
     IS(syscall(SYS_sched_getattr, 0, &got, sizeof got, 0) == 0 && got.runtime == 2000000 && got.deadline == 10000000 && got.period == 20000000);
-    attr.runtime = 2000001; /* us: what is asked for is had, and what a deadline promises is kept */
+    attr.runtime = 2000001; /* rtf rounds to us: the runtime up, the deadline and the period down */
     attr.deadline = attr.period = 20000999;
     IS(syscall(SYS_sched_setattr, 0, &attr, 0) == 0 && policy() == 6);
     IS(syscall(SYS_sched_getattr, 0, &got, sizeof got, 0) == 0 && got.runtime == 2001000 && got.deadline == 20000000 && got.period == 20000000);

@@ -1,4 +1,4 @@
-/* Listing 1 of the ReTiF paper. What differs from it is on lines with a comment that begins with "here:", and in rtf(3), DIFFERENCES. */
+/* Listing 1 of the ReTiF paper. Lines that differ from the paper have a comment that begins with "here:"; see also rtf(3), DIFFERENCES. */
 #include <rtf.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -23,8 +23,8 @@ static void body(void)
     struct rtf_params p = RTF_PARAM_INIT;
 
     /* Connect to the daemon */
-    struct rtf_connection c = RTF_CONNECTION_INIT; /* here: a connection is a thing, not hidden state of the process */
-    if (rtf_connect(&c, NULL) == RTF_CONNECTION_ERR) /* here: and says which, and where the spool is */
+    struct rtf_connection c = RTF_CONNECTION_INIT; /* here: a connection is an object, not hidden state of the process */
+    if (rtf_connect(&c, NULL) == RTF_CONNECTION_ERR) /* here: names the connection and the spool */
         return; /* Unable to connect to the daemon. */
 
     /* Set task parameters */
@@ -34,7 +34,7 @@ static void body(void)
     rtf_param_set_deadline(&p, T_DEADLINE);
 
     /* Test for admission */
-    int res = rtf_spec_create(&c, &s, &p); /* here: over which connection */
+    int res = rtf_spec_create(&c, &s, &p); /* here: names the connection */
 
     if (res == RTF_SCHEDULE_FAIL)
         return; /* Admission failed, we can retry with different parameters; NOLINT(bugprone-branch-clone): it is the paper's */
@@ -65,7 +65,7 @@ static void body(void)
 
     /* Cleanup */
     rtf_spec_release(&s);
-    rtf_disconnect(&c); /* here: and the connection is given back */
+    rtf_disconnect(&c); /* here: closes the connection, too */
 }
 
 int main(void)

@@ -1,5 +1,5 @@
-/* rows ROW: what a row of Tables 2 and 3 says, done and read back: from the kernel where it is about a thread, from the answer where it is about a
- * number. Exit 0 if it is so; else it says what is not. The spool is in RTF_SPOOL. */
+/* rows ROW: calls the functions in a row of Tables 2 and 3, and checks their results: from the kernel for threads, from the answer for numbers.
+ * Exits with 0 if the row is true; else prints the false condition. RTF_SPOOL names the spool. */
 #include <dirent.h>
 #include <poll.h>
 #include <pthread.h>
@@ -71,7 +71,7 @@ static void row_connect(void)
     IS(strstr(rtf_reason(&none), "/nonexistent") != NULL);
     IS(rtf_spec_create(&none, &spec, &params) == RTF_CONNECTION_ERR);
     rtf_disconnect(&none);
-    rtf_disconnect(&none); /* as often as one likes */
+    rtf_disconnect(&none); /* any number of times */
 }
 
 static void row_create(void)
@@ -134,7 +134,7 @@ static void row_release(void)
     IS(rtf_spec_release(&spec) == RTF_OK);
     IS(policy(0) == SCHED_OTHER);
     clock_gettime(CLOCK_MONOTONIC, &now);
-    reserve(15000, 20000); /* the capacity is free again, and so is the handle */
+    reserve(15000, 20000); /* the capacity is free again, and the handle can be used again */
     IS(rtf_spec_release(&spec) == RTF_OK && rtf_spec_release(&spec) == RTF_OK);
     IS(rtf_spec_attach(&spec, 0) == RTF_ERROR);
 }
@@ -182,7 +182,7 @@ static void row_start(void)
     IS(rtf_task_activation(&spec) > 0 && rtf_task_missed(&spec) == 0);
 }
 
-/* malloc of the whole program, counted. */
+/* Counts all calls of malloc in this program. */
 void *__libc_malloc(size_t size); /* NOLINT(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp) */
 static unsigned long taken;
 void *malloc(size_t size)
@@ -196,7 +196,7 @@ static void row_loop(void)
     reserve(2000, 20000);
     const unsigned long before = taken;
     IS(rtf_spec_get_accepted_runtime(&spec) == 2000);
-    IS(taken > before); /* this counts */
+    IS(taken > before); /* this call counts */
     rtf_spec_release(&spec);
     reserve(2000, 20000);
     IS(rtf_task_start(&spec) == RTF_OK);
@@ -208,7 +208,7 @@ static void row_loop(void)
     IS(taken == begun);
 }
 
-/* Who misses an answer sleeps for an hour. */
+/* A client that misses an answer sleeps for an hour. */
 static void row_directory(void)
 {
     char own[256], away[300];
@@ -316,7 +316,7 @@ static void row_ignore_admission(void)
 {
     state(20000, 20000);
     rtf_params_ignore_admission(&params, true);
-    IS(rtf_spec_create(&connection, &spec, &params) == RTF_ACL_FAIL); /* which the rules have to allow */
+    IS(rtf_spec_create(&connection, &spec, &params) == RTF_ACL_FAIL); /* the rules have to allow this */
     rtf_params_ignore_admission(&params, false);
     IS(rtf_spec_create(&connection, &spec, &params) == RTF_SCHEDULE_FAIL);
 }
@@ -335,13 +335,13 @@ static void row_more_parameters(void)
     IS(strcmp(rtf_spec_get_name(&spec), "cam") == 0 && strcmp(rtf_spec_get_cpus(&spec), "0") == 0);
     struct rtf_spec other = RTF_SPEC_INIT;
     IS(rtf_spec_create(&connection, &other, &params) == RTF_ERROR && strcmp(rtf_spec_code(&other), "taken") == 0);
-    rtf_disconnect(&connection); /* it lasts */
+    rtf_disconnect(&connection); /* the grant lasts */
     IS(rtf_connect(&connection, NULL) == RTF_OK);
     IS(rtf_spec_find(&connection, &spec, "cam") == RTF_OK && rtf_spec_get_accepted_runtime(&spec) == 1000);
     IS(rtf_spec_attach(&spec, 0) == RTF_OK && policy(0) == SCHED_FIFO);
     IS(rtf_spec_find(&connection, &other, "nothing") == RTF_GONE);
     state(30000, 20000);
-    IS(rtf_spec_change(&spec, &params) == RTF_BAD_SPEC); /* which does not end it, for whoever looks for it */
+    IS(rtf_spec_change(&spec, &params) == RTF_BAD_SPEC); /* the refused change does not end the reservation */
     IS(rtf_spec_find(&connection, &other, "cam") == RTF_OK && rtf_spec_is_attached(&other));
 }
 
@@ -354,7 +354,7 @@ static void row_wait(void)
     rtf_params_set_wait(&params, true);
     IS(rtf_spec_create(&connection, &other, &params) == RTF_TIMEOUT && strcmp(rtf_spec_code(&other), "no-answer") == 0);
     struct rtf_tasks *tasks = rtf_tasks_read(&connection);
-    IS(rtf_tasks_count(tasks) == 1); /* and waits no longer */
+    IS(rtf_tasks_count(tasks) == 1); /* the spec no longer waits */
     rtf_tasks_free(tasks);
 }
 
@@ -384,7 +384,7 @@ static void row_poll(void)
     IS(processed(&spec) == RTF_OK && policy(0) == SCHED_DEADLINE);
     const pid_t pid = child();
     IS(rtf_spec_attach(&spec, pid) == RTF_PENDING && processed(&spec) == RTF_OK && policy(pid) == SCHED_DEADLINE);
-    end(pid); /* which nobody asked for */
+    end(pid); /* no call asked for this */
     struct pollfd fd = {.fd = rtf_fd(&connection), .events = POLLIN};
     while (rtf_spec_result(&spec) != RTF_GONE && poll(&fd, 1, 10000) == 1)
         IS(rtf_process(&connection) == RTF_OK);
@@ -402,7 +402,7 @@ static void row_queries(void)
     IS(rtf_task_accepted_runtime(tasks, 0) == 2000 && rtf_task_period(tasks, 0) == 20000 && rtf_task_name(tasks, 1)[0] == '\0');
     rtf_tasks_free(tasks);
     struct rtf_status *status = NULL;
-    for (int tries = 0; tries < 300; tries++) { /* it is written once a second at most */
+    for (int tries = 0; tries < 300; tries++) { /* the broker writes this file once a second at most */
         rtf_status_free(status);
         status = rtf_status_read(&connection);
         IS(status != NULL);
@@ -419,7 +419,7 @@ static void row_queries(void)
     rtf_status_free(status);
 }
 
-/* For what a test does to the broker meanwhile: a line on standard input, then it goes on. */
+/* Waits for a line on standard input; meanwhile the test acts on the broker. */
 static void await_test(void)
 {
     puts("ready");
@@ -458,7 +458,7 @@ static void row_restart(void)
     IS(rtf_spec_release(&spec) == RTF_OK);
 }
 
-/* What sched_yield does under SCHED_DEADLINE: the rest of the runtime is given up, and the next period of the kernel is waited for. */
+/* Checks sched_yield under SCHED_DEADLINE: the thread gives up the rest of its runtime, and waits for the kernel's next period. */
 static void row_yield(void)
 {
     reserve(2000, 20000);

@@ -1,6 +1,6 @@
-/* storm SECONDS|FILE: 64 threads create, attach, change, detach and release for so long, half of them over one connection, each other one over its own. What
- * is no result that the calls can have there ends it with 1. With FILE, which begins with a slash, it goes on until that is there, and the broker may end
- * meanwhile, but one has to be there again before FILE, which each thread finds. RTF_SPOOL: the spool. */
+/* storm SECONDS|FILE: 64 threads create, attach, change, detach and release for so long. Half of the threads share one connection; each other thread has its
+ * own. The exit status is 1 if a call has an impossible result. FILE begins with a slash: the storm lasts until FILE exists, and the broker may end
+ * meanwhile. A broker must serve again before FILE exists, and each thread must find this broker. RTF_SPOOL: the spool. */
 #include <pthread.h>
 #include <rtf.h>
 #include <stdatomic.h>
@@ -33,9 +33,9 @@ static void expect(const struct rtf_spec *spec, enum rtf_result result, const ch
 {
     if (result == RTF_OK || result == RTF_SCHEDULE_FAIL || result == RTF_ACL_FAIL)
         return;
-    if (result == RTF_ATTACH_FAIL && rtf_spec_code(spec)[0] == 'k') /* the kernel's own sums are behind for a moment */
+    if (result == RTF_ATTACH_FAIL && rtf_spec_code(spec)[0] == 'k') /* the kernel's own sums are late for a moment */
         return;
-    if (result == RTF_ATTACH_FAIL && is_killed) /* what was attached when the broker ended is let go by the next one */
+    if (result == RTF_ATTACH_FAIL && is_killed) /* the next broker detaches the threads that were attached when the broker ended */
         return;
     if (result == RTF_CONNECTION_ERR && is_killed && is_early) {
         atomic_fetch_add(&unanswered, 1);

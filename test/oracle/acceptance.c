@@ -1,5 +1,5 @@
-/* acceptance PLUGINS: which part of random task sets each mode of the plugins in that directory admits,
- * against their utilization. Prints a table for gnuplot: one block for implicit deadlines, one for constrained ones.
+/* acceptance PLUGINS: the share of random task sets that each mode of the plugins in the directory PLUGINS admits,
+ * against the utilization of the sets. Prints a table for gnuplot: one block for implicit deadlines, one for constrained ones.
  *
  * 8 tasks for each CPU; utilizations by UUniFast with discarding; periods log-uniform from 1 ms to 1 s, runtimes
  * rounded down to whole microseconds; constrained deadlines uniform between half the period and the period. */
@@ -15,9 +15,9 @@
 #include "plugin-process.h"
 
 enum { TASKS_PER_CPU = 8 };
-enum { BATCH = 16 };                       /* sets: their requests fit into one pipe */
+enum { BATCH = 16 };                       /* in sets, whose requests fit into one pipe */
 enum { FROM = 400, TO = 1050, STEP = 25 }; /* thousandths of all CPUs */
-enum { SEED = 1, SETS = 1000 / BATCH * BATCH }; /* for each point */
+enum { SEED = 1, SETS = 1000 / BATCH * BATCH }; /* sets for each point */
 
 #define EXACT_WORDS "blocking=0us", "fair_server=0us"
 

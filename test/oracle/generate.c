@@ -3,8 +3,8 @@
 #include <math.h>
 
 enum { LEAST = 2, MOST = 12 };   /* tasks */
-enum { HYPERPERIOD_MAX = 1000 }; /* in shortest periods: what keeps the simulation short */
-enum { RUNTIME_MIN = 2 };        /* us, SCHED_DEADLINE's */
+enum { HYPERPERIOD_MAX = 1000 }; /* in shortest periods; this bound keeps the simulation short */
+enum { RUNTIME_MIN = 2 };        /* in us, SCHED_DEADLINE's bound */
 
 /* ---- Random numbers: splitmix64 ---- */
 
@@ -58,8 +58,8 @@ void uunifast(struct random *random, int count, double sum, double utilization[]
 
 /* ---- Periods ---- */
 
-/* Multiples of a unit. Harmonic: each divides the next. Semi-harmonic, two kinds: what engineers choose. Co-prime:
- * few of them are enough for a long hyperperiod. Octave: neighbours such as 30 and 31, none twice another. */
+/* Periods are multiples of a unit. Harmonic: each period divides the next. Semi-harmonic, two kinds: typical choices of engineers. Co-prime:
+ * a few such periods make a long hyperperiod. Octave: neighbours such as 30 and 31, where no period is twice another. */
 enum { OCTAVE = 4, FAMILIES };
 
 static int64_t draw_multiple(struct random *random, int64_t family)
@@ -73,7 +73,7 @@ static int64_t draw_multiple(struct random *random, int64_t family)
     return family == OCTAVE ? 20 + random_below(random, 20) : multiples[family][random_below(random, 8)];
 }
 
-/* One that would make the hyperperiod too long becomes equal to another: shared levels are wanted, too. */
+/* A period that would make the hyperperiod too long becomes equal to another period. Sets with a shared level are wanted, too. */
 static void draw_periods(struct random *random, struct task_set *set, int64_t family)
 {
     static const int64_t units[] = {100, 137, 250, 1000, 1009};
@@ -99,10 +99,10 @@ static int64_t clamp(int64_t value, int64_t low, int64_t high)
     return value < low ? low : value > high ? high : value;
 }
 
-/* Before it is scaled to a boundary. */
+/* The runtimes before the set is scaled to a boundary. */
 struct draft {
     double weight[TASKS_MAX];
-    int64_t grain; /* runtimes are multiples: coincidences of releases and completions */
+    int64_t grain; /* runtimes are multiples of this, so that releases and completions coincide */
 };
 
 static void scale(struct task_set *set, const struct draft *draft, double factor)
@@ -190,7 +190,7 @@ static bool meets_all(const struct task_set *set, int focus)
     return !partitioned_misses(&arranged, &miss);
 }
 
-/* The largest runtime of one task with which none misses; or one microsecond more. */
+/* The largest runtime of one task with which no task misses; or one microsecond more. */
 static void go_to_edge(struct random *random, struct task_set *set, int focus)
 {
     struct task *task = &set->task[random_below(random, set->count)];

@@ -1,9 +1,9 @@
 /* oracle [--sets N] [--seed S] PLUGINS: random task sets against the plugin programs in that directory
- * oracle --replay PLUGINS:              the sets that it printed, from standard input
+ * oracle --replay PLUGINS:              tests the printed sets again, from standard input
  *
  * A set that a plugin has admitted in full is simulated and must not miss. Where the test claims to be exact, a set
- * that never misses must have been admitted, too. (All or nothing is enough: both tests are sustainable, what fits
- * still fits with less beside it.) Prints what broke the rules as JSON lines, then counts. Exit status 1: a rule was
+ * that never misses must have been admitted, too. (It is enough to admit all tasks or none: both tests are sustainable,
+ * so that a subset of an admitted set is also admitted.) Prints sets that break a rule as JSON lines, then counts. Exit status 1: a rule was
  * broken. */
 #include <err.h>
 #include <errno.h>
@@ -24,7 +24,7 @@ enum { SHOWN = 10 };  /* sets that are printed for each mode */
 
 /* ---- The modes ---- */
 
-/* What the whole set is held against. IN_PARTS: only where the plugin has put each task can be simulated. */
+/* How the whole set is simulated. IN_PARTS: only the plugin's own partition of the tasks can be simulated. */
 enum system { BY_DEADLINE, BY_RATE, TWO, THREE, GLOBAL_2, GLOBAL_4, IN_PARTS, SYSTEMS };
 
 enum claim { NECESSARY, SUFFICIENT, EXACT };
@@ -34,7 +34,7 @@ struct layer {
     const char *words[WORDS_MAX];
 };
 
-/* Exact: nothing but the tasks is counted. */
+/* Exact: the test counts nothing but the tasks. */
 #define PURE "blocking=0us", "fair_server=0us"
 #define EDF(cpus, partition, ...)                                                                                   \
     {"edf", {"cpus=" cpus, "priority=-", "partition=" partition, "threshold=1", __VA_ARGS__}}
@@ -82,10 +82,10 @@ static struct mode {
 
 enum { MODES = sizeof modes / sizeof *modes };
 
-/* ---- A set and what becomes of it ---- */
+/* ---- A set and its result ---- */
 
 enum { POOLS = 3 };
-static const int pools[POOLS] = {1, 2, 4}; /* CPUs that a set is made for */
+static const int pools[POOLS] = {1, 2, 4}; /* the set is made for so many CPUs */
 
 struct verdict {
     bool known, misses;
@@ -135,7 +135,7 @@ static json_t *tasks_as_json(const struct task_set *set)
     return tasks;
 }
 
-/* For a miss its task, from 1 on, and its deadline; for a refusal the plugin's reason. */
+/* A miss: the task, from 1 on, and its deadline. A refusal: the plugin's reason. */
 static void show(const struct mode *mode, const struct task_set *set, const struct miss *miss, const char *reason)
 {
     json_t *line = json_pack("{s:s, s:s}", "mode", mode->name, "violation",
@@ -152,7 +152,7 @@ static void show(const struct mode *mode, const struct task_set *set, const stru
     json_decref(line);
 }
 
-/* told: the set with the priorities and CPUs that the plugins gave. refusal: NULL, or why they did not take all. */
+/* told: the set with the priorities and CPUs from the plugins. refusal: NULL, or the reason why the plugins did not admit all tasks. */
 static void judge(struct mode *mode, struct trial *trial, const struct task_set *told, const char *refusal)
 {
     bool admitted = refusal == NULL;
@@ -208,7 +208,7 @@ static const char *enter(struct mode *mode, int number, struct task_set *set)
     return plugin_answer(plugin, number, set);
 }
 
-/* What was entered, and what was being tried. */
+/* Releases the admitted tasks, and the task that was being tried. */
 static void leave(struct mode *mode, int count)
 {
     for (int i = 0; i < mode->layers; i++) {

@@ -86,7 +86,7 @@ static void add_times(struct plugin_process *plugin, const struct task *task)
     paragraph_add_number(&plugin->output, "period", (uint64_t)task->period);
 }
 
-/* Where a plan has put it. */
+/* The CPU and priority of a task in a plan. */
 static void add_place(struct plugin_process *plugin, const struct task *task)
 {
     add_times(plugin, task);

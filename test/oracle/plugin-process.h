@@ -16,7 +16,7 @@ struct plugin_process {
     char reason[512];
 };
 
-/* Starts DIRECTORY/PROGRAM and takes its greeting. Ends this program if it cannot, like all that follows. */
+/* Starts DIRECTORY/PROGRAM and reads its greeting. This function, and all functions below, end this program if they fail. */
 void plugin_start(struct plugin_process *plugin, const char *directory, const char *program,
                   const char *const words[WORDS_MAX]);
 
@@ -28,15 +28,15 @@ void plugin_ask_load(struct plugin_process *plugin, int number, const struct tas
 void plugin_ask_unload(struct plugin_process *plugin, int number);
 void plugin_flush(struct plugin_process *plugin);
 
-/* The answer to the oldest request: NULL if it is ok, else the reason, until another refusal. Updates and, after ok,
- * the plan for task `number` go to the set, if there is one. */
+/* Reads the answer to the oldest request. Returns NULL if the answer is ok, else the reason, which is valid until the next refusal.
+ * Writes updates and, after ok, the plan for task `number` to the set, unless the set is NULL. */
 const char *plugin_answer(struct plugin_process *plugin, int number, struct task_set *set);
 
-/* All tasks of a set one after another, and their release. Then NULL if all were granted, else the last reason. */
+/* Requests all tasks of a set one after another, and releases them. Returns NULL if all were granted, else the last reason. */
 void plugin_ask_set(struct plugin_process *plugin, const struct task_set *set);
 const char *plugin_hear_set(struct plugin_process *plugin, struct task_set *set);
 
-/* Closes its input and waits until it has ended. */
+/* Closes the plugin's input and waits until the plugin has ended. */
 void plugin_stop(struct plugin_process *plugin);
 
 #endif

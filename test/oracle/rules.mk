@@ -1,4 +1,4 @@
-# Schedules that are simulated, and how much the plugins admit.
+# Simulates schedules, and measures how much the plugins admit.
 ORACLE  = $(B)/test/oracle $(B)/test/acceptance
 LINKED += $(ORACLE)
 $(ORACLE): $(B)/test/%: $(B)/obj/test/oracle/%.o $(call objects,$(addprefix test/oracle/,generate.c simulate.c plugin-process.c)) $(LIB)

@@ -14,8 +14,8 @@
  * Their mixture: while SCHED_DEADLINE jobs are pending they have the CPU, in whatever order. To the levels below they
  * are one higher level; above, EDF is alone.
  *
- * Global EDF: the synchronous release is NOT the worst case, and none is known. What is found here refutes a
- * test that claims sufficiency; that nothing is found does not prove it. */
+ * Global EDF: the synchronous release is NOT the worst case, and none is known. A miss found here refutes a
+ * test that claims to be sufficient; a simulation without a miss does not prove that claim. */
 #include "simulate.h"
 
 #include <stddef.h>
@@ -113,7 +113,7 @@ static int64_t next_event(const struct run *run, int64_t now)
     return next;
 }
 
-/* Runs until `then`. NULL, or a job that was not done when it was due. */
+/* Runs until `then`. Returns NULL, or a job that missed its deadline. */
 static const struct job *advance(struct run *run, int64_t now, int64_t then)
 {
     const struct job *late = NULL;
@@ -147,15 +147,15 @@ static bool run_misses(struct run *run, int cpus, int64_t until, const struct ta
     return false;
 }
 
-/* ---- Who loses ties ---- */
+/* ---- Which task loses ties ---- */
 
 static bool same_level(const struct task *a, const struct task *b)
 {
     return a->policy == POLICY_FIFO && b->policy == POLICY_FIFO && a->priority == b->priority;
 }
 
-/* In turn `turn` one task of each level loses: what a level does within changes nothing for the others. Returns
- * how many turns there are. */
+/* In turn `turn` one task of each level loses ties. The order within a level changes nothing for the other levels. Returns
+ * the number of turns. */
 static int prepare(struct run *run, const struct task_set *set, int turn)
 {
     int turns = 1;

@@ -1,5 +1,5 @@
-/* What the scheduler does to a task set, event by event in whole microseconds: the oracle's own idea of it.
- * Nothing here comes from the plugins. */
+/* Simulates the scheduler with a task set, event by event in whole microseconds. The simulation is the oracle's own model
+ * and shares no code with the plugins. */
 #ifndef RTF_ORACLE_SIMULATE_H
 #define RTF_ORACLE_SIMULATE_H
 
@@ -12,7 +12,7 @@ enum policy { POLICY_DEADLINE, POLICY_FIFO };
 
 struct task {
     int64_t runtime, deadline, period; /* us; runtime <= deadline <= period */
-    int layer;                         /* which plugin of a stack has it, 0 on top */
+    int layer;                         /* the task's plugin in a stack of plugins; 0 is on top */
     enum policy policy;
     int priority, cpu;
 };
@@ -23,7 +23,7 @@ struct task_set {
 };
 
 struct miss {
-    int task;   /* its place in the set */
+    int task;   /* the task's place in the set */
     int64_t at; /* its deadline, from the synchronous release */
 };
 
@@ -35,16 +35,16 @@ enum arrangement {
     THREE_LAYERS, /* rate monotonic in two ranges below SCHED_DEADLINE */
 };
 
-/* All on CPU 0. Rate monotonic as with enough levels: equal periods share one, different ones do not. */
+/* All tasks on CPU 0. Rate monotonic with enough levels: equal periods share a level, different periods do not. */
 void arrange(struct task_set *set, enum arrangement arrangement);
 
 /* Whether both have the same order of priorities and the same CPUs. */
 bool same_order(const struct task_set *a, const struct task_set *b);
 
-/* Whether a job misses its deadline within a hyperperiod, all tasks released at 0, on each CPU by itself. */
+/* True if a job misses its deadline within a hyperperiod, with all tasks released at 0; each CPU is simulated separately. */
 bool partitioned_misses(const struct task_set *set, struct miss *miss);
 
-/* The same under global EDF on so many CPUs. */
+/* The same under global EDF on this number of CPUs. */
 bool global_misses(const struct task_set *set, int cpus, struct miss *miss);
 
 int64_t hyperperiod(const struct task_set *set);

@@ -29,10 +29,10 @@ is_another() { is_active rtf && [ "$(main_of rtf)" != 0 ] && [ "$(main_of rtf)" 
 has_ended() { [ ! -e "/proc/$1" ]; }
 as_ann() { setpriv --reuid ann --regid ann --init-groups -- env -C /home/ann HOME=/home/ann USER=ann "$@"; }
 
-# An emulated machine is so slow now and then that a plugin does not answer in time, and is started again.
+# An emulated machine is sometimes so slow that a plugin does not answer in time, and the broker starts the plugin again.
 is_served() { as_ann rtf-run -T 10ms -P 100ms -- chrt -p 0 | grep -q SCHED_DEADLINE; }
 
-# typed USER: the lines on standard input, as a shell of that user takes them, with errors fatal.
+# typed USER: runs the lines on standard input in a shell of the user, with errors fatal.
 typed() {
     cat >"$WORK/script"
     case $1 in
@@ -59,10 +59,10 @@ first_session() { awk '/^## / { inside = $0 == "## A first session" } inside && 
     grep -q 'policy: SCHED_DEADLINE' "$WORK/out"
 }
 
-# The program that rtf-run has started, and waits for.
+# The id of the program that rtf-run has started.
 program_of_camera() { pgrep -u camera -x sleep; }
 
-# camera: contrib/examples/camera.service, as it is, and a program that says that it is ready, and waits.
+# camera: installs contrib/examples/camera.service unchanged, and a program that reports that it is ready, and waits.
 camera() {
     getent passwd camera >/dev/null || useradd --system --groups rtf camera
     printf '#!/bin/sh\nsystemd-notify --ready\nexec sleep infinity\n' >/usr/local/bin/camera
@@ -71,7 +71,7 @@ camera() {
     systemctl daemon-reload
 }
 
-@test "a unit that is ordered after rtf.service starts it, and is real-time when it is ready" {
+@test "a unit that is ordered after rtf.service starts rtf.service, and is real-time when the unit is ready" {
     systemctl stop rtf
     camera
     systemctl start camera
@@ -124,7 +124,7 @@ camera() {
 
 is_refused() { ! as_ann rtf-run -T 10ms -P 100ms -- true 2>/dev/null; }
 
-@test "a reload takes new rules, and a wrong file is told and changes nothing" {
+@test "a reload takes new rules; a wrong file causes a message and changes nothing" {
     cp /etc/rtf/acl.conf "$WORK/acl.conf"
     sed -i 's/^\(@rtf .* max_runtime *\) 20ms/\1 5ms/' /etc/rtf/acl.conf
     systemctl reload rtf
@@ -156,7 +156,7 @@ user_systemctl() { as_ann env XDG_RUNTIME_DIR="/run/user/$(id -u ann)" systemctl
 
 sleeps() { is_policy "$(pgrep -u ann -x sleep)" deadline; }
 
-# The last: these put other files where those of the tests were, and purge them.
+# This test is the last one, because it replaces the tests' files by those of the packages, and purges these.
 @test "packages: installed, renewed while a thread is attached, purged" {
     systemctl disable --now rtf
     export DEBIAN_FRONTEND=noninteractive
