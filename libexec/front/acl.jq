@@ -1,4 +1,4 @@
-# What the rules of acl.conf allow an account on a plugin: for rtf-acl(8). Amounts are billionths of a CPU, or numbers in the unit of another resource.
+# The limits that the rules of acl.conf set for an account on a plugin: for rtf-acl(8). Amounts are billionths of a CPU, or numbers in the unit of another resource.
 include "front";
 
 # "0.25" to billionths, without rounding.

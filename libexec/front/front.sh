@@ -111,7 +111,7 @@ front_getopt_words() {
         END { print letters " " longs }'
 }
 
-# What getopt(1) says of a wrong command line, in the words of lib/command-line.c.
+# Refuses a wrong command line: turns the sentence of getopt(1) into that of lib/command-line.c.
 front_refuse() { # SENTENCE-OF-GETOPT
     case $1 in
     *"invalid option -- '?'" | *"invalid option -- 'h'") front_take help '' ;;
@@ -142,7 +142,7 @@ front_take() { # LONG VALUE
     esac
 }
 
-# --- Checks of what was typed
+# --- Checks of the command line
 
 # NAME or NAME.json, as a shell completes it: to $name.
 take_name() { # TEXT

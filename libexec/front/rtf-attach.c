@@ -26,7 +26,7 @@ struct options {
 
 static const struct command_option table[] = {
     COMMAND_NEEDS,
-    {'f', "file", "FILE", "What each thread needs, as a spec; - is standard input"},
+    {'f', "file", "FILE", "The spec of each thread is in this file; - is standard input"},
     {'p', "pid", "PID", "Attach the main thread of this process"},
     {'a', "all-threads", NULL, "With -p: attach all threads of the process"},
     {0, "thread", "GLOB", "With -a: only threads whose names match this pattern"},
@@ -265,7 +265,7 @@ static size_t find_threads(const struct options *options, pid_t **threads)
     return count;
 }
 
-/* Attaches all threads of the process, and then those that it has started meanwhile. */
+/* Attaches all threads of the process, and then the threads that the process has started meanwhile. */
 static void attach_all(struct request *request, const struct options *options, json_t *spec, const char *base)
 {
     enum { ROUNDS = 5 };

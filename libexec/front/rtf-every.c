@@ -338,7 +338,7 @@ static bool may_go_on(void)
     return ended_by == 0 && (options.count == 0 || tally.activations < options.count) && (options.until == 0 || now() < options.until);
 }
 
-/* Counts a run for this activation, which began at `begun` and has just ended. Returns the time of the next activation: those whose period is over are
+/* Counts a run for this activation, which began at `begun` and has just ended. Returns the time of the next activation: activations whose period is over are
  * skipped. */
 static int64_t book(int64_t activation, int64_t begun, int status)
 {

@@ -592,7 +592,7 @@ int main(int argc, char **argv)
     static const struct argp argp = {.options = option_table,
                                      .parser = take_option,
                                      .args_doc = "[NAME...]",
-                                     .doc = "List reservations: your own, or those whose names match the patterns NAME."};
+                                     .doc = "List your own reservations: all, or the reservations whose names match the patterns NAME."};
     static char name[] = "rtf ls";
     argv[0] = name;
     setlocale(LC_ALL, "");

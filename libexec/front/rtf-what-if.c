@@ -23,7 +23,7 @@ struct options {
 static const struct command_option table[] = {
     COMMAND_NEEDS,
     {'f', "file", "FILE", "Start from the spec in this file; - is standard input"},
-    {0, "for", "USER", "What this user would be granted (root only)"},
+    {0, "for", "USER", "Ask as this user (root only)"},
     {0, "timeout", "TIME", "Wait no longer than this (default: 30s)"},
     {0, "json", NULL, "Print the answer, one line of JSON"},
     {'v', "verbose", NULL, "Print also each rule of acl.conf(5) that applies"},

@@ -1,4 +1,4 @@
-# What the kernel gives to real-time threads, and the machine's clock.
+# The limits of the kernel for real-time threads, and the machine's clock.
 # shellcheck shell=sh disable=SC2154 # variables cross the files
 
 check_periods() {

@@ -85,7 +85,7 @@ is_interpreter() { # PROCESS
     return 1
 }
 
-# Prints the executable and the libraries, without those that always name such calls. A zero byte ends each path.
+# Prints the executable and the libraries, except libraries that name such calls in every program. A zero byte ends each path.
 mapped() { # PROCESS
     {
         readlink "$proc/$1/exe" 2>/dev/null || true

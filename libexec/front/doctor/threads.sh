@@ -1,4 +1,4 @@
-# Threads: those that do not run as granted, and real-time threads that no reservation accounts for.
+# Attached threads that do not run as granted, and real-time threads that no reservation accounts for.
 # shellcheck shell=sh disable=SC2154 # variables cross the files
 
 # Lists threads in files of $work: attached (see own_attached), granted (ids), threads (see threads), and earlier and later (ids of the brokers' own
