@@ -1,10 +1,10 @@
-"""What the experiments share: a machine with a broker on a private spool and one unprivileged user, and a report.
+"""The experiments share this: a machine with a broker on a private spool and one unprivileged user, and a report.
 
-Report: what counts as "holds" is said before anything is measured; tables, plots and the judgement come after.
-Machine: a broker, the specs of a user, and processes, all of which are gone when it is left; that is checked.
+Report: prints what counts as "holds" before any measurement; tables, plots and the judgement come after.
+Machine: a broker, the specs of a user, and processes. At the end of its `with` block all of them are gone; this is checked.
 
 From the environment: QUICK=1 for a short run, RTF_STAGE=DIR for an installed tree (else one is installed into a
-scratch directory), LOCK=FILE to take turns on that file with others that measure on this machine."""
+scratch directory), LOCK=FILE to lock the file in turns with other programs that measure on this machine."""
 import contextlib
 import fcntl
 import json
@@ -23,16 +23,16 @@ TOP = os.path.dirname(os.path.dirname(HERE))
 BED = f"{TOP}/contrib/bed"
 OUT = f"{TOP}/build/experiments"
 JOBS = f"{OUT}/jobs"
-CPU = 1          # everything that is measured runs here
-OTHER_CPU = 0    # and what measures, there
+CPU = 1          # all measured programs run on this CPU
+OTHER_CPU = 0    # the measuring programs run on this CPU
 QUICK = bool(os.environ.get("QUICK"))
 PATIENCE = 30    # s: for the broker and for processes to come and go
-NICE = -20       # of who measures
-FOREVER = 10**9  # us of work that nobody waits for
+NICE = -20       # of the measuring programs
+FOREVER = 10**9  # us of work; no test waits for its end
 
 
 def now():
-    """us on CLOCK_MONOTONIC, as jobs and rt-app count."""
+    """Returns us on CLOCK_MONOTONIC, as jobs and rt-app count."""
     return time.clock_gettime_ns(time.CLOCK_MONOTONIC) // 1000
 
 
@@ -55,12 +55,12 @@ def read(path):
 
 
 def cpu_time(tid):
-    """us that a thread has had so far."""
+    """Returns the CPU time of a thread so far, in us."""
     return int(read(f"/proc/{tid}/schedstat").split()[0]) // 1000
 
 
 def shares(pids, seconds):
-    """The share of a CPU that each process gets from now on."""
+    """Returns the share of a CPU that each process gets from now on."""
     begin, before = now(), [cpu_time(pid) for pid in pids]
     time.sleep(seconds)
     after, end = [cpu_time(pid) for pid in pids], now()
@@ -77,7 +77,7 @@ def mean(values):
 
 
 class Report:
-    """Everything that is said goes to stdout and into build/experiments/NAME.txt."""
+    """Writes all output to stdout and to build/experiments/NAME.txt."""
 
     def __init__(self, name, title, criteria):
         self.name, self.criteria, self.lines, self.failed = name, criteria, [], False
@@ -104,7 +104,7 @@ class Report:
         self.say(f"{'holds' if holds else 'does not hold'}: {key}: {figures}")
 
     def data(self, suffix, rows):
-        """Rows for gnuplot; its path."""
+        """Writes rows for gnuplot; returns the path of the file."""
         path = f"{OUT}/{self.name}{suffix}.dat"
         with open(path, "w", encoding="ascii") as file:
             file.writelines(" ".join(map(str, row)) + "\n" for row in rows)
@@ -152,7 +152,7 @@ def settings():
 
 
 def nice_value(nice):
-    """The last prefix of what is measured: who measures, and what starts a program, does not wait behind other load."""
+    """Returns the last prefix of a measured program. The measuring program, and those that start programs, do not wait behind other load."""
     return ["nice", "-n", nice - NICE]
 
 
@@ -174,7 +174,7 @@ class Machine:
         os.setpriority(os.PRIO_PROCESS, 0, NICE)
         with contextlib.ExitStack() as stack:
             if "LOCK" in os.environ:
-                stack.callback(time.sleep, 1)    # who waits for it comes first
+                stack.callback(time.sleep, 1)    # another measurement that waits for the lock comes first
                 lock = stack.enter_context(open(os.environ["LOCK"], "w", encoding="ascii"))
                 fcntl.flock(lock, fcntl.LOCK_EX)
             self.settings, self.user = settings(), unused_uid()
@@ -261,20 +261,20 @@ class Machine:
         return process
 
     def jobs(self, *arguments, prefix=(), out=subprocess.DEVNULL, nice=0):
-        """The program jobs on the measured CPU; prefix may be rtf-run, whose grant then says which CPU that is."""
+        """Starts the program jobs on the measured CPU. The prefix may be rtf-run; then the grant chooses the CPU."""
         on_cpu = prefix or ("taskset", "-c", CPU)
         process = self.spawn(*on_cpu, *nice_value(nice), self.program, *arguments, out=out)
         self.starting.append(process)
         return process
 
     def started(self):
-        """Waits until each process is the user's and has become jobs."""
+        """Waits until each process belongs to the user and executes jobs."""
         wait_until("the jobs start", lambda: all(process.poll() is not None or read(f"/proc/{process.pid}/comm") == "jobs\n"
                                                  for process in self.starting))
         self.starting.clear()
 
     def reserved(self, runtime, period):
-        """The prefix that runs a command under a reservation."""
+        """Returns the prefix that runs a command under a reservation."""
         return [f"{self.bin}/rtf-run", "--spool", self.spool, "-T", runtime, "-P", period, "--"]
 
     def hogs(self, number):
@@ -282,7 +282,7 @@ class Machine:
             self.jobs(0, 1, 1, f"0:{FOREVER}")
 
     def keep_awake(self):
-        """A SCHED_IDLE loop for each CPU: one that is never idle does not change its speed in the middle of a job."""
+        """Starts a SCHED_IDLE loop on each CPU, because a CPU that is never idle does not change its speed in the middle of a job."""
         for cpu in range(os.cpu_count()):
             self.spawn("taskset", "-c", cpu, "chrt", "--idle", 0, *nice_value(0), self.program, 0, 1, 1, f"0:{FOREVER}")
 
@@ -296,7 +296,7 @@ class Machine:
     # --- the spool ---
 
     def spec(self, specs):
-        """Drops {name: spec}, waits for the verdicts; all are to be granted, and what is to be attached, attached."""
+        """Writes the specs in {name: spec} and waits for the verdicts. All must be granted, and all threads attached."""
         self.started()
         text = "".join(f"{name} {json.dumps(spec)}\n" for name, spec in specs.items())
         self.as_user("sh", "-c", f"cd '{self.specs}' && while read -r name spec; do"
@@ -308,6 +308,6 @@ class Machine:
                 raise RuntimeError(f"{name}: {verdict['reason']}")
 
     def release(self):
-        """Ends all specs; their threads are ordinary again when it returns."""
+        """Ends all specs; their threads are ordinary again when this function returns."""
         self.as_user("sh", "-c", f"rm -f '{self.specs}'/*.json")
         wait_until("all specs have ended", lambda: not os.listdir(self.specs))

@@ -4,7 +4,7 @@ load ../command
 load front
 
 prepare() {
-    cp "$RTF_SOURCE/contrib/plugins/units" "$WORK" # where plugins can reach it
+    cp "$RTF_SOURCE/contrib/plugins/units" "$WORK" # plugins can read this place
     configure_plugins 'EDF edf - all partition=global threshold=0.9' 'FP fp 11-20 all' "CAMERA $WORK/units - - resource=units capacity=3"
     configure_rules "$ALICE - max_utilization 0.5 # a comment" "$ALICE EDF max_user_utilization 0.25" "$ALICE - max_runtime 20ms" "$BOB FP max_utilization 0" \
         "$BOB EDF max_utilization 0.3" "$ALICE CAMERA max_amount 3" "- - max_period 1s"
@@ -74,7 +74,7 @@ uid $ALICE on EDF: up to 0.25 in all, 0.15 left
 END
     prints 0 acl explain $ALICE --json
     [ "$(jq -r '"\(.plugin) \(.may) \(.most) \(.left)"' "$WORK/out" | paste -sd ,)" = 'EDF true 0.25 0.15,FP true 0.5 0.2,CAMERA true 3 3' ]
-    # The broker agrees.
+    # The broker decides in the same way.
     [ "$(field .result "$(spec $ALICE more '{"runtime": "3ms", "period": "20ms", "plugin": "EDF"}')")" = OK ]
     prints 0 acl explain $ALICE edf
     out "uid $ALICE on EDF: up to 0.25 in all, 0 left*"

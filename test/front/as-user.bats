@@ -6,7 +6,7 @@ load front
 prepare() {
     front_prepare
     cat >"$WORK/attack.py" <<'END'
-# attack.py PROCESS: prints what succeeds, as this user, on that process.
+# attack.py PROCESS: prints the attacks that succeed on this process as the current user.
 import ctypes, os, sys
 libc = ctypes.CDLL(None, use_errno=True)
 pid = int(sys.argv[1])
@@ -52,10 +52,10 @@ attack() { # UID PROCESS
 
 @test "the user can neither trace what runs as the user for root, nor look into it, nor take a descriptor" {
     local process
-    sleeper $ALICE # without rtf-as-user: the attack works, as far as ptrace_scope lets it
+    sleeper $ALICE # without rtf-as-user the attack works, as far as ptrace_scope allows
     run -0 attack $ALICE "$SLEEPER"
     [[ $output == *environ* && $output == *fd* && $output == *prlimit* ]]
-    [ "$(cat /proc/sys/kernel/yama/ptrace_scope 2>/dev/null || echo 0)" != 0 ] || [[ $output == *ptrace*read* ]] # a container may refuse pidfd_getfd(2) to all
+    [ "$(cat /proc/sys/kernel/yama/ptrace_scope 2>/dev/null || echo 0)" != 0 ] || [[ $output == *ptrace*read* ]] # a container may refuse pidfd_getfd(2) to all programs
     "$AS_USER" $ALICE sleep 777 3>&- &
     echo $! >>"$WORK/pids"
     eventually of $ALICE '^sleep 777'
@@ -106,17 +106,17 @@ attack() { # UID PROCESS
 @test "the input, the output and the time of a command as a user are bounded" {
     run -0 "$AS_USER" --input $ALICE cat <<<'hello'
     [ "$output" = hello ]
-    run -0 "$AS_USER" $ALICE cat <<<'hello' # not asked for
+    run -0 "$AS_USER" $ALICE cat <<<'hello' # without --input
     [ "$output" = '' ]
     run -65 bash -c 'head -c 70000 /dev/zero | "$@"' bash "$AS_USER" --input $ALICE cat
     run -65 --separate-stderr "$AS_USER" --bytes 1000 $ALICE yes
-    [ "${#output}" -eq 999 ] # and the last end of a line
+    [ "${#output}" -eq 999 ] # bash removes the last newline
     [ "$stderr" = "rtf-as-user: yes: more output than --bytes allows, as user $ALICE" ]
     run -75 "$AS_USER" --timeout 1us $ALICE sh -c 'trap "" TERM; echo begun; while :; do sleep 1; done'
     [ "$output" = "begun
 rtf-as-user: sh: ended after the timeout, as user $ALICE" ]
     run -3 "$AS_USER" $ALICE sh -c 'exit 3'
-    run -0 timeout 20 "$AS_USER" $ALICE sh -c 'sleep 778 & echo done' # holds the pipe
+    run -0 timeout 20 "$AS_USER" $ALICE sh -c 'sleep 778 & echo done' # the background process keeps the pipe open
     [ "$output" = done ]
     eventually no of $ALICE '^sleep 778'
 }

@@ -25,7 +25,7 @@ fish_offers() {
         -c 'source $argv[1]; complete -C $argv[2]' "$SHARE/fish/vendor_completions.d/rtf.fish" "$1" 2>"$WORK/err" | cut -f 1 | sort | xargs
 }
 zsh_offers() {
-    mkdir -p "$WORK/home" && chown $ALICE "$WORK/home" && cp "$BATS_TEST_DIRNAME/offers.zsh" "$WORK" # Alice may not see the checkout
+    mkdir -p "$WORK/home" && chown $ALICE "$WORK/home" && cp "$BATS_TEST_DIRNAME/offers.zsh" "$WORK" # Alice may not be able to read the checkout
     as $ALICE env USER=$ALICE HOME="$WORK/home" TERM=dumb PATH="$WORK/bin:/usr/bin:/bin" zsh -f "$WORK/offers.zsh" "$SHARE/zsh/vendor-completions" "$1" |
         tr -d '\r' | grep -oE '<[^<>]+>' | tr -d '<>' | sort -u | xargs
 }
@@ -51,7 +51,7 @@ zsh_offers() {
     [ "$(complete ls -o STA)" = STATE ]
     [ "$(complete ls --sort -SH)" = -SHARE ]
     [ "$(complete ls --sort=-SH)" = --sort=-SHARE ]
-    # All columns of the program, and all words of the log's page.
+    # Completion offers all columns of rtf ls, and all words of rtf-events(5).
     [ "$(complete ls -o '' | tr ' ' '\n' | sort)" = "$(rtf ls -o nosuch 2>&1 | sed 's/.*: columns are //; s/,//g; s/ and / /' | tr ' ' '\n' | sort)" ]
     for field in stage decision; do
         [ "$(complete log --$field '' | tr ' ' '\n' | sort)" = "$(words_of $field)" ]
@@ -67,7 +67,7 @@ zsh_offers() {
     for word in $words; do [ -x "$RTF_LIBEXEC/front/rtf-$word" ] || [ -x "$RTF_BIN/rtf-$word" ] || { echo "$word" >&2; false; }; done
 }
 
-# words_of stage|decision: as rtf-events(5) has them
+# words_of stage|decision: prints the words of rtf-events(5).
 words_of() {
     sed -n '/^# STAGES/,/^# /p' "$RTF_SOURCE/man/rtf-events.5.scd" |
         awk -v field="$1" '/^[|]  / { if (field == "decision") getline; gsub(/[|:, ]+/, "\n"); print }' | grep . | sort -u

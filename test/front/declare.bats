@@ -28,7 +28,7 @@ tidy() { [ -z "$BROKER" ] || kill -CONT "$BROKER" 2>/dev/null || true; }
     jq -e '.cpus == "0" and .expires == "30s"' "$OWN/one.json"
     silent rtf declare prio --priority 5 --plugin FP -T 1ms -P 50ms --set comment=true --set ignore_admission=false
     jq -e '.priority == 5 and .comment == "true" and .ignore_admission == false' "$OWN/prio.json"
-    POSIXLY_CORRECT=1 silent rtf declare posix -T 1ms -P 50ms # getopt_long(3) would take no option behind the name
+    POSIXLY_CORRECT=1 silent rtf declare posix -T 1ms -P 50ms # with this variable getopt_long(3) accepts no option behind the name
 }
 
 # bats test_tags=turn:0
@@ -149,7 +149,7 @@ tidy() { [ -z "$BROKER" ] || kill -CONT "$BROKER" 2>/dev/null || true; }
 # bats test_tags=turn:2
 @test "interrupted while it waits: the spec is taken back" {
     broker_start
-    silent rtf declare first -T 1ms -P 20ms # the directory is there
+    silent rtf declare first -T 1ms -P 20ms # makes the user's directory
     kill -STOP "$BROKER"
     rtf declare cam -T 2ms -P 20ms 2>"$WORK/err" 3>&- &
     pid=$!

@@ -18,7 +18,7 @@ tidy() {
     loop_remove
 }
 
-# prepared TEXT: the claim that rtf-run would make of it.
+# prepared TEXT: prints the claim that rtf-run would make from the text.
 prepared() { as $ALICE "$RTF_BIN/rtf-run" --spool "$SPOOL" --dry-run --disk "$1" | jq -c .disk; }
 rtf_run() { as $ALICE env USER=$ALICE "$RTF_BIN/rtf-run" --spool "$SPOOL" "$@"; }
 
@@ -35,13 +35,13 @@ rtf_run() { as $ALICE env USER=$ALICE "$RTF_BIN/rtf-run" --spool "$SPOOL" "$@"; 
     done
     [ "$(cd "$WORK/mounted" && prepared ./rec:1B)" = '{"bandwidth":"1B",'"$disk"'}' ]
     [ "$(cd "$WORK/mounted" && prepared .:1B)" = '{"bandwidth":"1B",'"$disk"'}' ]
-    [ "$(prepared nosuchdisk:1B)" = '{"bandwidth":"1B","device":"nosuchdisk"}' ] # as in a spec: who has no line for it says so
+    [ "$(prepared nosuchdisk:1B)" = '{"bandwidth":"1B","device":"nosuchdisk"}' ] # as in a spec: the broker refuses a disk without a line
 }
 
-@test "a path on no disk of this machine, or that the user cannot see, is refused with the reason" {
+@test "a path that is on no disk of this machine, or that the user cannot see, is refused with the reason" {
     mkdir -m 700 "$WORK/closed"
     touch "$WORK/closed/rec"
-    refused() { # SENTENCE TEXT: by rtf-run, and by the other commands in the same words
+    refused() { # SENTENCE TEXT: rtf-run and the other commands refuse in the same words
         fails 125 "rtf-run: --disk $2: $1" rtf_run --disk "$2" true
         fails 64 "rtf declare: --disk $2: $1" rtf declare cam --disk "$2"
     }
@@ -64,7 +64,7 @@ rtf_run() { as $ALICE env USER=$ALICE "$RTF_BIN/rtf-run" --spool "$SPOOL" "$@"; 
     fails 65 '*"block", which must be*' rtf declare cam --disk "$LOOP:1MB,block=17MiB"
 }
 
-@test "rtf-run, rtf declare, change, what-if and attach claim what they were told to" {
+@test "rtf-run, rtf declare, change, what-if and attach claim the disk and the amount of the option" {
     broker_start
     claims() { # NAME BYTES PERIOD BLOCK
         holds "$1" "(.grant.claims | map(del(.desired_bytes, .accepted_bytes))) == [{\"resource\": \"disk\", \"plugin\": \"DISK\", \"bytes\": $2, \"period\": $3, \"block\": $4, \"device\": \"$LOOP\"}]"
@@ -76,7 +76,7 @@ rtf_run() { as $ALICE env USER=$ALICE "$RTF_BIN/rtf-run" --spool "$SPOOL" "$@"; 
     fails 65 'rtf change: cam: DISK refused: *; at most * bytes would fit' rtf change cam --disk "$LOOP:320KiB/50ms,block=32KiB"
     claims cam 32768 50000 32768
     prints 0 rtf what-if --disk "$WORK/mounted:1MB,block=32KiB"
-    rtf what-if --disk "$WORK/mounted:5MB,block=32KiB" --json >"$WORK/out" 2>"$WORK/err" || [ $? = 65 ] # more than the disk has
+    rtf what-if --disk "$WORK/mounted:5MB,block=32KiB" --json >"$WORK/out" 2>"$WORK/err" || [ $? = 65 ] # the disk has less
     says '.refusal.by == "DISK" and .refusal.nearest == 3637248'
     sleeper $ALICE
     silent rtf attach job "$SLEEPER" -T 1ms -P 100ms --disk "$LOOP:4KiB/50ms"
@@ -86,12 +86,12 @@ rtf_run() { as $ALICE env USER=$ALICE "$RTF_BIN/rtf-run" --spool "$SPOOL" "$@"; 
     has_run() { [ -e "$OWN/run.verdict" ]; }
     eventually has_run
     claims run 4096 50000 4096
-    # For a disk without a line, the refusal says so, and names a remedy.
+    # The refusal names a disk without a line, and a remedy.
     fails 65 '*no plugin*' rtf declare other --disk nosuchdisk:1MB
 }
 
-# Not every kernel can make such a device: these files are what the kernel would list.
-@test "dm and md are refused with what they are on, unless plugins.conf has a line for that device" {
+# Not every kernel can make such a device. These files imitate the kernel's list.
+@test "dm and md devices are refused, and the refusal names the disks below, unless plugins.conf has a line for the device" {
     number=$(stat -c '%Hd:%Ld' "$WORK/mounted/rec")
     seen_as() { # DEVICE
         rm -rf "$WORK/sys"

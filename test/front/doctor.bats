@@ -1,4 +1,4 @@
-# rtf doctor: each cause that it knows, made here for real where the kernel allows, and no finding without a cause.
+# rtf doctor: the tests make each cause that doctor knows, for real where the kernel allows. Without a cause there is no finding.
 #
 # Other processes may be real-time on this machine meanwhile. So the tests ask only whether a finding is there, and expect no finding only where processes
 # of others cannot be seen.
@@ -18,7 +18,7 @@ tidy() {
 
 doctor() { "$RTF_LIBEXEC/front/rtf-doctor" --spool "$SPOOL" --config "$CONFIG" "$@"; }
 
-# finds CODE PATTERN [COMMAND...]: exactly such a line, by this command or doctor, which ends with 1.
+# finds CODE PATTERN [COMMAND...]: the command, or doctor, prints exactly one such line, and exits with 1.
 finds() {
     local code=$1 pattern=$2 status=0
     shift 2
@@ -34,7 +34,7 @@ finds() {
     return 1
 }
 
-# finds_not CODE [COMMAND...]
+# finds_not CODE [COMMAND...]: the command, or doctor, prints no such line.
 finds_not() {
     local code=$1
     shift
@@ -80,7 +80,7 @@ gets_a_clean_bill() {
 is_running() { [ -n "$(helpers "$1")" ]; }
 
 # bats test_tags=turn:0
-@test "a broker that is not there, or starts" {
+@test "doctor finds that no broker runs, or that the broker is starting" {
     finds no-spool "there is no spool at $SPOOL. Start the broker as root with 'rtf-brokerd --spool $SPOOL': it makes the spool; or name another spool with --spool."
     cat >"$WORK/slow" <<END
 #!/bin/sh
@@ -92,8 +92,8 @@ END
     "$RTF_LIBEXEC/rtf-brokerd" --foreground --spool "$SPOOL" --config "$CONFIG" --group "$GROUP" >>"$WORK/broker.out" 2>&1 3>&- &
     BROKER=$!
     eventually test -p "$SPOOL/alive"
-    # However long the doctor takes here: a plugin has five seconds, of which a broker that is stopped counts none that end with an answer. A user's:
-    # root's has the plugins asked, too.
+    # The broker is stopped, so that the plugin's time to answer does not run out while doctor works. The test runs a user's doctor, because root's doctor also
+    # makes the broker ask the plugins.
     eventually is_running name=SLOW
     kill -STOP "$BROKER"
     finds broker-starting "the broker of $SPOOL has been started and does not serve yet*" as_alice
@@ -122,7 +122,7 @@ END
 }
 
 # bats test_tags=turn:1
-@test "a spool with other owners or modes, and parts of it that are missing" {
+@test "doctor finds parts of a spool that have other owners or modes, or that are missing" {
     broker_start
     kill -STOP "$BROKER" # which would put it right
     chmod 755 "$SPECS"
@@ -179,7 +179,7 @@ END
     echo "$SLEEPER" >/sys/fs/cgroup/cpu/rtf-doctor/tasks
     finds rt-group "process $SLEEPER (sleep) is in the cpu cgroup /sys/fs/cgroup/cpu/rtf-doctor, which has no real-time runtime*SCHED_FIFO or SCHED_RR. 'echo 10000 > */cpu.rt_runtime_us'*" \
         as_alice -p "$SLEEPER"
-    # And so it is.
+    # The kernel does refuse.
     no chrt -f -p 1 "$SLEEPER"
     echo 1000 >/sys/fs/cgroup/cpu/rtf-doctor/cpu.rt_runtime_us
     finds_not rt-group as_alice -p "$SLEEPER"
@@ -208,7 +208,7 @@ END
 }
 
 # bats test_tags=turn:0
-@test "real-time threads that are not ours, and the bandwidth that they have" {
+@test "doctor finds real-time threads outside of rtf, and their bandwidth" {
     broker_start
     chrt -f 7 sleep "$SLEEPS" 3>&- &
     other=$!
@@ -244,7 +244,7 @@ END
     lacks "\b$SLEEPER\b" "$WORK/said"
 }
 
-# made_up ROOT FILE CONTENT: a machine that is made up has that in /proc or /sys.
+# made_up ROOT FILE CONTENT: an imitated machine has this file in /proc or /sys.
 made_up() { mkdir -p "$(dirname "$1/$2")" && printf '%s\n' "$3" >"$1/$2"; }
 
 # bats test_tags=turn:1
@@ -362,7 +362,7 @@ made_up() { mkdir -p "$(dirname "$1/$2")" && printf '%s\n' "$3" >"$1/$2"; }
 
 # bats test_tags=turn:1
 @test "an edit that the broker has not read, and a line that would be off after a restart" {
-    # A name with a backslash (a Windows domain) is a word as any other.
+    # A name with a backslash (of a Windows domain) is an ordinary word.
     echo 'DOMAIN\ann - max_utilization 1' >>"$CONFIG/acl.conf"
     broker_start
     finds_not unread
@@ -379,7 +379,7 @@ made_up() { mkdir -p "$(dirname "$1/$2")" && printf '%s\n' "$3" >"$1/$2"; }
     finds_not unread
 }
 
-@test "a program that an upgrade has replaced" {
+@test "doctor finds a running program that an upgrade has replaced" {
     mkdir -m 755 "$WORK/programs"
     cp -r "$RTF_LIBEXEC/." "$WORK/programs"
     RTF_LIBEXEC=$WORK/programs broker_start
@@ -390,7 +390,7 @@ made_up() { mkdir -p "$(dirname "$1/$2")" && printf '%s\n' "$3" >"$1/$2"; }
     finds_not replaced as_alice
 }
 
-@test "a spool without room, which commands tell, too" {
+@test "doctor finds a spool without room, and so do the commands" {
     mkdir "$SPOOL"
     mount -t tmpfs -o size=2M,mode=755 none "$SPOOL"
     broker_start
@@ -421,13 +421,13 @@ made_up() { mkdir -p "$(dirname "$1/$2")" && printf '%s\n' "$3" >"$1/$2"; }
     done
 }
 
-@test "a directory that was removed while somebody is in it is no word about the rules" {
+@test "doctor, run in a directory that was removed, reports no problem of the rules" {
     broker_start
     mkdir "$WORK/removed"
     cd "$WORK/removed"
     rmdir "$WORK/removed"
     as_alice >"$WORK/said" 2>"$WORK/err" || true
-    grep -q getcwd "$WORK/err" # the shell has said so itself
+    grep -q getcwd "$WORK/err" # the shell itself reports the directory
     lacks '^rule: ' "$WORK/said"
     "$RTF_BIN/rtf" acl check --config "$CONFIG" >"$WORK/out" 2>"$WORK/err"
     [ ! -s "$WORK/out" ]
@@ -448,7 +448,7 @@ made_up() { mkdir -p "$(dirname "$1/$2")" && printf '%s\n' "$3" >"$1/$2"; }
 }
 
 # bats test_tags=turn:2
-@test "a plugin that does not serve" {
+@test "doctor finds a plugin that does not serve" {
     broker_start
     jq '.plugins[1].state = "restarting"' "$SPOOL/status.json" >"$WORK/status"
     cat "$WORK/status" >"$SPOOL/status.json"
@@ -456,7 +456,7 @@ made_up() { mkdir -p "$(dirname "$1/$2")" && printf '%s\n' "$3" >"$1/$2"; }
 }
 
 # bats test_tags=turn:0
-@test "a spool that is drained" {
+@test "doctor finds a spool that is drained" {
     broker_start
     "$RTF_BIN/rtf" --spool "$SPOOL" drain --no-wait
     finds draining "the administrator lets no new reservation begin: there is a file $SPOOL/draining. Wait; *" as_alice
@@ -491,7 +491,7 @@ made_up() { mkdir -p "$(dirname "$1/$2")" && printf '%s\n' "$3" >"$1/$2"; }
     eventually is_player $player
     finds sets-policy "process $player (player) can set its own policy (*sched_set*" as_alice -p $player
     finds sets-policy "process $player (player) can set its own policy (*sched_set*" doctor -p $player
-    # A FIFO has the name that it maps now.
+    # From now on a FIFO has the name of the file that the program maps.
     rm "$WORK/player"
     mkfifo -m 666 "$WORK/player"
     grep -q "^$WORK/player" <(awk '{ print $6 }' "/proc/$player/maps")
@@ -526,7 +526,7 @@ made_up() { mkdir -p "$(dirname "$1/$2")" && printf '%s\n' "$3" >"$1/$2"; }
 is_player() { [ "$(cat "/proc/$1/comm" 2>/dev/null)" = player ]; }
 
 # bats test_tags=turn:0
-@test "it is used wrongly" {
+@test "rtf doctor refuses wrong usage" {
     fails 64 'rtf doctor: *' doctor --nonsense
     fails 64 'rtf doctor: *' doctor operand
     fails 64 'rtf doctor: *' doctor -p
@@ -554,7 +554,7 @@ is_player() { [ "$(cat "/proc/$1/comm" 2>/dev/null)" = player ]; }
         plugins: [{name: ("EDF\u001b[2J\u202e\nserved\t" + $config), state: "off\u0007", text: "a\nforce\tyes", line: 1}],
         rules: [{line: 1, text: "a\nforce\tyes"}]}' >"$theirs/status.json"
     chown -R -h $CAROL "$theirs"
-    exec 9<>"$theirs/alive" # a broker serves, as it seems
+    exec 9<>"$theirs/alive" # a broker seems to serve
     is_harmless() { no grep -qP '[^ -~\n]' "$WORK/out"; }
     for command in plugins 'plugins --json' doctor 'acl who'; do
         # shellcheck disable=SC2086 # words

@@ -5,7 +5,7 @@ load front
 
 prepare() { front_prepare; }
 
-# every OPTION...: runs rtf every in the background, as Alice. $PID is its id; $WORK/said and $WORK/told have its output.
+# every OPTION...: runs rtf every in the background, as Alice. $PID is its id; $WORK/said has its output, and $WORK/told its messages.
 every() {
     become "$ALICE" env USER=$ALICE "$RTF_BIN/rtf" --spool "$SPOOL" every "$@" </dev/null >"$WORK/said" 2>"$WORK/told" 3>&- &
     PID=$!
@@ -13,7 +13,8 @@ every() {
 }
 lines() { [ "$(wc -l <"$WORK/said")" -ge "$1" ]; }
 
-# spaced MILLISECONDS: in $WORK/out, times in ns; the median of how they lie apart from the first, in periods: at no multiple more than a fifth late.
+# spaced MILLISECONDS: $WORK/out has times in ns. True if three of four times are at most a fifth of the period away from a multiple of the period after
+# the first time.
 spaced() {
     awk -v period="$1" 'NR == 1 { first = $1 } { n++; off = ($1 - first) / 1000000 % period; if (off > period / 5 && off < period * 4 / 5) bad++ }
         END { print bad + 0, "of", n, "far from their time" >"/dev/stderr"; exit !(n > 3 && bad <= n / 4) }' "$WORK/out"
@@ -66,7 +67,7 @@ spaced() {
     [ "$(find "$WORK/count" 2>/dev/null | wc -l)" -eq 0 ] # Alice may not write there
     run -3 rtf every -T 5ms -P 50ms --count 3 --errexit -- sh -c 'echo .; exit 3'
     [ "$output" = . ]
-    export PATH=/usr/bin:/bin # root's may be closed to Alice: then a command is not missing, but forbidden
+    export PATH=/usr/bin:/bin # Alice may not read root's PATH; then a command would be forbidden instead of missing
     run -127 rtf every -T 5ms -P 50ms --count 3 -- no-such-command
     [ "$(grep -c 'no-such-command: No such file' <<<"$output")" -eq 1 ]
     run -126 rtf every -T 5ms -P 50ms --count 3 -- /etc/passwd

@@ -19,7 +19,7 @@ for place in etc usr var; do
 done
 mount -t tmpfs -o mode=755 none /run
 rm -rf /var/spool/rtf /etc/rtf /etc/init.d/rtf
-sed -i '/^rtf[:-]/d' /etc/passwd /etc/shadow /etc/group /etc/gshadow # of an rtf that is installed on this machine
+sed -i '/^rtf[:-]/d' /etc/passwd /etc/shadow /etc/group /etc/gshadow # removes the accounts of an rtf that is installed on this machine
 useradd --no-create-home rtfann
 sed -i 's/USER/rtfann/' "$WORK/printed"
 cd "$RTF_SOURCE"
@@ -30,7 +30,7 @@ broker() { sed -n 's/.*(\([0-9]*\))$/\1/p' "$1"; }
 END
 }
 
-# fresh SCRIPT
+# fresh SCRIPT: runs the script on the machine with these copies.
 fresh() {
     echo "$1" >"$WORK/script"
     unshare --mount --propagation private sh -c '. "$WORK/fresh" && . "$WORK/script"' >"$WORK/said" 2>&1 3>&- || { cat "$WORK/said" >&2; return 1; }

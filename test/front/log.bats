@@ -22,7 +22,7 @@ something() {
 
 released() { grep -q "\"stage\":\"release\".*\"name\":\"$1\"" "$EVENTS"; }
 
-# put NUMBER LINES: makes a file that was rotated earlier.
+# put NUMBER LINES: makes a rotated file.
 older() { cat >"$SPOOL/log/events.ndjson.$1"; }
 
 # begins PROGRAM COMMAND...: the command succeeds, and tells when the log begins, because it was asked for earlier lines.
@@ -134,7 +134,7 @@ begins() {
     as $ALICE touch "$SPECS/$ALICE/$(printf 'a\033[2Jb')"
     noticed() { grep -q '"decision":"ignored"' "$EVENTS"; }
     eventually noticed
-    head -n 1 "$EVENTS" | jq -c '.reason = "a\u001b[2J\u202eb"' >>"$EVENTS" # a broker of a later version may let it through
+    head -n 1 "$EVENTS" | jq -c '.reason = "a\u001b[2J\u202eb"' >>"$EVENTS" # a broker of a later version may write such bytes
     for locale in C C.UTF-8; do
         LC_ALL=$locale prints 0 rtf_root log
         no env LC_ALL=C grep -q "[^ -~]" "$WORK/out"
@@ -164,7 +164,7 @@ $ALICE/cam deadline 4000 null false
 $BOB/arm fifo 1000 15 true
 END
 )" ]
-    # One ends where the other begins.
+    # One grant ends when the other begins.
     jq -e -s 'map(select(.name == "cam")) | .[0].end == .[1].begin' "$WORK/out"
     prints 0 rtf_root history --user $ALICE
     head -n 1 "$WORK/out" | grep -q '^BEGIN  *END  *RESERVATION  *PLUGIN'
@@ -204,7 +204,7 @@ END
     eventually released cam
     rtf_root history --json >"$WORK/out"
     [ "$(jq -r '"\(.name) \(.ended)"' "$WORK/out" | paste -sd ,)" = 'lease lease,cam broker,cam revoke' ]
-    # Nothing was held between the two brokers.
+    # The user held nothing between the two brokers.
     jq -e -s 'map(select(.name == "cam")) | .[0].end < .[1].begin' "$WORK/out"
     prints 0 rtf_root history --noheadings --name lease
     grep -q ' lease$' "$WORK/out"
@@ -245,7 +245,7 @@ END
     one=$(jq -c 'select(.stage == "verdict" and .name == "cam")' "$EVENTS")
     jq -c --argjson one "$one" -n 'range(5000) as $n | $one | .name = "r\($n)"' | older 1
     touch "$SPOOL/log/events.ndjson"
-    # CPU time, for the other lanes share the CPUs: seconds of the user's and of the kernel's.
+    # Measures CPU time, user's and kernel's, in seconds, because other lanes share the CPUs.
     TIMEFORMAT='%0U %0S'
     { time rtf_root history --noheadings >"$WORK/out" 2>"$WORK/err"; } 2>"$WORK/times"
     read -r own kernel <"$WORK/times"
@@ -254,7 +254,7 @@ END
 }
 
 # bats test_tags=turn:0
-@test "a user's log has this user's own answers from the first look on, and nothing of other users" {
+@test "a user's log has this user's own verdicts from the first rtf log on, and nothing of other users" {
     broker_start
     something
     stat=$(stat -c %i "$SPECS/$ALICE")

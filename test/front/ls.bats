@@ -242,7 +242,7 @@ TEXT
     [ "$(<"$WORK/err")" = 'rtf ls: cannot print the list: No space left on device' ]
 }
 
-# ls_cost [PATTERN]: of CPU time, in us
+# ls_cost [PATTERN]: prints the CPU time of rtf ls, in us.
 ls_cost() {
     local TIMEFORMAT='%6U %6S'
     { time setpriv --reuid $ALICE --regid $ALICE --groups $GROUP env USER=$ALICE "$RTF_LIBEXEC/front/rtf-ls" --spool "$SPOOL" "$@" >/dev/null; } 2>&1 | awk '{ printf "%d\n", ($1 + $2) * 1000000 }'
@@ -259,7 +259,7 @@ ls_cost() {
     prints 0 rtf ls
     [ "$(wc -l <"$WORK/out")" -eq 5001 ]
     [ "$(grep -c ' granted ' "$WORK/out")" -eq 5000 ]
-    # Neither depends on the speed and the load of this machine: a count of calls, and a ratio of minima.
+    # The number of calls and the ratio of two minima depend neither on the speed nor on the load of this machine.
     strace -f -qq -o "$WORK/trace" setpriv --reuid $ALICE --regid $ALICE --groups $GROUP env USER=$ALICE "$RTF_LIBEXEC/front/rtf-ls" --spool "$SPOOL" >/dev/null
     calls=$(($(wc -l <"$WORK/trace") / 5000))
     for _ in 1 2 3 4 5; do

@@ -1,4 +1,5 @@
-# offers.zsh FUNCTIONS TEXT: what zsh offers for TEXT and a tab, in angle brackets. On a terminal of its own, for completion is a part of zsh's line editor.
+# offers.zsh FUNCTIONS TEXT: prints zsh's offers for TEXT and a tab, in angle brackets. zsh runs on a terminal of its own, because completion is a part of
+# zsh's line editor.
 zmodload zsh/zpty
 functions_in=$1 text=$2
 setup='
@@ -25,7 +26,7 @@ zpty -r it line '*ready-2*'
 zpty -w -n it "$text"$'\t'
 integer tries=0
 said=
-# Nothing tells that the list is over but that nothing more comes for a second.
+# The list has ended when no output comes for a second, because zsh writes no mark at the end.
 while (( tries++ < 40 )); do
     if zpty -rt it line; then
         said+=$line tries=20

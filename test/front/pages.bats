@@ -18,7 +18,7 @@ prepare() {
     echo '{"runtime": "10ms", "period": "100ms"}' >"$WORK/home/camera.json"
 }
 
-# example PAGE NUMBER: one literal block of its EXAMPLES, as it is seen.
+# example PAGE NUMBER: writes one literal block of the page's EXAMPLES to $WORK/script, as a reader sees the block.
 example() {
     awk -v wanted="$2" '/^# / { inside = $0 == "# EXAMPLES" } !inside { next } /^```/ { literal = !literal; count += literal; next }
         literal && count == wanted { gsub(/\\\\/, "\\"); print }' "$RTF_SOURCE/man/$1.scd" | sed -e "s/4242/${SLEEPER:-4242}/g" -e "s/4200/${SLEEPER:-4200}/g" >"$WORK/script"

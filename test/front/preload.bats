@@ -88,14 +88,14 @@ END
     nothing_is_left
 }
 
-# jackd_starts COMMAND...: JACK's server with the dummy driver and a thread that has to be on time, started by this; its process in $JACKD, what it
-# says in $WORK/out.
+# jackd_starts COMMAND...: starts JACK's server by this command, with the dummy driver and a real-time thread. $JACKD is its process; $WORK/out has its
+# output.
 jackd_starts() {
     become $ALICE env HOME="$WORK/home" USER=$ALICE JACK_NO_AUDIO_RESERVATION=1 "$@" jackd -n "rtf$ALICE" -R -P 15 -d dummy >"$WORK/out" 2>&1 3>&- &
     JACKD=$!
     echo "$JACKD" >>"$WORK/pids"
 }
-# A signal that comes before it waits for one has been seen to leave it there for ever, without rtf, too.
+# A signal before jackd waits for signals can leave jackd waiting for ever. This also happens without rtf.
 jackd_waits() { grep -q sigtimedwait "/proc/$JACKD/wchan"; }
 jackd_ends() {
     eventually jackd_waits
@@ -104,7 +104,7 @@ jackd_ends() {
     wait "$JACKD" || true
     [ "$(tail -n 1 "$WORK/out")" = 'Jack main caught signal 15' ] || { cat "$WORK/out" >&2; false; }
 }
-# A server that was killed leaves its shared memory, and each the registry of it, which may have been there before.
+# A killed server leaves its shared memory behind. Each server leaves the registry of shared memory, which may have existed before.
 tidy() {
     [ -n "${JACKD:-}" ] || return 0
     pkill -KILL -u $ALICE -x jackd || true
@@ -135,8 +135,9 @@ tidy() {
     diff "$WORK/refused" "$WORK/out"
 }
 
-# That of one that is opened while the program runs is called under the lock of the loader, and who has this module loaded for the user's name wants that, too.
-@test "a thread that is created by a library's constructor, where names of users come by another library" {
+# The constructor of a library that a running program opens runs under the lock of the loader. The lookup of a user's name loads another library, which
+# needs the same lock.
+@test "a library's constructor creates a real-time thread, on a machine where another library looks up names of users" {
     cat >"$WORK/early.c" <<'END'
 #include <pthread.h>
 #include <sched.h>
@@ -226,7 +227,7 @@ with_profile() {
     mkdir -p "$WORK/above/rtf/preload.d"
     echo "$1" >"$WORK/above/rtf/preload.d/50-site.conf"
     sleeper $ALICE
-    # shellcheck disable=SC2016 # it is for the other shell
+    # shellcheck disable=SC2016 # the other shell expands it
     unshare --mount sh -c 'mount -t overlay overlay -o "lowerdir=$1:/etc" /etc && shift && exec "$@"' sh "$WORK/above" \
         setpriv --reuid $ALICE --regid $ALICE --groups "$GROUP" env -u XDG_CONFIG_HOME HOME="$WORK/home" USER=$ALICE ${2:+"$2"} \
         "$RTF_BIN/rtf" --spool "$SPOOL" preload -- chrt -f -p 12 "$SLEEPER" && jq -c '[.grant.runtime, .grant.period]' "$OWN/preload-$SLEEPER.verdict"

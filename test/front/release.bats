@@ -18,7 +18,7 @@ tidy() { [ -z "$BROKER" ] || kill -CONT "$BROKER" 2>/dev/null || true; }
 }
 
 # bats test_tags=turn:1
-@test "several, one of which is not there: the others are released" {
+@test "release of several names, one without a spec, releases the others" {
     broker_start
     silent rtf declare cam -T 2ms -P 20ms
     silent rtf declare dog -T 2ms -P 20ms

@@ -8,7 +8,7 @@ prepare() { front_prepare; }
 rtf_root() { "$RTF_BIN/rtf" --spool "$SPOOL" "$@"; }
 process() { "$RTF_LIBEXEC/rtf-brokers" --spool "$SPOOL" | cut -f 1; }
 
-# The broker that the command has started is no child of this test's.
+# The broker that the command has started is not a child of this test.
 tidy() {
     local left
     left=$(process)
@@ -83,9 +83,9 @@ END
     configure_plugins 'EDF edf - all' 'SDX disk - - resource=disk device=nosuch throughput=1MB'
     fails 69 'rtf restart: plugins.conf:2: SDX would be off: there is no disk nosuch; *' rtf_root restart
     [ "$(process)" = "$BROKER" ]
-    for option in --force ''; do # the second time the line is off already
+    for option in --force ''; do # the second time the line is already off
         before=$(process)
-        # shellcheck disable=SC2086 # none, or one
+        # shellcheck disable=SC2086 # no word, or one
         fails 0 'rtf restart: plugins.conf:2: SDX would be off: there is no disk nosuch' rtf_root restart $option
         [ "$(process)" != "$before" ]
         [ "$(jq -r '.plugins[] | select(.name == "SDX") | .state' "$SPOOL/status.json")" = off ]

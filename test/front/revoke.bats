@@ -66,7 +66,7 @@ END
     [ "$(jq -r 'select(.stage == "verdict" and .name == "cam" and .grant == null) | .reason' "$EVENTS")" = 'an administrator has revoked it' ]
     # The broker is killed, and the next broker knows the order: revoked specs are not granted anew.
     broker_stop KILL
-    kill -KILL $reader || true # it may have gone with its broker
+    kill -KILL $reader || true # the reader may have ended with its broker
     broker_start
     eventually test ! -e "$OWN/cam.json"
     eventually test ! -e "$OWN/big.json"
@@ -153,7 +153,7 @@ END
     echo keep >"$WORK/precious/cam.json"
     rtf_root revoke $ALICE/cam 2>"$WORK/err" || true
     [ -e "$WORK/precious/cam.json" ]
-    # Nothing of root's looks into specs/.
+    # No program of root opens files in specs/.
     granted $BOB cam '{"runtime": "2ms", "period": "20ms"}'
     strace -f -e trace=%file -o "$WORK/calls" "$RTF_BIN/rtf" --spool "$SPOOL" revoke $BOB
     grep -q /state "$WORK/calls"
@@ -201,10 +201,10 @@ END
     [ "$(field .grant.runtime "$answer")" = 2000 ]
     [ "$(field .refusal.code "$(spec 0 roots '{"runtime": "2ms", "period": "20ms"}')")" = draining ]
     grep -q '"decision":"warning","reason":"draining: ' "$EVENTS"
-    # Threads may still come and go.
+    # Threads may still be attached and detached.
     sleeper $ALICE
     [ "$(field .thread.tid "$(attach $ALICE cam "$SLEEPER")")" = "$SLEEPER" ]
-    # So it is after a restart.
+    # The same holds after a restart.
     broker_stop INT
     broker_start
     [ "$(field .refusal.code "$(spec $ALICE new '{"runtime": "1ms", "period": "20ms"}')")" = draining ]

@@ -88,7 +88,8 @@ prepare() { front_prepare; }
 # The status for wrong usage: 125 of commands that become another command.
 usage_status() { case $1 in run | every | preload) echo 125 ;; *) echo 64 ;; esac; }
 
-# help_of COMMAND SECTION STATUS: --help and --version, and an option that is none, without a spool or a terminal; and the page has the headings of all.
+# help_of COMMAND SECTION STATUS: the command answers --help, --version and an unknown option without a spool and without a terminal, and its page has the
+# headings of all pages.
 help_of() {
     local page=$RTF_SOURCE/man/rtf-$1.$2.scd
     prints 0 rtf "$1" --help && prints 0 rtf "$1" --version && [ "$(wc -l <"$WORK/out")" -eq 1 ] || return 1
@@ -113,7 +114,7 @@ help_of() {
         fails 64 "rtf $command: there is no option -x *" rtf $command -x
         fails 64 "rtf $command: --spool needs a value *" rtf $command --spool
         fails 64 "rtf $command: --help takes no value *" rtf $command --help=yes
-        prints 0 rtf $command name --hel # behind an operand, and cut short
+        prints 0 rtf $command name --hel # behind an operand, and abbreviated
         prints 0 rtf $command '-?'
         POSIXLY_CORRECT=1 prints 0 rtf $command name --help
     done
@@ -170,7 +171,7 @@ help_of() {
     page=$(awk '/^# / { inside = $0 == "# OPTIONS" } inside && /^\*-/' "$RTF_SOURCE/man/rtf.1.scd" | grep -oE '\*--?[a-zA-Z?][a-z-]*' | tr -d '*' | sort -u)
     help=$("$RTF_BIN/rtf" --help | grep -E '^ {1,8}-' | grep -oE '(^|[ ,])--?[a-zA-Z?][a-z-]*' | tr -d ' ,' | sort -u)
     [ "$page" = "$help" ] || { diff <(echo "$page") <(echo "$help") >&2; false; }
-    # Each command is on it.
+    # The page names each command.
     while read -r name section _; do grep -q "^\*rtf-$name\*($section)$" "$RTF_SOURCE/man/rtf.1.scd" || { echo "$name" >&2; false; }; done <"$RTF_LIBEXEC/front/commands"
 }
 
@@ -181,7 +182,7 @@ help_of() {
             run --separate-stderr "$program" $option
             [[ $status -eq 0 && $output == [Uu]sage:* ]] || { echo "$program $option: $status $output $stderr" >&2; return 1; }
         done
-        case $program in */muse/sweep | */muse/report) continue ;; esac # those are of rtf muse
+        case $program in */muse/sweep | */muse/report) continue ;; esac # these are parts of rtf muse
         run -0 --separate-stderr "$program" --version
         [[ $output =~ ^rtf.*[0-9]$ ]] || { echo "$program --version: $output" >&2; return 1; }
     done

@@ -5,7 +5,7 @@ load front
 
 prepare() { front_prepare; }
 
-# full BLOCKS COMMAND...: rtf, as Alice, where her directory is a file system of so many blocks, which has cam.json, and else is full but for one block.
+# full BLOCKS COMMAND...: runs rtf as Alice. Her directory is a file system of BLOCKS blocks with cam.json; one block is free.
 full() {
     local blocks=$1
     shift
@@ -33,7 +33,7 @@ nothing_stays() { [ "$(paste -sd ' ' "$WORK/left")" = 'cam.json rest' ] || { cat
     first=$SLEEPER
     sleeper $ALICE
     silent rtf declare cam -T 2ms -P 20ms --attach "$first"
-    # One block is left: the first spec has it, and the second one has none.
+    # One block is free: the first spec takes this block, and there is none for the second spec.
     fails 74 "rtf attach: cannot write $OWN/app-*.json: No space left on device" full 4 attach app "$first" "$SLEEPER" -T 1ms -P 20ms
     nothing_stays
     is_policy "$SLEEPER" other
@@ -60,7 +60,7 @@ nothing_stays() { [ "$(paste -sd ' ' "$WORK/left")" = 'cam.json rest' ] || { cat
     [ "$(ls "$OWN"/*.json)" = "$OWN/app-$SLEEPER.json" ]
     chrt -r -p 5 "$SLEEPER"
     fails 73 "rtf adopt: app-$SLEEPER exists already: *" rtf adopt "$SLEEPER" -n "app-$SLEEPER"
-    # A name may be too long with the second number, too.
+    # A name can also be too long with the second number only.
     long=$(printf 'n%.0s' $(seq $((63 - ${#first}))))
     fails 64 "rtf attach: $long-1000000000: a name is 1 to 64 of *" rtf attach "$long" "$first" 1000000000 -T 1ms -P 20ms
     [ "$(ls "$OWN"/*.json)" = "$OWN/app-$SLEEPER.json" ]
@@ -132,7 +132,7 @@ to_full() {
     local expected=$1 status=0
     shift
     "$@" </dev/null >/dev/full 2>"$WORK/all" || status=$?
-    grep -v '^rtf-invariants: foreign: ' "$WORK/all" >"$WORK/err" # threads of others
+    grep -v '^rtf-invariants: foreign: ' "$WORK/all" >"$WORK/err" # without the lines about other processes' threads
     [ "$status" -eq "$expected" ] && [ "$(wc -l <"$WORK/err")" -eq 1 ] && [[ $(<"$WORK/err") =~ ^rtf[a-z\ -]*:\ .*(written|No\ space\ left) ]] && return 0
     echo "${*}: $status, $(<"$WORK/err")" >&2
     return 1

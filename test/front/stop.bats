@@ -12,20 +12,20 @@ tidy() {
     [ -z "${CLIENT:-}" ] || kill -CONT "$CLIENT" 2>/dev/null || true
 }
 
-# asked COMMAND...: runs as Alice in the background; its process is in $CLIENT, its output in $WORK/client.
+# asked COMMAND...: runs the command as Alice in the background. $CLIENT is its process; $WORK/client has its output.
 asked() {
     become "$ALICE" env -u XDG_RUNTIME_DIR USER="$ALICE" RTF_SPOOL="$SPOOL" "$@" >"$WORK/client" 2>&1 3>&- &
     CLIENT=$!
 }
 
-# ended STATUS: the client exits with it, and says that the broker has ended.
+# ended STATUS: the client exits with this status, and reports that the broker has ended.
 ended() {
     local status=0
     wait "$CLIENT" || status=$?
     CLIENT=
     echo "status $status: $(<"$WORK/client")"
     [ "$status" -eq "$1" ]
-    grep -qE 'ended before it answered|no broker is running' "$WORK/client" # no broker: if the client looks a moment later
+    grep -qE 'ended before it answered|no broker is running' "$WORK/client" # the second message: the client looks a moment later
 }
 
 helper_stops() {

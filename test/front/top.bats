@@ -1,4 +1,4 @@
-# rtf top: its screen, as a terminal has it.
+# rtf top: the tests compare its screen as a terminal shows it.
 load ../helper
 load ../command
 load front
@@ -12,7 +12,7 @@ prepare() {
 }
 tidy() { TMUX_TMPDIR=$WORK tmux -L rtf kill-server 2>/dev/null || true; }
 
-# screen COLUMNSxLINES COMMAND...: in a terminal of that size.
+# screen COLUMNSxLINES COMMAND...: runs the command in a terminal of this size.
 screen() {
     local size=$1
     shift
@@ -44,14 +44,14 @@ top() { screen "$1" "$RTF_BIN/rtf" --spool "$SPOOL" top; }
     sees "^nnnnnnnnnn+~ +$ALICE +granted +2ms/100ms +0.020 +- +- +- +-$"
     sees "^arm +$BOB +granted +1ms/10ms +0.100 "
     sees "^bad +$BOB +refused +- +- "
-    # It has a tenth of a CPU, and uses all of it, give or take a tick.
+    # The thread has a tenth of a CPU and uses all of it, within a tick.
     eventually sees "^cam +$ALICE +attached +10ms/100ms +0.100 +0\.(0[5-9]|1[0-9]).* +$HOG$"
     seen | tail -n 1 | grep -q '^q quit  d detach  a attached '
     type_key q
     eventually sees '^ended with 0'
 }
 
-# The name begins the one line that it is in, and nothing but a blank or the end of the screen follows it.
+# The name is at the beginning of exactly one line, and a blank or the edge of the screen follows the name.
 in_lines_of_their_own() { [ "$(seen | grep -cE 'nnnn')" -eq 1 ] && sees '^nnnn+~?( |$)'; }
 
 # bats test_tags=turn:0
@@ -244,7 +244,7 @@ END
 }
 
 # bats test_tags=turn:2
-@test "it is used wrongly" {
+@test "rtf top refuses wrong usage" {
     fails 69 'rtf top: *' rtf top
     broker_start
     fails 64 "rtf top: this needs a terminal; 'rtf ls' prints a list*" rtf top

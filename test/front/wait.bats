@@ -80,7 +80,7 @@ full() {
     full
     rtf declare cam -T 10ms -P 20ms --keep 2>"$WORK/err" || true
     waiting --for=room cam
-    silent rtf_of $BOB declare dog -T 1ms -P 20ms # a change that gives no room
+    silent rtf_of $BOB declare dog -T 1ms -P 20ms # this change frees nothing
     asked_twice() { [ "$(grep -c '"name":"room-' "$EVENTS")" -ge 4 ]; }
     eventually asked_twice
     eventually is_asleep
@@ -149,7 +149,7 @@ full() {
     fails 64 'rtf-wait: --for lunch: this is answer, granted, ended or room' rtf wait --for=lunch cam
 }
 
-# no_instances: Alice has no inotify instance left, as on a desktop where programs have taken them all.
+# no_instances: Alice has no inotify instance left, as on a desktop whose programs have taken all of them.
 no_instances() {
     local most
     most=$(cat /proc/sys/fs/inotify/max_user_instances)
