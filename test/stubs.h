@@ -1,4 +1,4 @@
-/* What the stubs have heard, for who asks (the unit tests do). */
+/* The calls that the stubs have got, for the unit tests. */
 #ifndef RTF_STUBS_H
 #define RTF_STUBS_H
 

@@ -287,7 +287,7 @@ static void without_an_opening_nobody_but_root_has_anything(void **state)
     refusal_is("", "", "", 0, true);
     denied(&stranger, EDF, share(1), "no rule in acl.conf opens anything (max_utilization or max_user_utilization) for a user without account (uid 20099) on EDF");
     gone(granted(&root, FP, share(300000)));
-    /* A bound alone does not open, nor does an opening of another plugin. */
+    /* A bound alone does not open a plugin, and a rule that opens another plugin does not either. */
     rules_are("- - max_runtime 10ms\nrtfann - min_period 1ms\n@rtf FP max_priority 50\n- - ignore_adm_test true\nrtfann EDF max_utilization 0.5\n");
     denied(&ann, FP, share(1), "no rule in acl.conf opens anything (max_utilization or max_user_utilization) for rtfann (uid 20021) on FP");
     gone(granted(&ann, EDF, share(1)));
@@ -442,7 +442,7 @@ static void a_change_does_not_count_against_itself(void **state)
     nothing_is_used();
 }
 
-/* What is asked is held while the plugin is asked: two that pass one after another cannot both have the last of it. */
+/* The asked amount is held while the plugin is asked: two specs that each fit cannot both get the last capacity. */
 static void what_is_asked_for_is_charged_before_the_answer(void **state)
 {
     struct charge first, second;

@@ -1,4 +1,4 @@
-/* Who can serve a spec: claim after claim, plugin after plugin, its neighbours, other runtimes, and what is tried when none is left. */
+/* The search for a plugin: claim after claim, plugin after plugin, neighbours, other runtimes, and the last tries when none is left. */
 #include "ask-plugins.h"
 
 #include <string.h>

@@ -181,7 +181,7 @@ static void all_is_paid_back(void)
 
 /* ---- when ---- */
 
-/* Who has used u of Q every T is without it for u T/Q; it cannot have been more than Q and a tick. */
+/* A thread that has used u of Q every T goes without for u T/Q; u is at most Q and a tick. */
 static void use_is_paid_back_at_the_rate_of_the_reservation(void **state)
 {
     static const struct {
@@ -256,7 +256,7 @@ static void what_was_released_counts_until_it_is_paid_back(void **state)
     assert_int_equal(on_cpu(0), 600000000);
     assert_int_equal(of_all_users(), 600000000);
     assert_int_equal(rests_now(), 1);
-    /* Its plugin has it as another task, and those that share the CPU as another load. */
+    /* Its plugin counts it as another task, and neighbours on the CPU count it as another load. */
     assert_true(told[0].what == TOLD_RELEASE && told[0].plugin == EDF);
     uint64_t debt = 0;
     for (int i = 0; i < told_count; i++)
@@ -377,7 +377,7 @@ static void records_are_of_one_reservation_on_one_plugins_cpus(void **state)
     all_is_paid_back();
 }
 
-/* What is held to its runtime by rtf-guard may state a deadline alone: that is its window then. */
+/* A spec that rtf-guard enforces may have a deadline alone: the deadline is its window then. */
 static void a_guarded_reservation_without_a_period_rests_in_its_deadline(void **state)
 {
     (void)state;
@@ -561,7 +561,7 @@ static struct debt {
 } debts[DEBTS];
 static int debts_made;
 
-/* What is used at most of `grant` since its thread was attached, or before that and is not paid back; and how much of the grant `kept` goes on with. */
+/* The most that can be used of `grant` since its thread was attached, or before and not paid back; and the part of the grant that `kept` goes on with. */
 static void owe(const struct reservation *reservation, const struct grant *given_up, const struct grant *kept)
 {
     const uint64_t rate = utilization(given_up->plan.runtime, given_up->plan.period);

@@ -1,5 +1,5 @@
-/* Spare capacity: nobody is given less than he needs or more than he desires, nothing is promised twice, and what is shared out is shared out by
- * importance first, then by weight. */
+/* Spare capacity: no spec is given less than its need or more than its desire, nothing is promised twice, and spare capacity is shared out by importance
+ * first, then by weight. */
 #include "desired-amounts.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* Whose reservation is looked at next. */
+/* The order in which users' reservations are looked at. */
 #include "fair-queue.h"
 
 #include <stdlib.h>

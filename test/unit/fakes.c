@@ -415,14 +415,14 @@ static struct reservation *tells(const char *of, struct snapshot snapshot)
     assert_null(reservation->snapshot);
     reservation->snapshot = allocate(sizeof *reservation->snapshot);
     *reservation->snapshot = snapshot;
-    reservation->json.fd = 0; /* an open file, of which nobody reads */
+    reservation->json.fd = 0; /* an open file that is not read */
     reservation->expected = EXPECT_NOTHING;
     verdict = (struct fake_verdict){0};
     reconcile_examine(reservation);
     return reservation_find(&owner, name, false);
 }
 
-/* What is there already has been judged. */
+/* The present files have been judged. */
 static struct snapshot as_judged(const char *name)
 {
     const struct reservation *reservation = reservation_find(&owner, name, true);

@@ -1,5 +1,5 @@
-/* What stands around a request, in the place of programs and of the kernel: one thread, the helpers, a reader, the journal, and the owner, who writes specs and
- * reads verdicts. The plugins are those of told.h. A test says what each of them answers. */
+/* The surroundings of a request, in the place of programs and the kernel: one thread, the helpers, a reader, the journal, and the owner, who writes specs
+ * and reads verdicts. The plugins are in told.h. A test sets the answer of each. */
 #ifndef RTF_UNIT_FAKES_H
 #define RTF_UNIT_FAKES_H
 
@@ -25,7 +25,7 @@ extern struct fake_thread thread;
 
 extern bool journal_works, account_is_known;
 
-/* What the owner is told. */
+/* The messages to the owner. */
 struct fake_verdict {
     int count;
     enum kind kind;
@@ -42,7 +42,7 @@ extern uint64_t codes_told; /* a bit for each enum why, since the program began 
 extern int looks;
 extern bool looks_for_the_whole;
 
-/* What a helper was told last: "apply", "restore", or KEPT for an allocator. */
+/* The last message to a helper: "apply", "restore", or KEPT for an allocator. */
 extern const char *helper_op;
 
 int fakes_set_up(void **state);
@@ -70,7 +70,7 @@ void removes(struct reservation *reservation);
 /* The broker looks at what was written before, without being told anything new. */
 void is_looked_at(struct reservation *reservation);
 
-/* What was asked last answers. An offer is on the first of the line's CPUs. */
+/* Answers the last question. An offer is on the first of the line's CPUs. */
 void plugin_offers(const struct reservation *reservation, enum answer answer, uint64_t runtime);
 void plugin_offers_on(const struct reservation *reservation, enum answer answer, uint64_t runtime, int cpu);
 void plugin_answers(const struct reservation *reservation, enum answer answer, uint64_t nearest, bool never);

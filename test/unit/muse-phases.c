@@ -94,7 +94,7 @@ static void marking_is_the_jobs_time(void **state)
     check(begun == start + 200 * US, "it ended %jd ns after the start", (intmax_t)(begun - start));
 }
 
-/* What a phase that computes has done before its beginning, it cannot say. */
+/* A computing phase cannot tell the work before its beginning. */
 static void other_work_ends_when_it_is_seen(void **state)
 {
     struct step steps[] = {{.phase = &watching}, {.phase = &computing}, {.phase = &watching}};

@@ -365,7 +365,7 @@ static void separations_are_those_of_all_windows(void **state)
     }
 }
 
-/* What is left out between others makes the bounds only safer, and by no more than promised. */
+/* Omitted intervals make the bounds only safer, and by no more than promised. */
 static void few_k_give_bounds_on_the_safe_side(void **state)
 {
     (void)state;

@@ -274,7 +274,7 @@ static void is_loaded(const char *policy, int priority)
     hear("answer");
 }
 
-/* What is left for a task beside it. */
+/* The room for a task beside it. */
 static bool fits_beside(const char *policy, int priority)
 {
     static const struct asked asked = {.period = 10000};

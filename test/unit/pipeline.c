@@ -1,4 +1,4 @@
-/* What follows what in a request: each edge that is drawn, and no other. */
+/* The steps of a request: each edge of the drawing, and no other. */
 #include "pipeline.h"
 
 #include "fakes.h"

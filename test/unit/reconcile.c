@@ -1,4 +1,4 @@
-/* What a reservation's files ask for: each kind of request begins with what was written, and what is written meanwhile is looked at afterwards. */
+/* The requests of a reservation's files: each kind of request begins with the written files, and later writes are looked at afterwards. */
 #include "reconcile.h"
 
 #include <stdlib.h>

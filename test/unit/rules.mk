@@ -1,5 +1,5 @@
-# What only computes, as C sees it: no root, no spool, no threads, and a clock of the tests' own (test/unit/README.md). Each program takes what it
-# needs of the broker's own objects, but for those at the edge, which act on the world: test/unit has stubs for them. Needs cmocka.
+# Tests in C of code that only computes: no root, no spool, no threads, and a clock of the tests' own (test/unit/README.md). Each program links the
+# broker's objects that it needs. For objects that act on the world, test/unit has stubs. Needs cmocka.
 UNITS = timers units wire disk disk-place disk-way reader-files group-limits ledger debts desires acl spec window fair-queue scans plugin-lines nearest child-budget supervise $(REQUEST_UNITS) $(MUSE_UNITS)
 # Whole requests, with fakes.c around them: the machine is in fakes.c, and what is wrapped is the kernel, the journal and the accounts.
 REQUEST_UNITS = pipeline ask-plugins apply-grant reconcile refusals spare-capacity

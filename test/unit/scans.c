@@ -1,5 +1,4 @@
-/* What is found when a reader looks through its directory: what is new or changed is looked at, what has gone too, and nothing else; in the order
- * in which it came. */
+/* A reader's look through its directory finds new, changed and removed files, and no others, in the order in which they came. */
 #include "scans.h"
 
 #include <stdlib.h>
@@ -235,7 +234,7 @@ static void a_scan_that_is_forgotten_leaves_nothing(void **state)
     queued("cam "); /* the file is gone, whatever the other reader found */
 }
 
-/* What was first is asked first, whosever it is. */
+/* The first file is asked first, whoever its owner is. */
 static void at_the_start_all_are_taken_in_the_order_of_their_times(void **state)
 {
     (void)state;

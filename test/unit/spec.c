@@ -24,7 +24,7 @@ static bool parses(const char *json, size_t length)
     return spec_parse(json, length, &spec, reason);
 }
 
-/* What it is told is a sentence that can stand in a log, with all of these parts (a NULL ends them). */
+/* The message is a sentence that can stand in a log, with all of these parts (a NULL ends them). */
 static void refused_bytes(const char *json, size_t length, const char *const parts[])
 {
     check(!parses(json, length), "%.200s", json);

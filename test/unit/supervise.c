@@ -127,7 +127,7 @@ static void say(const char *text)
     assert_int_equal(write(child_out >= 0 ? child_out : child_in, text, strlen(text)), strlen(text));
 }
 
-/* What the loop does in a turn. */
+/* One turn of the loop. */
 static void turn(void)
 {
     loop_turn(true);

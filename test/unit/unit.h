@@ -1,5 +1,5 @@
-/* What the unit tests share: cmocka, a clock that stands still until it is moved, files that are none, and numbers at random that are the
- * same in each run. */
+/* The unit tests share this: cmocka, a clock that stands still until a test moves it, files without content, and random numbers that are the same in
+ * each run. */
 #ifndef RTF_UNIT_H
 #define RTF_UNIT_H
 
@@ -14,13 +14,13 @@
 
 #define MS INT64_C(1000000) /* ns */
 
-/* What monotonic_now returns, ns; realtime_now is a year later. A test begins when it left the last one. */
+/* The result of monotonic_now, ns; realtime_now is a year later. A test begins at the end time of the last one. */
 extern int64_t clock_now;
 
 /* Moves the clock on, and calls each timer that is due until then at its time. */
 void clock_to(int64_t time);
 
-/* What tick_length returns, us. */
+/* The result of tick_length, us. */
 extern uint64_t tick_is;
 
 /* The path of a file with this text, until the next call. */

@@ -1,4 +1,4 @@
-/* What data weigh on a wire, and the other way round. */
+/* The weight of data on a wire, and the data of a weight. */
 #include "wire.h"
 
 #include "unit.h"
@@ -32,7 +32,7 @@ static void each_packet_has_its_headers(void **state)
     assert_int_equal(wire_capacity(UINT64_C(10000000000000), ONE_CPU), UINT64_C(1250000000000));
 }
 
-/* What is named as the nearest passes, and one byte more does not. */
+/* The nearest amount passes, and one byte more does not. */
 static void the_nearest_is_the_largest_that_fits(void **state)
 {
     static const uint64_t periods[] = {1, 7, 100, 20000, 33333, 1000000, 3600000000};
