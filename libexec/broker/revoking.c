@@ -19,13 +19,13 @@
 enum { ORDERS_MOST = 16 };
 static const char file[] = "orders";
 
-/* A slot serves one connection after another, so that an event for one that is over finds a source. */
+/* A slot for one connection after another: an event for a connection that has ended still finds a source. */
 struct order {
     struct source source;
     int socket; /* -1: the slot is free */
-    bool taken, ends; /* ends: when all is said */
+    bool taken, ends; /* ends: when the socket has taken all of `said` */
     struct paragraph_output said; /* what the socket has not taken yet */
-    uint64_t *tasks; /* what is revoked; 0: has been */
+    uint64_t *tasks; /* the tasks of the reservations; 0: has been revoked */
     size_t count, left;
 };
 
@@ -47,7 +47,7 @@ static void hang_up(struct order *order)
     *order = (struct order){.source = order->source, .socket = -1};
 }
 
-/* It goes when the socket takes it. */
+/* Sends the answer when the socket has room. */
 static void put(struct order *order)
 {
     paragraph_close(&order->said);
@@ -99,7 +99,7 @@ void revoking_done(const struct reservation *reservation)
 
 /* ---- what is meant ---- */
 
-/* What was refused has nothing, and its file stays. */
+/* A refused reservation has no grant: its file stays. */
 static bool can_be_revoked(const struct reservation *reservation)
 {
     return reservation->state != RESERVATION_OVER_LIMIT && (reservation->grant != NULL || reservation->waiter != NULL || reservation->request != NULL);
@@ -179,7 +179,7 @@ static void revoking_take(struct order *order, const char *bytes, size_t length)
     paragraph_input_free(&input);
 }
 
-/* A part at a time. */
+/* Sends the next part. */
 static void send_on(struct order *order)
 {
     struct paragraph_output *said = &order->said;
@@ -204,7 +204,7 @@ static void revoking_hear(struct order *order)
     if (got > 0 && !order->taken)
         revoking_take(order, bytes, (size_t)got);
     else
-        hang_up(order); /* what was taken goes on */
+        hang_up(order); /* an order that was taken goes on */
 }
 
 static void attend(struct source *source, uint32_t events)
@@ -216,7 +216,7 @@ static void attend(struct source *source, uint32_t events)
         revoking_hear(order);
 }
 
-/* The directory keeps others out; should somebody have opened it, the kernel says who asks. */
+/* Only root can enter the directory of the socket. If another process has got a descriptor of it, the kernel tells the uid of that process. */
 static bool is_root(int socket)
 {
     struct ucred peer;
@@ -232,7 +232,7 @@ static struct order *revoking_free_slot(void)
     return NULL;
 }
 
-/* Whoever cannot be let in now, because no descriptor is free, is let in later. */
+/* Accepts a connection. If no descriptor is free, tries again later. */
 static void meet(struct source *source, uint32_t events)
 {
     const int64_t moment = 1000000000; /* ns */

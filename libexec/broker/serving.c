@@ -79,7 +79,7 @@ static void reload(void)
     reload_rules(fresh);
     acl_names(fresh, names_warn_unknown);
     reload_doubt_owners();
-    directories_rescan(); /* a uid that is named now may have one */
+    directories_rescan(); /* a uid that acl.conf names now may have a directory */
     thread_events_check();
     status_hurry();
     event_broker("reloaded", "acl.conf was read again and the log opened again");
@@ -129,7 +129,7 @@ void serving_catch_signals(void)
         die_errno(EX_OSERR, "signalfd");
 }
 
-/* Without a launcher no helper process that dies comes back: better a new broker, while all are there. */
+/* Without the launcher the broker cannot start a helper process again. So the broker ends while all of them run, and a new one starts. */
 static void take_launcher_events(struct source *source, uint32_t events)
 {
     struct child_used used;
@@ -160,7 +160,7 @@ void turn(void)
     placement_keep(busy);
     loop_turn(busy);
     dispatch_take_turn();
-    timers_run(); /* last: an answer that came late because the broker itself was kept waiting is no fault */
+    timers_run(); /* last: an answer is not late if the broker itself could not run */
     attachments_sweep();
     users_sweep();
     journal_tidy();
@@ -195,7 +195,7 @@ void stop_children(void)
     guard_stop();
     attach_stop();
     allocators_stop();
-    launcher_stop(); /* ends the others */
+    launcher_stop(); /* the launcher ends the other processes */
 }
 
 static void log_stop(void)

@@ -13,8 +13,8 @@
 #include "tick.h"
 #include "units.h"
 
-/* What a reservation has given up of one plugin's CPUs is one record, however often it gave up something: the plugins know each of them
- * as a task. While a change is under way, what it gives up is a record of its own: it may have to come back. */
+/* One record has all the capacity that a reservation has given up on the CPUs of one plugin: for the plugin it is one task. While a change is under way, the
+ * capacity that the change gives up has a record of its own, because a failed change gets it back. */
 struct held_by {
     uint64_t task; /* of the reservation */
     int plugin;
@@ -25,19 +25,19 @@ struct debt {
     struct timer paid_back;
     uint64_t task;
     struct grant grant;
-    uint64_t rate, density; /* sums of its parts, each rounded up to a billionth; what grant says is never less */
-    bool mixed;             /* of parts with several periods or deadlines */
-    bool open;              /* of a change that is under way */
+    uint64_t rate, density; /* sums of its parts, each rounded up to a billionth; never more than `grant` has */
+    bool mixed;             /* the parts have several periods or deadlines */
+    bool open;              /* belongs to a change that is under way */
     struct held_by holder;
     UT_hash_handle hh;        /* by task */
-    UT_hash_handle hh_holder; /* by holder, if it is not open */
+    UT_hash_handle hh_holder; /* by holder; not of an open record */
 };
 
-/* Of all, and of those that are charged to somebody. */
+/* A sum over debts: over all, or over the debts that are charged to a user. */
 
 struct owed {
     uint64_t sum; /* of utilizations */
-    int64_t last; /* no later than this the last of it is paid back */
+    int64_t last; /* at this time the last debt is paid back, or earlier */
 };
 
 static struct {
@@ -46,10 +46,10 @@ static struct {
     int64_t last_in_kernel;
 } debts;
 
-/* The longest period that the kernel takes: nobody is kept waiting longer for crumbs that a tick has multiplied. */
+/* The longest period that the kernel takes. A tick makes a short use look longer; no user waits longer than this for it. */
 static const uint64_t longest = 4200000; /* us */
 
-/* Many end by one wakeup: finer than by ticks nobody knows what was used. */
+/* Rounded up to a tick, so that one wakeup ends many debts: nobody can measure the used time more exactly. */
 static int64_t by_tick(int64_t time)
 {
     const int64_t ns = (int64_t)tick_length() * 1000;
@@ -95,7 +95,7 @@ int64_t debt_last_in_kernel(void)
 
 /* ---- what is given up ---- */
 
-/* rtf-guard holds to its runtime what states a deadline alone, too: that is its window then. */
+/* rtf-guard also enforces the runtime of a grant with a deadline and no period: then the deadline is the window. */
 static uint64_t period_of(const struct grant *grant)
 {
     return grant->plan.period != 0 ? grant->plan.period : cpu_window(grant);
@@ -107,7 +107,7 @@ static uint64_t rate_of(const struct grant *grant)
     return period == 0 ? 0 : utilization(grant->plan.runtime, period);
 }
 
-/* The runtime that weighs so much in this window as there is less of it, rounded up. */
+/* The runtime whose utilization in this window is before - after, rounded up. */
 static uint64_t runtime_between(uint64_t before, uint64_t after, uint64_t window)
 {
     if (after >= before)
@@ -116,8 +116,8 @@ static uint64_t runtime_between(uint64_t before, uint64_t after, uint64_t window
     return runtime + (utilization(runtime, window) < before - after);
 }
 
-/* Of the runtime what the new grant does not go on weighing there: in its line's sum, and in that of all lines, which is of rates. With a
- * shorter deadline, half of a runtime can weigh as much in the one, and half in the other. */
+/* The part of the runtime that the new grant does not use: of the line's sum, and of the sum of all lines, which counts rates. With a shorter deadline, half of
+ * the runtime can be as much as before in the one sum, and less in the other. */
 static uint64_t given_up_runtime(const struct grant *given_up, const struct grant *kept)
 {
     if (kept == NULL || kept->plugin != given_up->plugin || !CPU_EQUAL(&kept->plan.cpus, &given_up->plan.cpus))
@@ -187,7 +187,7 @@ uint64_t debt_keep(const struct reservation *reservation, struct grant *given_up
     debt->holder.cpus = given_up->plan.cpus;
     debt->grant = *given_up;
     debt->grant.spec = spec_copy(&given_up->spec);
-    debt->grant.holdings = NULL; /* of CPU time alone */
+    debt->grant.holdings = NULL; /* only of CPU time */
     debt->grant.background = 0;
     debt->grant.plan.runtime = debt->grant.spec.runtime = runtime;
     debt->grant.spec.desired_runtime = 0;
@@ -207,7 +207,7 @@ static struct debt *debt_find(uint64_t task)
     return debt;
 }
 
-/* The record of its user that others are added to. One that its plugin has moved elsewhere since is not. */
+/* The record to which other debts of this reservation are added. A debt that the plugin has moved to another CPU is not such a record. */
 static struct debt *record_of(const struct held_by *holder)
 {
     struct debt *debt;
@@ -235,9 +235,9 @@ static void debt_end(struct debt *debt)
     free(debt);
 }
 
-/* One task that weighs what its parts weigh together, as a rate and as a density, whichever its plugin counts. Parts of one period
- * and deadline are added as they are. Of others it has the shortest period: nothing is asked of it but to hold that share until it
- * is paid back, and the shorter the period, the more evenly it does. */
+/* Makes one task with the sum of the parts' rates and the sum of their densities, because a plugin counts one of them. Runtimes of parts with the same period and
+ * deadline are added. Otherwise the task has the shortest period of the parts: it only has to hold the capacity until it is paid back, and a shorter period holds
+ * it more evenly. */
 static void add_times(struct debt *sum, const struct debt *more)
 {
     struct grant *grant = &sum->grant;
@@ -258,11 +258,11 @@ static void add_times(struct debt *sum, const struct debt *more)
     }
     grant->spec.runtime = grant->plan.runtime;
     bool by_rate = cpu_window(grant) != spec_window(&grant->spec);
-    /* Whole microseconds of a short period would be more than was ever granted. */
+    /* With whole microseconds and a short period, the task would hold more than was granted. */
     grant->utilization = !sum->mixed ? cpu_utilization(grant) : by_rate ? sum->rate : sum->density;
 }
 
-/* Nothing is given back before all of it is paid back: the last of its parts tells when. */
+/* Nothing is given back before all parts are paid back. */
 static void debt_join(struct debt *record, struct debt *more)
 {
     struct grant before = record->grant;
@@ -273,7 +273,7 @@ static void debt_join(struct debt *record, struct debt *more)
     add_times(record, more);
     acl_join(&record->grant.charge, &more->grant.charge);
     count(record);
-    count(more); /* until it ends, right now */
+    count(more); /* until debt_end, right now */
     ledger_add(&record->grant);
     ledger_remove(&before);
     (void)plugin_schedule(record->grant.plugin, record->task, &record->grant);
@@ -293,7 +293,7 @@ void debt_settle(uint64_t task)
         debt_join(record, debt);
         return;
     }
-    if (record != NULL) /* its plugin has moved it to another CPU */
+    if (record != NULL) /* the plugin has moved it to another CPU */
         unlink_holder(record);
     HASH_ADD(hh_holder, debts.by_holder, holder, sizeof debt->holder, debt);
 }

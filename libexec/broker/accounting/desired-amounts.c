@@ -17,7 +17,7 @@ static struct {
 
 /* ---- who desires something ---- */
 
-/* What is not counted, or need not fit, is not shared out either. */
+/* Spare capacity is shared only among grants that are counted and have to fit. */
 bool desired_amounts_cpu_time(const struct grant *grant)
 {
     const struct spec *spec = &grant->spec;
@@ -137,7 +137,8 @@ static int order_of(uint64_t one, uint64_t other)
     return one < other ? -1 : one > other;
 }
 
-/* By pool; the most important first; and of equals first those who have all that they desire with the least for each unit of weight. */
+/* Orders desires by pool, then by importance, the most important first. Among equally important ones, the desire comes first that is satisfied with the least for
+ * each unit of weight. */
 static int desired_amounts_compare(const void *first, const void *second)
 {
     const struct desire *one = first, *other = second;
@@ -154,7 +155,7 @@ static bool are_equals(const struct desire *one, const struct desire *other)
     return one->pool == other->pool && one->importance == other->importance;
 }
 
-/* In that order one pass does: who is not given all that he desires is followed by those alone of whom that is true as well. Returns what is left. */
+/* In this order one pass is enough: if a reservation does not get all that it desires, neither do the ones after it. Returns the rest. */
 static uint64_t share_among_equals(struct desire *desires, size_t count, uint64_t room)
 {
     uint64_t weights = 0;

@@ -74,15 +74,15 @@ void journal_tidy(void)
     char reason[REASON_BYTES];
     if (retry.at != 0 || (!journal_is_behind() && !journal_is_bloated()) || journal_afresh(reason))
         return;
-    event_broker("error", "%s", reason); /* once, not at each retry */
+    event_broker("error", "%s", reason); /* the retries add no line to the log */
     if (journal_is_behind())
         timer_set(&retry, monotonic_now() + journal_pause);
 }
 
 /* ---- the kernel-wide setting ---- */
 
-/* EBUSY while the kernel still counts SCHED_DEADLINE threads that have just been demoted or have ended: it does until
- * the end of their period, at most 4.2 s. Now and then it says so even to -1, to a broker that follows at once. */
+/* The kernel answers EBUSY while it still counts SCHED_DEADLINE threads that have just been demoted or have ended: until the end of their period, at most
+ * 4.2 s. Sometimes it answers EBUSY even to -1, if a broker starts right after another one. */
 static bool set_rt_limit(bool lifted, int64_t patience, char *reason)
 {
     static const struct timespec pause = {.tv_nsec = 20000000};
@@ -118,7 +118,7 @@ static bool make_domains(char *reason)
     return CPU_COUNT(&cpus) == 0 || set_domains(&cpus, reason);
 }
 
-/* partition=global promises nothing if each attachment fails. */
+/* Refuses partition=global if the kernel would refuse each attachment. */
 static bool probe_global(char *reason)
 {
     struct helper_event last = {.answer = HELPER_OK};
@@ -156,7 +156,7 @@ static bool settle_rt_limit(char *reason)
     if (set_rt_limit(lifted, lifted ? kernel_counts : 0, reason))
         return true;
     if (!lifted)
-        event_broker("error", "%s", reason); /* EBUSY while tasks above it run: not worth waiting, nor refusing to serve */
+        event_broker("error", "%s", reason); /* EBUSY while threads use more than the limit: the broker neither waits for them nor refuses to serve */
     return !lifted;
 }
 
@@ -175,7 +175,7 @@ static struct attachment recorded_attachment(const struct recorded_reservation *
                                .group = recorded->group, .pidfd = -1, .watch = -1};
 }
 
-/* A thread that somebody was promised and that nobody answers for any more. */
+/* Gives the thread of a record its former attributes, if no reservation has the thread any more. */
 static void restore_orphan(struct recorded_reservation *recorded)
 {
     struct helper_event last;
@@ -184,10 +184,10 @@ static void restore_orphan(struct recorded_reservation *recorded)
     if (!recorded->orphan || attachment_find(recorded->tid) != NULL || (!thread_is(recorded->tid, recorded->started_by) && errno == ESRCH))
         return;
     (void)attach_restore(&orphan);
-    (void)attach_drain(5, &last); /* before it is in no record any more, and before somebody else's reservation for it is looked at */
+    (void)attach_drain(5, &last); /* while the journal still has the thread, and before a reservation of another user asks for it */
 }
 
-/* One that has called execve(2) is told from those of its process only when all are known that somebody answers for. */
+/* A thread that has called execve(2) can be told from the other threads of its process only when all attached threads are known. */
 static void follow_orphans(const struct recorded_state *state)
 {
     struct helper_event last;
@@ -215,7 +215,7 @@ static void take_up_thread(struct reservation *reservation, const struct recorde
     identity.started_by = recorded->started_by;
     reservation->attachment = attachment_new(reservation, &identity, pidfd, recorded->by_file, &recorded->former);
     if (!there && recorded->laid_down)
-        reservation->attachment->state = ATTACHMENT_LAID_DOWN; /* then it ended as an ordinary thread */
+        reservation->attachment->state = ATTACHMENT_LAID_DOWN; /* the thread has ended as an ordinary thread */
     reservation->attachment->former_ioprio = recorded->former_ioprio;
     shares_note_former(reservation->attachment);
     reservation->attachment->scheduled = grant_schedules(reservation->grant);
@@ -226,9 +226,9 @@ static void take_up_thread(struct reservation *reservation, const struct recorde
     else if (reservation->attachment->scheduled && thread_attributes(recorded->tid, &now)) {
         placement_expect(&reservation->attachment->presence, &reservation->grant->plan);
         if (reservation->attachment->group == NULL)
-            (void)target_group(recorded->tid, &reservation->attachment->group); /* plugins.conf had no domains when it was attached */
+            (void)target_group(recorded->tid, &reservation->attachment->group); /* plugins.conf had no domains when the thread was attached */
         *apply = !cpu_is_shown(reservation->grant, &now) || plugin_line(reservation->grant->plugin)->domains;
-        /* It was its owner's again meanwhile, and what he made of it is what it has to get back. */
+        /* The thread was detached meanwhile: the attributes that its owner has set since are its former attributes. */
         if (*apply && recorded->laid_down)
             reservation->attachment->former = now;
     }
@@ -291,12 +291,12 @@ static bool take_up_grant(struct reservation *reservation, const struct recorded
     return false;
 }
 
-/* Returns true when the kernel does not show what the grant says, and the call has to be made again. */
+/* Takes over one record. True: the kernel does not show the granted attributes, and the helper has to apply the grant again. */
 static bool take_up(struct recorded_reservation *recorded, bool same_boot)
 {
     bool apply = false;
     struct user *user = user_find(recorded->user);
-    /* An account database that is down must not cost anybody his grant: it was judged when it was up. */
+    /* An account database that is down must not cost a user their grant: the database was up when the grant was made. */
     if (user != NULL && user->state != DIRECTORY_ADOPTED && user->account->state == ACCOUNT_FAILED)
         directory_adopt_for_now(user);
     if (user == NULL || user->state != DIRECTORY_ADOPTED) {
@@ -306,14 +306,14 @@ static bool take_up(struct recorded_reservation *recorded, bool same_boot)
     }
     struct reservation *reservation = reservation_find(user, recorded->name, true);
     reservation_keep(reservation);
-    if (reservation->grant != NULL) { /* an older record of a name that was moved away and taken anew */
+    if (reservation->grant != NULL) { /* this record is older: the name was moved away and given to another reservation */
         restore_orphan(recorded);
         return false;
     }
     if (recorded->token[0] != '\0' && (reservation->token = strdup(recorded->token)) == NULL)
         abort();
     if (!same_boot) {
-        reservation->state = RESERVATION_RECOVERED; /* asked again, in the order of old */
+        reservation->state = RESERVATION_RECOVERED; /* asked again, in the order of the journal */
         return false;
     }
     if (recorded->granted && !take_up_grant(reservation, recorded)) {
@@ -325,7 +325,7 @@ static bool take_up(struct recorded_reservation *recorded, bool same_boot)
     shares_take_up(reservation, (uint16_t)recorded->class);
     expiry_until(reservation, recorded->lease);
     if (recorded->waits != 0)
-        wait_queue_add(reservation, recorded->waits, WHY_BAD_SPEC); /* no bad spec waits: for whatever it is refused next, that is told */
+        wait_queue_add(reservation, recorded->waits, WHY_BAD_SPEC); /* a bad spec never waits, so the next refusal differs from this code, and is told */
     reservation->judged = recorded->judged;
     reservation->judged_tid = recorded->judged_tid;
     if (recorded->ended != ENDED_NOT)
@@ -335,7 +335,7 @@ static bool take_up(struct recorded_reservation *recorded, bool same_boot)
     return apply;
 }
 
-/* Threads of those that go on are watched, and what was granted and does not show is granted once more. */
+/* Goes on with a reservation that was taken over: watches its thread, and applies the grant again if the kernel does not show it. */
 static void go_on(const struct recorded_reservation *recorded, bool apply)
 {
     struct user *user = user_find(recorded->user);
@@ -356,7 +356,7 @@ static void go_on(const struct recorded_reservation *recorded, bool apply)
             adjustments_guard_again(reservation);
     }
     if ((reservation->pending_changes & THREAD_CHANGED) != 0 || reservation->state == RESERVATION_RECOVERED)
-        queue_add(reservation, queue_of_old()); /* before what is new: what it gives up can be theirs */
+        queue_add(reservation, queue_of_old()); /* before new requests: these can get what this reservation gives up */
 }
 
 bool recover(struct recorded_state *state, char reason[static REASON_BYTES])
@@ -401,15 +401,15 @@ static bool restore_all(void)
         reservation->attachment->state = ATTACHMENT_LAID_DOWN;
     }
     bool answered = attach_drain(10, &last);
-    /* By now each is ordinary, or its id is over. */
+    /* By now each thread is ordinary, or its id belongs to no thread. */
     for (const struct reservation *reservation = reservation_first(); reservation != NULL; reservation = reservation_next(reservation))
         if (reservation->attachment != NULL && reservation->attachment->tid != reservation->attachment->process && attachment_is_over(reservation->attachment))
             execve_to_the_end(reservation->user, reservation->name, reservation->attachment);
     return attach_drain(10, &last) && answered;
 }
 
-/* Whoever makes domains anew, us or the next broker, before the kernel has taken such bandwidth out of its account makes it
- * take more out of a domain than is in: that wraps around, and every SCHED_DEADLINE thread is refused there (measured on 6.18). */
+/* The kernel keeps the bandwidth of a demoted SCHED_DEADLINE thread for some time. If a broker makes domains anew before the kernel subtracts it, the kernel
+ * subtracts more from a domain than is in there. The sum wraps around, and the kernel refuses every SCHED_DEADLINE thread there (measured on 6.18). */
 static void wait_for_kernel(int64_t owed)
 {
     const int64_t most = INT64_C(5000000000), paid_back = debt_last_in_kernel() - monotonic_now(), wait = paid_back < most ? paid_back : most;
@@ -423,12 +423,12 @@ void lay_down(void)
 {
     struct helper_event last;
     (void)attach_owed();          /* at the start */
-    (void)attach_drain(5, &last); /* what is under way comes first, or it would undo what follows */
+    (void)attach_drain(5, &last); /* orders under way come first: they would undo the next ones */
     bool answered = restore_all();
     const int64_t owed = attach_owed();
     wait_for_kernel(owed);
     if (answered && owed > 0)
-        answered = restore_all(); /* those that had to stay in their domains until now */
+        answered = restore_all(); /* the threads that had to stay in their domains until now */
     if (!answered)
         event_broker("error", "the attach helper did not answer: some threads may still be real-time");
     restore_rt_limit();

@@ -21,7 +21,7 @@ static bool tell_owner(struct user *user)
         if (reservation->attachment == NULL)
             continue;
         verdict_laid_down(reservation);
-        readers_flush(); /* after each verdict: a reader is failed when its output is too long */
+        readers_flush(); /* after each verdict: a reader with too much unsent output is given up */
         told = true;
     }
     return told;

@@ -7,7 +7,7 @@
 
 #include "memory.h"
 
-/* The lease that the last granted file began. */
+/* The lease that began with the last granted file. */
 struct begun {
     int64_t modified, until;
     uint64_t length;
@@ -18,7 +18,7 @@ struct lease {
     int64_t until;
     struct begun granted;
     bool refused; /* the last file was not granted */
-    bool waits;   /* its time is over, and it is in no tree until expiry_go_on */
+    bool waits;   /* the lease is over, and is not in the tree until expiry_go_on */
     RB_ENTRY(lease) entry;
 };
 

@@ -223,7 +223,7 @@ void journal_abandon(void)
         close(writer.file.fd);
         writer.file = writer.old;
         writer.old = no_file;
-        writer.retry_length = writer.file.length * 2; /* not at every turn */
+        writer.retry_length = writer.file.length * 2; /* the next try comes when the journal has doubled, not at each turn */
     }
 }
 
@@ -245,7 +245,7 @@ bool journal_is_bloated(void)
 
 /* ---- reading ---- */
 
-/* The records so far, found again by their task: a name may have been moved away and taken anew. */
+/* The records so far, by task: a name may have been moved away and given to another reservation. */
 struct known {
     uint64_t task;
     int index;
@@ -274,7 +274,7 @@ static bool get_text(const struct paragraph *record, const char *key, char *into
     return text == NULL || strlen(text) < size;
 }
 
-/* 0 where it is absent. False: it is there, and not a number up to that. */
+/* *value is 0 if the key is absent. False: the value is no number up to max. */
 static bool journal_get(const struct paragraph *record, const char *key, uint64_t max, uint64_t *value)
 {
     *value = 0;
@@ -352,7 +352,7 @@ static bool get_reservation(const struct paragraph *record, struct recorded_rese
     return true;
 }
 
-/* Takes the group and the claims over. */
+/* Takes over the record's group and claims. */
 static void journal_remember(struct recorded_state *state, struct known **known, struct recorded_reservation *reservation, bool gone)
 {
     struct known *found;
@@ -385,12 +385,12 @@ static void journal_remember(struct recorded_state *state, struct known **known,
     HASH_ADD(hh, *known, task, sizeof found->task, found);
 }
 
-/* What the file says. */
+/* The journal while it is read. */
 struct reading {
     struct recorded_state *state;
     struct known *known;
     bool whole;
-    const char *why; /* it cannot be read */
+    const char *why; /* why the file cannot be read */
 };
 
 static bool take_boot(struct reading *reading, const struct paragraph *record)
@@ -438,7 +438,7 @@ static void drop_gone(struct recorded_state *state)
 static void forget_keys(struct known **known)
 {
     struct known *one = *known;
-    HASH_CLEAR(hh, *known); /* the table; its elements stay linked in their order */
+    HASH_CLEAR(hh, *known); /* frees the table; its elements stay linked in their order */
     while (one != NULL) {
         struct known *next = one->hh.next;
         free(one);
@@ -446,7 +446,7 @@ static void forget_keys(struct known **known)
     }
 }
 
-/* A file that somebody but the broker can have written is not trusted. */
+/* Only root can have written the file. */
 static bool is_ours(int fd)
 {
     struct stat status;
@@ -470,8 +470,8 @@ static bool read_records(int fd, struct reading *reading)
     return good;
 }
 
-/* A journal gets its name when it is whole: one of this boot that is not whole was damaged. The end of the machine may have cut short one of
- * another boot; of that one, and of an empty one (journal_clear), nothing counts. */
+/* False: the journal was damaged. A journal gets its name when it is whole, so a journal of this boot that is not whole was damaged later. The end of the machine
+ * may have cut short a journal of another boot. Such a journal, and an empty one (journal_clear), has no reservations. */
 static bool is_not_cut_short(struct reading *reading)
 {
     const bool damaged = !reading->whole && reading->state->same_boot;

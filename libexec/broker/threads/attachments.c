@@ -63,31 +63,31 @@ struct attachment *attachment_new(struct reservation *reservation, const struct 
     return attachment;
 }
 
-/* Of a program that has ended by then nobody needs a watch; and a stream of attachments does not wait for watches, each of which costs
- * the kernel an event, two pages and 20 us. What happens meanwhile is seen when the watch is there. */
+/* A program that ends before this time needs no watch. And a stream of attachments does not wait for watches: each watch costs the kernel an event, two pages and
+ * 20 us. The watch, once it exists, shows what has happened before. */
 static const int64_t watch_pause = INT64_C(10000000);
 
 void attachment_watch_soon(struct attachment *attachment)
 {
     const bool leads = attachment->tid == attachment->process;
     if (attachment->to_watch.at != 0 || (attachment->watch >= 0 && (leads || !attachment->watch_once)))
-        return; /* for the end of a leader any watch is good */
+        return; /* for the end of a leader each watch is good */
     timer_set(&attachment->to_watch, monotonic_now() + watch_pause);
 }
 
-/* PERF_RECORD_EXIT of include/uapi/linux/perf_event.h, as it is without sample_id. */
+/* PERF_RECORD_EXIT of include/uapi/linux/perf_event.h, without sample_id. */
 struct exit_record {
     struct perf_event_header header;
     uint32_t process, parent, tid, parent_tid;
     uint64_t time;
 };
 
-/* The last thing that is recorded of a task is its end, under the id that it had: its own, or, after its execve(2), the leader's. (So it is when it
- * does not end, but has become a program that its owner may not look into: the kernel takes the watch away from it.) */
+/* The last record of a task is its end, with the id that the task had: its own, or after its execve(2) the leader's. The kernel also writes this record when it
+ * takes the watch from a task that has become a program into which its owner may not look. */
 static bool has_died_as_watched(const struct attachment *attachment)
 {
     struct pollfd one = {.fd = attachment->watch, .events = POLLIN};
-    const size_t size = attachment->watch_bytes / 2; /* of the ring, behind as much for its head */
+    const size_t size = attachment->watch_bytes / 2; /* bytes of the ring; in the mapping, a head of the same size is before it */
     struct exit_record last;
     if (attachment->tid == attachment->process || attachment->watch < 0 || attachment->watch_once || poll(&one, 1, 0) != 1 || (one.revents & POLLHUP) == 0)
         return false;
@@ -120,7 +120,7 @@ bool attachment_keep_watch(struct attachment *attachment, int watch, bool armed)
 {
     attachment_drop_watch(attachment);
     attachment->watch_bytes = (size_t)sysconf(_SC_PAGESIZE) * 2;
-    /* Read-only: then the kernel overwrites records that nobody reads, and each wakes. */
+    /* The mapping is read-only. So the kernel overwrites records that nobody reads, and each record wakes the broker. */
     attachment->watch_page = watch < 0 ? MAP_FAILED : mmap(NULL, attachment->watch_bytes, PROT_READ, MAP_SHARED, watch, 0);
     if (attachment->watch_page == MAP_FAILED) {
         if (watch >= 0)
@@ -167,7 +167,7 @@ void attachment_bury(struct attachment *attachment)
 {
     guard_end(attachment);
     if (attachment->pidfd >= 0) {
-        loop_remove(attachment->pidfd); /* a child between fork and exec may keep it alive for a moment */
+        loop_remove(attachment->pidfd); /* a child between fork and exec may keep the pidfd open for a moment */
         close(attachment->pidfd);
     }
     attachment->pidfd = -1;
@@ -177,7 +177,7 @@ void attachment_bury(struct attachment *attachment)
     placement_expect(&attachment->presence, NULL);
     attachment->reservation = NULL;
     if (attached.ended_count < (int)(sizeof attached.ended / sizeof *attached.ended))
-        attached.ended[attached.ended_count++] = attachment; /* beyond that it leaks: an event for it cannot be told */
+        attached.ended[attached.ended_count++] = attachment; /* a further attachment is never freed, because an event of this turn may point to it */
 }
 
 void attachments_sweep(void)
@@ -201,6 +201,6 @@ void attachment_end(struct reservation *reservation)
     shares_unbind(attachment);
     reservation->attachment = NULL;
     if (attachment->group != NULL)
-        (void)attach_sweep(attachment); /* what it started may still be in its domain */
+        (void)attach_sweep(attachment); /* a child of the thread may still be in its domain */
     attachment_bury(attachment);
 }

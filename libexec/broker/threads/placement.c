@@ -17,10 +17,10 @@ static struct {
     } waits[CPU_SETSIZE]; /* of all threads that may come to a CPU */
 } placement = {.common = -1, .is_calm = true, .busy_since = INT64_MAX};
 
-/* While the broker does not come to sleep the plugins are better off elsewhere; and then for a while, for more may come. */
+/* While the broker never sleeps, the plugins run better on another CPU. They stay there for `pause`, because more requests may come. */
 static const int64_t patience = INT64_C(2000000), pause = INT64_C(1000000000); /* ns */
 
-/* So much is lost, at least, when a question goes to another CPU and back; and so long, but not longer, they may be kept from theirs. */
+/* crossing: a question to another CPU, and its answer, take at least this time. longest_wait: the processes may wait this long for their CPU. */
 static const uint64_t crossing = 25000, longest_wait = 2000000; /* ns */
 
 static void clear_deadline_cpus(cpu_set_t *cpus, bool of_global)
@@ -55,8 +55,8 @@ static int quietest(void)
     return found;
 }
 
-/* Priority does not help against SCHED_DEADLINE, which comes first, and the kernel does not move a FIFO thread elsewhere
- * because of it: the helper would wait on its CPU while the thread that it has just attached there uses up its runtime. */
+/* A SCHED_DEADLINE thread runs before a FIFO thread of any priority, and the kernel does not move the FIFO thread to another CPU for this reason. So the helper
+ * would wait on its CPU while the thread that it has just attached there uses up its runtime. */
 void placement_choose(void)
 {
     cpu_set_t quiet;
@@ -74,8 +74,8 @@ void placement_choose(void)
         placement.common = quietest();
 }
 
-/* A thread that runs whenever it may keeps who comes at any moment waiting for runtime / 2, and that with a chance of
- * runtime / period. Beyond the longest it does not matter how much. */
+/* A thread that runs whenever it may makes a process wait for runtime / 2 on average, with a probability of runtime / period. Waits beyond longest_wait count as
+ * longest_wait. */
 static struct presence presence_of(const struct attributes *plan)
 {
     if (plan == NULL || plan->policy != POLICY_DEADLINE)
@@ -85,7 +85,7 @@ static struct presence presence_of(const struct attributes *plan)
     return (struct presence){.cpus = plan->cpus, .longest = plan->runtime * 1000, .mean = plan->runtime * plan->runtime * 500 / plan->period};
 }
 
-/* Unsigned sums: adding the two's complement subtracts exactly. */
+/* The sums are unsigned: adding the two's complement subtracts exactly. */
 static void add(const cpu_set_t *cpus, uint64_t mean, uint64_t longest)
 {
     for (int cpu = cpu_from(cpus, 0); longest != 0 && cpu < CPU_SETSIZE; cpu = cpu_from(cpus, cpu + 1)) {

@@ -11,12 +11,12 @@
 #include "thread.h"
 #include "timers.h"
 
-/* What is kept of an interface, or of a disk, as its class. */
+/* A reservation's share of an interface or of a disk. */
 struct share {
     bool is_there;
-    int plugin;                    /* whose */
-    uint64_t values[CLAIM_VALUES]; /* of the claim; all 0: not known */
-    uint64_t said;                 /* the message that said so last */
+    int plugin;                    /* the line of the interface or disk */
+    uint64_t values[CLAIM_VALUES]; /* the values of the claim that the helper keeps; all 0: not known */
+    uint64_t said;                 /* the id of the last message about it */
 };
 
 enum { CLASS_LEAST = 0x10, CLASSES = 0xffe0 };
@@ -26,7 +26,7 @@ static void keep_again(struct timer *timer);
 static struct {
     uint8_t used[CLASSES / 8]; /* a bit for each class */
     unsigned next;             /* class to try first */
-    struct lowering *lowerings; /* the one that was said first is the first */
+    struct lowering *lowerings; /* the head of the hash table; oldest message first */
     /* Says again what a helper refused while no request waited for the answer. */
     struct timer again;
     int64_t pause, refused; /* ns: until the next try; CLOCK_MONOTONIC of the last refusal */
@@ -72,7 +72,7 @@ static uint16_t shares_take(unsigned i)
     return (uint16_t)(CLASS_LEAST + i);
 }
 
-/* 0: all are taken. A class that was given back comes last: a group that could not be emptied is another's no sooner than it must be. */
+/* 0: all classes are taken. A class that was given back is taken last: its group may not be empty yet. */
 static uint16_t take_class(void)
 {
     for (unsigned tried = 0; tried < CLASSES; tried++) {
@@ -147,7 +147,8 @@ static uint64_t say_thread(enum kept kept, const char *op, const struct attachme
     return allocator_finish(kept, message);
 }
 
-/* Until the helper has answered, those that were let go may be raised still: what they had before is known from here, if they are attached anew. */
+/* A thread that the helper lowers to its former I/O priority. Until the helper has answered, the thread may still be raised. If the thread is attached again
+ * meanwhile, its former priority is known from here. */
 struct lowering {
     pid_t tid;
     uint64_t started_by, said;
@@ -184,7 +185,7 @@ static int former_of_raised(const struct attachment *attachment)
 {
     const struct lowering *lowering = lowering_of(attachment->tid);
     const bool is_same = lowering != NULL && (thread_is(lowering->tid, lowering->started_by) || errno != ESRCH);
-    return is_same ? lowering->former : 0; /* 0: another raised thread gave it this priority, and its own is not known */
+    return is_same ? lowering->former : 0; /* 0: the thread inherited this priority from another raised thread, and its own is not known */
 }
 
 static void unbind(enum kept kept, struct attachment *attachment)
@@ -222,7 +223,7 @@ static uint64_t keep(struct reservation *reservation, enum kept kept)
     memcpy(share->values, claim.values, sizeof share->values);
     struct message *message = allocator_begin("class", plugin_line(share->plugin));
     struct paragraph_output *text = helper_text(message);
-    paragraph_add_number(text, "class", reservation->class); /* 0 is refused */
+    paragraph_add_number(text, "class", reservation->class); /* the helper refuses 0 */
     paragraph_add_number(text, "rate", claim_amount(&claim));
     if (kept != KEPT_NETWORK) {
         paragraph_add_number(text, "block", claim.values[2]);
@@ -325,7 +326,7 @@ static enum kept first_unbound(const struct attachment *attachment)
     return kept;
 }
 
-/* One that shows what we give has it from us. */
+/* A thread with the raised priority has it from rtf: this is not its former priority. */
 void shares_note_former(struct attachment *attachment)
 {
     if (attachment->bound[KEPT_IOPRIO] || held(attachment->reservation->grant, KEPT_IOPRIO) == NULL)

@@ -11,7 +11,7 @@
 
 static const char place[] = "events/sched/sched_pi_setprio/";
 
-/* The root of tracefs, as a mount of this process's alone, gone when it is closed. */
+/* Mounts tracefs for this process alone, and returns its root. The mount ends when the descriptor is closed. */
 static int open_tracefs(void)
 {
     const int context = (int)syscall(SYS_fsopen, "tracefs", FSOPEN_CLOEXEC);
