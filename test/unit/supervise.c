@@ -140,7 +140,7 @@ static void ends(void)
     turn();
 }
 
-/* It has had a fault: the next one is followed by a pause. */
+/* The program has had a fault: a pause follows the next fault. */
 static void has_a_pause(void)
 {
     program.pause = FIRST;

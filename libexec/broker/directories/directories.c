@@ -122,7 +122,7 @@ void directories_rescan(void)
     }
 }
 
-/* What the dead adopter was told, it may not have done. */
+/* The dead adopter may not have done what the broker told it. */
 static void directories_on_start(struct program *adopter, bool again)
 {
     (void)adopter;

@@ -117,7 +117,7 @@ static void helper_answer(struct helper *helper, struct helper_event *event)
     *helper->drained = *event;
 }
 
-/* What has been tried too often. */
+/* Messages that were tried too often are refused. */
 static void helper_give_up(struct helper *helper)
 {
     struct message *first;
@@ -156,7 +156,7 @@ static bool helper_on_message(struct program *program, const struct paragraph *s
 
 /* ---- the program ---- */
 
-/* Another process does not know what the one before it was told. */
+/* A new process does not know the messages that the process before it had. */
 static void helper_on_start(struct program *program, bool again)
 {
     struct helper *helper = container_of(program, struct helper, program);
@@ -179,7 +179,7 @@ static void helper_on_room(struct program *program)
     helper_send(container_of(program, struct helper, program));
 }
 
-/* It may be the first message that it dies of. */
+/* The first message may be the one that kills the helper. */
 static void helper_on_gone(struct program *program, const char *why)
 {
     struct helper *helper = container_of(program, struct helper, program);

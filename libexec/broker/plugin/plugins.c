@@ -32,7 +32,7 @@ struct plugin {
     struct program_description is;
     struct program program;
     struct pending_list pending, lost; /* lost: owed when it went down, or asked while it was down */
-    struct timer loss;   /* somebody waits for what was lost: it is told when whoever asked has returned */
+    struct timer loss;   /* set while callers wait for lost answers: they have them after the caller has returned */
     int64_t since;       /* since when it owes something: its start, the sending, or its last sign of life */
     bool unsent;
     /* CPU time, ns: what its first start took until it greeted, and this one; what it may have used since it was told last, for
@@ -384,7 +384,7 @@ static bool plugin_on_message(struct program *program, const struct paragraph *s
     return true;
 }
 
-/* What it owed when it went down. Only those who asked something are waiting. */
+/* The answers that the plugin owed when it went down. Only callers that asked something wait for them. */
 static void loss_is_due(struct timer *timer)
 {
     struct plugin *plugin = container_of(timer, struct plugin, loss);

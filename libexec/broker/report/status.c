@@ -51,7 +51,7 @@ static struct {
     struct timer timer;
     int64_t not_before, pause;
     struct facts told;
-    char *told_text; /* NULL: none, or that is not in the file */
+    char *told_text; /* NULL: there is none, or the file does not have it */
     bool refused;    /* somebody, for want of room, since then */
     int64_t failed_window;
     unsigned failed_count;
@@ -325,7 +325,7 @@ static void status_wait(int64_t until)
         ;
 }
 
-/* A writer that has ended may not have been noticed before, or ends over this text: the next one is told. */
+/* The writer may have ended unnoticed, or may end over this text: then the next writer has the text. */
 void status_end(void)
 {
     const int64_t until = monotonic_now() + second;

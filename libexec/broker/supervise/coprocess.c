@@ -17,7 +17,7 @@ static void close_both(const int ends[2])
     close(ends[1]);
 }
 
-/* Who does not read, or does not write, must not make the broker wait. Only our ends: the child's are for it to set. */
+/* A program that does not read or write must not make the broker wait. Only our ends: the child's are for it to set. */
 static bool does_not_block(int fd)
 {
     int tries = 0;

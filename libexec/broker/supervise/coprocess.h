@@ -10,7 +10,7 @@
 #include "loop.h"
 #include "paragraph.h"
 
-/* FED: its standard input is a descriptor of the caller's, and the broker only hears it. */
+/* FED: the standard input of the program is a descriptor of the caller, and the broker only reads from the program. */
 enum coprocess_talk { COPROCESS_PIPES, COPROCESS_SOCKET, COPROCESS_FED };
 
 struct coprocess {

@@ -129,7 +129,7 @@ void supervise_expect(struct program *program, int64_t within)
 
 /* ---- what it says ---- */
 
-/* False at its end. */
+/* False at the end of the program. */
 static bool supervise_read(struct program *program, int *fd)
 {
     bool received;
@@ -141,7 +141,7 @@ static bool supervise_read(struct program *program, int *fd)
     return coprocess_read(&program->process);
 }
 
-/* 1: another paragraph was there; 0: none; -1: that was a fault. */
+/* 1: there was another paragraph; 0: there was none; -1: a fault. */
 static int supervise_take_one(struct program *program, int *fd)
 {
     struct paragraph said;
@@ -162,7 +162,7 @@ static int supervise_take_one(struct program *program, int *fd)
     return -1;
 }
 
-/* What it said before its end counts. */
+/* The paragraphs that a program sent before its end count. */
 static void supervise_take(struct program *program, bool alive, int fd)
 {
     int taken;
@@ -193,7 +193,7 @@ static void supervise_ready(struct source *source, uint32_t events)
     supervise_hear(container_of(source, struct program, process.source));
 }
 
-/* The broker itself may have been kept from looking (a suspend, SIGSTOP, a long turn): what is in the pipe by now is not late. */
+/* The broker itself may have had no time to read (a suspend, SIGSTOP, a long turn): bytes that are in the pipe by now are not late. */
 static void supervise_late(struct program *program)
 {
     const struct paragraph_input *input = &program->process.input;
