@@ -32,7 +32,7 @@ bool group_write(int root, const char *path, const char *file, const char *value
 /* Moves all members of a group to another group, including processes that members start meanwhile.
  * False with ETIMEDOUT after 0.3 s. The kernel cannot move a process that is ending; the process
  * stays a member until its end. group_empty waits for ending processes for the same time, but only
- * a moment for those that need no CPU, and then returns false with EINPROGRESS. The kernel may
+ * a moment for processes that need no CPU, and then returns false with EINPROGRESS. The kernel may
  * allow the removal of a group that has only such members. */
 bool group_empty(enum cgroups cgroups, int root, const char *path, const char *to);
 

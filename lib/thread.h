@@ -1,4 +1,4 @@
-/* What the kernel knows of a thread: its identity and its scheduling. This file only reads;
+/* The kernel's view of a thread: its identity and its scheduling. This file only reads;
  * lib/scheduling.h and suspension.h change.
  *
  * A thread is identified by its id and a time at which it had that id. Ids are reused: a thread

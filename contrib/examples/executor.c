@@ -1,6 +1,7 @@
-/* An executor as ROS 2 has them, without ROS: each runs the callbacks that are its own, in one thread, under one reservation. What must not be late has
- * an executor of its own; what may wait shares another, and cannot hold the first one up. Runtimes are 10 ms, for the shipped rules want a tick of the
- * kernel at least (1 to 10 ms), and give a user half a CPU.
+/* Executors as in ROS 2, without ROS: each executor runs its own callbacks in one thread, under one
+ * reservation. Callbacks that must not be late have their own executor. Callbacks that may wait share
+ * another executor, and cannot delay the first one. Runtimes are 10 ms, because the shipped rules
+ * require at least one tick of the kernel (1 to 10 ms), and give a user half a CPU.
  *
  *     cc executor.c -o executor $(pkg-config --cflags --libs librtf) -pthread */
 #include <pthread.h>

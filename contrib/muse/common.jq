@@ -1,6 +1,8 @@
-# What the experiments share. $cpus: how many CPUs the machine has; $seconds: how long each run takes.
+# Functions shared by the experiments. $cpus: the number of CPUs of the machine; $seconds: the
+# length of each run.
 
-# The CPUs that are measured: all but the first, which is left to everybody else, if more than two are there (paper 004, section 6).
+# The CPUs to measure: all but the first one, which is left to other work, if there are more than
+# two (paper 004, section 6).
 def measured: if $cpus <= 2 then [range($cpus)] else [range(1; $cpus)] end;
 
 def all: {supply: true, runmap: true, migrations: true, statistical: true};

@@ -25,7 +25,7 @@ bool marking_open(char reason[static MARKING_REASON]);
 
 enum marking { MARKED, MARKING_GONE, MARKING_REFUSED };
 
-/* Marks the sockets of the thread's process, and those that the thread opens later. Only IPv4 and
+/* Marks the sockets of the thread's process, and the sockets that the thread opens later. Only IPv4 and
  * IPv6 sockets of the owner that have no foreign mark are marked. MARKING_GONE: the thread has
  * ended. MARKING_REFUSED: *reason. */
 enum marking marking_bind(pid_t tid, uint64_t started_by, uid_t owner, uint32_t mark, char reason[static MARKING_REASON]);

@@ -162,7 +162,7 @@ static void serve(const struct terms *terms, const struct job *job, struct job_a
     close_spool();
 }
 
-/* Becomes the user for good. A uid without an account gets no groups: a group of the same number
+/* Becomes the user; there is no way back. A uid without an account gets no groups: a group of the same number
  * may belong to others. */
 static bool become(uid_t uid)
 {
