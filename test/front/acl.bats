@@ -14,14 +14,14 @@ prepare() {
 rtf_root() { "$RTF_BIN/rtf" --spool "$SPOOL" "$@"; }
 acl() { rtf_root acl --config "$CONFIG" "$@"; }
 
-@test "check tells a right file, a wrong file, and a file that may not be meant" {
+@test "rtf acl check accepts a right file, refuses a wrong file, and warns of a suspicious file" {
     silent acl check
     echo "nobody-here - max_utilization 1" >>"$CONFIG/acl.conf"
     prints 1 acl check
     out '*acl.conf:8: nobody-here *: the account database knows no such user*'
     prints 1 acl check --json
     says '.correct and (.says | length == 1)'
-    # Another file, in the place of the current one.
+    # Now the command checks a named file instead of the current one.
     printf '%s\n' "$ALICE NONE max_utilization 1" >"$WORK/new"
     fails 78 "rtf acl: $WORK/new:1: plugins.conf has no plugin \"NONE\"; - means any" acl check "$WORK/new"
     prints 78 acl check --json "$WORK/new"
@@ -33,7 +33,7 @@ acl() { rtf_root acl --config "$CONFIG" "$@"; }
     fails 66 'rtf acl: * cannot be read' acl check "$WORK/none"
 }
 
-@test "explain and lint: a bandwidth opens, a block and a period of a claim bound" {
+@test "explain and lint show that a bandwidth opens, and that a block and a period of a claim bound" {
     configure_plugins 'EDF edf - all partition=global threshold=0.9' 'SDA disk - - resource=disk device=sda throughput=5MB enforce=none' \
         'NET net - - resource=network interface=rtf0 rate=100Mbit enforce=none'
     configure_rules "$ALICE SDA max_bandwidth 2MB" "$ALICE SDA max_user_bandwidth 1MB" "$ALICE SDA min_block 16KiB" "$ALICE SDA max_period 1s" "$ALICE NET max_bandwidth 1234567bit"
@@ -89,7 +89,7 @@ END
 }
 
 # bats test_tags=turn:0
-@test "explain: what groups and users have of their sums, by name and by number, and of bandwidths" {
+@test "explain shows how much groups and users have of their sums, by name and by number, and of bandwidths" {
     cp /etc/group "$WORK/group"
     cp /etc/passwd "$WORK/passwd"
     echo "rtftest:x:$GROUP:rtfann" >>"$WORK/group"
@@ -159,7 +159,7 @@ END
 }
 
 # bats test_tags=turn:1
-@test "acl is used wrongly" {
+@test "rtf acl refuses wrong usage" {
     explains acl
     fails 64 'rtf acl: one of check, explain and who is missing*' acl
     fails 64 'rtf acl: ask is not one of check, explain and who*' acl ask

@@ -5,7 +5,7 @@ load front
 
 prepare() { front_prepare; }
 
-@test "a SCHED_DEADLINE thread" {
+@test "rtf adopt reserves the present bandwidth of a SCHED_DEADLINE thread" {
     broker_start
     sleeper $ALICE
     chrt -d -T 2000000 -D 10000000 -P 20000000 -p 0 "$SLEEPER"
@@ -17,7 +17,7 @@ prepare() { front_prepare; }
     eventually nothing_in "$OWN"
 }
 
-@test "SCHED_FIFO and SCHED_RR go to plugins of theirs; options say what the kernel does not know" {
+@test "SCHED_FIFO and SCHED_RR threads go to plugins of their policy; options tell what the kernel does not know" {
     broker_start
     sleeper $ALICE
     chrt -f -p 7 "$SLEEPER"

@@ -5,7 +5,7 @@ load front
 
 prepare() { front_prepare; }
 
-@test "every test that an answer names is there, and there are twenty answers" {
+@test "every test that an answer names exists, and there are twenty answers" {
     cd "$RTF_SOURCE"
     [ "$(grep -cE '^\*\*[0-9]+\. ' contrib/answers.md)" -eq 20 ]
     count=0
@@ -29,7 +29,7 @@ prepare() { front_prepare; }
     [ "$status" -ne 0 ]
 }
 
-@test "nothing that is installed has capabilities, or is set-user-ID or set-group-ID" {
+@test "no installed file has capabilities, or is set-user-ID or set-group-ID" {
     [ -z "$(find "$RTF_STAGE/usr" -perm /6000)" ]
     command -v getcap >/dev/null || skip 'getcap is not here'
     [ -z "$(getcap -r "$RTF_STAGE/usr" 2>&1)" ]

@@ -86,7 +86,7 @@ attack() { # UID PROCESS
     [[ $(<"$WORK/out") == 'EDF would grant '* ]]
 }
 
-@test "three pipes, a session, a group of its own, no power, a clean environment" {
+@test "a command as a user has three pipes, a session, a group of its own, no capability and a clean environment" {
     exec 8</etc/passwd
     run -0 env SECRET=1 TERM=xterm "$AS_USER" $ALICE sh -c 'exec 2>&1; for fd in /proc/$$/fd/*; do readlink "$fd"; done; id -u; id -g; id -G; ps -o tty= $$; env; pwd
         grep -E "^(NSsid|CapBnd|CapPrm|NoNewPrivs):" /proc/$$/status; echo $$' 3>&-

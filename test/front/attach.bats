@@ -26,7 +26,7 @@ PYTHON
 }
 policies() { for task in "/proc/$MANY/task"/*; do kernel "${task##*/}" | cut -d ' ' -f 1; done | sort | uniq -c | xargs; }
 
-@test "a thread to a reservation that is there, another one in its place, and none" {
+@test "rtf attach attaches a thread to an existing reservation, and replaces the thread; rtf detach detaches it" {
     broker_start
     silent rtf declare cam -T 2ms -P 20ms
     sleeper $ALICE
@@ -40,18 +40,18 @@ policies() { for task in "/proc/$MANY/task"/*; do kernel "${task##*/}" | cut -d 
     silent rtf detach cam
     is_policy "$SLEEPER" other
     holds cam '.grant.runtime == 2000 and .thread == null'
-    silent rtf detach cam # once more, there is nothing to do
+    silent rtf detach cam # a second detach has nothing to do
 }
 
 # bats test_tags=turn:1
-@test "detach lets go a thread that the spec itself names" {
+@test "rtf detach detaches a thread that the spec itself names" {
     broker_start
     sleeper $ALICE
     silent rtf declare cam -T 2ms -P 20ms --attach "$SLEEPER"
     silent rtf detach cam
     is_policy "$SLEEPER" other
     holds cam '.grant.runtime == 2000 and .thread == null'
-    # A thread that the spec named before it was rewritten.
+    # The spec named this thread before the spec was rewritten.
     silent rtf declare dog -T 2ms -P 20ms --attach "$SLEEPER"
     put $ALICE dog '{"runtime": "3ms", "period": "20ms"}'
     verdict $ALICE dog >"$WORK/verdict"
@@ -80,7 +80,7 @@ policies() { for task in "/proc/$MANY/task"/*; do kernel "${task##*/}" | cut -d 
 }
 
 # bats test_tags=turn:0
-@test "several threads, each to a reservation of its own that ends with it" {
+@test "rtf attach gives each of several threads a reservation of its own, which ends with the thread" {
     broker_start
     sleeper $ALICE
     first=$SLEEPER
@@ -95,7 +95,7 @@ policies() { for task in "/proc/$MANY/task"/*; do kernel "${task##*/}" | cut -d 
 }
 
 # bats test_tags=turn:1
-@test "all threads of a process; those of a name" {
+@test "rtf attach takes all threads of a process, or its threads with a name" {
     broker_start
     threads 4
     rtf attach app -T 1ms -P 20ms -a -p "$MANY" --thread 'worker-[12]' >"$WORK/out" 2>"$WORK/err"
@@ -137,7 +137,7 @@ policies() { for task in "/proc/$MANY/task"/*; do kernel "${task##*/}" | cut -d 
 
 # Alone: where others have SCHED_DEADLINE threads, too, the kernel may refuse before EDF does.
 # bats test_tags=turn:2,machine
-@test "all or none: where one does not fit, none is attached and nothing stays" {
+@test "all or none: if one thread does not fit, none is attached and no file stays" {
     broker_start
     threads 4
     fails 75 'rtf attach: app-*: EDF refused: *' rtf attach app -T 8ms -P 20ms -a -p "$MANY"
@@ -147,7 +147,7 @@ policies() { for task in "/proc/$MANY/task"/*; do kernel "${task##*/}" | cut -d 
 }
 
 # bats test_tags=turn:0
-@test "refused: somebody else's thread, none, and one without a grant" {
+@test "rtf attach refuses another user's thread, a thread that does not exist, and a name without a spec" {
     broker_start
     silent rtf declare cam -T 2ms -P 20ms
     sleeper $BOB
@@ -165,7 +165,7 @@ policies() { for task in "/proc/$MANY/task"/*; do kernel "${task##*/}" | cut -d 
 }
 
 # bats test_tags=turn:1
-@test "69 without a broker" {
+@test "rtf attach exits with 69 without a broker" {
     broker_start
     silent rtf declare cam -T 2ms -P 20ms
     broker_stop INT
@@ -176,7 +176,7 @@ policies() { for task in "/proc/$MANY/task"/*; do kernel "${task##*/}" | cut -d 
 }
 
 # bats test_tags=turn:2
-@test "64: wrong usage" {
+@test "rtf attach and rtf detach exit with 64 for wrong usage" {
     broker_start
     fails 64 'rtf attach: the name of the reservation is missing *' rtf attach
     fails 64 'rtf attach: a thread id is missing *' rtf attach cam

@@ -6,7 +6,7 @@ load front
 prepare() { front_prepare; }
 tidy() { [ -z "$BROKER" ] || kill -CONT "$BROKER" 2>/dev/null || true; }
 
-@test "keys and options: silence, and the rest of the spec stays" {
+@test "rtf change takes keys and options, prints nothing, and keeps the rest of the spec" {
     broker_start
     silent rtf declare cam -T 2ms -P 20ms --comment 'the left one'
     silent rtf change cam runtime=3ms
@@ -19,7 +19,7 @@ tidy() { [ -z "$BROKER" ] || kill -CONT "$BROKER" 2>/dev/null || true; }
 }
 
 # bats test_tags=turn:0
-@test "the thread keeps its reservation, and has the new one at once" {
+@test "the thread stays attached, and has the new grant at once" {
     broker_start
     sleeper $ALICE
     silent rtf declare cam -T 2ms -P 20ms --attach "$SLEEPER"
@@ -33,7 +33,7 @@ tidy() { [ -z "$BROKER" ] || kill -CONT "$BROKER" 2>/dev/null || true; }
 }
 
 # bats test_tags=turn:1
-@test "a thread that has ended is forgotten" {
+@test "rtf change removes the id of a thread that has ended" {
     broker_start
     sleeper $ALICE
     silent rtf declare cam -T 2ms -P 20ms --attach "$SLEEPER"
@@ -44,7 +44,7 @@ tidy() { [ -z "$BROKER" ] || kill -CONT "$BROKER" 2>/dev/null || true; }
 }
 
 # bats test_tags=turn:2
-@test "refused: the reason, and file and reservation are what they were" {
+@test "refused: the reason is printed, and the file and the reservation are unchanged" {
     broker_start
     silent rtf declare cam -T 2ms -P 20ms
     cp "$OWN/cam.json" "$WORK/before"
@@ -94,7 +94,7 @@ tidy() { [ -z "$BROKER" ] || kill -CONT "$BROKER" 2>/dev/null || true; }
 }
 
 # bats test_tags=turn:1
-@test "wrong usage, and nothing to change" {
+@test "rtf change refuses wrong usage, and a name without a spec" {
     broker_start
     silent rtf declare cam -T 2ms -P 20ms
     before=$(stat -c '%i %z' "$OWN/cam.json")
@@ -111,7 +111,7 @@ tidy() { [ -z "$BROKER" ] || kill -CONT "$BROKER" 2>/dev/null || true; }
 }
 
 # bats test_tags=turn:2
-@test "69 and 75: no broker, no answer in time: the former spec is there again" {
+@test "rtf change restores the former spec without a broker (69), and without an answer in time (75)" {
     broker_start
     silent rtf declare cam -T 2ms -P 20ms
     cp "$OWN/cam.json" "$WORK/before"

@@ -83,7 +83,7 @@ words_of() {
     done <"$RTF_LIBEXEC/front/commands"
 }
 
-@test "bash" {
+@test "bash offers the completions" {
     broker_start
     silent rtf declare cam -T 2ms -P 20ms
     silent rtf declare cam:left -T 2ms -P 20ms
@@ -99,7 +99,7 @@ words_of() {
     for name in rtf-run rtf-wait; do [ "$(readlink "$SHARE/bash-completion/completions/$name")" = rtf ]; done
 }
 
-@test "fish" {
+@test "fish offers the completions" {
     command -v fish >/dev/null || skip 'fish is not here'
     broker_start
     silent rtf declare cam -T 2ms -P 20ms
@@ -112,7 +112,7 @@ words_of() {
 }
 
 # bats test_tags=turn:0
-@test "zsh" {
+@test "zsh offers the completions" {
     command -v zsh >/dev/null || skip 'zsh is not here'
     zsh -fc 'print -l $fpath' | grep -qx /usr/share/zsh/vendor-completions
     broker_start

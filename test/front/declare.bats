@@ -6,7 +6,7 @@ load front
 prepare() { front_prepare; }
 tidy() { [ -z "$BROKER" ] || kill -CONT "$BROKER" 2>/dev/null || true; }
 
-@test "granted: silence, status 0, and the reservation is there, private, and alone" {
+@test "granted: rtf declare prints nothing and exits with 0; the spec is private, and the only one" {
     broker_start
     silent rtf declare cam -T 2ms -P 20ms
     holds cam '.grant.runtime == 2000 and .grant.period == 20000 and .result == "OK"'
@@ -44,7 +44,7 @@ tidy() { [ -z "$BROKER" ] || kill -CONT "$BROKER" 2>/dev/null || true; }
 }
 
 # bats test_tags=turn:1
-@test "a spec from a file, from standard input, and options over it" {
+@test "rtf declare reads a spec from a file or standard input; options override its keys" {
     broker_start
     echo '{"runtime": "3ms", "period": 20000, "comment": "file"}' >"$WORK/spec"
     silent rtf declare cam -f "$WORK/spec"
@@ -88,7 +88,7 @@ tidy() { [ -z "$BROKER" ] || kill -CONT "$BROKER" 2>/dev/null || true; }
 }
 
 # bats test_tags=turn:1
-@test "73: a name is taken, and the spec with this name stays as it is" {
+@test "73: the name is taken, and the spec with this name stays unchanged" {
     broker_start
     silent rtf declare cam -T 2ms -P 20ms
     before=$(stat -c '%i %z' "$OWN/cam.json")
@@ -98,7 +98,7 @@ tidy() { [ -z "$BROKER" ] || kill -CONT "$BROKER" 2>/dev/null || true; }
 }
 
 # bats test_tags=turn:2
-@test "64: wrong usage, each with its sentence, and nothing in the spool" {
+@test "64: wrong usage; each case has its own sentence, and no file stays in the spool" {
     broker_start
     fails 64 'rtf declare: the name of the reservation is missing *' rtf declare -T 2ms
     fails 64 'rtf declare: one name is enough *' rtf declare a b
@@ -124,7 +124,7 @@ tidy() { [ -z "$BROKER" ] || kill -CONT "$BROKER" 2>/dev/null || true; }
 }
 
 # bats test_tags=turn:0
-@test "69: no broker, said at once, and nothing stays; 75: no answer in time" {
+@test "69: no broker runs, rtf declare says so at once, and no file stays; 75: no answer comes in time" {
     at_once fails 69 "rtf declare: no broker has made a spool at $SPOOL ('rtf-brokerd --spool $SPOOL', as root, makes it)" rtf declare cam -T 2ms -P 20ms
     broker_start
     kill -STOP "$BROKER"
@@ -147,7 +147,7 @@ tidy() { [ -z "$BROKER" ] || kill -CONT "$BROKER" 2>/dev/null || true; }
 }
 
 # bats test_tags=turn:2
-@test "interrupted while it waits: the spec is taken back" {
+@test "rtf declare withdraws the spec if it is interrupted while it waits" {
     broker_start
     silent rtf declare first -T 1ms -P 20ms # makes the user's directory
     kill -STOP "$BROKER"

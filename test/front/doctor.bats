@@ -171,7 +171,7 @@ END
 
 # Alone: while a broker of another lane lifts the limit (sched_rt_runtime_us is -1), the kernel refuses no thread.
 # bats test_tags=turn:0,machine
-@test "a cpu cgroup without real-time runtime" {
+@test "doctor finds a cpu cgroup without real-time runtime" {
     [ -e /sys/fs/cgroup/cpu/cpu.rt_runtime_us ] || skip 'no real-time group scheduling here'
     broker_start
     sleeper $ALICE
@@ -186,7 +186,7 @@ END
 }
 
 # bats test_tags=turn:1
-@test "an affinity that is narrowed, of the shell or of one thread" {
+@test "doctor finds a narrowed affinity of the shell or of one thread" {
     [ "$(nproc)" -ge 2 ] || skip 'one CPU only'
     broker_start
     finds affinity "this shell may run on CPU 0 only, not on *'taskset -pc*" taskset -c 0 "$RTF_LIBEXEC/front/rtf-doctor" --spool "$SPOOL" --config "$CONFIG"
@@ -198,7 +198,7 @@ END
 }
 
 # bats test_tags=turn:2
-@test "periods that the rules allow and the kernel does not take" {
+@test "doctor finds periods that the rules allow and the kernel refuses" {
     broker_start
     finds_not periods
     configure_rules "$ALICE - max_utilization 2" "$ALICE - min_period 50us" "$ALICE - max_period 1s"
@@ -248,7 +248,7 @@ END
 made_up() { mkdir -p "$(dirname "$1/$2")" && printf '%s\n' "$3" >"$1/$2"; }
 
 # bats test_tags=turn:1
-@test "a clock, timers, sleeps and books of a machine that has such trouble" {
+@test "doctor finds a slow clock, coarse timers, suspends and leaked bandwidth on an imitated machine" {
     broker_start
     root=$WORK/root
     made_up "$root" sys/devices/system/cpu/online 0
@@ -295,7 +295,7 @@ made_up() { mkdir -p "$(dirname "$1/$2")" && printf '%s\n' "$3" >"$1/$2"; }
 }
 
 # bats test_tags=turn:0
-@test "a cgroup without real-time runtime, a cpuset, and a container, as a process has them elsewhere" {
+@test "doctor finds a shell in a cgroup without real-time runtime, in a cpuset, and in a container" {
     broker_start
     root=$WORK/root
     made_up "$root" sys/devices/system/cpu/online 0-3
@@ -321,7 +321,7 @@ made_up() { mkdir -p "$(dirname "$1/$2")" && printf '%s\n' "$3" >"$1/$2"; }
 }
 
 # bats test_tags=turn:2
-@test "a process in another pid namespace than the broker's" {
+@test "doctor finds a shell and a process in another pid namespace than the broker" {
     broker_start
     finds namespace '*pid namespace*a thread has another id there*' unshare --mount --propagation private --pid --fork --kill-child --mount-proc \
         setpriv --reuid $ALICE --regid $ALICE --groups $GROUP "$RTF_LIBEXEC/front/rtf-doctor" --spool "$SPOOL" --config "$CONFIG"
@@ -361,7 +361,7 @@ made_up() { mkdir -p "$(dirname "$1/$2")" && printf '%s\n' "$3" >"$1/$2"; }
 }
 
 # bats test_tags=turn:1
-@test "an edit that the broker has not read, and a line that would be off after a restart" {
+@test "doctor finds an edit that the broker has not read, and a line that would be off after a restart" {
     # A name with a backslash (of a Windows domain) is an ordinary word.
     echo 'DOMAIN\ann - max_utilization 1' >>"$CONFIG/acl.conf"
     broker_start
@@ -463,7 +463,7 @@ made_up() { mkdir -p "$(dirname "$1/$2")" && printf '%s\n' "$3" >"$1/$2"; }
 }
 
 # bats test_tags=turn:1
-@test "an attached thread that does not run as granted, for its owner and for root" {
+@test "doctor finds an attached thread that does not run as granted, for its owner and for root" {
     broker_start
     sleeper $ALICE
     spec $ALICE arm "{\"priority\": 15, \"attach\": $SLEEPER}" >/dev/null

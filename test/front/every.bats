@@ -20,7 +20,7 @@ spaced() {
         END { print bad + 0, "of", n, "far from their time" >"/dev/stderr"; exit !(n > 3 && bad <= n / 4) }' "$WORK/out"
 }
 
-@test "a command: each time real-time, at multiples of the period, and nothing stays" {
+@test "rtf every runs the command real-time at multiples of the period, and leaves no file" {
     broker_start
     prints 0 rtf every -T 10ms -P 100ms --count 5 -- chrt -p 0
     [ "$(grep -c 'policy: SCHED_DEADLINE' "$WORK/out")" -eq 5 ]
@@ -30,7 +30,7 @@ spaced() {
 }
 
 # bats test_tags=turn:0
-@test "the reservation is there from the first time to the last, under a name" {
+@test "the reservation exists from the first run to the last, under a name" {
     broker_start
     every -n tick -T 5ms -P 100ms --comment hello --cpus "$ALL_CPUS" -- echo .
     eventually lines 3
@@ -76,7 +76,7 @@ spaced() {
 }
 
 # bats test_tags=turn:0
-@test "--until: a time from now, or of the day" {
+@test "--until takes a time from now, or a time of the day" {
     broker_start
     takes 300 3000 rtf every -T 5ms -P 100ms --until +500ms -- echo . >"$WORK/out"
     [ "$(wc -l <"$WORK/out")" -ge 3 ]
@@ -88,7 +88,7 @@ spaced() {
 }
 
 # bats test_tags=turn:1
-@test "a loop: one process, a line for each activation, and its exit status at the end of them" {
+@test "a loop is one process that gets a line for each activation, and whose exit status counts at the end" {
     broker_start
     once_of 3 loops_on_time
     eventually nothing_in "$OWN"
@@ -112,7 +112,7 @@ loops_on_time() {
 }
 
 # bats test_tags=turn:0
-@test "a loop that ends by itself ends it all; a kill -9 leaves nothing, either" {
+@test "rtf every ends when its loop ends; its reservation ends with the loop, and after a kill -9" {
     broker_start
     takes 0 3000 rtf every --loop -T 5ms -P 100ms -- sh -c 'read -r n; read -r n'
     eventually nothing_in "$OWN"
@@ -135,7 +135,7 @@ loops_on_time() {
 }
 
 # bats test_tags=turn:2
-@test "interrupted: the command is told, and the spec is taken back" {
+@test "rtf every passes an interrupt on to the command, and withdraws the spec" {
     broker_start
     every -T 5ms -P 100ms -- sh -c 'trap "echo told; exit" TERM; echo started; while :; do sleep 0.02; done'
     eventually lines 1
@@ -148,7 +148,7 @@ loops_on_time() {
 }
 
 # bats test_tags=turn:0
-@test "125: refused, no broker, wrong usage" {
+@test "rtf every exits with 125 for a refusal, without a broker, and for wrong usage" {
     fails 125 "rtf every: no broker has made a spool at $SPOOL ('rtf-brokerd --spool $SPOOL', as root, makes it)" rtf every -T 5ms -P 100ms -- true
     broker_start
     fails 125 'rtf every: access refused: *; a runtime of at most 10000us would fit' rtf_of $BOB every -T 11ms -P 20ms -- true

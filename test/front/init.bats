@@ -76,7 +76,7 @@ fresh() {
 }
 
 # bats test_tags=turn:0
-@test "start twice, stop twice, a wrong configuration, and a broker that was killed" {
+@test "the init script starts twice and stops twice, refuses a wrong configuration, and notices a killed broker" {
     fresh '
         printed 1,5
         status=0; /etc/init.d/rtf status || status=$?

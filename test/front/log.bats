@@ -33,7 +33,7 @@ begins() {
     [[ $(<"$WORK/err") == "$program: the log begins at 20"*Z ]] || { cat "$WORK/err" >&2; return 1; }
 }
 
-@test "log: a line for each event, in a sentence" {
+@test "rtf log prints a line for each event, as a sentence" {
     broker_start
     something
     prints 0 rtf_root log --stage verdict
@@ -52,7 +52,7 @@ begins() {
 }
 
 # bats test_tags=turn:2
-@test "log: chosen by user, name, stage, decision, number and time, and as it is" {
+@test "rtf log selects events by user, name, stage, decision, number and time, and prints raw lines" {
     broker_start
     something
     prints 0 rtf_root log --user $ALICE --json
@@ -76,7 +76,7 @@ begins() {
 }
 
 # bats test_tags=turn:1
-@test "log: times are local ones, and a day is one from its beginning" {
+@test "rtf log takes local times, and a day from its beginning" {
     broker_start
     something
     day() { jq -c --arg time "$(date -u -d "@$(date -d "$1" +%s)" +%FT%T.000000Z)" --arg name "$2" 'select(.stage == "verdict" and .name == "cam") | .time = $time | .name = $name' "$EVENTS" | head -n 1; }
@@ -91,7 +91,7 @@ begins() {
 }
 
 # bats test_tags=turn:0
-@test "log: rotated files, packed ones too, are read with --since, oldest first" {
+@test "rtf log --since reads rotated files, also compressed ones, oldest first" {
     broker_start
     something
     line() { jq -c --arg time "$1" --arg name "$2" '.time = $time | .name = $name' <<<"$(head -n 1 "$EVENTS")"; }
@@ -106,7 +106,7 @@ begins() {
 }
 
 # bats test_tags=turn:1
-@test "log: -f goes on, over a rotation" {
+@test "rtf log -f follows the log over a rotation" {
     broker_start
     something
     rtf_root log -f --stage verdict >"$WORK/followed" 2>"$WORK/err" 3>&- &
@@ -179,7 +179,7 @@ END
 }
 
 # bats test_tags=turn:1
-@test "history: over rotated files; and no reservation outlives its kernel" {
+@test "history reads rotated files, and ends each reservation with its kernel" {
     broker_start
     something
     jq -c 'select(.stage == "verdict" and .name == "cam") | .time = "2020-01-01T00:00:00.000000Z"' "$EVENTS" | older 2
@@ -193,7 +193,7 @@ END
     jq -e -s 'map(select(.name == "cam"))[0].end == "2020-01-03T00:00:00.000000Z"' "$WORK/out"
 }
 
-@test "history: why each ended, over a stop of the broker" {
+@test "history tells why each reservation ended, also over a stop of the broker" {
     broker_start
     spec $ALICE cam '{"runtime": "2ms", "period": "20ms"}' >/dev/null
     spec $ALICE lease '{"runtime": "1ms", "period": "20ms", "expires": "300ms"}' >/dev/null
@@ -217,7 +217,7 @@ as_of() {
           (.stage = "release" | .time = $end | .grant = null | .ended = "user")'
 }
 
-@test "history: totals of each user between two times" {
+@test "history prints totals of each user between two times" {
     broker_start
     {
         as_of 2020-01-01T00:00:00.000000Z 2020-01-01T01:00:00.000000Z cam 250000000
@@ -238,7 +238,7 @@ END
 }
 
 # bats test_tags=turn:2
-@test "history: 5,000 reservations, and none" {
+@test "history prints 5,000 reservations, and none" {
     broker_start
     silent rtf_root history --noheadings
     something

@@ -6,7 +6,7 @@ load front
 
 prepare() { front_prepare; }
 
-@test "nothing: no line at all, and an empty list as JSON" {
+@test "rtf ls without specs prints no line, and as JSON an empty list" {
     broker_start
     silent rtf ls
     prints 0 rtf ls --json
@@ -15,7 +15,7 @@ prepare() { front_prepare; }
 }
 
 # bats test_tags=turn:2
-@test "one of each state" {
+@test "rtf ls shows a spec of each state" {
     broker_start
     sleeper $ALICE
     put_all $ALICE granted '{"runtime": "2ms", "period": "20ms"}' attached "{\"runtime\": \"1ms\", \"period\": \"20ms\", \"attach\": $SLEEPER}" \
@@ -83,7 +83,7 @@ TEXT
 }
 
 # bats test_tags=turn:2
-@test "a spec that waits for room" {
+@test "rtf ls shows a spec that waits for room" {
     broker_start
     silent rtf declare big -T 17ms -P 20ms
     silent rtf declare two -T 17ms -P 20ms
@@ -96,7 +96,7 @@ TEXT
 }
 
 # bats test_tags=turn:0
-@test "declare with on_refusal=wait: granted as soon as there is room" {
+@test "a spec with on_refusal=wait is granted as soon as there is room" {
     broker_start
     silent rtf declare big -T 17ms -P 20ms
     silent rtf declare two -T 17ms -P 20ms
@@ -121,7 +121,7 @@ TEXT
 }
 
 # bats test_tags=turn:1
-@test "EXPIRES: the time left, if any reservation expires; root has it from the journal" {
+@test "rtf ls shows EXPIRES, the time left, if any reservation expires; root gets it from the journal" {
     broker_start
     silent rtf declare cam -T 2ms -P 20ms
     prints 0 rtf ls
@@ -139,7 +139,7 @@ TEXT
 }
 
 # bats test_tags=turn:0
-@test "--sort: by numbers and by words, either way; reservations without a number come last" {
+@test "--sort sorts by numbers and by words, in either direction; reservations without a number come last" {
     broker_start
     silent rtf declare a-1 -T 2ms -P 100ms
     silent rtf declare a-2 -T 10ms -P 200ms
@@ -167,7 +167,7 @@ TEXT
 }
 
 # bats test_tags=turn:0
-@test "colours on a terminal, and only there; none with NO_COLOR, unless they are asked for" {
+@test "rtf ls prints colours only on a terminal, and none with NO_COLOR unless an option asks for them" {
     broker_start
     silent rtf declare cam -T 2ms -P 20ms
     prints 0 rtf ls
@@ -183,7 +183,7 @@ TEXT
 }
 
 # bats test_tags=turn:1
-@test "texts of others cannot reach the terminal's control, in any locale, and columns stay in line" {
+@test "text of other users cannot control the terminal in any locale, and columns stay in line" {
     broker_start
     as $ALICE mkdir "$OWN"
     as $ALICE sh -c 'echo "{}" >"$1/cam.json"; echo "{}" >"$1/dog.json"' sh "$OWN"
@@ -228,7 +228,7 @@ TEXT
 }
 
 # bats test_tags=turn:0
-@test "69 without a spool; without a broker it still lists; 74 when the list cannot be written" {
+@test "rtf ls exits with 69 without a spool, lists without a broker, and exits with 74 if it cannot write the list" {
     fails 69 "rtf ls: no broker has made a spool at $SPOOL ('rtf-brokerd --spool $SPOOL', as root, makes it)" rtf ls
     broker_start
     silent rtf declare cam -T 2ms -P 20ms
@@ -249,7 +249,7 @@ ls_cost() {
 }
 
 # bats test_tags=turn:1
-@test "5,000 reservations: all of them, with a few calls for each, and five times as many cost five times as much" {
+@test "rtf ls lists 5,000 reservations with a few calls for each; five times as many cost five times as much" {
     configure_plugins 'RR rr 1-10 all'
     configure_rules "$ALICE - max_utilization 10000"
     broker_start --max-specs 6000

@@ -30,7 +30,7 @@ typed() {
         { cat "$WORK/script" "$WORK/out" >&2; return 1; }
 }
 
-@test "rtf(1), rtf-declare(1), rtf-show(1), rtf-change(1), rtf-release(1)" {
+@test "the examples of rtf(1), rtf-declare(1), rtf-show(1), rtf-change(1) and rtf-release(1) work" {
     broker_start
     sleeper $ALICE
     example rtf.1 1 && typed
@@ -63,7 +63,7 @@ typed() {
     diff <(sed 1d "$WORK/script" | tr -s ' ' | cut -d ' ' -f 1-3,5-6) <(rtf plugins | tr -s ' ' | cut -d ' ' -f 1-3,5-6) >&2
 }
 
-@test "rtf-attach(1), rtf-detach(1), rtf-adopt(1)" {
+@test "the examples of rtf-attach(1), rtf-detach(1) and rtf-adopt(1) work" {
     broker_start
     sleeper $ALICE
     example rtf-attach.1 1 && typed
@@ -85,7 +85,7 @@ typed() {
     holds radar '.grant.policy == "fifo"'
 }
 
-@test "rtf-ls(1), rtf-what-if(1), rtf-every(1), rtf-wait(1)" {
+@test "the examples of rtf-ls(1), rtf-what-if(1), rtf-every(1) and rtf-wait(1) work" {
     broker_start
     silent rtf declare cam -T 2ms -P 20ms
     rtf declare bad --keep --set perid=5 2>"$WORK/err" || true
@@ -101,7 +101,7 @@ typed() {
     grep -qx 4 "$WORK/out"
 }
 
-@test "the loop of rtf-every(1)" {
+@test "the loop of rtf-every(1) works" {
     broker_start
     awk '/^```/ { literal = !literal; next } literal && /--loop/ { inside = 1 } literal && inside { gsub(/\\\\/, "\\"); print } !literal { inside = 0 }' "$RTF_SOURCE/man/rtf-every.1.scd" |
         sed -e 's/--loop/--loop --count 3/' -e "s,/run/lock/beat,$WORK/home/beat," >"$WORK/script"

@@ -33,7 +33,7 @@ has_threads() { [ "$(threads "$1" | grep -c "^$2")" -ge "$3" ]; }
     run -7 rtf preload -- sh -c 'exit 7'
 }
 
-@test "each call of the kernel's interface, with the codes that a program expects" {
+@test "rtf preload answers each call of the kernel's interface with the codes that a program expects" {
     compiled calls
     broker_start
     preloaded -T 1ms -P 20ms -- "$WORK/calls" 2>"$WORK/err" || { cat "$WORK/err" >&2; false; }
@@ -69,7 +69,7 @@ has_threads() { [ "$(threads "$1" | grep -c "^$2")" -ge "$3" ]; }
     nothing_is_left
 }
 
-@test "rt-app with SCHED_FIFO and SCHED_DEADLINE sections" {
+@test "rt-app gets its SCHED_FIFO and SCHED_DEADLINE sections" {
     command -v rt-app >/dev/null || skip 'rt-app is not here'
     broker_start
     cat >"$WORK/load.json" <<'END'
@@ -188,7 +188,7 @@ END
     nothing_is_left
 }
 
-@test "a call fails with EBUSY while others hold it: another spec has the thread, a rule's sum is used up" {
+@test "a call fails with EBUSY while another spec has the thread, or while a rule's sum is used up" {
     configure_rules "$ALICE - max_utilization 0.1"
     broker_start
     sleeper $ALICE
@@ -206,7 +206,7 @@ END
     nothing_is_left
 }
 
-@test "profiles give budgets by program and thread; options count more; a wrong line is told" {
+@test "profiles give budgets by program and thread; options override them; a wrong line causes a message" {
     broker_start
     mkdir -p "$WORK/home/.config/rtf/preload.d"
     printf '# budgets\nchrt other* runtime=7ms period=20ms\nchrt * runtime=3ms period=40ms plugin=FP\n* * runtime=9ms period=20ms\n' >"$WORK/home/.config/rtf/preload.d/own.conf"
@@ -233,7 +233,7 @@ with_profile() {
         "$RTF_BIN/rtf" --spool "$SPOOL" preload -- chrt -f -p 12 "$SLEEPER" && jq -c '[.grant.runtime, .grant.period]' "$OWN/preload-$SLEEPER.verdict"
 }
 
-@test "profiles: the system's, by the name of the thread, and the user's before them" {
+@test "profiles of the system apply by the name of the thread, and profiles of the user come before them" {
     broker_start
     [ "$(with_profile 'chrt sl??p runtime=2ms period=20ms')" = '[2000,20000]' ]
     mkdir -p "$WORK/home/.config/rtf/preload.d" "$WORK/elsewhere/rtf/preload.d"

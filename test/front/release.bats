@@ -28,7 +28,7 @@ tidy() { [ -z "$BROKER" ] || kill -CONT "$BROKER" 2>/dev/null || true; }
 }
 
 # bats test_tags=turn:1
-@test "a spec that cannot be removed is not waited for" {
+@test "rtf release does not wait for a spec that it cannot remove" {
     broker_start
     silent rtf declare cam -T 2ms -P 20ms
     as $ALICE mkdir "$OWN/dog.json"
@@ -55,7 +55,7 @@ tidy() { [ -z "$BROKER" ] || kill -CONT "$BROKER" 2>/dev/null || true; }
 }
 
 # bats test_tags=turn:2
-@test "--all: everything of one's own, also a refused spec; and nothing of another's" {
+@test "--all releases all own specs, also a refused spec, and no spec of another user" {
     broker_start
     silent rtf_of $BOB declare his -T 2ms -P 20ms
     silent rtf release --all
@@ -69,7 +69,7 @@ tidy() { [ -z "$BROKER" ] || kill -CONT "$BROKER" 2>/dev/null || true; }
 }
 
 # bats test_tags=turn:0
-@test "5,000 at once" {
+@test "rtf release releases 5,000 specs at once" {
     configure_plugins 'RR rr 1-10 all'
     configure_rules "$ALICE - max_utilization 10000"
     broker_start --max-specs 6000
@@ -102,7 +102,7 @@ tidy() { [ -z "$BROKER" ] || kill -CONT "$BROKER" 2>/dev/null || true; }
 }
 
 # bats test_tags=turn:0
-@test "64: wrong usage" {
+@test "64: rtf release refuses wrong usage" {
     broker_start
     fails 64 'rtf release: the names of reservations are missing *' rtf release
     fails 64 'rtf release: names, or --all *' rtf release --all cam

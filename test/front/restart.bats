@@ -18,7 +18,7 @@ tidy() {
     fi
 }
 
-@test "reload: new rules are in force, wrong ones are told and change nothing" {
+@test "reload puts new rules in force; wrong rules cause a message and change nothing" {
     broker_start
     fails 77 'rtf reload: only root may *' rtf reload
     fails 64 'rtf reload: *' rtf_root reload word
@@ -94,7 +94,7 @@ END
     BROKER=
 }
 
-@test "restart: a second one at the same time, no broker, and the spool of a user" {
+@test "restart fails beside another restart; reload and restart fail without a broker, and for the spool of a user" {
     broker_start
     exec 8<"$SPOOL/state/broker"
     flock 8

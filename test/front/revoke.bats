@@ -7,7 +7,7 @@ prepare() { front_prepare; }
 rtf_root() { "$RTF_BIN/rtf" --spool "$SPOOL" "$@"; }
 granted() { [ "$(field '.grant != null' "$(spec "$@")")" = true ]; }
 
-@test "revoke: all that a user has, and nothing of others" {
+@test "revoke ends all reservations of a user, and none of others" {
     broker_start
     sleeper $ALICE
     granted $ALICE cam "{\"priority\": 15, \"attach\": $SLEEPER}"
@@ -24,7 +24,7 @@ granted() { [ "$(field '.grant != null' "$(spec "$@")")" = true ]; }
 }
 
 # bats test_tags=turn:0
-@test "revoke: one of them, or several users; -v says which" {
+@test "revoke ends one reservation, or those of several users; -v names them" {
     broker_start
     granted $ALICE cam '{"runtime": "2ms", "period": "20ms"}'
     granted $ALICE arm '{"runtime": "2ms", "period": "20ms"}'
@@ -93,7 +93,7 @@ END
 }
 
 # bats test_tags=turn:0
-@test "revoke: a client that is slow to listen is told of each reservation" {
+@test "revoke: a client that is slow to read gets a message for each reservation" {
     broker_start
     as $ALICE mkdir "$OWN"
     as $ALICE /usr/bin/python3 -S - "$OWN" <<'END'

@@ -14,7 +14,7 @@ prepare() { front_prepare; }
     done <"$RTF_LIBEXEC/front/commands"
 }
 
-@test "help, --help and --version" {
+@test "rtf has help, --help and --version" {
     for word in help --help '-?'; do
         prints 0 "$RTF_BIN/rtf" "$word"
         out 'Usage: rtf *declare*'
@@ -34,7 +34,7 @@ prepare() { front_prepare; }
     done
 }
 
-@test "an unknown command gets the nearest, if there is one near" {
+@test "rtf names the nearest command for an unknown command, if one is similar" {
     fails 64 "rtf: there is no command declaer; did you mean declare? ('rtf help' lists them)" "$RTF_BIN/rtf" declaer
     fails 64 "rtf: there is no command lst; did you mean ls? (*" "$RTF_BIN/rtf" lst
     fails 64 "rtf: there is no command realease; did you mean release? (*" "$RTF_BIN/rtf" realease x
@@ -54,7 +54,7 @@ prepare() { front_prepare; }
     fails 66 'rtf-wait: there is no spec cam *' rtf wait cam
 }
 
-@test "help COMMAND opens its page, from where it is installed" {
+@test "help COMMAND opens the command's page from the installed place" {
     command -v man >/dev/null || skip 'man is not here'
     prints 0 env MANWIDTH=80 PAGER=cat "$RTF_BIN/rtf" help declare
     grep -q 'rtf-declare - reserve CPU time under a name' "$WORK/out"
@@ -64,7 +64,7 @@ prepare() { front_prepare; }
     fails 69 "rtf: man(1) is not installed; 'rtf declare --help' lists the options" env PATH="$WORK/bin" "$RTF_BIN/rtf" help declare
 }
 
-@test "through a link, with nothing in the environment, and from anywhere" {
+@test "rtf works through a link, with an empty environment, and in any directory" {
     ln -s "$RTF_BIN/rtf" "$WORK/link"
     cd /
     prints 0 env -i PATH=/usr/bin:/bin "$WORK/link" --version
@@ -72,7 +72,7 @@ prepare() { front_prepare; }
     prints 0 as $ALICE env -i PATH=/usr/bin:/bin "$WORK/link" --spool "$SPOOL" what-if -T 2ms -P 20ms
 }
 
-@test "in the C locale and in UTF-8, without a terminal, in a pipe: the same" {
+@test "rtf prints the same in the C locale and in UTF-8, without a terminal and in a pipe" {
     broker_start
     silent rtf declare cam -T 2ms -P 20ms --comment 'grün'
     for locale in C C.UTF-8; do
@@ -122,7 +122,7 @@ help_of() {
 
 # bats test_tags=turn:2
 # As chrt and sleep.
-@test "a help or a version that cannot be written is said, and is no success" {
+@test "a help or a version that cannot be written causes a message and a failure" {
     unwritten() { # STATUS PROGRAM...
         status=0
         "${@:2}" >/dev/full 2>"$WORK/err" || status=$?
@@ -140,7 +140,7 @@ help_of() {
 }
 
 # bats test_tags=turn:1
-@test "data as JSON: the same in a pipe, in any locale, with and without colours, with nothing and with names of 64 characters" {
+@test "JSON is the same in a pipe, in any locale, with and without colours, for no spec and for names of 64 characters" {
     broker_start
     long=$(printf 'n%.0s' $(seq 64))
     as $ALICE mkdir "$OWN"

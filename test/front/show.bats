@@ -6,7 +6,7 @@ load front
 prepare() { front_prepare; }
 tidy() { [ -z "$BROKER" ] || kill -CONT "$BROKER" 2>/dev/null || true; }
 
-@test "attached: spec, grant, thread, kernel and answer agree" {
+@test "rtf show of an attached spec: spec, grant, thread, kernel and answer agree" {
     broker_start
     sleeper $ALICE
     silent rtf declare cam -T 2ms -P 20ms --comment 'the left' --attach "$SLEEPER"
@@ -28,7 +28,7 @@ TEXT
 }
 
 # bats test_tags=turn:2
-@test "refused, without an answer, and rewritten since" {
+@test "rtf show shows a spec that is refused, has no answer, or was rewritten since its answer" {
     broker_start
     silent rtf declare big -T 17ms -P 20ms
     silent rtf declare two -T 17ms -P 20ms

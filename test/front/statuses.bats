@@ -196,7 +196,7 @@ each_to_full() {
     holds_two() { holds cam '.grant.runtime == 2000' 2>/dev/null; }
     eventually holds_two
     eventually is_policy "$SLEEPER" other
-    to_nobody() { # COMMAND WORD...: to a pipe that nobody reads
+    to_nobody() { # COMMAND WORD...: writes to a pipe without a reader
         local status=0
         exec 7> >(:)
         wait "$!"

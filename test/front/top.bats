@@ -55,7 +55,7 @@ top() { screen "$1" "$RTF_BIN/rtf" --spool "$SPOOL" top; }
 in_lines_of_their_own() { [ "$(seen | grep -cE 'nnnn')" -eq 1 ] && sees '^nnnn+~?( |$)'; }
 
 # bats test_tags=turn:0
-@test "200x50, and resized: names of 64 characters are whole where there is room, and nothing breaks where there is none" {
+@test "in 200x50, and resized, top shows names of 64 characters whole if there is room, and else keeps each on its line" {
     broker_start
     spec $ALICE "$LONG" '{"priority": 15, "runtime": "2ms", "period": "100ms"}' >/dev/null
     top 200x50
@@ -92,7 +92,7 @@ in_lines_of_their_own() { [ "$(seen | grep -cE 'nnnn')" -eq 1 ] && sees '^nnnn+~
 }
 
 # bats test_tags=turn:2
-@test "keys: sort, reverse, only those with a thread, move, and an unknown one" {
+@test "keys sort, reverse, show only reservations with a thread, and move; top ignores an unknown key" {
     broker_start
     sleeper $ALICE
     spec $ALICE a1 '{"runtime": "2ms", "period": "100ms"}' >/dev/null
@@ -158,7 +158,7 @@ in_lines_of_their_own() { [ "$(seen | grep -cE 'nnnn')" -eq 1 ] && sees '^nnnn+~
 }
 
 # bats test_tags=turn:0
-@test "d detaches the selected thread, once that is confirmed, of others for root" {
+@test "d detaches the selected thread after a confirmation; root may detach threads of other users" {
     broker_start
     sleeper $ALICE
     spec $ALICE cam '{"runtime": "2ms", "period": "100ms"}' >/dev/null

@@ -26,7 +26,7 @@ full() {
     silent rtf declare two -T 17ms -P 20ms
 }
 
-@test "granted: at once, or when a refused spec is granted at last" {
+@test "granted: rtf wait ends at once, or when a refused spec is granted at last" {
     broker_start
     full
     rtf declare cam -T 10ms -P 20ms --keep 2>"$WORK/err" || true
@@ -48,7 +48,7 @@ full() {
 }
 
 # bats test_tags=turn:2
-@test "ended: by its owner, with its thread, or never begun" {
+@test "ended: rtf wait ends if the owner ends the spec, if its thread ends, or if there is no spec" {
     broker_start
     silent rtf declare cam -T 2ms -P 20ms
     waiting --for=ended cam
@@ -65,7 +65,7 @@ full() {
 }
 
 # bats test_tags=turn:0
-@test "ended: 75 in time, and 69 when the broker ends" {
+@test "ended: rtf wait exits with 75 after its time, and with 69 when the broker ends" {
     broker_start
     silent rtf declare cam -T 2ms -P 20ms
     fails 75 'rtf-wait: cam has not ended within the time allowed' rtf wait --for=ended cam --timeout 200ms
@@ -75,7 +75,7 @@ full() {
 }
 
 # bats test_tags=turn:1
-@test "room: when something is freed, and not before; nothing is held or left" {
+@test "room: rtf wait ends when bandwidth is freed, and not before; it holds nothing and leaves no file" {
     broker_start
     full
     rtf declare cam -T 10ms -P 20ms --keep 2>"$WORK/err" || true
@@ -116,7 +116,7 @@ full() {
 }
 
 # bats test_tags=turn:0
-@test "room: 75 in time, 69 without a broker, and a signal ends it as ever" {
+@test "room: rtf wait exits with 75 after its time, and with 69 without a broker; a signal ends it" {
     broker_start
     full
     rtf declare cam -T 10ms -P 20ms --keep 2>"$WORK/err" || true

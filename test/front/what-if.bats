@@ -5,7 +5,7 @@ load front
 
 prepare() { front_prepare; }
 
-@test "granted: where, and how much; and nothing is held, and no file stays" {
+@test "granted: rtf what-if tells where and how much; nothing is held, and no file stays" {
     broker_start
     prints 0 rtf what-if -T 2ms -P 20ms
     out "EDF would grant 2ms of each 20ms on CPUs $ALL_CPUS, 0.1 of a CPU"
@@ -19,7 +19,7 @@ prepare() { front_prepare; }
     prints 0 rtf what-if -f - <<<'{"runtime": "2ms", "period": "20ms", "attach": 1, "lifetime": "thread"}' || true
 }
 
-@test "refused: the reason and the nearest, which then is granted" {
+@test "refused: rtf what-if tells the reason and the nearest runtime, which then is granted" {
     broker_start
     silent rtf declare big -T 17ms -P 20ms
     silent rtf declare two -T 15ms -P 20ms
@@ -67,7 +67,7 @@ END
     fails 77 "rtf what-if: *not a member*: a rule of acl.conf(5) can name uid $CAROL, which has no account" "$RTF_BIN/rtf" --spool "$SPOOL" what-if --for $CAROL -T 2ms -P 20ms
 }
 
-@test "wrong usage, and no broker" {
+@test "rtf what-if refuses wrong usage, and fails without a broker" {
     fails 69 "rtf what-if: no broker has made a spool at $SPOOL ('rtf-brokerd --spool $SPOOL', as root, makes it)" rtf what-if -T 2ms -P 20ms
     broker_start
     fails 64 'rtf what-if: say what is needed: *' rtf what-if
