@@ -243,8 +243,8 @@ static bool set_once_unbound(const struct identity *identity, const struct attri
     return false;
 }
 
-/* True: not the CPUs are the reason of a refusal, because another thread can be SCHED_DEADLINE
- * there; the thread is bound to its CPU. */
+/* True: the thread is bound to its CPU. The CPUs are not the reason of the refusal, because another
+ * thread can be SCHED_DEADLINE there. */
 static bool is_bound(const struct attributes *wanted)
 {
     char ignored[APPLY_REASON];
