@@ -114,6 +114,8 @@ static int tear_down(void **state)
 {
     (void)state;
     supervise_stop(&program);
+    paragraph_input_free(&program.process.input);
+    paragraph_output_free(&program.process.output);
     close_child();
     if (passed >= 0)
         close(passed);
