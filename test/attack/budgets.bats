@@ -16,7 +16,7 @@ granted_to() { jq -s '[.[].grant.utilization // 0] | add // 0' "$SPECS/$1"/*.ver
 }
 
 # bats test_tags=turn:1
-@test "a thousand uids without an account, which one user made up, are one user" {
+@test "a thousand uids without an account, which one user made up, count as one user" {
     configure_rules "$BOB - max_utilization 1" '- RR max_user_utilization 100'
     broker_start --max-specs 20
     for uid in $(seq 500000 500060); do
@@ -77,7 +77,7 @@ start_with_limit() {
 
 # Each of four uids causes 450 KB.
 # bats test_tags=turn:0
-@test "uids that one user made up have one user's part of the log together" {
+@test "uids that one user made up share one user's part of the log" {
     broker_start
     directories_of 500000 4
     /usr/bin/python3 -S - "$SPECS" "$GROUP" <<'END'

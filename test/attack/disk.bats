@@ -180,7 +180,7 @@ for pid in filter(str.isdigit, os.listdir("/proc")):
 print(count)
 END
     raised() { /usr/bin/python3 -S "$WORK/raised.py" $ALICE; }
-    many() { [ "$(raised)" -ge 3 ]; } # of those that are there for long enough to be seen
+    many() { [ "$(raised)" -ge 3 ]; } # counts only processes that exist for long enough to be seen
     eventually many
     release_beside_storm
     none() { [ "$(raised)" = 0 ]; }
@@ -188,7 +188,7 @@ END
     eventually is_over
     end_storm
     none || echo '# it was faster' >&3
-    reserve $ALICE other # the next one that is let go
+    reserve $ALICE other # the next process that is detached
     sleeper $ALICE
     told '.result == "OK"' "$(attach $ALICE other "$SLEEPER")"
     as $ALICE rm "$SPECS/$ALICE/other.json"
@@ -212,7 +212,7 @@ END
     eventually has_its_own
 }
 
-@test "a process that is hidden in /proc is attached and let go" {
+@test "a process that is hidden in /proc is attached and detached" {
     unshare --mount sh -c 'mount -t proc -o hidepid=ptraceable proc /proc && exec "$@"' sh \
         "$RTF_LIBEXEC/rtf-brokerd" --foreground --spool "$SPOOL" --config "$CONFIG" --group "$GROUP" \
         ${RTF_PLUGIN_USER:+--plugin-user "$RTF_PLUGIN_USER"} >>"$WORK/broker.out" 2>&1 3>&- &
@@ -229,7 +229,7 @@ END
     [ "$(group_of "$SLEEPER")" = "$before" ]
 }
 
-@test "a name that means another disk, a link or a path means none" {
+@test "a spec names a disk by NAME or /dev/NAME only, and by no link or other path" {
     broker_start
     as $ALICE ln -s "/dev/$DISK" "$WORK/spool/specs/disk" 2>/dev/null || true
     for name in "../$DISK" "/dev/../dev/$DISK" "$WORK/image" "$DISK/queue" "/dev/block/../$DISK" "/proc/self/fd/0" .; do
@@ -274,7 +274,7 @@ claim_of() { seen_as "$1" "$2" "$RTF_BIN/rtf-run" --spool "$SPOOL" --name job --
     told '.grant.claims[0].device == "'"$DISK"'"' "$(verdict $ALICE cam)"
 }
 
-@test "the kernel's thread of a ring (IORING_SETUP_SQPOLL) is in the group with its process, and goes back with it" {
+@test "the kernel's thread of a ring (IORING_SETUP_SQPOLL) is in the group with its process, and returns with the process" {
     as $ALICE /usr/bin/python3 -S -c "$RING" once >/dev/null || skip 'no io_uring with a thread of its own for users'
     broker_start
     become $ALICE /usr/bin/python3 -S -c "$RING" stay >"$WORK/ring" 2>&1 3>&- &
@@ -299,7 +299,7 @@ claim_of() { seen_as "$1" "$2" "$RTF_BIN/rtf-run" --spool "$SPOOL" --name job --
     eventually has_groups 0
 }
 
-@test "a process that its owner moves into a group of the owner's has no share there, brings no other process in, and stays there" {
+@test "a process that its owner moves into another group of the owner has no share there, brings no other process in, and stays there" {
     broker_start
     mkdir "$blkio/rtf-test-alice"
     chown $ALICE "$blkio/rtf-test-alice" "$blkio/rtf-test-alice"/{cgroup.procs,tasks} 2>/dev/null || true
@@ -350,7 +350,7 @@ stops_at_once() {
     run -0 "$RTF_LIBEXEC/rtf-brokerd" --put-back --spool "$SPOOL" --config "$CONFIG" --group "$GROUP"
     put_back
     [[ "$output" == *"process $HANGING is ending but does not end"* ]]
-    broker_start # as ever
+    broker_start # without an error
     reserve $BOB cam
     hangs_no_more
     broker_stop TERM

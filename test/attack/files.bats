@@ -86,7 +86,7 @@ tidy() {
     eventually not_read
 }
 
-@test "another user's directory is closed: no look, no file, no link, no rename, no removal" {
+@test "a user cannot look into another user's directory, nor make, link, rename or remove a file there" {
     broker_start
     spec $ALICE cam '{"priority": 5, "plugin": "RR"}' >/dev/null
     before=$(stat -c '%i %Z' "$SPECS/$ALICE"/*)
@@ -100,7 +100,7 @@ tidy() {
     [ "$(stat -c '%i %Z' "$SPECS/$ALICE"/*)" = "$before" ]
 }
 
-@test "root's specs are no way to root's rights" {
+@test "root's specs give no user root's rights" {
     broker_start
     put 0 cam '{"priority": 5, "plugin": "RR"}'
     eventually test -e "$SPECS/0/cam.verdict"
@@ -109,7 +109,7 @@ tidy() {
     eventually test ! -d "$SPECS/root" || [ "$(stat -c %u "$SPECS/root")" = 0 ]
 }
 
-@test "text in a spec stays text: in the verdict, in the log, and on its way to plugins" {
+@test "text in a spec stays text in the verdict, in the log and in the input of plugins" {
     cat >"$WORK/ear" <<'END'
 #!/bin/sh
 printf 'protocol=1\nanswer=ok\n\n'

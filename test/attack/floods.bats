@@ -13,47 +13,47 @@ floods() {
 }
 
 # bats test_tags=turn:0
-@test "modes that change" { floods change-mode change-mode; }
+@test "a flood of mode changes delays no other user" { floods change-mode change-mode; }
 # bats test_tags=turn:1
-@test "specs that are rewritten" { floods rewrite rewrite; }
+@test "a flood of rewritten specs delays no other user" { floods rewrite rewrite; }
 # bats test_tags=turn:2
-@test "specs that are rewritten badly" { floods rewrite-badly rewrite-badly; }
+@test "a flood of wrong specs delays no other user" { floods rewrite-badly rewrite-badly; }
 # bats test_tags=turn:0
-@test "specs that come and go" { floods create-and-remove create-and-remove; }
+@test "a flood of specs that come and go delays no other user" { floods create-and-remove create-and-remove; }
 # bats test_tags=turn:1
-@test "ever new names" { floods new-names new-names; }
+@test "a flood of new names delays no other user" { floods new-names new-names; }
 # bats test_tags=turn:2
-@test "names that are not allowed" { floods wrong-names wrong-names; }
+@test "a flood of wrong names delays no other user" { floods wrong-names wrong-names; }
 # bats test_tags=turn:0
-@test "files that are ignored" { floods dot-files dot-files; }
+@test "a flood of ignored files delays no other user" { floods dot-files dot-files; }
 # bats test_tags=turn:1
-@test "100,000 files" { floods many-files many-files; }
+@test "100,000 files delay no other user" { floods many-files many-files; }
 # bats test_tags=turn:2
-@test "files of a terabyte" { floods huge-files huge-files; }
+@test "files of a terabyte delay no other user" { floods huge-files huge-files; }
 # bats test_tags=turn:0
-@test "files that are held open" { floods held-open held-open; }
+@test "files that are held open delay no other user" { floods held-open held-open; }
 # bats test_tags=turn:1
-@test "files under a lease" { floods leased leased; }
+@test "files under a lease delay no other user" { floods leased leased; }
 # bats test_tags=turn:2
-@test "links that come and go" { floods many-links many-links; }
+@test "links that come and go delay no other user" { floods many-links many-links; }
 # bats test_tags=turn:0
-@test "a file and a link to another's that take turns" { floods swapped swapped; }
+@test "a file that takes turns with a link to another user's file delays no other user" { floods swapped swapped; }
 # bats test_tags=turn:1
-@test "FIFOs, directories and links to themselves" { floods special-files special-files; }
+@test "FIFOs, directories and links to themselves delay no other user" { floods special-files special-files; }
 # bats test_tags=turn:2
-@test "thread ids of everybody" { floods thread-ids thread-ids; }
+@test "a flood of other users' thread ids delays no other user" { floods thread-ids thread-ids; }
 # bats test_tags=turn:0
-@test "verdicts that are replaced by directories" { floods verdicts verdicts; }
+@test "directories in place of verdicts delay no other user" { floods verdicts verdicts; }
 # bats test_tags=turn:1
-@test "a directory that is moved away and back" { floods directory-away create-and-remove; }
+@test "a directory that is moved away and back delays no other user" { floods directory-away create-and-remove; }
 # bats test_tags=turn:2
-@test "directories in specs/ that come and go" { floods directories directories; }
+@test "directories in specs/ that come and go delay no other user" { floods directories directories; }
 # bats test_tags=turn:0
-@test "hidden directories in specs/ that come and go" { floods dot-directories dot-directories; }
+@test "hidden directories in specs/ that come and go delay no other user" { floods dot-directories dot-directories; }
 # bats test_tags=turn:1
-@test "files that are cut while they are read" { floods truncated truncated; }
+@test "files that are truncated while they are read delay no other user" { floods truncated truncated; }
 # bats test_tags=turn:2
-@test "all floods at once" {
+@test "all floods at once delay no other user" {
     floods change-mode rewrite create-and-remove new-names wrong-names dot-files many-files held-open many-links swapped thread-ids directories
 }
 

@@ -68,7 +68,7 @@ attached() { # NAME TID
 
 granted() { [ "$(field .result "$(spec $ALICE "$1" "$2")")" = OK ]; } # NAME JSON
 
-# zombie_leader JSON HOW: its first thread, attached to first, has ended by itself; and so has that attachment.
+# zombie_leader JSON HOW: starts an attacker. Its first thread was attached to the spec first, has ended, and is detached.
 zombie_leader() {
     granted first "$1"
     granted second "$1"
@@ -87,7 +87,7 @@ zombie_leader() {
     fi
 }
 
-# is_put_back TID: second is told why, holds its grant, and has no thread any more.
+# is_put_back TID: the verdict of the spec second gives the reason; the spec keeps its grant, and has no thread any more.
 is_put_back() {
     eventually is_not_attached second
     [ "$(jq -r '.request + ": " + .reason' "$SPECS/$ALICE/second.verdict")" = \
@@ -122,7 +122,7 @@ after_a_zombie() { # JSON
 @test "a process is put back after execve if its first thread ended as SCHED_DEADLINE" { after_a_zombie "$EDF"; }
 
 # bats test_tags=turn:2
-@test "five at once, twice, do not hold more than the rules allow" {
+@test "five attacks at once, twice, do not hold more than the rules allow" {
     configure_rules "$ALICE - max_utilization 0.5"
     broker_start
     all=()
@@ -239,7 +239,7 @@ after_a_zombie() { # JSON
 }
 
 # bats test_tags=turn:2
-@test "a first thread that calls execve itself stays attached, whatever it becomes; not as root's" {
+@test "a first thread that calls execve itself stays attached in any program of its user, and is detached in root's" {
     broker_start
     for round in $(seq "$ROUNDS"); do
         for program in /usr/bin/sleep "$WORK/unreadable"; do
@@ -306,7 +306,7 @@ reason_of_second_is() { [ "$(jq -r .reason "$SPECS/$ALICE/second.verdict")" = "$
 }
 
 # bats test_tags=turn:1
-@test "a thread that lowers itself before its execve is put back all the same" {
+@test "a thread that lowers itself before its execve is put back, too" {
     broker_start
     for round in $(seq "$ROUNDS"); do
         for to in '1 1' '2 1' '2 12' '0 0'; do
@@ -365,26 +365,26 @@ attach_and_exec() {
 }
 
 # bats test_tags=turn:2
-@test "execve beside the removal of NAME.tid" { broker_start && in_turns detach_and_exec; }
+@test "execve beside the removal of NAME.tid leaves no thread real-time without a grant" { broker_start && in_turns detach_and_exec; }
 # bats test_tags=turn:0
-@test "execve beside the removal of the spec" { broker_start && in_turns release_and_exec; }
+@test "execve beside the removal of the spec leaves no thread real-time without a grant" { broker_start && in_turns release_and_exec; }
 # bats test_tags=turn:1
-@test "execve beside a change of the spec" { broker_start && in_turns change_and_exec; }
+@test "execve beside a change of the spec leaves no thread real-time without a grant" { broker_start && in_turns change_and_exec; }
 # bats test_tags=turn:2
-@test "execve beside the attachment" { broker_start && in_turns attach_and_exec; }
+@test "execve beside the attachment leaves no thread real-time without a grant" { broker_start && in_turns attach_and_exec; }
 # bats test_tags=turn:0
-@test "execve beside the detachment of the first thread" { broker_start && in_turns both_and_exec; }
+@test "execve beside the detachment of the first thread leaves no thread real-time without a grant" { broker_start && in_turns both_and_exec; }
 # bats test_tags=turn:1
-@test "execve beside the end of both" { broker_start && in_turns both_end_and_exec; }
+@test "execve beside the end of both specs leaves no thread real-time without a grant" { broker_start && in_turns both_end_and_exec; }
 # bats test_tags=turn:2
-@test "execve by a third thread beside the detachment of both" { broker_start && in_turns other_way_and_exec; }
+@test "execve by a third thread beside the detachment of both leaves no thread real-time without a grant" { broker_start && in_turns other_way_and_exec; }
 # bats test_tags=turn:0
-@test "execve beside another spec for the thread that it becomes" { broker_start && in_turns claim_and_exec; }
+@test "execve beside another spec for the thread's new id leaves no thread real-time without a grant" { broker_start && in_turns claim_and_exec; }
 # bats test_tags=turn:1
-@test "execve beside the same spec for the thread that it becomes" { broker_start && in_turns swap_and_exec; }
+@test "execve beside the same spec for the thread's new id leaves no thread real-time without a grant" { broker_start && in_turns swap_and_exec; }
 
 # bats test_tags=turn:2
-@test "of hundreds of threads, many attached, one calls execve" {
+@test "one of hundreds of threads, many of them attached, calls execve, and no thread stays real-time without a grant" {
     broker_start
     for round in $(seq "$ROUNDS"); do
         attacker 300
@@ -401,7 +401,7 @@ attach_and_exec() {
 }
 
 # bats test_tags=turn:0
-@test "execve while the broker is stopped" {
+@test "execve while the broker is stopped leaves no thread real-time without a grant" {
     broker_start
     for round in $(seq "$ROUNDS"); do
         for first in '' first; do
@@ -418,7 +418,7 @@ attach_and_exec() {
 }
 
 # bats test_tags=turn:1
-@test "execve while the broker is stopped, and another spec claims the thread that it became" {
+@test "execve while the broker is stopped: another spec claims the new id, and no thread is real-time without a grant" {
     broker_start
     for round in $(seq "$ROUNDS"); do
         beginning "$FP"
@@ -434,7 +434,7 @@ attach_and_exec() {
 }
 
 # bats test_tags=turn:2
-@test "execve while the helper is stopped" {
+@test "execve while the helper is stopped leaves no thread real-time without a grant" {
     broker_start
     for round in $(seq "$ROUNDS"); do
         for what in first.json second.json second.tid; do
@@ -452,7 +452,7 @@ attach_and_exec() {
 }
 
 # bats test_tags=turn:0
-@test "execve while the broker is away" {
+@test "execve while no broker runs leaves no thread real-time without a grant" {
     broker_start
     for round in $(seq "$ROUNDS"); do
         for first in '' first; do
@@ -470,7 +470,7 @@ attach_and_exec() {
 }
 
 # bats test_tags=turn:1
-@test "execve while the broker is away, and its plugin is no more" {
+@test "execve while no broker runs, and its plugin is removed, leaves no thread real-time without a grant" {
     for round in $(seq "$ROUNDS"); do
         broker_start
         beginning "$FP"
@@ -507,11 +507,11 @@ attach_and_exec() {
     done
 }
 
-# poll(2), or ppoll(2) where there is no other: before, it waits by epoll.
+# True if the broker waits in poll(2), or in ppoll(2) on machines without poll(2). Before, the broker waits in epoll.
 waits_for_its_helper() { [[ $(cut -d ' ' -f 1 "/proc/$BROKER/syscall") == @(7|73) ]]; }
 
 # bats test_tags=turn:0
-@test "execve beside SIGTERM, which waits for the helper" {
+@test "execve beside SIGTERM, which waits for the helper, leaves no thread real-time" {
     for round in $(seq "$ROUNDS"); do
         for first in '' first; do
             broker_start

@@ -90,7 +90,7 @@ says() { [[ $(jq -r '.result + ": " + .reason' <<<"$2") == $1 ]] || { echo "$2" 
     eventually attaches
 }
 
-@test "descriptors are looked at up to a bound" {
+@test "rtf-net looks at descriptors up to a bound" {
     broker_start
     from "$near" setpriv --reuid $ALICE --regid $ALICE --groups "$GROUP" -- /usr/bin/python3 -S -c '
 import resource, socket, time

@@ -89,7 +89,7 @@ END
     reader=$(helpers rtf-reader)
     grep -qE '^Max data size +67108864 +67108864 ' "/proc/$reader/limits"
     [ "$(cat "/proc/$reader/oom_score_adj")" = 1000 ]
-    [ "$(cat "/proc/$(launcher)/oom_score_adj")" != 1000 ] # whose memory it had until it was started
+    [ "$(cat "/proc/$(launcher)/oom_score_adj")" != 1000 ] # the reader shared the launcher's memory until it was started
 }
 
 # as_user_makes UID COUNT: the user tries to make so many directories in specs/ under other users' names. Prints how many the user could make.
@@ -159,14 +159,14 @@ can_make() { as "$1" mkdir "$SPECS/$1" 2>/dev/null; }
     [ "$made" -lt 20000 ]
     eventually has_aside $CAROL "$made"
     eventually says_full $CAROL 1
-    # Links are made of what others can write to, too, and go; whoever makes them is shut out of nothing.
+    # The links also point to files that others can write to. The adopter removes the links, and their owner keeps all rights.
     adopter=$(helpers rtf-adopter)
     attack sh -c 'mkdir "$1/$2" && echo >"$1/$2/.file" && cd "$1" && while :; do ln "$2/.file" .link 2>/dev/null; done' sh "$SPECS" "$ALICE"
     eventually is_policy "$adopter" batch
     bob_is_answered_beside true
     eventually is_policy "$adopter" fifo
     [ "$(aside_of $ALICE)" -le 2 ]
-    # The broker looks at all directories anew, and an adopted one is something else by then.
+    # The broker looks at all directories anew, and meanwhile an adopted directory has become another kind of file.
     kill -STOP "$adopter"
     as $ALICE sh -c 'cd "$1" && rm -rf "$2" && echo >"$2" && mkdir .late' sh "$SPECS" "$ALICE"
     kill -HUP "$BROKER"
@@ -174,5 +174,5 @@ can_make() { as "$1" mkdir "$SPECS/$1" 2>/dev/null; }
     eventually test ! -e "$SPECS/$ALICE"
     eventually test ! -e "$SPECS/.late"
     bob_is_answered_beside true
-    no grep -q 'rtf-adopter, which looks after specs/' "$EVENTS" # it has not ended meanwhile
+    no grep -q 'rtf-adopter, which looks after specs/' "$EVENTS" # the adopter has not ended meanwhile
 }
