@@ -251,6 +251,7 @@ lint: $(SOURCES:%=$(B)/lint/%) | programs
 	test/parts
 	test/lanes
 	test/acts-as-users
+	test/sentences
 	contrib/mutate/run --check
 	contrib/model/run --check
 

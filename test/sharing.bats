@@ -251,7 +251,7 @@ at_home() { [ "$(jq -c '[.own[], .foreign[]] | group_by(.cpus) | map([.[].runtim
         [ $status = 78 ]
         grep -q "rtf-brokerd: plugins.conf:$place: $sentence" "$WORK/out"
     done <<'CASES'
-2|B proves nothing beneath A on the same CPU, for it cannot judge the other's tasks|A 31-40 0|B 21-30 0-1 greets=judges:no
+2|B proves nothing beneath A on the same CPU, because it cannot judge the other's tasks|A 31-40 0|B 21-30 0-1 greets=judges:no
 1|B tests its tasks, but A above it on the same CPU also grants what it has not tested|B 21-30 0-1|A 31-40 0 greets=grants:some
 1|A and B test their tasks on the same CPU, and their priorities 25-35 and 21-30 overlap|A 25-35 0|B 21-30 0
 2|B tests its tasks (tests=exact), but A on the same CPU proves less (tests=necessary), and its priorities reach 40: it must stay below 21|A 31-40 0 greets=tests:necessary|B 21-30 0 greets=tests:exact

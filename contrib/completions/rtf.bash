@@ -1,7 +1,7 @@
-# Completion of rtf(1), rtf-run(1) and rtf-wait(1) for bash. What there is to complete, rtf itself knows.
+# Completion of rtf(1), rtf-run(1) and rtf-wait(1) for bash. The words come from rtf itself.
 # shellcheck shell=bash
 
-# What bash itself knows.
+# Words that bash completes: files, users, commands.
 _rtf_compgen() { # WORD -o OPTION WHAT...
     compopt -o "$3" 2>/dev/null
     mapfile -t COMPREPLY < <(compgen "${@:4}" -- "$1")
@@ -27,7 +27,7 @@ _rtf() {
         :command) _rtf_compgen "$last" -o filenames -c -f ;;
         *)
             [[ $word != *= ]] || compopt -o nospace 2>/dev/null
-            # What stands before the last such end is there already.
+            # The part before the last = or : is on the line already.
             [[ $last != *[=:]* ]] || word=${word#"${last%"${last##*[=:]}"}"}
             COMPREPLY+=("$word")
             ;;

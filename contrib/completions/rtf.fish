@@ -1,4 +1,4 @@
-# Completion of rtf(1), rtf-run(1) and rtf-wait(1) for fish. What there is to complete, rtf itself knows.
+# Completion of rtf(1), rtf-run(1) and rtf-wait(1) for fish. The words come from rtf itself.
 
 function __rtf_complete
     set -l words (commandline -opc)

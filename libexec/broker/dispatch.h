@@ -1,5 +1,5 @@
-/* What happens to reservations, and in which order: their turns (model/fair-queue.h), what was waited for, and what readers tell of files. What the files
- * ask for, reconcile.h says; how a request gets its answer, pipeline.h. */
+/* Turns and messages: the queue of reservations (model/fair-queue.h), the answers of plugins and helpers, the reports of readers. reconcile.h says what files ask for;
+ * pipeline.h says how a request gets its answer. */
 #ifndef RTF_DISPATCH_H
 #define RTF_DISPATCH_H
 
@@ -11,15 +11,15 @@
 
 bool dispatch_has_queue(void);
 
-/* Looks at some of those that are queued, and goes on with some requests that waited for their turn. */
+/* Looks at some reservations of the queue, and goes on with some requests whose turn has come. */
 void dispatch_take_turn(void);
 
-/* What was waited for has come. */
+/* The answers of plugins and helpers. */
 void dispatch_plugin_event(int plugin, const struct plugin_event *event);
 void dispatch_allocator_event(const struct helper_event *event);
 void dispatch_helper_event(const struct helper_event *event);
 
-/* What readers tell of files (readers.h). */
+/* The reports of readers (readers.h). */
 void dispatch_files(struct user *user, const char *name, struct snapshot *snapshot, struct open_file json);
 void dispatch_changed(struct user *user, const char *name);
 void dispatch_unwritten(struct user *user, const char *name, const char *request, const char *reason);

@@ -1,4 +1,4 @@
-/* rtf-brokerd(8). What is done with what happens is in dispatch.c. */
+/* rtf-brokerd(8): from the command line to the loop. The events of the loop go to dispatch.c. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>

@@ -25,7 +25,7 @@ bool pipeline_helper_answered(const struct helper_event *event);
 /* The step that follows; STEP_BEGUN: none, for `step` cannot have this result. */
 enum step pipeline_follows(enum step step, enum step_result result);
 
-/* What the reader has told of the reservation's files needs no answer any more. */
+/* The reader's last report about the reservation needs no answer any more. */
 void pipeline_end_snapshot(struct reservation *reservation);
 
 /* Frees a reservation that has no files, no grant and no thread; and its user's directory with the last reservation. */

@@ -28,7 +28,7 @@ struct recovery {
     char reason[160];
 };
 
-/* The file stays, and is looked at once more: he may be back. */
+/* The file stays, and is looked at once more, because the user may be a member again. */
 static void reconcile_revoked(struct reservation *reservation)
 {
     pipeline_end_snapshot(reservation);
@@ -58,7 +58,7 @@ static bool has_nothing(const struct reservation *reservation)
     return reservation->grant == NULL && reservation->attachment == NULL && reservation->judged.inode == 0;
 }
 
-/* Whoever rewrites a spec means its parameters: the thread stays, unless the spec says otherwise, or NAME.tid names one. */
+/* A rewritten spec changes its parameters: the thread stays, unless the spec says otherwise, or NAME.tid names another one. */
 static bool keeps_its_thread(const struct reservation *reservation, const struct spec *spec)
 {
     const struct attachment *attachment = reservation->attachment;
@@ -242,14 +242,14 @@ static void ask_for_whole(struct reservation *reservation)
     reconcile_ask_reader(reservation, true);
 }
 
-/* Whose NAME.json is; or may be, if it is looked at once more. What is no file of his has nothing to be opened. */
+/* True: the owner of NAME.json is known from the open file, or may be after another look. A file of another owner cannot be opened. */
 static bool shows_owner(const struct reservation *reservation)
 {
     const enum file_state state = reservation->snapshot->json.state;
     return reservation->json.fd >= 0 || state == FILE_READ || state == FILE_SAME;
 }
 
-/* What is in its files that has had no answer. True: that is under way. */
+/* The first part of the files without an answer. True: a request for it is under way. */
 static bool reconcile_files(struct reservation *reservation)
 {
     struct snapshot *snapshot = reservation->snapshot;
@@ -305,7 +305,7 @@ void reconcile_examine(struct reservation *reservation)
         revoking_done(reservation);
     }
     if (reservation->state == RESERVATION_OVER_LIMIT && reservation->user->scan != NULL)
-        return; /* how many he has is just being looked at, and this one's turn comes after that */
+        return; /* the number of the user's reservations is under review; this one's turn comes afterwards */
     if (!has_snapshot(reservation) || reconcile_files(reservation))
         return;
     reservation->pending_changes &= ~FILES_CHANGED;

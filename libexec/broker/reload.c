@@ -38,7 +38,7 @@ void reload_rules(struct acl *acl)
 
 /* ---- owners ---- */
 
-/* A database that does not answer costs nobody what they have. What root has revoked is taken back by that order, which is told of it. */
+/* An account database that does not answer costs no user a grant. Reservations that root has revoked end by that order, which also gets the answer. */
 static void judge_owner(struct account *account)
 {
     account->in_doubt = false;

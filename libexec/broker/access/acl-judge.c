@@ -409,7 +409,7 @@ bool acl_check_background(struct acl *acl, const struct account *account, int pl
             continue;
         opens = true;
         if (rule->value == 0)
-            deny(&question, rule, NONE, "it closes the line, for what asks for no guarantee too");
+            deny(&question, rule, NONE, "it closes the line, also to claims without a guarantee");
     }
     if (!opens)
         deny_by_default(&question, plugin_line(plugin)->name, "opens anything (max_amount or max_user_amount)");

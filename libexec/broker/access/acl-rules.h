@@ -26,7 +26,7 @@ struct rule {
     struct counter *counter; /* the sum of the subject, for max_utilization */
 };
 
-/* What a subject uses in all: in billionths of a CPU, or in the unit of the plugin's other resource. With for_uid: what one uid uses of one plugin. */
+/* The use of a subject: in billionths of a CPU, or in the unit of the plugin's other resource. With for_uid: the use that one uid makes of one plugin. */
 struct counter {
     char key[104];
     uint64_t used;

@@ -65,7 +65,7 @@ enum step_result apply_grant_apply(struct request *request)
     return wait_for_helper(request, attach_apply(reservation->attachment, reservation->grant, reservation->json.fd));
 }
 
-/* What the thread sends, reads and writes is part of the reservation, under any policy. */
+/* The network and disk traffic of the thread belongs to the reservation, under any policy. */
 enum step_result apply_grant_bind(struct request *request)
 {
     struct attachment *attachment = request->reservation->attachment;
@@ -298,9 +298,9 @@ enum step_result apply_grant_applied(struct request *request, const struct helpe
     if (event->answer == HELPER_BUSY && waits_for_the_guard(request))
         return MUST_WAIT;
     refuse_thread(request, WHY_KERNEL, "%.400s", event->reason);
-    /* The helper has put back what it found: under a change, that is what the old grant gave. Else the thread is not one that this
-     * reservation may have, or have any longer, and it is detached: even one that was not attached before, for the helper may have died
-     * over it and left it half done. Whoever asks for the thread next must not find that. */
+    /* The helper has put the thread back. During a change, the thread has the old grant again. Otherwise the reservation may not have the thread, or not any longer, and
+     * the thread is detached, even if it was not attached before: the helper may have died during the call and left it half done. The next reservation must not find
+     * a half-attached thread. */
     bool never = event->answer != HELPER_BUSY;
     if (request->activation.fresh || request->activation.old == NULL) {
         (void)no_thread(request, "kernel", never);

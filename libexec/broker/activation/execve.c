@@ -21,7 +21,7 @@ struct lost {
 };
 static struct lost *all_lost;
 
-/* As all that we grant, and as nobody can make himself without privileges or RLIMIT_RTPRIO. */
+/* True: the thread is as each granted thread is, and as no user can make a thread without privileges or RLIMIT_RTPRIO. */
 static bool is_marked(const struct attributes *attributes)
 {
     return policy_is_real_time(attributes->policy) && attributes->reset_on_fork;

@@ -1,19 +1,17 @@
-/* execve(2) by a thread that does not lead its process: all other threads end, and it goes on under the leader's id, as real-time as
- * it was. With that its attachment ends, and the leader's, if there is one: what the process has become is made ordinary. It is
- * the only way in which a thread of ours leaves its id, so what may be in nobody's books is looked for there and
- * nowhere else: other threads of a process that are real-time are somebody else's, and are left alone.
- *
- * Whoever has the leader's id then is taken for ours if he is real-time and marked reset-on-fork: every grant carries that mark, an owner
- * cannot take it off, and a leader that has it from somebody else was reason not to attach. He is not, where the watch of the thread
- * that we had (libexec/attach/task-events.h) has seen that it ended without an execve. */
+/* execve(2) by a thread that does not lead its process: all other threads end, and the thread goes on under the leader's id, as real-time as before. Its
+ * attachment ends, and the leader's, too; the new program is made ordinary. An attached thread leaves its id in no other way. So the broker looks for real-time
+ * threads that are in no books there only: other real-time threads of a process are left alone.
+ * 
+ * The thread under the leader's id counts as the attached one if it is real-time with reset-on-fork: each grant sets this flag, an owner cannot clear it, and a
+ * leader that has the flag from elsewhere cannot be attached. If the watch of the attached thread (libexec/attach/task-events.h) saw the thread end without an
+ * execve, the thread under the leader's id is another one. */
 #ifndef RTF_EXECVE_H
 #define RTF_EXECVE_H
 
 #include "attach.h"
 #include "reservation.h"
 
-/* After an execve(2) of this thread it could not be told from the leader of its process, which lives, and is real-time and marked
- * reset-on-fork by others' doing. */
+/* True: after an execve(2), this thread could not be told from the leader of its process, which is real-time with reset-on-fork by other means than a grant. */
 bool leader_is_alike(const struct identity *identity);
 
 /* *former is what a thread shows that somebody wants to have attached. If that is what another attachment has given it, and nobody has

@@ -51,7 +51,7 @@ void thread_events_guard(void)
         }
 }
 
-/* Its owner is told, too: he may not know whom he waits for. */
+/* The owner is told, too, because the owner may not know which thread has the lock. */
 static void tell_lent(struct reservation *reservation, uint64_t times)
 {
     char reason[256];
@@ -94,8 +94,8 @@ void thread_events_guarded(const struct guard_event *event)
     }
 }
 
-/* It has ended, or another thread's execve(2) has taken its id over, before it was watched. That one is not real-time; nor is one whose
- * owner had enough of it, but from that he cannot take the flag reset-on-fork (sched(7)). */
+/* True: the thread has ended, or another thread's execve(2) has taken its id over, before the watch began. The new thread is not real-time. A thread that its owner
+ * has made ordinary is not real-time either, but an owner cannot clear reset-on-fork (sched(7)). */
 static bool is_watched_too_late(const struct reservation *reservation)
 {
     struct identity identity;
@@ -120,7 +120,7 @@ void thread_events_adjusted(const struct helper_event *event)
     struct adjustment *adjusting = adjustments_take(event->id);
     if (adjusting == NULL) {
         (void)execve_answered(event);
-        return; /* a watch comes only to those who asked for it */
+        return; /* only the answer to a request for a watch has a watch */
     }
     struct reservation *reservation = reservation_of_task(adjusting->task);
     struct attachment *attachment = reservation == NULL ? NULL : reservation->attachment;
@@ -155,9 +155,9 @@ static const int64_t look_after[LOOKS] = {INT64_C(10000000), INT64_C(100000000),
 
 enum fate { GOES_ON, ENDED, REPLACED };
 
-/* Its watch hung up, or came too late, and somebody has its id. It may be itself, for the kernel takes the watch away from who becomes a program
- * that nobody may look into: what is granted has reset-on-fork, which its owner cannot take off, and whom it is granted to is known. Then it is
- * seen again whether it may have it, for it may have become root's. */
+/* The watch hung up, or came too late, and a thread has the id. It may be the attached thread itself: the kernel ends the watch of a process that executes a program
+ * that its user cannot read. A grant sets reset-on-fork, which an owner cannot clear, so the thread can be recognized. The broker then checks again whether the
+ * thread may have the grant, because it may have become root's (set-user-ID). */
 static enum fate fate_of_leader(struct attachment *attachment, bool was_over)
 {
     char reason[120];

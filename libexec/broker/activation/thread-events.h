@@ -1,4 +1,4 @@
-/* What attached threads do by themselves: they end, wake, call execve, drift from what was granted. */
+/* Events of attached threads: a thread ends, wakes, calls execve, or drifts from its grant. */
 #ifndef RTF_THREAD_EVENTS_H
 #define RTF_THREAD_EVENTS_H
 
@@ -8,15 +8,15 @@
 /* The helper's answer to what it has been told without a request (adjustments.h). */
 void thread_events_adjusted(const struct helper_event *event);
 
-/* Those that have drifted from their grants are put back to them. */
+/* Corrects the threads that have drifted from their grants. */
 void thread_events_check(void);
 
-/* What the guard says; and when it is a new one, which has to hear of all. */
+/* An event of the guard; and the start of a new guard, which has to hear of all guarded threads. */
 struct guard_event;
 void thread_events_guarded(const struct guard_event *event);
 void thread_events_guard(void);
 
-/* What has to be done then is somebody else's; before anything is attached. */
+/* The stages that act on these events. Call it before any thread is attached. */
 struct thread_events {
     void (*examine)(struct reservation *reservation); /* it has ended, or woken */
     void (*recover)(struct reservation *reservation, enum kind kind, const char *reason); /* it is to be made what was granted again, and its owner told why */

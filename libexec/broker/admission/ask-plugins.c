@@ -410,7 +410,7 @@ static enum step_result decide(struct request *request)
     return offer == request->inquiry.partial ? AGREED : take_offer(request, offer, ANSWER_OK, false);
 }
 
-/* Only offers that are in no books: those that may be judged are not committed at once. */
+/* Only offers that are in no books: an offer that neighbours may judge is not committed at once. */
 enum step_result ask_plugins_judge(struct request *request)
 {
     return neighbours_ask(request) ? IN_PROGRESS : decide(request);

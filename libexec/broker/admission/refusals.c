@@ -31,7 +31,7 @@ static bool ranks_only(int plugin)
     return line->resource == RESOURCE_CPU && !line->deadline && strcmp(line->tests, "none") == 0;
 }
 
-/* True if the spec suits this kind of plugin. What other plugins say explains less to the owner. */
+/* True: the spec suits this kind of plugin. The refusals of other plugins explain less to the owner. */
 static bool is_meant_for(const struct request *request, int plugin)
 {
     return plugin_line(plugin)->resource != RESOURCE_CPU || ranks_only(plugin) == (request->spec.priority != 0);
@@ -107,7 +107,7 @@ static void say_unknown_plugin(struct request *request, const char *wanted, enum
     request_answer(request, SCHEDULE_FAIL, "plugins.conf has no plugin \"%s\" for %s, but %s%s", wanted, resource_name(resource), names[0] == '\0' ? "none" : names, meant);
 }
 
-/* Use that has ended but is not paid back still counts. The owner is told, for it comes free soon. */
+/* Use that is not paid back still counts. The owner is told so, because this capacity comes free soon. */
 static void say_owed(struct request *request, const struct counter *counter, int plugin)
 {
     int64_t until;

@@ -1,4 +1,4 @@
-/* What plugins and rules have said against a request so far. The owner is told the most useful of several refusals (rtf-verdict(5)). */
+/* The refusals of plugins and rules so far. The owner is told the most useful one (rtf-verdict(5)). */
 #ifndef RTF_REFUSALS_H
 #define RTF_REFUSALS_H
 

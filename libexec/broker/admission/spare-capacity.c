@@ -170,7 +170,7 @@ void spare_capacity_share_out(void)
 
 /* ---- more ---- */
 
-/* What it has without a guarantee stays so. */
+/* Claims without a guarantee stay as they are. */
 static void claim_background(const struct grant *grant, struct claim **claims)
 {
     for (int plugin = grant_background(grant); plugin != NO_PLUGIN; plugin = grant_background_after(grant, plugin)) {
@@ -351,7 +351,7 @@ static enum taken spare_capacity_take(struct need *need)
     return taken;
 }
 
-/* What is taken back of CPU time may have to be paid back first: that is waited for before anything else is tried. */
+/* CPU time that is taken back may have to be paid back first. The request waits for this before anything else is tried. */
 static bool is_to_come_free(const struct request *request)
 {
     return request->spare.takes != 0 && !request->wait.patient && debt_count() != 0;
@@ -366,7 +366,7 @@ static bool may_be_helped(const struct need *need)
     return may;
 }
 
-/* What is being asked for, beyond what is needed, counts already. */
+/* Spare capacity that is being asked for counts already. */
 static bool is_anybody_raised(const struct request *request)
 {
     const struct reservation *reservation = desired_amounts_first();
@@ -375,8 +375,8 @@ static bool is_anybody_raised(const struct request *request)
     return reservation != NULL;
 }
 
-/* What is taken is taken for a need that is granted then: that is tried first, and changes nothing. Who has been granted something meanwhile may be in
- * the way all the same, a few times. */
+/* Spare capacity is taken only for a need that is granted then: a trial comes first, and changes nothing. A grant that was made meanwhile may be in the way all the
+ * same, a few times. */
 static enum taken try_or_take(struct need *need, struct request *request)
 {
     enum { TAKES = 16 };

@@ -1,8 +1,8 @@
-/* Spare capacity (desired-amounts.h): the broker shares out what has come free, and takes back what somebody needs.
- *
- * A reservation has less at once: nobody can refuse this, the books say so, and the helpers are told of the reservation that has less before the one that has
- * more. For more the broker asks as for a change that the owner has written. Both are an update in the owner's verdict. A reservation gets more, or gets less for
- * an equally important one, at most once a second. What somebody needs is taken back at any time. */
+/* Spare capacity (desired-amounts.h): the broker shares out free capacity, and takes it back when a need wants it.
+ * 
+ * A reservation is lessened at once: no plugin can refuse this, the books change, and the helpers hear of the lessened reservation before the one that gets more. For
+ * more, the broker asks as for a change that the owner has written. Both are an update in the owner's verdict. A reservation gets more, or gets less for an equally
+ * important one, at most once a second. For a need, capacity is taken back at any time. */
 #ifndef RTF_SPARE_CAPACITY_H
 #define RTF_SPARE_CAPACITY_H
 

@@ -38,7 +38,7 @@ bool trial_begin(struct request *request)
     return true;
 }
 
-/* What was held before the trial stays: one holding for each claim before the refused one, except for claims without a guarantee. */
+/* Holdings from before the trial stay: one for each claim before the refused one, except claims without a guarantee. */
 static void forget_holdings(struct request *request)
 {
     struct holding **rest = &request->inquiry.holdings;

@@ -1,4 +1,4 @@
-/* What plugins.conf and acl.conf have in common: words on lines, comments behind #, and root as the owner. */
+/* The form of plugins.conf and acl.conf: words on lines, comments behind #, and root as the owner. */
 #ifndef RTF_CONFIG_LINES_H
 #define RTF_CONFIG_LINES_H
 

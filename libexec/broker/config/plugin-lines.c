@@ -499,7 +499,7 @@ static bool check_ranks(const struct plugin_line *tested, const struct plugin_li
                                            "above the other", tested->name, other->name, tested->lowest, tested->highest, other->lowest,
                      other->highest);
     return tested->judges ||
-           wrong(reason, tested->line, "%s proves nothing beneath %s on the same CPU, for it cannot judge the other's tasks: give them different "
+           wrong(reason, tested->line, "%s proves nothing beneath %s on the same CPU, because it cannot judge the other's tasks: give them different "
                                        "CPUs, or %s a test that can (rm: admission=rta)", tested->name, other->name, tested->name);
 }
 

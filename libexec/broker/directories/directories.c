@@ -277,7 +277,7 @@ static void judge(struct user *user)
         /* root has made the directory for a user, and chown(2) follows: the adopter reports it again */
         if (user->uid == 0)
             return;
-        report_found(user, user->name, "refused", "moved aside: a directory in specs/ is named as its owner, or as his uid");
+        report_found(user, user->name, "refused", "moved aside: a directory in specs/ must have the name of its owner, or the uid");
         send_about("aside", user);
         let_go(user);
         return;
@@ -396,7 +396,7 @@ static void full(uid_t uid, const char *why_not)
         snprintf(reason, sizeof reason, "so much of uid %u has been moved aside that it makes nothing more in specs/, until an administrator has taken "
                                         "some of specs/.aside-%u-* away and sent SIGHUP", uid, uid);
     else
-        snprintf(reason, sizeof reason, "much of uid %u has been moved aside, and it can make more in specs/, for that takes an access control list: %.160s", uid, why_not);
+        snprintf(reason, sizeof reason, "much of uid %u has been moved aside, and the user can make more in specs/, because setting an access control list failed: %.160s", uid, why_not);
     event_write(&(struct event){.stage = "spool", .user = &stranger, .decision = why_not == NULL ? "warning" : "error", .reason = reason, .microseconds = -1});
 }
 

@@ -42,7 +42,7 @@ void helper_prepare(struct helper *helper, const char *name, enum child_kind kin
 /* `lock` is shared with it; -1: none. False with errno. */
 bool helper_start(struct helper *helper, int lock);
 
-/* What it has not answered is forgotten, and nothing starts it again. */
+/* Forgets the questions without an answer; nothing starts the helper again. */
 void helper_stop(struct helper *helper);
 
 /* A message with op= and id=; over one of them the helper may die so many times, then it is answered by HELPER_NO. With one try it is for the process
@@ -61,7 +61,7 @@ uint64_t helper_finish(struct helper *helper, struct message *message, int pidfd
  * but for the last one, in *last. */
 bool helper_drain(struct helper *helper, int seconds, struct helper_event *last);
 
-/* Of what was drained since the last call, some has to be said again, or is counted by the kernel, after so many ns; 0: nothing. */
+/* After this time, ns, something of what was drained has to be said again, or leaves the kernel's account; 0: nothing. */
 int64_t helper_owed(struct helper *helper);
 
 #endif

@@ -1,6 +1,6 @@
-/* Whose reservation has the next turn: users in turn, however many reservations one user has queued. All uids without an account are one user here, as
- * for the limit on reservations: a user with a range of uids (user_namespaces(7)) gains no turns.
- *
+/* The order of turns: users in turn, however many reservations one user has queued. All uids without an account are one user here, as for the limit on reservations:
+ * a user with a range of uids (user_namespaces(7)) gains no turns.
+ * 
  * A user other than root has a limited number of requests under way, because each request holds a file of the user open. The next reservation waits. */
 #ifndef RTF_FAIR_QUEUE_H
 #define RTF_FAIR_QUEUE_H

@@ -20,7 +20,7 @@
 
 enum { PLUGINS_MAX = 64 };
 
-/* What one grant adds to the sums of the access rules; acl.c. */
+/* The part of one grant in the sums of the access rules; acl.c. */
 struct counter;
 struct charge {
     int count;
@@ -112,7 +112,7 @@ enum why {
  * next broker takes up what had only stopped with the broker. The journal has these numbers. */
 enum ended { ENDED_NOT, ENDED_REVOKE, ENDED_LEASE, ENDED_THREAD, ENDED_USER, ENDED_BROKER };
 
-/* What the broker expects of the reader for this reservation: nothing; a report that files have changed; the answer to a question. */
+/* The message that the broker expects from the reader for this reservation: none; a report that files have changed; the answer to a question. */
 enum expected_of_reader { EXPECT_NOTHING, EXPECT_CHANGES, EXPECT_ANSWER };
 
 /* Changes since the last look at the reservation: of its files, during a request; of its thread. */

@@ -109,7 +109,7 @@ static void plugin_on_start(struct program *program, bool again)
     plugin->this_start = plugin->asked = plugin->unasked = 0;
 }
 
-/* What keeps the broker from starting; later it is the log's. The first reason is the best. */
+/* The reason that keeps the broker from starting; later the log gets it. The first reason is the best. */
 static void does_not_start(const struct plugin *plugin, const char *how, const char *why)
 {
     if (plugin->greeted == INT64_MAX && plugins.no_start[0] == '\0')
@@ -201,7 +201,7 @@ static struct paragraph_output *begin(struct plugin *plugin, enum op op, uint64_
     pending->op = op;
     pending->task = task;
     if (!plugin_serves(plugin)) {
-        /* What it has to know it is told when it is back; an accept is answered at once. */
+        /* the plugin hears of this task when it is back; only an accept is answered at once */
         STAILQ_INSERT_TAIL(&plugin->lost, pending, next);
         plugin_tell_loss(plugin);
         return NULL;

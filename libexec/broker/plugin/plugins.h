@@ -12,7 +12,7 @@
 #include "reservation.h"
 #include "resource-cpu.h"
 
-/* What a plugin said, after the form was checked and nothing else. */
+/* A message of a plugin, of which only the form has been checked. */
 struct plugin_event {
     enum { PLUGIN_ANSWER, PLUGIN_UPDATE, PLUGIN_UP } kind;
     uint64_t id;   /* ANSWER: of the request */
@@ -25,7 +25,7 @@ struct plugin_event {
     char reason[256];
 };
 
-/* Before the launcher is forked: tells it about them. What they say is passed on. */
+/* Tells the launcher about the plugins, before the launcher is forked. `event` is called for each message of a plugin. */
 void plugins_prepare(struct identity_to_run_as as, void (*event)(int plugin, const struct plugin_event *event));
 
 /* Starts them all. False: who could not be, and why. Then all of them have greeted (1), not yet (0), or one refuses to start (-1). */

@@ -24,7 +24,7 @@
 
 enum { SCHEMA = 1 };
 
-/* A request changes the books several times, and a program asks for more than one thing: so long is waited for what belongs together. What could not
+/* A request changes the books several times, and a program asks for several things: the text waits this long for changes that belong together. A text that could not
  * be written is tried again after 1, 2, 4 and then each 8 seconds. */
 static const int64_t gather = INT64_C(100000000), second = INT64_C(1000000000), longest_pause = INT64_C(8000000000); /* ns */
 
@@ -38,7 +38,7 @@ enum told {
     TOLD,    /* the writer has not answered */
 };
 
-/* What the text that was told last is made of, as far as it changes. */
+/* The facts of the last text that can change. */
 struct facts {
     uint64_t ledger, removals, serving; /* by plugin */
     unsigned attached, rules;

@@ -78,7 +78,7 @@ enum step_result {
     STEP_RESULTS
 };
 
-/* What is tried for the request: claim after claim, and plugin after plugin. Changed in admission/. */
+/* The present attempt: claim after claim, and plugin after plugin. Changed in admission/. */
 struct inquiry {
     const struct claim *claim;  /* the next claim on another resource than CPU time; NULL: all are held */
     struct holding *holdings;   /* what is held by now */
@@ -95,8 +95,8 @@ struct inquiry {
     uint64_t removals;          /* ledger_removals() when this round began */
 };
 
-/* What speaks against the request so far: the no of a plugin, and the denial of a rule. Changed by admission/refusals.c, which decides what the owner is told, and
- * by claims.c and ask-plugins.c. */
+/* The refusals so far: the no of a plugin, and the denial of a rule. Changed by admission/refusals.c, which decides what the owner is told, and by claims.c and
+ * ask-plugins.c. */
 struct refusals {
     struct no {
         int plugin;             /* -1: none has said no */
@@ -113,7 +113,7 @@ struct refusals {
     uint64_t nearest;           /* this would be granted instead; 0: not known */
 };
 
-/* What the neighbours of the plugin that offered say of the offer. Changed by admission/neighbours.c and ask-plugins.c. */
+/* The answers of neighbours to an offer. Changed by admission/neighbours.c and ask-plugins.c. */
 struct hearing {
     struct grant *offer;
     int judge;                  /* the plugin that is asked */

@@ -19,7 +19,7 @@ struct waiter {
 enum { NEVER = 0 };
 
 static struct {
-    TAILQ_HEAD(, account) ring; /* of those who have some; who was granted something last comes last */
+    TAILQ_HEAD(, account) ring; /* accounts with waiting specs; the account with the latest grant comes last */
     uint64_t kicks;
     uint64_t passed;            /* then nobody was left to be asked */
     int64_t taken;
@@ -28,8 +28,8 @@ static struct {
     struct timer awaited;
 } wait_queue = {.ring = TAILQ_HEAD_INITIALIZER(wait_queue.ring)};
 
-/* Whoever creates and releases something in a loop makes room all the time, and has others' specs asked again each time: of the broker's time
- * that may take a part that is known beforehand. ns for each that was asked; then there is a pause of as many. */
+/* A user who creates and releases reservations in a loop makes room all the time, and has others' specs asked again each time. This bounds the part of the broker's
+ * time: ns for each spec that is asked; then a pause of the same length. */
 static const int64_t each_takes = 10000000;
 
 /* One at a time, or whose reader is quicker would come first. A reader that does not answer in time holds up its own user alone. */
@@ -44,7 +44,7 @@ static bool is_awaited(void)
     return wait_queue.asked != NULL;
 }
 
-/* What has happened that may have made room. */
+/* A number that grows when something may have made room. */
 static uint64_t wait_queue_occasion(void)
 {
     return 1 + ledger_removals() + wait_queue.kicks;
@@ -120,7 +120,7 @@ void wait_queue_leave(struct reservation *reservation)
         return;
     }
     TAILQ_FIRST(&account->waiters)->asked_at = NEVER;
-    /* Who was asked in vain keeps his place: else who comes next would depend on how many were asked in between. */
+    /* A spec that was refused again keeps its place: otherwise the next one would depend on how many were asked in between. */
     if (reservation->grant != NULL) {
         TAILQ_REMOVE(&wait_queue.ring, account, of_waiters);
         TAILQ_INSERT_TAIL(&wait_queue.ring, account, of_waiters);

@@ -65,7 +65,7 @@ static const struct argp_option argp_options[] = {
     {"config", 'c', "DIR", 0, "Where plugins.conf and acl.conf are (default /etc/rtf)", 0},
     {"group", 'g', "GROUP", 0, "Name or number of the group whose members may use it (default rtf)", 0},
     {"plugin-user", OPTION_PLUGIN_USER, "USER", 0, "As whom plugins run (default rtf-plugin, else nobody)", 0},
-    {"reader-user", OPTION_READER_USER, "USER", 0, "Whose identity the programs have that read users' files (default rtf-reader, else as plugins)", 0},
+    {"reader-user", OPTION_READER_USER, "USER", 0, "User of the programs that read users' files (default rtf-reader, else the plugins' user)", 0},
     {"max-specs", OPTION_MAX_SPECS, "N", 0, "The most specs that one user may have (default 1000)", 0},
     {"check", OPTION_CHECK, "faults", OPTION_ARG_OPTIONAL, "Read plugins.conf and acl.conf, print what is wrong and, unless =faults, what may be a mistake, and end", 0},
     {"put-back", OPTION_PUT_BACK, NULL, 0, "Put kernel-wide settings back that a broker left changed, and end", 0},

@@ -151,7 +151,7 @@ static bool add_word(char words[static WORDS_BYTES], const char *word)
     return true;
 }
 
-/* What could not be given back is ours as before, and what is of a line that is off. */
+/* Interfaces and disks that could not be given back stay in the record, and so do those of a line that is off. */
 static bool record_rest(const struct keeper *keeper, const char *old, char words[static WORDS_BYTES])
 {
     char text[WORDS_BYTES], *rest = text;
@@ -175,7 +175,7 @@ static bool record(const struct keeper *keeper, const char *old, bool given_back
     return good && (strcmp(words, old) == 0 || write_record(keeper, words));
 }
 
-/* Its command line, in the order of these calls. What is added is not copied. */
+/* The command line of the helper, in the order of these calls. The words are not copied. */
 struct command {
     char **words;
     int count;
@@ -352,8 +352,7 @@ static bool ask(struct keeper *keeper, const char *op, const struct plugin_line 
     return false;
 }
 
-/* Its line is off, and the broker serves on: who asks for CPU time is not to suffer for a disk. What stands in the record stays there, so that what was begun of it is
- * given back. */
+/* The line is off, and the broker serves on: a reservation of CPU time must not suffer for a disk. The record keeps the disk, so that a half-made setting is undone. */
 static void turn_off(struct keeper *keeper, int line, const char *reason)
 {
     event_broker("error", "%s is off, and nothing is granted of it until the broker is started again: %.400s", plugin_line(line)->name, reason);
@@ -400,7 +399,7 @@ void allocator_settle_again(enum kept kept)
         settle(kept);
 }
 
-/* One at a time. What is not given back stays written down, as does what is of a line that is off. */
+/* Ends one line after another. A device that is not given back stays in the record, and so does a device of a line that is off. */
 static void end_lines(struct keeper *keeper)
 {
     char old[WORDS_BYTES], words[WORDS_BYTES] = "", word[WORD_BYTES], reason[REASON_BYTES];

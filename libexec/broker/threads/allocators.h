@@ -1,8 +1,7 @@
-/* Who keeps what is promised of other resources than CPU time: rtf-net that of interfaces (enforce=htb), rtf-disk that of disks (enforce=cgroup),
- * and once more, with other powers, that of threads that come first there (enforce=ioprio); the only programs that can. Of each there is one helper for
- * all its lines; none where no line asks for it.
- *
- * Which interfaces and disks are ours, and how they were before, is written down in state/ before the first is touched, so that they are given back
+/* The helpers for resources other than CPU time: rtf-net for interfaces (enforce=htb), rtf-disk for disks (enforce=cgroup), and rtf-disk with other capabilities for
+ * threads with a raised I/O priority (enforce=ioprio). No other program changes these. Each kind has one helper for all its lines, and none without a line.
+ * 
+ * A record in state/ says which interfaces and disks rtf has changed, and how they were before. It is written before the first change, so that everything is put back
  * even after kill -9. */
 #ifndef RTF_ALLOCATORS_H
 #define RTF_ALLOCATORS_H
@@ -30,10 +29,10 @@ void allocator_settle_again(enum kept kept);
 void allocators_end(void);
 void allocators_stop(void);
 
-/* What a broker that is no more has left. False: *reason. Needs all privileges. */
+/* Puts back what a dead broker has left changed. False: *reason. Needs all privileges. */
 bool allocators_put_back(allocators_path *path, char reason[static REASON_BYTES]);
 
-/* What one of them is told: op=, and interface= or device= of the line, if there is one. Returns the id that the answer will carry. */
+/* Begins a message to a helper: op=, and interface= or device= of the line, if there is one. Returns the message, whose id the answer carries. */
 struct message *allocator_begin(const char *op, const struct plugin_line *line);
 uint64_t allocator_finish(enum kept kept, struct message *message);
 

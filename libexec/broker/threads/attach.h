@@ -10,7 +10,7 @@
 #include "helper.h"
 #include "reservation.h"
 
-/* Before the launcher is forked: tells it about the program. What comes of what it is told is passed on. */
+/* Tells the launcher about the program, before the launcher is forked. `event` is called for each answer. */
 void attach_prepare(char *path, void (*event)(const struct helper_event *event));
 
 /* `lock` is shared with it. False with errno. */
@@ -44,7 +44,7 @@ uint64_t attach_domains(const cpu_set_t *cpus, const char *by);
  * `seconds`. Answers are dropped, but for the last one, in *last. */
 bool attach_drain(int seconds, struct helper_event *last);
 
-/* Of what was drained since the last call, some has to be said again, or is counted by the kernel, after so many ns; 0: nothing. */
+/* After this time, ns, something of what was drained has to be said again, or leaves the kernel's account; 0: nothing. */
 int64_t attach_owed(void);
 
 #endif

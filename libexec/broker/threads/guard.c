@@ -21,7 +21,7 @@
 
 static const int64_t answer_within = INT64_C(1000000000); /* ns */
 
-/* What it said while an answer was waited for, too. */
+/* Messages of the guard, some of which came while the broker waited for an answer. */
 struct told {
     STAILQ_ENTRY(told) next;
     struct guard_event event;

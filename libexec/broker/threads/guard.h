@@ -10,7 +10,7 @@
 
 #include "reservation.h"
 
-/* LOST: it is to be guarded anew; ASLEEP: to be attached anew, for it can be real-time again only when it wakes. */
+/* LOST: the thread has to be guarded anew. ASLEEP: the thread has to be attached anew, because it can be real-time again only when it wakes. */
 enum guard_news { GUARD_SUSPENDED, GUARD_LENT, GUARD_LOST, GUARD_ASLEEP };
 
 struct guard_event {
@@ -20,7 +20,7 @@ struct guard_event {
     uint64_t times; /* SUSPENDED, LENT: since it was last told */
 };
 
-/* Who hears of it. is_new: it has ended, and is there again; what it had is to be begun anew. */
+/* The receiver of events. is_new: a new guard has started, and all threads have to be guarded anew. */
 struct guard_listener {
     void (*news)(const struct guard_event *event);
     void (*is_new)(void);
@@ -30,7 +30,7 @@ struct guard_listener {
 void guard_prepare(char *path, const struct guard_listener *who);
 bool guard_start(void);
 
-/* All that was suspended is in force when it returns, but for those that wait for a lock and lend. */
+/* Ends the guard. On return, suspended threads are in force again, except threads that wait for a lock and lend their rank. */
 void guard_stop(void);
 
 /* Where the plugin's line says enforce=runtime: whether there is one in what was asked for, and one that can be. False: what to add. */
