@@ -70,7 +70,8 @@ PRELOAD     = $(B)/libexec/rtf-preload.so
 #: check                 build, and run all tests; TESTS=FILE... for some files, FILTER=REGEX with one file for some of its tests
 #: unit, unit-sanitized  unit tests, without and with sanitizers
 #: check-sanitized       all tests, with sanitizers
-#: lint                  clang-tidy, shellcheck, and what the source promises about itself
+#: lint                  clang-tidy, shellcheck, and the rules of the source
+#: format                put all C files into the form of .clang-format
 #: fuzzers, fuzz         build the fuzzers; run each (SECONDS=, RUNS=)
 #: faults, soak          a kill and an error at every system call; a million requests: hours
 #: mutate                which tests notice faults that are put into a copy (ONLY=REGEX)
@@ -84,7 +85,7 @@ PRELOAD     = $(B)/libexec/rtf-preload.so
 #: compile_commands.json for clangd
 #: programs, library, man  parts of all
 #: clean                 remove build/
-.PHONY: all programs library man install-tools unit unit-sanitized check check-sanitized faults soak fairness crowd bench bench-muse bench-paper bench-rtkit bench-library muse-experiments vm-check fuzzers fuzz oracle acceptance experiments lateness lint model mutate help compile_commands.json install install-rtkit deb deb-check uninstall clean
+.PHONY: all programs library man install-tools unit unit-sanitized check check-sanitized faults soak fairness crowd bench bench-muse bench-paper bench-rtkit bench-library muse-experiments vm-check fuzzers fuzz oracle acceptance experiments lateness lint format model mutate help compile_commands.json install install-rtkit deb deb-check uninstall clean
 all: programs library man
 library: $(LIBRARY) $(PRELOAD)
 programs: $(PROGRAMS)
@@ -242,7 +243,13 @@ mutate: all $(TOOLS)
 	contrib/mutate/run
 
 # Patches and names that lag behind the source are told, and are no error here: who changes a line need not know them.
+# test/lint has headers of other projects, for clang-tidy.
+FORMATTED = $(filter-out test/lint/%,$(sort $(SOURCES) $(wildcard bin/*.h lib/*.h lib/librtf/*.h libexec/*/*.h libexec/*/*/*.h plugins/*.h test/*.h test/*/*.h)))
+format:
+	clang-format -i $(FORMATTED)
+
 lint: $(SOURCES:%=$(B)/lint/%) | programs
+	clang-format --dry-run --Werror $(FORMATTED)
 	shellcheck -x $(SCRIPTS)
 	test/circles
 	test/floors
