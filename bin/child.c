@@ -12,12 +12,15 @@
 
 enum { CANNOT_RUN = 126, NOT_FOUND = 127 };
 
-static struct sigaction inherited; /* the action of SIGCHLD: if it is SIG_IGN, the kernel keeps no exit status for waitpid(2) */
+/* the action of SIGCHLD: if it is SIG_IGN, the kernel keeps no exit status for waitpid(2) */
+static struct sigaction inherited;
 
-/* All signals that are passed on to the command, also a signal that would stop this process, or that the parent of this process has blocked. */
+/* All signals that are passed on to the command, also a signal that would stop this process, or
+ * that the parent of this process has blocked. */
 static void all_signals(sigset_t *set)
 {
-    static const int all[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGALRM, SIGUSR1, SIGUSR2, SIGWINCH, SIGTSTP, SIGCONT, SIGCHLD};
+    static const int all[] = {SIGHUP,  SIGINT,   SIGQUIT, SIGTERM, SIGALRM, SIGUSR1,
+                              SIGUSR2, SIGWINCH, SIGTSTP, SIGCONT, SIGCHLD};
     sigemptyset(set);
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         sigaddset(set, all[i]);
@@ -34,8 +37,8 @@ bool child_prepare(struct child *child)
     return child->signals >= 0;
 }
 
-/* A service manager sets LISTEN_PID= (sd_listen_fds(3)) and WATCHDOG_PID= (sd_watchdog_enabled(3)) to the id of this process. The command needs its own id
- * there. */
+/* A service manager sets LISTEN_PID= (sd_listen_fds(3)) and WATCHDOG_PID= (sd_watchdog_enabled(3))
+ * to the id of this process. The command needs its own id there. */
 static void hand_down(const char *variable, pid_t from)
 {
     char ours[16], its[16];
@@ -46,8 +49,8 @@ static void hand_down(const char *variable, pid_t from)
         setenv(variable, its, 1);
 }
 
-__attribute__((noreturn))
-static void become(char **command, const sigset_t *mask, const char *notify, int start, pid_t parent)
+__attribute__((noreturn)) static void become(char **command, const sigset_t *mask,
+                                             const char *notify, int start, pid_t parent)
 {
     char byte;
     while (read(start, &byte, 1) < 0 && errno == EINTR)
@@ -86,7 +89,8 @@ void child_go(struct child *child)
     child->go = -1;
 }
 
-/* The kernel sends a signal of the terminal to the whole process group, and so to the command, too. */
+/* The kernel sends a signal of the terminal to the whole process group, and so to the command,
+ * too. */
 static bool is_to_be_passed_on(const struct signalfd_siginfo *info)
 {
     return info->ssi_signo != SIGCHLD && info->ssi_code != SI_KERNEL;
@@ -106,14 +110,16 @@ bool child_take(const struct child *child, int *status)
     while (read(child->signals, &info, sizeof info) == (ssize_t)sizeof info)
         if (is_to_be_passed_on(&info))
             kill(child->pid, (int)info.ssi_signo);
-    while ((changed = waitpid(child->pid, status, WNOHANG | WUNTRACED)) == child->pid && WIFSTOPPED(*status))
+    while ((changed = waitpid(child->pid, status, WNOHANG | WUNTRACED)) == child->pid &&
+           WIFSTOPPED(*status))
         stop_alike(child);
     return changed == child->pid;
 }
 
 int child_end_alike(int status)
 {
-    const struct rlimit none = {0, 0}; /* the command may have dumped a core: this process overwrites no core file */
+    /* the command may have dumped a core: this process overwrites no core file */
+    const struct rlimit none = {0, 0};
     sigset_t set;
     if (WIFEXITED(status))
         return WEXITSTATUS(status);

@@ -1,4 +1,5 @@
-/* A command as a child process. The parent passes its signals on to the child, stops when the child stops, and ends in the same way as the child. */
+/* A command as a child process. The parent passes its signals on to the child, stops when the child
+ * stops, and ends in the same way as the child. */
 #ifndef RTF_CHILD_H
 #define RTF_CHILD_H
 
@@ -12,19 +13,21 @@ struct child {
     int go;      /* a pipe: the child becomes the command when this end of the pipe is closed */
 };
 
-/* Blocks the signals that child_take handles, and opens the signalfd. Goes before child_make. False with errno. */
+/* Blocks the signals that child_take handles, and opens the signalfd. Goes before child_make. False
+ * with errno. */
 bool child_prepare(struct child *child);
 
-/* Makes the process that child_go lets become the command, with this signal mask. `notify` is the command's NOTIFY_SOCKET=; NULL: the command inherits
- * the variable. False with errno. */
+/* Makes the process that child_go lets become the command, with this signal mask. `notify` is the
+ * command's NOTIFY_SOCKET=; NULL: the command inherits the variable. False with errno. */
 bool child_make(struct child *child, char **command, const sigset_t *mask, const char *notify);
 void child_go(struct child *child);
 
-/* Passes the signals on that have come, and stops this process when the child has stopped. True: the child has ended, and *status is what waitpid(2)
- * stores. Does not block. */
+/* Passes the signals on that have come, and stops this process when the child has stopped. True:
+ * the child has ended, and *status is what waitpid(2) stores. Does not block. */
 bool child_take(const struct child *child, int *status);
 
-/* Returns the exit status of a child that has exited. When a signal has killed the child, the same signal kills this process. */
+/* Returns the exit status of a child that has exited. When a signal has killed the child, the same
+ * signal kills this process. */
 int child_end_alike(int status);
 
 #endif

@@ -12,7 +12,10 @@
 
 #include "notify.h"
 
-enum { MESSAGE = 16384 /* bytes */, FDS = 253 /* the most descriptors that one message can carry (unix(7)) */ };
+enum {
+    MESSAGE = 16384 /* bytes */,
+    FDS = 253 /* the most descriptors that one message can carry (unix(7)) */
+};
 
 union ancillary {
     struct cmsghdr header;
@@ -27,15 +30,18 @@ static bool bind_name(struct ready *ready)
     const int on = 1;
     if (getrandom(&number, sizeof number, 0) != sizeof number)
         return false;
-    const int length = snprintf(ready->path, sizeof ready->path, "@rtf-run/%d/%016llx", getpid(), number);
+    const int length =
+        snprintf(ready->path, sizeof ready->path, "@rtf-run/%d/%016llx", getpid(), number);
     memcpy(address.sun_path + 1, ready->path + 1, (size_t)length - 1);
     return setsockopt(ready->fd, SOL_SOCKET, SO_PASSCRED, &on, sizeof on) == 0 &&
-           bind(ready->fd, (const struct sockaddr *)&address, (socklen_t)(offsetof(struct sockaddr_un, sun_path) + (size_t)length)) == 0;
+           bind(ready->fd, (const struct sockaddr *)&address,
+                (socklen_t)(offsetof(struct sockaddr_un, sun_path) + (size_t)length)) == 0;
 }
 
 bool ready_open(struct ready *ready)
 {
-    *ready = (struct ready){.fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), .outer = -1};
+    *ready = (struct ready){.fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0),
+                            .outer = -1};
     if (ready->fd < 0 || !bind_name(ready))
         return false;
     ready->outer = notify_connect(getenv("NOTIFY_SOCKET"));
@@ -50,7 +56,8 @@ static struct cmsghdr *part_of(struct msghdr *message, int kind)
     return part;
 }
 
-/* Any process in the network namespace can send to an abstract name. Messages of the user and of root are taken. */
+/* Any process in the network namespace can send to an abstract name. Messages of the user and of
+ * root are taken. */
 static bool is_ours(struct msghdr *message)
 {
     struct ucred sender;
@@ -64,14 +71,18 @@ static bool is_ours(struct msghdr *message)
 static void pass_on(int outer, char *text, size_t length, const struct cmsghdr *fds)
 {
     struct iovec whole = {.iov_base = text, .iov_len = length};
-    struct msghdr message = {.msg_iov = &whole, .msg_iovlen = 1, .msg_control = (void *)fds, .msg_controllen = fds == NULL ? 0 : fds->cmsg_len};
+    struct msghdr message = {.msg_iov = &whole,
+                             .msg_iovlen = 1,
+                             .msg_control = (void *)fds,
+                             .msg_controllen = fds == NULL ? 0 : fds->cmsg_len};
     (void)sendmsg(outer, &message, MSG_NOSIGNAL);
 }
 
 static void close_all(const struct cmsghdr *fds)
 {
     int fd;
-    for (size_t at = 0; fds != NULL && at + sizeof fd <= fds->cmsg_len - CMSG_LEN(0); at += sizeof fd) {
+    for (size_t at = 0; fds != NULL && at + sizeof fd <= fds->cmsg_len - CMSG_LEN(0);
+         at += sizeof fd) {
         memcpy(&fd, CMSG_DATA(fds) + at, sizeof fd);
         close(fd);
     }
@@ -83,7 +94,8 @@ static bool says_ready(const char *text)
     static const char ready[] = "READY=1";
     for (const char *line = text; line != NULL; line = strchr(line, '\n')) {
         line += line != text;
-        if (strncmp(line, ready, sizeof ready - 1) == 0 && (line[sizeof ready - 1] == '\n' || line[sizeof ready - 1] == '\0'))
+        if (strncmp(line, ready, sizeof ready - 1) == 0 &&
+            (line[sizeof ready - 1] == '\n' || line[sizeof ready - 1] == '\0'))
             return true;
     }
     return false;
@@ -96,7 +108,10 @@ bool ready_take(const struct ready *ready)
     bool is_ready = false;
     for (;;) {
         struct iovec whole = {.iov_base = text, .iov_len = MESSAGE};
-        struct msghdr message = {.msg_iov = &whole, .msg_iovlen = 1, .msg_control = &ancillary, .msg_controllen = sizeof ancillary};
+        struct msghdr message = {.msg_iov = &whole,
+                                 .msg_iovlen = 1,
+                                 .msg_control = &ancillary,
+                                 .msg_controllen = sizeof ancillary};
         ssize_t length = recvmsg(ready->fd, &message, MSG_CMSG_CLOEXEC);
         if (length < 0)
             return is_ready;

@@ -1,5 +1,5 @@
-/* A command says by sd_notify(3) that it is ready, as a service does. Its messages come to a socket of this process, which passes them on to the socket
- * NOTIFY_SOCKET= of this process. */
+/* A command says by sd_notify(3) that it is ready, as a service does. Its messages come to a socket
+ * of this process, which passes them on to the socket NOTIFY_SOCKET= of this process. */
 #ifndef RTF_READY_H
 #define RTF_READY_H
 
@@ -16,7 +16,8 @@ struct ready {
 /* Opens the socket. False with errno. */
 bool ready_open(struct ready *ready);
 
-/* Reads all messages that have come, and passes them on. True: a message has the line READY=1. Does not block. */
+/* Reads all messages that have come, and passes them on. True: a message has the line READY=1. Does
+ * not block. */
 bool ready_take(const struct ready *ready);
 
 void ready_close(struct ready *ready);

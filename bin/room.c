@@ -19,16 +19,20 @@ struct room {
     int64_t until; /* of client_until */
     sigset_t inherited;
     int signals, timer;
-    struct dnotify changes; /* of the spool's directory: the broker puts a new status.json there when reservations have changed */
+    /* of the spool's directory: the broker puts a new status.json there when reservations have
+     * changed */
+    struct dnotify changes;
 };
 
-static enum client_outcome fail(const struct room *room, enum client_outcome outcome, const char *what)
+static enum client_outcome fail(const struct room *room, enum client_outcome outcome,
+                                const char *what)
 {
     snprintf(room->client->why, sizeof room->client->why, "%s: %s", what, strerror(errno));
     return outcome;
 }
 
-/* Returns the spec as a dry run without a thread, with this token. The caller frees the text. NULL: the spec cannot be read. */
+/* Returns the spec as a dry run without a thread, with this token. The caller frees the text. NULL:
+ * the spec cannot be read. */
 static char *dry_text(const struct room *room, const char *token)
 {
     char file[NAME_MAX + 1];
@@ -47,20 +51,26 @@ static char *dry_text(const struct room *room, const char *token)
     return text;
 }
 
-/* Asks by one dry run, under a name of this process's own. The dry run is out of the spool when this returns. */
+/* Asks by one dry run, under a name of this process's own. The dry run is out of the spool when
+ * this returns. */
 static enum client_outcome ask(const struct room *room, struct client_verdict *verdict)
 {
     char name[CLIENT_NAME_MAX + 1], token[CLIENT_TOKEN];
     ino_t inode = 0;
     char *text = client_make_token(token) ? dry_text(room, token) : NULL;
     if (text == NULL) {
-        snprintf(room->client->why, sizeof room->client->why, "there is no spec %s that can be read", room->name);
+        snprintf(room->client->why, sizeof room->client->why,
+                 "there is no spec %s that can be read", room->name);
         return CLIENT_GONE;
     }
     snprintf(name, sizeof name, "room-%d", getpid());
     enum client_outcome outcome = client_put(room->client, name, text, &inode);
     free(text);
-    struct client_wait wait = {.name = name, .token = token, .inode = inode, .until = room->until, .interrupt = room->signals};
+    struct client_wait wait = {.name = name,
+                               .token = token,
+                               .inode = inode,
+                               .until = room->until,
+                               .interrupt = room->signals};
     if (outcome != CLIENT_OK)
         return outcome;
     outcome = client_wait(room->client, &wait, verdict);
@@ -68,11 +78,13 @@ static enum client_outcome ask(const struct room *room, struct client_verdict *v
     return outcome;
 }
 
-/* The answer stays the same whatever other reservations end: the broker would grant the spec, or the spec is wrong, or the rules forbid it. */
+/* The answer stays the same whatever other reservations end: the broker would grant the spec, or
+ * the spec is wrong, or the rules forbid it. */
 static bool is_settled(const struct client_verdict *verdict)
 {
     const char *retry = client_string(json_object_get(verdict->json, "refusal"), "retry");
-    return json_is_object(json_object_get(verdict->json, "would_grant")) || retry == NULL || strcmp(retry, "when-freed") != 0;
+    return json_is_object(json_object_get(verdict->json, "would_grant")) || retry == NULL ||
+           strcmp(retry, "when-freed") != 0;
 }
 
 /* Sleeps until the broker's reservations have changed: CLIENT_PENDING. */
@@ -88,19 +100,23 @@ static enum client_outcome doze(const struct room *room)
         if (fds[3].revents != 0)
             return CLIENT_INTERRUPTED;
         if (fds[1].revents != 0) {
-            snprintf(room->client->why, sizeof room->client->why, "the broker on %s has ended", room->client->spool);
+            snprintf(room->client->why, sizeof room->client->why, "the broker on %s has ended",
+                     room->client->spool);
             return CLIENT_NO_BROKER;
         }
         if (fds[2].revents != 0) {
-            snprintf(room->client->why, sizeof room->client->why, "no room for %s within the time allowed", room->name);
+            snprintf(room->client->why, sizeof room->client->why,
+                     "no room for %s within the time allowed", room->name);
             return CLIENT_TIMEOUT;
         }
     } while (fds[0].revents == 0);
-    dnotify_drain(&room->changes); /* before the next dry run: a change after its answer must end the next sleep */
+    /* before the next dry run: a change after its answer must end the next sleep */
+    dnotify_drain(&room->changes);
     return CLIENT_PENDING;
 }
 
-/* Watches the spool before the first dry run: a reservation that ends after the answer ends the sleep. */
+/* Watches the spool before the first dry run: a reservation that ends after the answer ends the
+ * sleep. */
 static enum client_outcome begin(struct room *room)
 {
     static const int fatal[] = {SIGINT, SIGTERM, SIGHUP};
@@ -111,7 +127,8 @@ static enum client_outcome begin(struct room *room)
     sigprocmask(SIG_BLOCK, &held, &room->inherited);
     room->signals = signalfd(-1, &held, SFD_CLOEXEC | SFD_NONBLOCK);
     room->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-    const struct itimerspec end = {.it_value = {.tv_sec = room->until / 1000000, .tv_nsec = room->until % 1000000 * 1000}};
+    const struct itimerspec end = {
+        .it_value = {.tv_sec = room->until / 1000000, .tv_nsec = room->until % 1000000 * 1000}};
     if (room->signals < 0 || timerfd_settime(room->timer, TFD_TIMER_ABSTIME, &end, NULL) != 0 ||
         !dnotify_begin(&room->changes, room->client->root, DNOTIFY_BESIDE, DN_CREATE | DN_RENAME))
         return fail(room, CLIENT_ERROR, "cannot wait for room");
@@ -125,12 +142,19 @@ static void end(struct room *room)
     for (size_t i = 0; i < sizeof fds / sizeof *fds; i++)
         if (fds[i] >= 0)
             close(fds[i]);
-    sigprocmask(SIG_SETMASK, &room->inherited, NULL); /* a signal that is pending ends this process here */
+    /* a signal that is pending ends this process here */
+    sigprocmask(SIG_SETMASK, &room->inherited, NULL);
 }
 
-enum client_outcome client_wait_for_room(struct client *client, const char *name, int64_t until, struct client_verdict *verdict)
+enum client_outcome client_wait_for_room(struct client *client, const char *name, int64_t until,
+                                         struct client_verdict *verdict)
 {
-    struct room room = {.client = client, .name = name, .until = until, .signals = -1, .timer = -1, .changes = NO_DNOTIFY};
+    struct room room = {.client = client,
+                        .name = name,
+                        .until = until,
+                        .signals = -1,
+                        .timer = -1,
+                        .changes = NO_DNOTIFY};
     enum client_outcome outcome = begin(&room);
     while (outcome == CLIENT_PENDING) {
         outcome = ask(&room, verdict);

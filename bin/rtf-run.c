@@ -1,7 +1,9 @@
-/* rtf-run(1): asks for a reservation for its own thread, waits for the answer, and becomes the command.
+/* rtf-run(1): asks for a reservation for its own thread, waits for the answer, and becomes the
+ * command.
  *
- * With --attach the command is a child instead. rtf-run reserves first, starts the command, and attaches a thread of the command when the sign comes: the
- * command says that it is ready, a thread has the name, or the time has passed. */
+ * With --attach the command is a child instead. rtf-run reserves first, starts the command, and
+ * attaches a thread of the command when the sign comes: the command says that it is ready, a thread
+ * has the name, or the time has passed. */
 #include <errno.h>
 #include <poll.h>
 #include <sched.h>
@@ -22,7 +24,8 @@
 #include "ready.h"
 #include "units.h"
 
-/* A broker answers within milliseconds. A broker that is stuck must not hold up a cron job for ever. */
+/* A broker answers within milliseconds. A broker that is stuck must not hold up a cron job for
+ * ever. */
 #define ANSWER_WITHIN UINT64_C(30000000) /* us */
 
 enum { EXIT_OURS = 125, EXIT_CANNOT_RUN = 126, EXIT_NOT_FOUND = 127 };
@@ -32,14 +35,17 @@ enum when { AT_START, AT_READY, AT_TIME, AT_THREAD };
 /* With less CPU time than this in a second, a program takes long to load. */
 enum { LITTLE = 20000 }; /* us */
 
-/* The reservation has a lease until a thread is attached: the reservation must end if rtf-run is killed. */
+/* The reservation has a lease until a thread is attached: the reservation must end if rtf-run is
+ * killed. */
 enum { LEASE = 30000000, RENEWAL = 10000 }; /* us; ms */
 
 struct options {
     struct needs needs;
-    json_t *spec;                              /* the needs; without the keys that say when, and for which thread */
-    uint64_t timeout, attach_after, wait_for;  /* us; wait_for 0: no limit */
-    const char *name, *thread;                 /* name NULL: run-PID; thread: pattern of --attach=thread:NAME */
+    /* the needs; without the keys that say when, and for which thread */
+    json_t *spec;
+    uint64_t timeout, attach_after, wait_for; /* us; wait_for 0: no limit */
+    /* name NULL: run-PID; thread: pattern of --attach=thread:NAME */
+    const char *name, *thread;
     enum when when;
     bool dry_run, fallback, verbose, says_when, replace, waits;
     char **command;
@@ -54,11 +60,13 @@ struct spec {
 
 static const struct command_option table[] = {
     COMMAND_NEEDS,
-    {0, "attach", "WHEN", "When CMD is attached: start (the default), ready (sd_notify(3)), thread:NAME, or after a TIME"},
+    {0, "attach", "WHEN",
+     "When CMD is attached: start (the default), ready (sd_notify(3)), thread:NAME, or after a TIME"},
     {0, "name", "NAME", "Name of the spec (default: run-PID)"},
     {0, "replace", NULL, "Replace a spec of that name that has no thread"},
     {0, "timeout", "TIME", "Wait no longer than this for the answer (default: 30s)"},
-    {0, "wait", "[=TIME]", "If there is no room, wait for room, in the order of arrival; no longer than this"},
+    {0, "wait", "[=TIME]",
+     "If there is no room, wait for room, in the order of arrival; no longer than this"},
     {0, "fallback", NULL, "Run CMD without a reservation if the broker grants none"},
     {0, "dry-run", NULL, "Print the spec and do nothing"},
     {'v', "verbose", NULL, "Print the broker's answer on standard error"},
@@ -78,14 +86,16 @@ static pid_t parent_of(pid_t process)
     return name_end != NULL && sscanf(name_end, ") %*c %d", &parent) == 1 ? parent : 0;
 }
 
-/* A thread that the broker has pinned passes its CPUs on to the processes that it starts. The user has not chosen these CPUs for them. The search goes up
- * through the parents that have the same CPUs, to a thread with a grant: its policy is real-time with reset-on-fork. */
+/* A thread that the broker has pinned passes its CPUs on to the processes that it starts. The user
+ * has not chosen these CPUs for them. The search goes up through the parents that have the same
+ * CPUs, to a thread with a grant: its policy is real-time with reset-on-fork. */
 static bool are_inherited_from_grant(const cpu_set_t *own)
 {
     cpu_set_t theirs;
     for (pid_t process = getppid(); process > 1; process = parent_of(process)) {
         const int policy = sched_getscheduler(process);
-        if (policy < 0 || sched_getaffinity(process, sizeof theirs, &theirs) != 0 || !CPU_EQUAL(own, &theirs))
+        if (policy < 0 || sched_getaffinity(process, sizeof theirs, &theirs) != 0 ||
+            !CPU_EQUAL(own, &theirs))
             return false;
         if ((policy & SCHED_RESET_ON_FORK) != 0 && (policy & ~SCHED_RESET_ON_FORK) != SCHED_OTHER)
             return true;
@@ -93,15 +103,19 @@ static bool are_inherited_from_grant(const cpu_set_t *own)
     return false;
 }
 
-/* Returns this process's CPUs if somebody has chosen them, by taskset(1) for example: they are fewer than the CPUs of process 1, and not inherited from a
- * grant. NULL: nobody has. The CPUs of process 1 are the whole system's, or the container's. */
+/* Returns this process's CPUs if somebody has chosen them, by taskset(1) for example: they are
+ * fewer than the CPUs of process 1, and not inherited from a grant. NULL: nobody has. The CPUs of
+ * process 1 are the whole system's, or the container's. */
 static const char *own_cpus(char text[static CPU_LIST_TEXT])
 {
     cpu_set_t own, usual, both;
-    if (sched_getaffinity(0, sizeof own, &own) != 0 || sched_getaffinity(1, sizeof usual, &usual) != 0)
+    if (sched_getaffinity(0, sizeof own, &own) != 0 ||
+        sched_getaffinity(1, sizeof usual, &usual) != 0)
         return NULL;
     CPU_AND(&both, &own, &usual);
-    return CPU_EQUAL(&both, &own) && !CPU_EQUAL(&own, &usual) && !are_inherited_from_grant(&own) ? format_cpus(&own, text) : NULL;
+    return CPU_EQUAL(&both, &own) && !CPU_EQUAL(&own, &usual) && !are_inherited_from_grant(&own)
+               ? format_cpus(&own, text)
+               : NULL;
 }
 
 static void take_attach(struct options *options, const char *text)
@@ -118,7 +132,9 @@ static void take_attach(struct options *options, const char *text)
     } else if (client_take_wait(text, &options->attach_after) == NULL)
         options->when = AT_TIME;
     else
-        command_wrong("--attach %s: it is start, ready, thread:NAME or a time with a unit such as 200ms", command_typed(text));
+        command_wrong(
+            "--attach %s: it is start, ready, thread:NAME or a time with a unit such as 200ms",
+            command_typed(text));
 }
 
 static void take_wait(struct options *options, const char *value)
@@ -150,7 +166,8 @@ static void take(void *context, const char *name, const char *value)
         (void)needs_take(&options->needs, name, value);
 }
 
-/* In "--wait 2s CMD" the word 2s would be the command: the value of --wait is optional, and so stands behind "=". */
+/* In "--wait 2s CMD" the word 2s would be the command: the value of --wait is optional, and so
+ * stands behind "=". */
 static void check(const struct options *options)
 {
     uint64_t time;
@@ -158,8 +175,10 @@ static void check(const struct options *options)
         command_misused("a command is missing");
     if (options->replace && options->name == NULL)
         command_misused("--replace needs --name");
-    if (options->waits && options->wait_for == 0 && options->command != NULL && client_take_wait(options->command[0], &time) == NULL)
-        command_wrong("--wait %s: this would run the command \"%s\"; to wait that long: --wait=%s", options->command[0], options->command[0], options->command[0]);
+    if (options->waits && options->wait_for == 0 && options->command != NULL &&
+        client_take_wait(options->command[0], &time) == NULL)
+        command_wrong("--wait %s: this would run the command \"%s\"; to wait that long: --wait=%s",
+                      options->command[0], options->command[0], options->command[0]);
 }
 
 static bool has_any(const json_t *spec, const char *const *keys)
@@ -169,21 +188,26 @@ static bool has_any(const json_t *spec, const char *const *keys)
     return *keys != NULL;
 }
 
-/* The spec states a network or a disk, and no CPU time. Then it must not state `cpus`, not even the CPUs of taskset(1). */
+/* The spec states a network or a disk, and no CPU time. Then it must not state `cpus`, not even the
+ * CPUs of taskset(1). */
 static bool claims_no_cpu(const json_t *spec)
 {
     static const char *const others[] = {"network", "disk", NULL};
-    static const char *const cpu[] = {"runtime", "desired_runtime", "period", "deadline", "priority", "plugin", "cpus", "ignore_admission", NULL};
+    static const char *const cpu[] = {"runtime",  "desired_runtime",  "period",
+                                      "deadline", "priority",         "plugin",
+                                      "cpus",     "ignore_admission", NULL};
     return has_any(spec, others) && !has_any(spec, cpu);
 }
 
-/* The needs as a spec. Without --cpus its CPUs are those of taskset(1); with --cpus=all it states none. */
+/* The needs as a spec. Without --cpus its CPUs are those of taskset(1); with --cpus=all it states
+ * none. */
 static json_t *spec_of(struct needs *needs)
 {
     char list[CPU_LIST_TEXT];
     json_t *spec = json_object();
     needs_lay_over(needs, spec);
-    const char *stated = client_string(spec, "cpus"), *own = stated == NULL && !claims_no_cpu(spec) ? own_cpus(list) : NULL;
+    const char *stated = client_string(spec, "cpus"),
+               *own = stated == NULL && !claims_no_cpu(spec) ? own_cpus(list) : NULL;
     if (own != NULL)
         json_object_set_new(spec, "cpus", json_string(own));
     else if (stated != NULL && strcmp(stated, "all") == 0)
@@ -191,7 +215,8 @@ static json_t *spec_of(struct needs *needs)
     return spec;
 }
 
-/* Returns the spec as one line, which the caller frees. NULL: no memory. thread 0: there is no thread to attach yet. */
+/* Returns the spec as one line, which the caller frees. NULL: no memory. thread 0: there is no
+ * thread to attach yet. */
 static char *make_spec(const struct options *options, const char *token, pid_t thread)
 {
     json_t *spec = json_copy(options->spec);
@@ -224,7 +249,8 @@ static int dry_run(const struct options *options)
     return printed ? 0 : EXIT_OURS;
 }
 
-/* Replaces a spec that has no thread. The spec may also end by itself at any moment: then there is nothing to replace. */
+/* Replaces a spec that has no thread. The spec may also end by itself at any moment: then there is
+ * nothing to replace. */
 static enum client_outcome replace(struct client *client, struct spec *spec, const char *text)
 {
     enum client_outcome outcome = client_find_abandoned(client, spec->name, &spec->inode);
@@ -233,10 +259,13 @@ static enum client_outcome replace(struct client *client, struct spec *spec, con
     return outcome == CLIENT_GONE ? client_put(client, spec->name, text, &spec->inode) : outcome;
 }
 
-static enum client_outcome put_spec(struct client *client, const struct options *options, struct spec *spec)
+static enum client_outcome put_spec(struct client *client, const struct options *options,
+                                    struct spec *spec)
 {
     enum client_outcome outcome = CLIENT_ERROR;
-    char *text = client_make_token(spec->token) ? make_spec(options, spec->token, first_thread(options)) : NULL;
+    char *text = client_make_token(spec->token)
+                     ? make_spec(options, spec->token, first_thread(options))
+                     : NULL;
     if (text == NULL) {
         snprintf(client->why, sizeof client->why, "cannot make a spec: %s", strerror(errno));
         return CLIENT_ERROR;
@@ -251,7 +280,9 @@ static enum client_outcome put_spec(struct client *client, const struct options 
     } else {
         snprintf(spec->name, sizeof spec->name, "run-%d", getpid());
         outcome = client_put(client, spec->name, text, &spec->inode);
-        if (outcome == CLIENT_TAKEN) { /* CMD of an rtf-run is rtf-run, too; or an rtf-run with the same pid was killed, and its spec is left */
+        /* CMD of an rtf-run is rtf-run, too; or an rtf-run with the same pid was killed, and its
+         * spec is left */
+        if (outcome == CLIENT_TAKEN) {
             snprintf(spec->name, sizeof spec->name, "run-%d-%s", getpid(), spec->token);
             outcome = client_put(client, spec->name, text, &spec->inode);
         }
@@ -262,13 +293,14 @@ static enum client_outcome put_spec(struct client *client, const struct options 
     return outcome;
 }
 
-/* The verdict names a thread by its id. In another pid namespace than the broker's, this id is another thread's. The kernel shows whether this thread has
- * the policy. */
+/* The verdict names a thread by its id. In another pid namespace than the broker's, this id is
+ * another thread's. The kernel shows whether this thread has the policy. */
 static bool runs_as(pid_t thread, const char *policy)
 {
     const int now = sched_getscheduler(thread), own = now & ~SCHED_RESET_ON_FORK;
+    /* suspended until its next period: the thread has used up its runtime, or has lent it */
     if (now == (SCHED_OTHER | SCHED_RESET_ON_FORK))
-        return true; /* suspended until its next period: the thread has used up its runtime, or has lent it */
+        return true;
     if (strcmp(policy, "deadline") == 0)
         return own == SCHED_DEADLINE;
     if (strcmp(policy, "fifo") == 0)
@@ -276,7 +308,8 @@ static bool runs_as(pid_t thread, const char *policy)
     return strcmp(policy, "rr") != 0 || own == SCHED_RR;
 }
 
-/* The verdict grants the spec, and the thread runs as granted (0: there is no thread yet). False: `why` says why not. */
+/* The verdict grants the spec, and the thread runs as granted (0: there is no thread yet). False:
+ * `why` says why not. */
 static bool granted(const json_t *verdict, pid_t thread, char why[static CLIENT_WHY])
 {
     const char *result = client_string(verdict, "result");
@@ -287,16 +320,20 @@ static bool granted(const json_t *verdict, pid_t thread, char why[static CLIENT_
         client_tell_refusal(verdict, why);
         return false;
     }
-    /* A thread that sleeps may be pending: the broker makes the thread real-time as soon as it wakes. */
-    if (thread != 0 && policy != NULL && (state == NULL || strcmp(state, "pending") != 0) && !runs_as(thread, policy)) {
-        snprintf(why, CLIENT_WHY, "thread %d is not this one: the broker is in another pid namespace", thread);
+    /* A thread that sleeps may be pending: the broker makes the thread real-time as soon as it
+     * wakes. */
+    if (thread != 0 && policy != NULL && (state == NULL || strcmp(state, "pending") != 0) &&
+        !runs_as(thread, policy)) {
+        snprintf(why, CLIENT_WHY,
+                 "thread %d is not this one: the broker is in another pid namespace", thread);
         return false;
     }
     return true;
 }
 
 /* Waits for the answer to the spec. */
-static enum client_outcome take_answer(struct client *client, const struct options *options, const struct client_wait *wait, pid_t thread)
+static enum client_outcome take_answer(struct client *client, const struct options *options,
+                                       const struct client_wait *wait, pid_t thread)
 {
     struct client_verdict verdict;
     enum client_outcome outcome = client_wait(client, wait, &verdict);
@@ -309,9 +346,10 @@ static enum client_outcome take_answer(struct client *client, const struct optio
     return outcome;
 }
 
-/* Opens the spool, puts the spec there, and waits for the answer. Not CLIENT_OK: client->why says why, and the caller withdraws the spec. */
+/* Opens the spool, puts the spec there, and waits for the answer. Not CLIENT_OK: client->why says
+ * why, and the caller withdraws the spec. */
 static enum client_outcome reserve(struct client *client, const struct options *options,
-                                struct held_signals *signals, struct spec *spec)
+                                   struct held_signals *signals, struct spec *spec)
 {
     const int64_t until = client_until(options->timeout);
     enum client_outcome outcome = client_open(client, command_spool());
@@ -328,7 +366,13 @@ static enum client_outcome reserve(struct client *client, const struct options *
     outcome = put_spec(client, options, spec);
     if (outcome != CLIENT_OK)
         return outcome;
-    const struct client_wait wait = {.name = spec->name, .token = spec->token, .inode = spec->inode, .attached = true, .until = options->waits ? client_until(options->wait_for) : until, .interrupt = signals->fd};
+    const struct client_wait wait = {.name = spec->name,
+                                     .token = spec->token,
+                                     .inode = spec->inode,
+                                     .attached = true,
+                                     .until =
+                                         options->waits ? client_until(options->wait_for) : until,
+                                     .interrupt = signals->fd};
     return take_answer(client, options, &wait, first_thread(options));
 }
 
@@ -342,7 +386,8 @@ struct start_sign {
 
 static int timer_after(uint64_t microseconds)
 {
-    const struct itimerspec once = {.it_value = {.tv_sec = (time_t)(microseconds / 1000000), .tv_nsec = (long)(microseconds % 1000000) * 1000}};
+    const struct itimerspec once = {.it_value = {.tv_sec = (time_t)(microseconds / 1000000),
+                                                 .tv_nsec = (long)(microseconds % 1000000) * 1000}};
     int fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
     if (fd >= 0)
         timerfd_settime(fd, 0, &once, NULL);
@@ -350,7 +395,8 @@ static int timer_after(uint64_t microseconds)
 }
 
 /* Returns the thread to attach; 0: the sign has not come yet. */
-static pid_t thread_of_sign(const struct options *options, const struct start_sign *sign, const struct child *child)
+static pid_t thread_of_sign(const struct options *options, const struct start_sign *sign,
+                            const struct child *child)
 {
     switch (options->when) {
     case AT_READY: return ready_take(&sign->ready) ? child->pid : 0;
@@ -361,7 +407,8 @@ static pid_t thread_of_sign(const struct options *options, const struct start_si
     return 0;
 }
 
-static enum client_outcome ask_for_thread(struct client *client, const struct options *options, struct spec *spec, pid_t thread)
+static enum client_outcome ask_for_thread(struct client *client, const struct options *options,
+                                          struct spec *spec, pid_t thread)
 {
     char *text = client_make_token(spec->token) ? make_spec(options, spec->token, thread) : NULL;
     if (text == NULL) {
@@ -376,7 +423,8 @@ static enum client_outcome ask_for_thread(struct client *client, const struct op
 /* Passes on the child's messages (ready.h) and signals until the child has ended. */
 static void serve_ready(const struct start_sign *sign, const struct child *child, int *status)
 {
-    struct pollfd fds[] = {{.fd = child->signals, .events = POLLIN}, {.fd = sign->ready.fd, .events = POLLIN}};
+    struct pollfd fds[] = {{.fd = child->signals, .events = POLLIN},
+                           {.fd = sign->ready.fd, .events = POLLIN}};
     do {
         (void)poll(fds, sizeof fds / sizeof *fds, -1);
         if (fds[1].revents != 0)
@@ -387,27 +435,42 @@ static void serve_ready(const struct start_sign *sign, const struct child *child
 static void tell_no_sign(const struct options *options)
 {
     if (options->when == AT_READY)
-        fprintf(stderr, "rtf-run: %s has not said yet that it is ready (READY=1, sd_notify(3)): it runs without a reservation until then\n", options->command[0]);
+        fprintf(
+            stderr,
+            "rtf-run: %s has not said yet that it is ready (READY=1, sd_notify(3)): it runs without a reservation until then\n",
+            options->command[0]);
     else if (options->when == AT_THREAD)
-        fprintf(stderr, "rtf-run: %s has no thread named %s yet: it runs without a reservation until then\n", options->command[0], options->thread);
+        fprintf(
+            stderr,
+            "rtf-run: %s has no thread named %s yet: it runs without a reservation until then\n",
+            options->command[0], options->thread);
 }
 
 /* A command that cannot be run has told so itself. */
 static void tell_no_sign_came(const struct options *options, int status)
 {
-    if (WIFEXITED(status) && (WEXITSTATUS(status) == EXIT_CANNOT_RUN || WEXITSTATUS(status) == EXIT_NOT_FOUND))
+    if (WIFEXITED(status) &&
+        (WEXITSTATUS(status) == EXIT_CANNOT_RUN || WEXITSTATUS(status) == EXIT_NOT_FOUND))
         return;
     if (options->when == AT_READY)
-        fprintf(stderr, "rtf-run: %s has ended and never said that it is ready (READY=1, sd_notify(3)): it had no reservation\n", options->command[0]);
+        fprintf(
+            stderr,
+            "rtf-run: %s has ended and never said that it is ready (READY=1, sd_notify(3)): it had no reservation\n",
+            options->command[0]);
     else if (options->when == AT_THREAD)
-        fprintf(stderr, "rtf-run: %s has ended and never had a thread named %s: it had no reservation\n", options->command[0], options->thread);
+        fprintf(stderr,
+                "rtf-run: %s has ended and never had a thread named %s: it had no reservation\n",
+                options->command[0], options->thread);
 }
 
-/* Waits for the sign, and renews the lease of the reservation. True: the child has ended before the sign. */
-static bool await_sign(struct client *client, const struct options *options, const struct spec *spec, const struct start_sign *sign,
+/* Waits for the sign, and renews the lease of the reservation. True: the child has ended before the
+ * sign. */
+static bool await_sign(struct client *client, const struct options *options,
+                       const struct spec *spec, const struct start_sign *sign,
                        const struct child *child, pid_t *thread, int *status)
 {
-    struct pollfd fds[] = {{.fd = child->signals, .events = POLLIN}, {.fd = sign->fd, .events = POLLIN}};
+    struct pollfd fds[] = {{.fd = child->signals, .events = POLLIN},
+                           {.fd = sign->fd, .events = POLLIN}};
     int64_t renewal = client_until(RENEWAL * UINT64_C(1000)); /* poll may return earlier */
     bool told = false;
     *thread = 0;
@@ -431,14 +494,21 @@ static bool await_sign(struct client *client, const struct options *options, con
     return false;
 }
 
-/* Attaches the thread. True: the child has ended meanwhile. If the thread cannot be attached, the child goes on without a reservation. */
-static bool attach(struct client *client, const struct options *options, struct spec *spec, const struct child *child, pid_t thread, int *status)
+/* Attaches the thread. True: the child has ended meanwhile. If the thread cannot be attached, the
+ * child goes on without a reservation. */
+static bool attach(struct client *client, const struct options *options, struct spec *spec,
+                   const struct child *child, pid_t thread, int *status)
 {
     const int64_t until = client_until(options->timeout);
-    enum client_outcome outcome = client_connect(client, until); /* again: the broker may have been restarted since */
+    /* again: the broker may have been restarted since */
+    enum client_outcome outcome = client_connect(client, until);
     if (outcome == CLIENT_OK)
         outcome = ask_for_thread(client, options, spec, thread);
-    const struct client_wait wait = {.name = spec->name, .token = spec->token, .inode = spec->inode, .until = until, .interrupt = child->signals};
+    const struct client_wait wait = {.name = spec->name,
+                                     .token = spec->token,
+                                     .inode = spec->inode,
+                                     .until = until,
+                                     .interrupt = child->signals};
     while (outcome == CLIENT_OK || outcome == CLIENT_INTERRUPTED) {
         outcome = take_answer(client, options, &wait, thread);
         if (outcome == CLIENT_OK)
@@ -446,25 +516,33 @@ static bool attach(struct client *client, const struct options *options, struct 
         if (outcome == CLIENT_INTERRUPTED && child_take(child, status))
             return true;
     }
+    /* the child has ended before the answer was read, and its spec with the child */
     if (outcome == CLIENT_GONE && child_take(child, status))
-        return true; /* the child has ended before the answer was read, and its spec with the child */
-    fprintf(stderr, "rtf-run: %s; %s goes on without a reservation\n", client->why, options->command[0]);
+        return true;
+    fprintf(stderr, "rtf-run: %s; %s goes on without a reservation\n", client->why,
+            options->command[0]);
     client_withdraw(client, spec->name, spec->inode);
     return false;
 }
 
-/* Makes the child and watches for the sign. The child becomes the command at child_go: it cannot give the sign before. */
-static bool prepare(const struct options *options, struct start_sign *sign, struct child *child, const sigset_t *mask)
+/* Makes the child and watches for the sign. The child becomes the command at child_go: it cannot
+ * give the sign before. */
+static bool prepare(const struct options *options, struct start_sign *sign, struct child *child,
+                    const sigset_t *mask)
 {
     *sign = (struct start_sign){.ready = {.fd = -1, .outer = -1}, .fd = -1};
     if ((options->when == AT_READY && !ready_open(&sign->ready)) || !child_prepare(child) ||
-        !child_make(child, options->command, mask, options->when == AT_READY ? sign->ready.path : NULL))
+        !child_make(child, options->command, mask,
+                    options->when == AT_READY ? sign->ready.path : NULL))
         return false;
-    sign->fd = options->when == AT_READY ? sign->ready.fd : options->when == AT_TIME ? timer_after(options->attach_after) : thread_names_open(child->pid);
+    sign->fd = options->when == AT_READY  ? sign->ready.fd
+               : options->when == AT_TIME ? timer_after(options->attach_after)
+                                          : thread_names_open(child->pid);
     return sign->fd >= 0;
 }
 
-static int supervise(struct client *client, const struct options *options, const struct held_signals *signals, struct spec *spec)
+static int supervise(struct client *client, const struct options *options,
+                     const struct held_signals *signals, struct spec *spec)
 {
     struct child child = {.go = -1, .signals = -1};
     struct start_sign sign;
@@ -478,7 +556,8 @@ static int supervise(struct client *client, const struct options *options, const
         return EXIT_OURS;
     }
     child_go(&child);
-    bool over = await_sign(client, options, spec, &sign, &child, &thread, &status) || attach(client, options, spec, &child, thread, &status);
+    bool over = await_sign(client, options, spec, &sign, &child, &thread, &status) ||
+                attach(client, options, spec, &child, thread, &status);
     if (!over)
         serve_ready(&sign, &child, &status);
     client_withdraw(client, spec->name, spec->inode);
@@ -488,18 +567,24 @@ static int supervise(struct client *client, const struct options *options, const
 
 /* ---- all of it ---- */
 
-/* The reservation also limits how fast the command is loaded: with little CPU time, a user could think that the command hangs. */
+/* The reservation also limits how fast the command is loaded: with little CPU time, a user could
+ * think that the command hangs. */
 static void advise(const struct options *options)
 {
-    const uint64_t runtime = (uint64_t)json_integer_value(json_object_get(options->spec, "runtime"));
+    const uint64_t runtime =
+        (uint64_t)json_integer_value(json_object_get(options->spec, "runtime"));
     const uint64_t period = (uint64_t)json_integer_value(json_object_get(options->spec, "period"));
     if (options->says_when || runtime == 0 || period == 0 || !isatty(STDERR_FILENO))
         return;
     const uint64_t each_second = (uint64_t)((unsigned __int128)runtime * 1000000 / period);
     if (each_second < LITTLE)
-        fprintf(stderr, "rtf-run: %s is also loaded with %llu%s of CPU time a second, which may take long; --attach=ready or --attach=1s "
-                        "attaches it after it is loaded\n", options->command[0],
-                (unsigned long long)(each_second >= 1000 ? each_second / 1000 : each_second), each_second >= 1000 ? "ms" : "us");
+        fprintf(
+            stderr,
+            "rtf-run: %s is also loaded with %llu%s of CPU time a second, which may take long; --attach=ready or --attach=1s "
+            "attaches it after it is loaded\n",
+            options->command[0],
+            (unsigned long long)(each_second >= 1000 ? each_second / 1000 : each_second),
+            each_second >= 1000 ? "ms" : "us");
 }
 
 static int become_command(const struct options *options)
@@ -522,7 +607,8 @@ static int run(const struct options *options)
     if (outcome != CLIENT_OK && spec.inode != 0)
         client_withdraw(&client, spec.name, spec.inode);
     if (fallback)
-        fprintf(stderr, "rtf-run: %s; running %s without a reservation\n", client.why, options->command[0]);
+        fprintf(stderr, "rtf-run: %s; running %s without a reservation\n", client.why,
+                options->command[0]);
     else if (outcome != CLIENT_OK && outcome != CLIENT_INTERRUPTED)
         fprintf(stderr, "rtf-run: %s\n", client.why);
     if (outcome == CLIENT_OK && options->when != AT_START) {
@@ -546,12 +632,15 @@ int main(int argc, char **argv)
     static const struct command command = {
         .name = "run",
         .program = "rtf-run",
-        .about = "Run CMD with real-time scheduling that the rtf broker has reserved for it.\nA TIME is a whole number and a unit: 800us, 5ms, 1s.",
+        .about =
+            "Run CMD with real-time scheduling that the rtf broker has reserved for it.\nA TIME is a whole number and a unit: 800us, 5ms, 1s.",
         .operands = "[OPTION...] CMD [ARG...]",
-        .closing = "Exit status: 125 if rtf-run fails or is refused, 126 if CMD cannot be run, 127 if CMD is not\nfound, else the exit status of CMD.",
+        .closing =
+            "Exit status: 125 if rtf-run fails or is refused, 126 if CMD cannot be run, 127 if CMD is not\nfound, else the exit status of CMD.",
         .options = table,
         .needs = needs_options,
-        .needs_named = " runtime period deadline desired-runtime priority plugin ignore-admission cpus net disk comment sched-runtime sched-period sched-deadline ",
+        .needs_named =
+            " runtime period deadline desired-runtime priority plugin ignore-admission cpus net disk comment sched-runtime sched-period sched-deadline ",
         .runs_command = true,
         .failure = EXIT_OURS,
         .take = take};

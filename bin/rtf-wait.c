@@ -1,4 +1,5 @@
-/* rtf-wait(1): waits for the broker's answer to a spec, and prints it. --for waits until a reservation is granted, has ended, or would be granted. */
+/* rtf-wait(1): waits for the broker's answer to a spec, and prints it. --for waits until a
+ * reservation is granted, has ended, or would be granted. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,10 +22,12 @@ struct options {
 
 const char *argp_program_version = "rtf-wait " RTF_VERSION;
 
-static const char *const goals[GOALS] = {[FOR_ANSWER] = "answer", [FOR_GRANTED] = "granted", [FOR_ENDED] = "ended", [FOR_ROOM] = "room"};
+static const char *const goals[GOALS] = {
+    [FOR_ANSWER] = "answer", [FOR_GRANTED] = "granted", [FOR_ENDED] = "ended", [FOR_ROOM] = "room"};
 
 static const struct argp_option option_table[] = {
-    {"for", KEY_FOR, "WHAT", 0, "answer (the default), granted, ended, or room: until there is room for it", 0},
+    {"for", KEY_FOR, "WHAT", 0,
+     "answer (the default), granted, ended, or room: until there is room for it", 0},
     {"token", KEY_TOKEN, "TEXT", 0, "Wait for the answer to the spec with this token", 0},
     {"timeout", KEY_TIMEOUT, "TIME", 0, "Wait no longer than this: 800us, 5ms, 1h", 0},
     {"spool", KEY_SPOOL, "DIR", 0, "The spool (default: " RTF_SPOOL ")", 0},
@@ -46,7 +49,8 @@ static void take_goal(struct argp_state *state, const char *text, enum goal *goa
 }
 
 /* Takes NAME, or NAME.json as a shell completes the name of the file. */
-static void take_name(struct argp_state *state, const char *text, char name[static CLIENT_NAME_MAX + 1])
+static void take_name(struct argp_state *state, const char *text,
+                      char name[static CLIENT_NAME_MAX + 1])
 {
     static const char suffix[] = ".json";
     size_t length = strlen(text), tail = sizeof suffix - 1;
@@ -87,10 +91,15 @@ static int print_verdict(enum goal goal, const struct client_verdict *verdict)
 }
 
 static enum client_outcome wait_for(struct client *client, const struct options *options,
-                                 struct client_verdict *verdict)
+                                    struct client_verdict *verdict)
 {
-    static const enum client_goal of_files[GOALS] = {[FOR_ANSWER] = CLIENT_ANSWER, [FOR_GRANTED] = CLIENT_GRANT, [FOR_ENDED] = CLIENT_END};
-    struct client_wait wait = {.goal = of_files[options->goal], .name = options->name, .token = options->token, .until = client_until(options->timeout), .interrupt = -1};
+    static const enum client_goal of_files[GOALS] = {
+        [FOR_ANSWER] = CLIENT_ANSWER, [FOR_GRANTED] = CLIENT_GRANT, [FOR_ENDED] = CLIENT_END};
+    struct client_wait wait = {.goal = of_files[options->goal],
+                               .name = options->name,
+                               .token = options->token,
+                               .until = client_until(options->timeout),
+                               .interrupt = -1};
     enum client_outcome outcome = client_open(client, options->spool);
     if (outcome == CLIENT_OK)
         outcome = client_connect(client, wait.until);
@@ -100,7 +109,8 @@ static enum client_outcome wait_for(struct client *client, const struct options 
         return CLIENT_OK;
     if (outcome != CLIENT_OK)
         return outcome;
-    return options->goal == FOR_ROOM ? client_wait_for_room(client, wait.name, wait.until, verdict) : client_wait(client, &wait, verdict);
+    return options->goal == FOR_ROOM ? client_wait_for_room(client, wait.name, wait.until, verdict)
+                                     : client_wait(client, &wait, verdict);
 }
 
 int main(int argc, char **argv)
@@ -109,9 +119,10 @@ int main(int argc, char **argv)
         .options = option_table,
         .parser = take_option,
         .args_doc = "NAME",
-        .doc = "Wait until the rtf broker has answered the spec NAME, and print its answer.\v"
-               "Exit status: 0 OK, 65 a spec that can never be granted, 66 no such spec, 69 no broker, 75 no room now or no answer "
-               "in time, 76 the thread cannot be attached, 77 the rules forbid it, 64 wrong usage."};
+        .doc =
+            "Wait until the rtf broker has answered the spec NAME, and print its answer.\v"
+            "Exit status: 0 OK, 65 a spec that can never be granted, 66 no such spec, 69 no broker, 75 no room now or no answer "
+            "in time, 76 the thread cannot be attached, 77 the rules forbid it, 64 wrong usage."};
     struct options options = {.spool = RTF_SPOOL};
     struct client client;
     struct client_verdict verdict = {0};

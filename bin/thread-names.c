@@ -13,8 +13,8 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-/* The kernel writes each new name into a ring. There is one ring for each CPU: an event that new threads inherit must be bound to a CPU to have a ring
- * (perf_event_open(2)). */
+/* The kernel writes each new name into a ring. There is one ring for each CPU: an event that new
+ * threads inherit must be bound to a CPU to have a ring (perf_event_open(2)). */
 enum { CPUS_MAX = 1024, NAME = 16, ID = 16 };
 static struct ring {
     int fd;
@@ -35,8 +35,15 @@ static size_t ring_bytes(void)
 
 static bool open_ring(pid_t process, int cpu)
 {
-    struct perf_event_attr names = {.type = PERF_TYPE_SOFTWARE, .size = sizeof names, .config = PERF_COUNT_SW_DUMMY, .inherit = 1, .comm = 1,
-                                    .exclude_kernel = 1, .exclude_hv = 1, .watermark = 1, .wakeup_watermark = 1};
+    struct perf_event_attr names = {.type = PERF_TYPE_SOFTWARE,
+                                    .size = sizeof names,
+                                    .config = PERF_COUNT_SW_DUMMY,
+                                    .inherit = 1,
+                                    .comm = 1,
+                                    .exclude_kernel = 1,
+                                    .exclude_hv = 1,
+                                    .watermark = 1,
+                                    .wakeup_watermark = 1};
     int fd = (int)syscall(SYS_perf_event_open, &names, process, cpu, -1, PERF_FLAG_FD_CLOEXEC);
     if (fd < 0)
         return false;
@@ -63,7 +70,8 @@ static bool is_online(int cpu)
     char path[64];
     snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%d/online", cpu);
     FILE *file = fopen(path, "re");
-    const int online = file == NULL ? '1' : fgetc(file); /* a CPU that cannot be taken offline has no such file */
+    /* a CPU that cannot be taken offline has no such file */
+    const int online = file == NULL ? '1' : fgetc(file);
     if (file != NULL)
         fclose(file);
     return online != '0';
@@ -80,10 +88,12 @@ static bool open_rings(pid_t process)
     return count > 0;
 }
 
-/* Makes the descriptor readable every 20 ms, where users have no perf events (kernel.perf_event_paranoid above 2): nothing else tells a new name. */
+/* Makes the descriptor readable every 20 ms, where users have no perf events
+ * (kernel.perf_event_paranoid above 2): nothing else tells a new name. */
 static bool open_timer(void)
 {
-    const struct itimerspec often = {.it_value = {.tv_nsec = 20000000}, .it_interval = {.tv_nsec = 20000000}};
+    const struct itimerspec often = {.it_value = {.tv_nsec = 20000000},
+                                     .it_interval = {.tv_nsec = 20000000}};
     timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
     return timer >= 0 && timerfd_settime(timer, 0, &often, NULL) == 0 && watch(timer);
 }
@@ -116,7 +126,9 @@ static void forget_news(void)
 {
     uint64_t expired;
     for (int i = 0; i < count; i++)
-        __atomic_store_n(&rings[i].page->data_tail, __atomic_load_n(&rings[i].page->data_head, __ATOMIC_ACQUIRE), __ATOMIC_RELEASE);
+        __atomic_store_n(&rings[i].page->data_tail,
+                         __atomic_load_n(&rings[i].page->data_head, __ATOMIC_ACQUIRE),
+                         __ATOMIC_RELEASE);
     if (timer >= 0)
         (void)!read(timer, &expired, sizeof expired);
 }
@@ -126,7 +138,9 @@ pid_t thread_names_find(pid_t process, const char *pattern)
     char path[64];
     const struct dirent *entry;
     pid_t found = 0;
-    forget_news(); /* before the names are read: a name that is set from now on makes the descriptor readable again */
+    /* before the names are read: a name that is set from now on makes the descriptor readable
+     * again */
+    forget_news();
     snprintf(path, sizeof path, "/proc/%d/task", process);
     DIR *tasks = opendir(path);
     while (tasks != NULL && found == 0 && (entry = readdir(tasks)) != NULL)

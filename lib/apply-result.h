@@ -10,6 +10,7 @@ enum apply_result { APPLY_DONE, APPLY_GONE, APPLY_REFUSED, APPLY_BUSY, APPLY_PEN
 enum { APPLY_REASON = 400 };
 
 /* Writes the sentence into *reason (APPLY_REASON bytes) and returns APPLY_REFUSED. */
-enum apply_result apply_refuse(char *reason, const char *format, ...) __attribute__((format(printf, 2, 3)));
+enum apply_result apply_refuse(char *reason, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
 #endif

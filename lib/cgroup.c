@@ -35,7 +35,8 @@ void online_cpus(cpu_set_t *cpus)
 static bool is_whole(const char *mount, enum cgroups cgroups)
 {
     char path[GROUP_BYTES + 32];
-    snprintf(path, sizeof path, "%s/%s", mount, cgroups == CGROUPS_V2 ? "cgroup.events" : "release_agent");
+    snprintf(path, sizeof path, "%s/%s", mount,
+             cgroups == CGROUPS_V2 ? "cgroup.events" : "release_agent");
     return (access(path, F_OK) == 0) == (cgroups == CGROUPS_V1);
 }
 
@@ -54,7 +55,8 @@ static bool has_controller(const char *mount, const char *controller)
     FILE *file = fopen(path, "re");
     if (file == NULL)
         return false;
-    const bool found = fgets(line, sizeof line, file) != NULL && is_among(strcmp(controller, "blkio") == 0 ? "io" : controller, line, " \n");
+    const bool found = fgets(line, sizeof line, file) != NULL &&
+                       is_among(strcmp(controller, "blkio") == 0 ? "io" : controller, line, " \n");
     fclose(file);
     return found;
 }
@@ -69,7 +71,8 @@ enum cgroups cgroups_find(const char *controller, char mount[static GROUP_BYTES]
             continue;
         if (strcmp(entry->mnt_type, "cgroup") == 0 && hasmntopt(entry, controller) != NULL)
             found = CGROUPS_V1;
-        else if (strcmp(entry->mnt_type, "cgroup2") == 0 && has_controller(entry->mnt_dir, controller))
+        else if (strcmp(entry->mnt_type, "cgroup2") == 0 &&
+                 has_controller(entry->mnt_dir, controller))
             found = CGROUPS_V2;
         if (found != CGROUPS_NONE && !is_whole(entry->mnt_dir, found))
             found = CGROUPS_NONE;
@@ -105,7 +108,8 @@ static bool can_be_written_down(const char *path)
     return true;
 }
 
-bool thread_group(enum cgroups cgroups, const char *controller, pid_t tid, char group[static GROUP_BYTES])
+bool thread_group(enum cgroups cgroups, const char *controller, pid_t tid,
+                  char group[static GROUP_BYTES])
 {
     char name[64], *line = NULL;
     const char *path = NULL;
@@ -160,7 +164,8 @@ bool group_write(int root, const char *path, const char *file, const char *value
     return put >= 0;
 }
 
-static const int64_t patience = 300000000; /* ns; a process that forks faster than it is moved stays */
+/* ns; a process that forks faster than it is moved stays */
+static const int64_t patience = 300000000;
 
 static int64_t now(void)
 {
@@ -172,7 +177,8 @@ static int64_t now(void)
 /* Members counted in one pass. The kernel reports no error for a process that is ending, and leaves
  * it in its group. */
 struct members {
-    int moved, ending, running; /* running: how many of the ending processes run or wait for a CPU */
+    /* running: how many of the ending processes run or wait for a CPU */
+    int moved, ending, running;
 };
 
 static void count(struct members *members, pid_t id, bool look)
@@ -189,12 +195,14 @@ static void count(struct members *members, pid_t id, bool look)
 /* Moves each member once. False with the errno of the first member that could not be moved, or with
  * ETIMEDOUT after `until`. look: ask /proc which members are ending, which takes longer than a
  * move. */
-static bool move_members(FILE *from, int root, const char *to, const char *file, bool look, int64_t until, struct members *members)
+static bool move_members(FILE *from, int root, const char *to, const char *file, bool look,
+                         int64_t until, struct members *members)
 {
     char text[16];
     for (int id; fscanf(from, "%d", &id) == 1;) {
         snprintf(text, sizeof text, "%d", id);
-        errno = ESRCH; /* 0 is a process outside of our pid namespace; written to the file, 0 means the writer */
+        /* 0 is a process outside of our pid namespace; written to the file, 0 means the writer */
+        errno = ESRCH;
         if (id <= 0 || (!group_write(root, to, file, text) && errno != ESRCH))
             return false;
         count(members, id, look);
@@ -205,7 +213,8 @@ static bool move_members(FILE *from, int root, const char *to, const char *file,
     return true;
 }
 
-static bool move_once(int root, const char *path, const char *file, const char *to, bool look, int64_t until, struct members *members)
+static bool move_once(int root, const char *path, const char *file, const char *to, bool look,
+                      int64_t until, struct members *members)
 {
     const int fd = open_file(root, path, file, O_RDONLY);
     FILE *from = fd < 0 ? NULL : fdopen(fd, "r");
@@ -283,8 +292,9 @@ static bool is_inner(int root, const char *group)
     char above[GROUP_BYTES + 1];
     struct stat own, parent;
     snprintf(above, sizeof above, "%s", group);
-    return go_up(above) && fstatat(root, group, &own, AT_SYMLINK_NOFOLLOW) == 0 && fstatat(root, above, &parent, AT_SYMLINK_NOFOLLOW) == 0 &&
-           own.st_uid != 0 && own.st_uid == parent.st_uid;
+    return go_up(above) && fstatat(root, group, &own, AT_SYMLINK_NOFOLLOW) == 0 &&
+           fstatat(root, above, &parent, AT_SYMLINK_NOFOLLOW) == 0 && own.st_uid != 0 &&
+           own.st_uid == parent.st_uid;
 }
 
 bool group_return(enum cgroups cgroups, int root, const char *path, const char *group)

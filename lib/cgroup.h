@@ -14,7 +14,8 @@ void online_cpus(cpu_set_t *cpus);
  * members. */
 enum cgroups { CGROUPS_NONE, CGROUPS_V1, CGROUPS_V2 };
 
-enum { GROUP_BYTES = 2048 }; /* of a path below the mount, with its final zero; must fit into a paragraph */
+/* of a path below the mount, with its final zero; must fit into a paragraph */
+enum { GROUP_BYTES = 2048 };
 
 /* Finds the hierarchy for "cpuset" or "blkio" (called io in version 2) on this machine, and its
  * mount point. */
@@ -22,7 +23,8 @@ enum cgroups cgroups_find(const char *controller, char mount[static GROUP_BYTES]
 
 /* The thread's group: its path below the mount, "/" for the root. False with errno; EILSEQ or
  * ENAMETOOLONG: the path cannot be written into a paragraph. */
-bool thread_group(enum cgroups cgroups, const char *controller, pid_t tid, char group[static GROUP_BYTES]);
+bool thread_group(enum cgroups cgroups, const char *controller, pid_t tid,
+                  char group[static GROUP_BYTES]);
 
 /* Reads the first line of a group's file, and writes a group's file. root: a descriptor of the
  * mount. path: the group below root; "." is the root itself. False with errno. */

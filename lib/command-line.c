@@ -14,17 +14,18 @@
 
 enum { OPTIONS_MAX = 64, LETTERS = 2 * OPTIONS_MAX, COLUMN = 31 };
 
-static const struct command_option of_all[] = {
-    {0, "spool", "DIR", "The spool (default: " RTF_SPOOL ")"},
-    {'?', "help", NULL, "Print this text"},
-    {'V', "version", NULL, "Print the version"},
-    {0}};
+static const struct command_option of_all[] = {{0, "spool", "DIR",
+                                                "The spool (default: " RTF_SPOOL ")"},
+                                               {'?', "help", NULL, "Print this text"},
+                                               {'V', "version", NULL, "Print the version"},
+                                               {0}};
 
 /* The command line of this process. */
 static struct {
     const struct command *command;
     const char *spool; /* NULL: --spool is not stated */
-    const struct command_option *options[OPTIONS_MAX]; /* of the command, with its needs, and of all commands */
+    /* of the command, with its needs, and of all commands */
+    const struct command_option *options[OPTIONS_MAX];
     int count;
 } line;
 
@@ -188,10 +189,12 @@ static bool is_optional(const struct command_option *option)
 static void print_option(const struct command_option *option)
 {
     char left[80];
-    const char letter[] = {option->letter, '\0'}, *argument = option->argument == NULL ? "" : option->argument;
+    const char letter[] = {option->letter, '\0'},
+               *argument = option->argument == NULL ? "" : option->argument;
     if (option->help == NULL)
         return;
-    snprintf(left, sizeof left, "  %s%s%s--%s%s%s", letter[0] == '\0' ? "    " : "-", letter, letter[0] == '\0' ? "" : ", ", option->name,
+    snprintf(left, sizeof left, "  %s%s%s--%s%s%s", letter[0] == '\0' ? "    " : "-", letter,
+             letter[0] == '\0' ? "" : ", ", option->name,
              option->argument == NULL || is_optional(option) ? "" : "=", argument);
     if (strlen(left) < COLUMN - 1)
         printf("%-*s%s\n", COLUMN, left, option->help);
@@ -199,16 +202,14 @@ static void print_option(const struct command_option *option)
         printf("%s\n%*s%s\n", left, COLUMN, "", option->help);
 }
 
-__attribute__((noreturn))
-static void end_printed(void)
+__attribute__((noreturn)) static void end_printed(void)
 {
     if (!command_is_written())
         command_unwritten();
     exit(EX_OK);
 }
 
-__attribute__((noreturn))
-static void print_help(void)
+__attribute__((noreturn)) static void print_help(void)
 {
     const char *name = line.command->name;
     printf("Usage: %s %s\n%s\n\n", program(), line.command->operands, line.command->about);
@@ -220,8 +221,7 @@ static void print_help(void)
     end_printed();
 }
 
-__attribute__((noreturn))
-static void print_version(void)
+__attribute__((noreturn)) static void print_version(void)
 {
     printf("%s " RTF_VERSION "\n", program());
     end_printed();
@@ -243,7 +243,8 @@ static void take(void *context, const struct command_option *option, const char 
 
 enum { FIRST = 256 }; /* the value of the first long option: above all letters */
 
-/* getopt_long returns '?' for errors: the letter of "-?" is left out of `letters`, and refuse() finds it in optopt. */
+/* getopt_long returns '?' for errors: the letter of "-?" is left out of `letters`, and refuse()
+ * finds it in optopt. */
 static void prepare(char letters[static LETTERS], struct option longs[static OPTIONS_MAX + 1])
 {
     char *at = letters;
@@ -252,7 +253,9 @@ static void prepare(char letters[static LETTERS], struct option longs[static OPT
     *at++ = ':';
     for (int i = 0; i < line.count; i++) {
         const struct command_option *option = line.options[i];
-        const int has_value = option->argument == NULL ? no_argument : is_optional(option) ? optional_argument : required_argument;
+        const int has_value = option->argument == NULL ? no_argument
+                              : is_optional(option)    ? optional_argument
+                                                       : required_argument;
         longs[i] = (struct option){.name = option->name, .has_arg = has_value, .val = FIRST + i};
         if (option->letter == '\0' || option->letter == '?')
             continue;
@@ -287,8 +290,7 @@ static const char *word_at(char **argv)
     return command_typed(word);
 }
 
-__attribute__((noreturn))
-static void refuse(char **argv, int key)
+__attribute__((noreturn)) static void refuse(char **argv, int key)
 {
     if (optopt == '?' || optopt == 'h')
         print_help();
@@ -306,7 +308,8 @@ char **command_parse(const struct command *command, int argc, char **argv, void 
     int key;
     line.command = command;
     client_hold_standard_fds();
-    (void)unsetenv("POSIXLY_CORRECT"); /* if it is set, getopt_long takes no option behind an operand */
+    /* if it is set, getopt_long takes no option behind an operand */
+    (void)unsetenv("POSIXLY_CORRECT");
     add_options(command->options, NULL);
     add_options(of_all, NULL);
     prepare(letters, longs);

@@ -1,5 +1,6 @@
-/* The command line of a command of rtf(1) that is written in C. Its options are a table. --help is made from the table, and the shells' completions read
- * --help. Wrong usage ends the process with one sentence. */
+/* The command line of a command of rtf(1) that is written in C. Its options are a table. --help is
+ * made from the table, and the shells' completions read --help. Wrong usage ends the process with
+ * one sentence. */
 #ifndef RTF_COMMAND_LINE_H
 #define RTF_COMMAND_LINE_H
 
@@ -9,12 +10,17 @@
 struct command_option {
     char letter; /* 0: none */
     const char *name;
-    const char *argument; /* "TIME"; NULL: the option takes no value; "[=TIME]": the value is optional, and stands behind "=" */
-    const char *help;     /* NULL: --help does not list the option */
+    /* "TIME"; NULL: the option takes no value; "[=TIME]": the value is optional, and stands behind
+     * "=" */
+    const char *argument;
+    const char *help; /* NULL: --help does not list the option */
 };
 
 /* In a table: the options of command.needs stand here. */
-#define COMMAND_NEEDS {0, "needs", NULL, NULL}
+#define COMMAND_NEEDS          \
+    {                          \
+        0, "needs", NULL, NULL \
+    }
 
 struct command {
     const char *name;    /* "declare" */
@@ -23,15 +29,21 @@ struct command {
     const char *closing;                  /* the last lines of --help; NULL: none */
     const struct command_option *options; /* ends with an option without a name */
     const struct command_option *needs;   /* needs_options, if the table has COMMAND_NEEDS */
-    const char *needs_named;              /* " runtime period ": the command takes only these of the needs; NULL: all */
-    bool runs_command;                    /* the operands are a command with options of its own: options end at the first operand */
-    int failure;                          /* exit status for wrong usage and if standard output cannot be written; 0: EX_USAGE and EX_IOERR */
-    /* Called for each option of the command line, with its name as in the table. value NULL: the option takes none. */
+    /* " runtime period ": the command takes only these of the needs; NULL: all */
+    const char *needs_named;
+    /* the operands are a command with options of its own: options end at the first operand */
+    bool runs_command;
+    /* exit status for wrong usage and if standard output cannot be written; 0: EX_USAGE and
+     * EX_IOERR */
+    int failure;
+    /* Called for each option of the command line, with its name as in the table. value NULL: the
+     * option takes none. */
     void (*take)(void *context, const char *name, const char *value);
 };
 
-/* Reads the command line. Goes before all other functions of this header. Options may stand behind operands, unless the command runs a command, but not behind
- * "--". Returns the operands, a part of argv that ends with NULL. */
+/* Reads the command line. Goes before all other functions of this header. Options may stand behind
+ * operands, unless the command runs a command, but not behind "--". Returns the operands, a part of
+ * argv that ends with NULL. */
 char **command_parse(const struct command *command, int argc, char **argv, void *context);
 
 /* For a command without operands: an operand is wrong usage. */
@@ -41,25 +53,26 @@ void command_end_of_line(char *const operands[]);
 const char *command_spool(void);
 bool command_states_spool(void);
 
-/* Prints "rtf declare: SENTENCE" to standard error. Words of the command line must have gone through command_typed, and texts of other users or programs
- * through client_printable: they may have escape sequences for a terminal. */
-__attribute__((format(printf, 1, 2)))
-void command_say(const char *format, ...);
+/* Prints "rtf declare: SENTENCE" to standard error. Words of the command line must have gone
+ * through command_typed, and texts of other users or programs through client_printable: they may
+ * have escape sequences for a terminal. */
+__attribute__((format(printf, 1, 2))) void command_say(const char *format, ...);
 
-__attribute__((format(printf, 2, 3), noreturn))
-void command_fail(int status, const char *format, ...);
+__attribute__((format(printf, 2, 3), noreturn)) void command_fail(int status, const char *format,
+                                                                  ...);
 
 /* As command_fail, with the exit status for wrong usage. command_misused names --help, too. */
-__attribute__((format(printf, 1, 2), noreturn))
-void command_wrong(const char *format, ...);
-__attribute__((format(printf, 1, 2), noreturn))
-void command_misused(const char *format, ...);
+__attribute__((format(printf, 1, 2), noreturn)) void command_wrong(const char *format, ...);
+__attribute__((format(printf, 1, 2), noreturn)) void command_misused(const char *format, ...);
 
-/* Returns a copy of a word of the command line for a message: each byte other than printable ASCII is a question mark. The copy is never freed. */
+/* Returns a copy of a word of the command line for a message: each byte other than printable ASCII
+ * is a question mark. The copy is never freed. */
 const char *command_typed(const char *word);
 
-/* The values of options and operands. A wrong one ends the process with a message that names `option`. Times are us: command_time takes a time of a spec,
- * command_wait a time to wait. command_name takes NAME or NAME.json, as a shell completes it, cuts .json off in place, and returns the name. */
+/* The values of options and operands. A wrong one ends the process with a message that names
+ * `option`. Times are us: command_time takes a time of a spec, command_wait a time to wait.
+ * command_name takes NAME or NAME.json, as a shell completes it, cuts .json off in place, and
+ * returns the name. */
 uint64_t command_time(const char *option, const char *value);
 uint64_t command_wait(const char *option, const char *value);
 uint64_t command_number(const char *option, const char *value);
@@ -68,13 +81,14 @@ const char *command_name(char *word);
 /* The value of --name: returns it. */
 const char *command_name_option(const char *value);
 
-/* Flushes standard output. False: it cannot be written. Then the caller takes back what the command has done, and calls command_unwritten, which ends the
- * process with EX_IOERR or `failure`, or by SIGPIPE. */
+/* Flushes standard output. False: it cannot be written. Then the caller takes back what the command
+ * has done, and calls command_unwritten, which ends the process with EX_IOERR or `failure`, or by
+ * SIGPIPE. */
 bool command_is_written(void);
-__attribute__((noreturn))
-void command_unwritten(void);
+__attribute__((noreturn)) void command_unwritten(void);
 
-/* Holds back SIGPIPE until command_unwritten: when the reader of standard output has ended, the command must first take back what it has done. */
+/* Holds back SIGPIPE until command_unwritten: when the reader of standard output has ended, the
+ * command must first take back what it has done. */
 void command_hold_pipe(void);
 
 #endif

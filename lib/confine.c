@@ -45,14 +45,23 @@ static const uint64_t may_read = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_
 static const uint64_t may_write = LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_TRUNCATE;
 /* MAKE_SYM, MAKE_CHAR and the like: the broker moves aside whatever users put in the wrong place,
  * and Landlock counts the rename of a link or device as making one. */
-static const uint64_t may_change = LANDLOCK_ACCESS_FS_REMOVE_DIR | LANDLOCK_ACCESS_FS_REMOVE_FILE | LANDLOCK_ACCESS_FS_MAKE_DIR |
-                                   LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_MAKE_FIFO | LANDLOCK_ACCESS_FS_MAKE_SYM |
-                                   LANDLOCK_ACCESS_FS_MAKE_SOCK | LANDLOCK_ACCESS_FS_MAKE_CHAR | LANDLOCK_ACCESS_FS_MAKE_BLOCK | LANDLOCK_ACCESS_FS_REFER;
-static const uint64_t may_replace = LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_REMOVE_FILE;
+static const uint64_t may_change = LANDLOCK_ACCESS_FS_REMOVE_DIR | LANDLOCK_ACCESS_FS_REMOVE_FILE |
+                                   LANDLOCK_ACCESS_FS_MAKE_DIR | LANDLOCK_ACCESS_FS_MAKE_REG |
+                                   LANDLOCK_ACCESS_FS_MAKE_FIFO | LANDLOCK_ACCESS_FS_MAKE_SYM |
+                                   LANDLOCK_ACCESS_FS_MAKE_SOCK | LANDLOCK_ACCESS_FS_MAKE_CHAR |
+                                   LANDLOCK_ACCESS_FS_MAKE_BLOCK | LANDLOCK_ACCESS_FS_REFER;
+static const uint64_t may_replace =
+    LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_REMOVE_FILE;
 static const uint64_t never = LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_IOCTL_DEV;
 
 /* Version 1 refuses every rename between directories, which the broker needs for each verdict. */
-enum { VERSION_REFER = 2, VERSION_TRUNCATE = 3, VERSION_NETWORK = 4, VERSION_IOCTL = 5, VERSION_SCOPES = 6 };
+enum {
+    VERSION_REFER = 2,
+    VERSION_TRUNCATE = 3,
+    VERSION_NETWORK = 4,
+    VERSION_IOCTL = 5,
+    VERSION_SCOPES = 6
+};
 
 static int landlock_version(void)
 {
@@ -70,7 +79,9 @@ static uint64_t known(uint64_t access, int version)
 
 static int make_ruleset(struct ruleset ruleset, int version)
 {
-    size_t size = version >= VERSION_SCOPES ? sizeof ruleset : version >= VERSION_NETWORK ? offsetof(struct ruleset, scopes) : sizeof ruleset.files;
+    size_t size = version >= VERSION_SCOPES    ? sizeof ruleset
+                  : version >= VERSION_NETWORK ? offsetof(struct ruleset, scopes)
+                                               : sizeof ruleset.files;
     ruleset.files = known(ruleset.files, version);
     return (int)syscall(SYS_landlock_create_ruleset, &ruleset, size, 0);
 }
@@ -84,7 +95,8 @@ static bool allow(int ruleset, const char *path, uint64_t access, int version)
     if (fstat(beneath.parent_fd, &status) == 0 && !S_ISDIR(status.st_mode))
         access &= LANDLOCK_ACCESS_FS_READ_FILE | may_write;
     beneath.allowed_access = known(access, version);
-    bool allowed = syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &beneath, 0) == 0;
+    bool allowed =
+        syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &beneath, 0) == 0;
     close(beneath.parent_fd);
     return allowed;
 }
@@ -104,7 +116,8 @@ bool confine_proc_is_hidden(void)
     while (mounts != NULL && (entry = getmntent(mounts)) != NULL)
         if (strcmp(entry->mnt_dir, "/proc") == 0) {
             const char *option = hasmntopt(entry, "hidepid");
-            hidden = option != NULL && strncmp(option, "hidepid=0", 9) != 0 && strncmp(option, "hidepid=off", 11) != 0;
+            hidden = option != NULL && strncmp(option, "hidepid=0", 9) != 0 &&
+                     strncmp(option, "hidepid=off", 11) != 0;
         }
     if (mounts != NULL)
         endmntent(mounts);
@@ -113,12 +126,17 @@ bool confine_proc_is_hidden(void)
 
 const char *confine_files(const struct confine_path paths[])
 {
-    static const uint64_t may[] = {[MAY_READ] = may_read, [MAY_WRITE] = may_read | may_write, [MAY_CHANGE] = may_read | may_write | may_change,
+    static const uint64_t may[] = {[MAY_READ] = may_read,
+                                   [MAY_WRITE] = may_read | may_write,
+                                   [MAY_CHANGE] = may_read | may_write | may_change,
                                    [MAY_REPLACE] = may_replace};
     int version = landlock_version();
     if (version < VERSION_REFER)
-        return version < 0 ? strerror(errno) : "the kernel's Landlock is too old; Linux 5.19 or later is needed";
-    int ruleset = make_ruleset((struct ruleset){.files = may_read | may_write | may_change | never, .scopes = SCOPE_SIGNALS}, version);
+        return version < 0 ? strerror(errno)
+                           : "the kernel's Landlock is too old; Linux 5.19 or later is needed";
+    int ruleset = make_ruleset((struct ruleset){.files = may_read | may_write | may_change | never,
+                                                .scopes = SCOPE_SIGNALS},
+                               version);
     if (ruleset < 0)
         return strerror(errno);
     for (int i = 0; paths[i].path != NULL; i++)
@@ -135,7 +153,12 @@ void confine_writes(void)
     uint64_t access = may_write | may_change | (never & ~LANDLOCK_ACCESS_FS_EXECUTE);
     if (version < VERSION_REFER)
         access &= ~LANDLOCK_ACCESS_FS_REFER;
-    int ruleset = version < 1 ? -1 : make_ruleset((struct ruleset){.files = access, .scopes = SCOPE_ABSTRACT_SOCKETS | SCOPE_SIGNALS}, version);
+    int ruleset =
+        version < 1
+            ? -1
+            : make_ruleset((struct ruleset){.files = access,
+                                            .scopes = SCOPE_ABSTRACT_SOCKETS | SCOPE_SIGNALS},
+                           version);
     if (ruleset < 0)
         return;
     (void)allow(ruleset, "/dev/null", may_write, version);
@@ -161,14 +184,20 @@ static bool add(scmp_filter_ctx filter, uint32_t action, const char *const names
 /* Calls that are allowed only with these arguments. */
 static bool add_some(scmp_filter_ctx filter)
 {
-    static const int controls[] = {F_GETFD, F_SETFD, F_GETFL, F_SETFL, F_DUPFD, F_DUPFD_CLOEXEC, F_SETLEASE, F_GETLEASE};
-    static const unsigned long requests[] = {TCGETS, PERF_EVENT_IOC_ENABLE, PERF_EVENT_IOC_DISABLE, PERF_EVENT_IOC_PERIOD, THREAD_PIDFD_GET_INFO};
-    bool added = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 1, SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)getpid())) == 0 &&
-                 seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(prlimit64), 1, SCMP_A0(SCMP_CMP_EQ, 0)) == 0;
+    static const int controls[] = {F_GETFD, F_SETFD,         F_GETFL,    F_SETFL,
+                                   F_DUPFD, F_DUPFD_CLOEXEC, F_SETLEASE, F_GETLEASE};
+    static const unsigned long requests[] = {TCGETS, PERF_EVENT_IOC_ENABLE, PERF_EVENT_IOC_DISABLE,
+                                             PERF_EVENT_IOC_PERIOD, THREAD_PIDFD_GET_INFO};
+    bool added = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 1,
+                                  SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)getpid())) == 0 &&
+                 seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(prlimit64), 1,
+                                  SCMP_A0(SCMP_CMP_EQ, 0)) == 0;
     for (size_t i = 0; added && i < sizeof controls / sizeof *controls; i++)
-        added = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(fcntl), 1, SCMP_A1(SCMP_CMP_EQ, (scmp_datum_t)controls[i])) == 0;
+        added = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(fcntl), 1,
+                                 SCMP_A1(SCMP_CMP_EQ, (scmp_datum_t)controls[i])) == 0;
     for (size_t i = 0; added && i < sizeof requests / sizeof *requests; i++)
-        added = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(ioctl), 1, SCMP_A1(SCMP_CMP_EQ, requests[i])) == 0;
+        added = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(ioctl), 1,
+                                 SCMP_A1(SCMP_CMP_EQ, requests[i])) == 0;
     return added;
 }
 
@@ -179,7 +208,8 @@ static bool add_exact(scmp_filter_ctx filter, const struct confine_exact exact[]
         const int number = seccomp_syscall_resolve_name(call->name);
         for (unsigned i = 0; i < call->count; i++)
             is[i] = SCMP_CMP(call->is[i].argument, SCMP_CMP_EQ, call->is[i].value);
-        if (number >= 0 && seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, number, call->count, is) != 0)
+        if (number >= 0 &&
+            seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, number, call->count, is) != 0)
             return false;
     }
     return true;
@@ -187,7 +217,8 @@ static bool add_exact(scmp_filter_ctx filter, const struct confine_exact exact[]
 
 static bool load(scmp_filter_ctx filter)
 {
-    bool loaded = seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS) == 0 && seccomp_load(filter) == 0;
+    bool loaded = seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS) == 0 &&
+                  seccomp_load(filter) == 0;
     seccomp_release(filter);
     return loaded;
 }
@@ -203,14 +234,35 @@ bool confine_calls_exactly(const char *const names[], const struct confine_exact
     /* System calls of the sanitizer itself. */
     static const char *const sanitizer[] = {
 #ifdef __SANITIZE_ADDRESS__
-        "sigaltstack", "clone", "ptrace", "wait4", "getpid", "gettid", "sched_getaffinity", "readlink", "personality", "prctl", "tgkill", "open",
-        "getrlimit", "setrlimit", "sched_yield", "dup", "socketpair", "kill", "mincore", "process_vm_readv", "ioctl", "fcntl",
+        "sigaltstack",
+        "clone",
+        "ptrace",
+        "wait4",
+        "getpid",
+        "gettid",
+        "sched_getaffinity",
+        "readlink",
+        "personality",
+        "prctl",
+        "tgkill",
+        "open",
+        "getrlimit",
+        "setrlimit",
+        "sched_yield",
+        "dup",
+        "socketpair",
+        "kill",
+        "mincore",
+        "process_vm_readv",
+        "ioctl",
+        "fcntl",
 #endif
         NULL};
     scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ERRNO(EPERM));
     if (filter == NULL)
         return false;
-    if (!add(filter, SCMP_ACT_ALLOW, names) || !add(filter, SCMP_ACT_ALLOW, sanitizer) || !add_some(filter) || !add_exact(filter, exact)) {
+    if (!add(filter, SCMP_ACT_ALLOW, names) || !add(filter, SCMP_ACT_ALLOW, sanitizer) ||
+        !add_some(filter) || !add_exact(filter, exact)) {
         seccomp_release(filter);
         return false;
     }
@@ -222,7 +274,8 @@ bool confine_calls_exactly(const char *const names[], const struct confine_exact
 static bool may_pair(scmp_filter_ctx filter)
 {
     enum { TYPES = 0xf };
-    bool added = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(socketpair), 1, SCMP_A0(SCMP_CMP_NE, AF_UNIX)) == 0;
+    bool added = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(socketpair), 1,
+                                  SCMP_A0(SCMP_CMP_NE, AF_UNIX)) == 0;
     for (int type = 0; added && type <= TYPES; type++)
         if (type != SOCK_STREAM && type != SOCK_SEQPACKET)
             added = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(socketpair), 1,
@@ -232,26 +285,102 @@ static bool may_pair(scmp_filter_ctx filter)
 
 bool confine_program(void)
 {
-    static const char *const refused[] = {
-        "socket", "bind", "connect", "listen", "memfd_create", "memfd_secret", "bpf", "perf_event_open", "userfaultfd", "io_uring_setup", "ptrace", "process_vm_readv", "process_vm_writev", "process_madvise",
-        "pidfd_getfd", "kcmp", "add_key", "keyctl", "request_key", "unshare", "setns", "mount", "umount", "umount2", "pivot_root", "chroot", "fsopen",
-        "fspick", "open_tree", "move_mount", "mount_setattr", "fanotify_init", "open_by_handle_at", "sched_setscheduler", "sched_setparam",
-        "sched_setattr", "sched_setaffinity", "setpriority", "ioprio_set", "setsid", "setpgid", "chmod", "fchmod", "fchmodat", "fchmodat2", "chown", "fchown", "lchown",
-        "fchownat", "utime", "utimes", "utimensat", "futimesat", "setxattr", "lsetxattr", "fsetxattr", "removexattr", "lremovexattr", "fremovexattr",
-        "shmget", "msgget", "semget", "mq_open", "mq_unlink", "personality", "quotactl", "quotactl_fd", "acct", "reboot", "kexec_load",
-        "kexec_file_load", "swapon", "swapoff", "init_module", "finit_module", "delete_module", "syslog", "vhangup", "lookup_dcookie", NULL};
-    static const uint64_t name_spaces = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP;
+    static const char *const refused[] = {"socket",
+                                          "bind",
+                                          "connect",
+                                          "listen",
+                                          "memfd_create",
+                                          "memfd_secret",
+                                          "bpf",
+                                          "perf_event_open",
+                                          "userfaultfd",
+                                          "io_uring_setup",
+                                          "ptrace",
+                                          "process_vm_readv",
+                                          "process_vm_writev",
+                                          "process_madvise",
+                                          "pidfd_getfd",
+                                          "kcmp",
+                                          "add_key",
+                                          "keyctl",
+                                          "request_key",
+                                          "unshare",
+                                          "setns",
+                                          "mount",
+                                          "umount",
+                                          "umount2",
+                                          "pivot_root",
+                                          "chroot",
+                                          "fsopen",
+                                          "fspick",
+                                          "open_tree",
+                                          "move_mount",
+                                          "mount_setattr",
+                                          "fanotify_init",
+                                          "open_by_handle_at",
+                                          "sched_setscheduler",
+                                          "sched_setparam",
+                                          "sched_setattr",
+                                          "sched_setaffinity",
+                                          "setpriority",
+                                          "ioprio_set",
+                                          "setsid",
+                                          "setpgid",
+                                          "chmod",
+                                          "fchmod",
+                                          "fchmodat",
+                                          "fchmodat2",
+                                          "chown",
+                                          "fchown",
+                                          "lchown",
+                                          "fchownat",
+                                          "utime",
+                                          "utimes",
+                                          "utimensat",
+                                          "futimesat",
+                                          "setxattr",
+                                          "lsetxattr",
+                                          "fsetxattr",
+                                          "removexattr",
+                                          "lremovexattr",
+                                          "fremovexattr",
+                                          "shmget",
+                                          "msgget",
+                                          "semget",
+                                          "mq_open",
+                                          "mq_unlink",
+                                          "personality",
+                                          "quotactl",
+                                          "quotactl_fd",
+                                          "acct",
+                                          "reboot",
+                                          "kexec_load",
+                                          "kexec_file_load",
+                                          "swapon",
+                                          "swapoff",
+                                          "init_module",
+                                          "finit_module",
+                                          "delete_module",
+                                          "syslog",
+                                          "vhangup",
+                                          "lookup_dcookie",
+                                          NULL};
+    static const uint64_t name_spaces = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET |
+                                        CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP;
     scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
     if (filter == NULL)
         return false;
     bool added = add(filter, SCMP_ACT_ERRNO(EPERM), refused) &&
-                 seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(prlimit64), 1, SCMP_A0(SCMP_CMP_NE, 0)) == 0 &&
+                 seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(prlimit64), 1,
+                                  SCMP_A0(SCMP_CMP_NE, 0)) == 0 &&
                  may_pair(filter) &&
-                 /* clone3's flags are in memory, where a filter cannot read them; libraries then use clone */
+                 /* clone3's flags are in memory, where a filter cannot read them; libraries then
+                  * use clone */
                  seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0) == 0;
     for (uint64_t flag = 1; added && flag != 0 && flag <= name_spaces; flag <<= 1)
         if ((name_spaces & flag) != 0)
-            added = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(clone), 1, SCMP_A0(SCMP_CMP_MASKED_EQ, flag, flag)) == 0;
+            added = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(clone), 1,
+                                     SCMP_A0(SCMP_CMP_MASKED_EQ, flag, flag)) == 0;
     if (!added) {
         seccomp_release(filter);
         return false;
@@ -267,10 +396,17 @@ void confine_resources(void)
         __rlimit_resource_t resource;
         rlim_t limit;
     } limits[] = {
-        {RLIMIT_CORE, 0}, {RLIMIT_NOFILE, 64}, {RLIMIT_NPROC, 128}, {RLIMIT_MSGQUEUE, 0}, {RLIMIT_SIGPENDING, 1024},
-        {RLIMIT_RTTIME, 2000000}, {RLIMIT_RTPRIO, 0}, {RLIMIT_NICE, 0},
+        {RLIMIT_CORE, 0},
+        {RLIMIT_NOFILE, 64},
+        {RLIMIT_NPROC, 128},
+        {RLIMIT_MSGQUEUE, 0},
+        {RLIMIT_SIGPENDING, 1024},
+        {RLIMIT_RTTIME, 2000000},
+        {RLIMIT_RTPRIO, 0},
+        {RLIMIT_NICE, 0},
 #ifndef __SANITIZE_ADDRESS__ /* the sanitizer reserves terabytes of address space */
-        {RLIMIT_AS, (rlim_t)1 << 30}, {RLIMIT_DATA, (rlim_t)512 << 20},
+        {RLIMIT_AS, (rlim_t)1 << 30},
+        {RLIMIT_DATA, (rlim_t)512 << 20},
 #endif
     };
     for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {

@@ -27,10 +27,12 @@ struct confine_path {
  * a process under Landlock may trace no process outside of its own Landlock domain. */
 bool confine_proc_is_hidden(void);
 
-/* Allows only these files, and no signals to other programs. NULL: done; else the cause, for a log. */
+/* Allows only these files, and no signals to other programs. NULL: done; else the cause, for a
+ * log. */
 const char *confine_files(const struct confine_path paths[]);
 
-/* Allows reading anything that the user may read, but no writing, and no signals to other programs. */
+/* Allows reading anything that the user may read, but no writing, and no signals to other
+ * programs. */
 void confine_writes(void);
 
 /* Allows only these system calls (names, NULL at the end), and some uses that every program needs:
@@ -52,7 +54,8 @@ struct confine_exact {
 bool confine_calls_exactly(const char *const names[], const struct confine_exact exact[]);
 
 /* Refuses everything that a filter between standard input and output does not need: network,
- * tracing, namespaces, real-time scheduling, file permissions, and objects that outlive a process. */
+ * tracing, namespaces, real-time scheduling, file permissions, and objects that outlive a
+ * process. */
 bool confine_program(void);
 
 /* Sets resource limits: few descriptors and processes, bounded memory, no real-time scheduling, no

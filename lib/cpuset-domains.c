@@ -41,7 +41,8 @@ static const char *maker_of(const struct domains *domains, int cpu)
 
 static void note_made(struct domains *domains, int cpu, const char *by)
 {
-    domains->makers = realloc(domains->makers, (size_t)(domains->maker_count + 1) * sizeof *domains->makers);
+    domains->makers =
+        realloc(domains->makers, (size_t)(domains->maker_count + 1) * sizeof *domains->makers);
     if (domains->makers == NULL)
         abort();
     struct maker *maker = &domains->makers[domains->maker_count++];
@@ -68,7 +69,8 @@ static void take_record(struct domains *domains, const struct paragraph *record)
     if (paragraph_get_number(record, "had_controller", 1, &number) == 1)
         domains->had_controller = number == 1;
     /* A domain that does not exist was made in an earlier boot, or was removed by hand. */
-    if (by == NULL || paragraph_get_number(record, "cpu", CPU_SETSIZE - 1, &number) != 1 || !exists(domains, domain_name(name, (int)number)))
+    if (by == NULL || paragraph_get_number(record, "cpu", CPU_SETSIZE - 1, &number) != 1 ||
+        !exists(domains, domain_name(name, (int)number)))
         return;
     note_made(domains, (int)number, by);
 }
@@ -78,9 +80,13 @@ static void read_root(struct domains *domains)
 {
     char value[512] = "";
     if (domains->cgroups == CGROUPS_V1)
-        domains->was_balanced = group_read(domains->root, ".", "cpuset.sched_load_balance", value, sizeof value) && strcmp(value, "1") == 0;
+        domains->was_balanced =
+            group_read(domains->root, ".", "cpuset.sched_load_balance", value, sizeof value) &&
+            strcmp(value, "1") == 0;
     else
-        domains->had_controller = group_read(domains->root, ".", "cgroup.subtree_control", value, sizeof value) && strstr(value, "cpuset") != NULL;
+        domains->had_controller =
+            group_read(domains->root, ".", "cgroup.subtree_control", value, sizeof value) &&
+            strstr(value, "cpuset") != NULL;
 }
 
 static bool read_record(struct domains *domains, char *reason)
@@ -103,7 +109,8 @@ static bool read_record(struct domains *domains, char *reason)
 }
 
 /* Records the domains that exist, and those of `coming`, which `by` is about to make. */
-static bool write_record(const struct domains *domains, const cpu_set_t *coming, const char *by, char *reason)
+static bool write_record(const struct domains *domains, const cpu_set_t *coming, const char *by,
+                         char *reason)
 {
     struct paragraph_output output = {0};
     if (domains->cgroups == CGROUPS_V1)
@@ -119,12 +126,14 @@ static bool write_record(const struct domains *domains, const cpu_set_t *coming,
         paragraph_add(&output, "by", made ? maker_of(domains, cpu) : by);
         paragraph_close(&output);
     }
-    int fd = open(DOMAINS_RECORD ".new", O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644);
+    int fd =
+        open(DOMAINS_RECORD ".new", O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644);
     bool good = fd >= 0 && write(fd, output.data, output.length) == (ssize_t)output.length;
     if (fd >= 0)
         close(fd);
     paragraph_output_free(&output);
-    return (good && rename(DOMAINS_RECORD ".new", DOMAINS_RECORD) == 0) || fault(reason, "%s: %s", DOMAINS_RECORD, strerror(errno));
+    return (good && rename(DOMAINS_RECORD ".new", DOMAINS_RECORD) == 0) ||
+           fault(reason, "%s: %s", DOMAINS_RECORD, strerror(errno));
 }
 
 bool domains_read(struct domains *domains, char reason[static DOMAINS_REASON])
@@ -152,16 +161,19 @@ void domains_free(struct domains *domains)
 
 /* ---- making ---- */
 
-static bool put(const struct domains *domains, const char *group, const char *file, const char *value, char *reason)
+static bool put(const struct domains *domains, const char *group, const char *file,
+                const char *value, char *reason)
 {
     return group_write(domains->root, group, file, value) ||
            fault(reason, "cpuset group %s: %s cannot be set to %.100s: %s", group, file, value,
-                 errno == EINVAL ? "another group has one of these CPUs exclusively" : strerror(errno));
+                 errno == EINVAL ? "another group has one of these CPUs exclusively"
+                                 : strerror(errno));
 }
 
 static bool make_group(const struct domains *domains, const char *name, char *reason)
 {
-    return mkdirat(domains->root, name, 0755) == 0 || errno == EEXIST || fault(reason, "cpuset group %s: %s", name, strerror(errno));
+    return mkdirat(domains->root, name, 0755) == 0 || errno == EEXIST ||
+           fault(reason, "cpuset group %s: %s", name, strerror(errno));
 }
 
 /* Sets the CPUs of rtf-rest, on which the kernel balances ordinary threads: all that are not in
@@ -174,15 +186,19 @@ static bool set_rest(const struct domains *domains, const cpu_set_t *taken, char
     for (size_t cpu = 0; cpu < CPU_SETSIZE; cpu++)
         if (CPU_ISSET(cpu, taken))
             CPU_CLR(cpu, &rest);
-    return group_read(domains->root, ".", "cpuset.mems", nodes, sizeof nodes) && make_group(domains, rest_name, reason) &&
-           put(domains, rest_name, "cpuset.cpus", format_cpus(&rest, list), reason) && put(domains, rest_name, "cpuset.mems", nodes, reason);
+    return group_read(domains->root, ".", "cpuset.mems", nodes, sizeof nodes) &&
+           make_group(domains, rest_name, reason) &&
+           put(domains, rest_name, "cpuset.cpus", format_cpus(&rest, list), reason) &&
+           put(domains, rest_name, "cpuset.mems", nodes, reason);
 }
 
 static bool make_v1(const struct domains *domains, const char *name, const char *cpu, char *reason)
 {
     char nodes[256];
-    return group_read(domains->root, ".", "cpuset.mems", nodes, sizeof nodes) && put(domains, name, "cpuset.cpus", cpu, reason) &&
-           put(domains, name, "cpuset.mems", nodes, reason) && put(domains, name, "cpuset.cpu_exclusive", "1", reason);
+    return group_read(domains->root, ".", "cpuset.mems", nodes, sizeof nodes) &&
+           put(domains, name, "cpuset.cpus", cpu, reason) &&
+           put(domains, name, "cpuset.mems", nodes, reason) &&
+           put(domains, name, "cpuset.cpu_exclusive", "1", reason);
 }
 
 /* Leaves have limits of memory and processes where the machine has these controllers. */
@@ -191,9 +207,11 @@ static bool make_v2(const struct domains *domains, const char *name, const char 
     char state[256];
     (void)group_write(domains->root, name, "cgroup.subtree_control", "+memory");
     (void)group_write(domains->root, name, "cgroup.subtree_control", "+pids");
-    if (!put(domains, name, "cpuset.cpus", cpu, reason) || !put(domains, name, "cpuset.cpus.partition", "root", reason))
+    if (!put(domains, name, "cpuset.cpus", cpu, reason) ||
+        !put(domains, name, "cpuset.cpus.partition", "root", reason))
         return false;
-    return (group_read(domains->root, name, "cpuset.cpus.partition", state, sizeof state) && strcmp(state, "root") == 0) ||
+    return (group_read(domains->root, name, "cpuset.cpus.partition", state, sizeof state) &&
+            strcmp(state, "root") == 0) ||
            fault(reason, "the kernel makes no domain of CPU %s: %s", cpu, state);
 }
 
@@ -205,11 +223,13 @@ static bool make(struct domains *domains, int cpu, const char *by, char *reason)
     if (!make_group(domains, name, reason))
         return false;
     note_made(domains, cpu, by);
-    return domains->cgroups == CGROUPS_V1 ? make_v1(domains, name, number, reason) : make_v2(domains, name, number, reason);
+    return domains->cgroups == CGROUPS_V1 ? make_v1(domains, name, number, reason)
+                                          : make_v2(domains, name, number, reason);
 }
 
 /* False: *reason says why `cpus` cannot be domains. *missing: the CPUs that are not domains yet. */
-static bool can_be_made(const struct domains *domains, const cpu_set_t *cpus, const cpu_set_t *missing, char *reason)
+static bool can_be_made(const struct domains *domains, const cpu_set_t *cpus,
+                        const cpu_set_t *missing, char *reason)
 {
     char name[DOMAIN_NAME], list[CPU_LIST_TEXT];
     cpu_set_t online, both;
@@ -219,25 +239,31 @@ static bool can_be_made(const struct domains *domains, const cpu_set_t *cpus, co
         return fault(reason, "some of the CPUs %.200s are not online", format_cpus(cpus, list));
     CPU_OR(&both, &domains->made, cpus);
     if (CPU_EQUAL(&both, &online))
-        return fault(reason, "at least one CPU has to stay outside of all domains, for ordinary threads");
+        return fault(reason,
+                     "at least one CPU has to stay outside of all domains, for ordinary threads");
     for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
         if (CPU_ISSET((size_t)cpu, missing) && exists(domains, domain_name(name, cpu)))
-            return fault(reason, "the cpuset group %s exists, and rtf-partition has not made it", name);
+            return fault(reason, "the cpuset group %s exists, and rtf-partition has not made it",
+                         name);
     return true;
 }
 
-static bool make_missing(struct domains *domains, const cpu_set_t *missing, const char *by, char *reason)
+static bool make_missing(struct domains *domains, const cpu_set_t *missing, const char *by,
+                         char *reason)
 {
     cpu_set_t taken;
     CPU_OR(&taken, &domains->made, missing);
     if (!write_record(domains, missing, by, reason))
         return false;
-    if (domains->cgroups == CGROUPS_V1 ? !set_rest(domains, &taken, reason) : !put(domains, ".", "cgroup.subtree_control", "+cpuset", reason))
+    if (domains->cgroups == CGROUPS_V1
+            ? !set_rest(domains, &taken, reason)
+            : !put(domains, ".", "cgroup.subtree_control", "+cpuset", reason))
         return false;
     for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
         if (CPU_ISSET((size_t)cpu, missing) && !make(domains, cpu, by, reason))
             return false;
-    return domains->cgroups != CGROUPS_V1 || put(domains, ".", "cpuset.sched_load_balance", "0", reason);
+    return domains->cgroups != CGROUPS_V1 ||
+           put(domains, ".", "cpuset.sched_load_balance", "0", reason);
 }
 
 /* ---- removing ---- */
@@ -246,7 +272,8 @@ static bool is_real_time(pid_t tid)
 {
     struct identity identity; /* a zombie keeps its policy */
     struct attributes attributes;
-    return thread_identify(tid, &identity) && !identity.ended && thread_attributes(tid, &attributes) && policy_is_real_time(attributes.policy);
+    return thread_identify(tid, &identity) && !identity.ended &&
+           thread_attributes(tid, &attributes) && policy_is_real_time(attributes.policy);
 }
 
 bool domains_group_has_real_time(const struct domains *domains, const char *group, pid_t except)
@@ -254,7 +281,8 @@ bool domains_group_has_real_time(const struct domains *domains, const char *grou
     char path[GROUP_BYTES + 16];
     int tid;
     bool found = false;
-    snprintf(path, sizeof path, "%s/%s", group, domains->cgroups == CGROUPS_V1 ? "tasks" : "cgroup.threads");
+    snprintf(path, sizeof path, "%s/%s", group,
+             domains->cgroups == CGROUPS_V1 ? "tasks" : "cgroup.threads");
     int fd = openat(domains->root, path, O_RDONLY | O_CLOEXEC);
     FILE *members = fd < 0 ? NULL : fdopen(fd, "r");
     while (members != NULL && !found && fscanf(members, "%d", &tid) == 1)
@@ -265,7 +293,8 @@ bool domains_group_has_real_time(const struct domains *domains, const char *grou
 }
 
 /* Calls `visit` for each leaf of a domain, and stops at the first false. */
-static bool each_leaf(const struct domains *domains, const char *name, bool (*visit)(const struct domains *, const char *, char *), char *reason)
+static bool each_leaf(const struct domains *domains, const char *name,
+                      bool (*visit)(const struct domains *, const char *, char *), char *reason)
 {
     char leaf[DOMAIN_NAME + 260];
     const struct dirent *entry;
@@ -285,7 +314,8 @@ static bool each_leaf(const struct domains *domains, const char *name, bool (*vi
 
 static bool has_none(const struct domains *domains, const char *leaf, char *reason)
 {
-    return !domains_group_has_real_time(domains, leaf, 0) || fault(reason, "cpuset group %s has real-time threads", leaf);
+    return !domains_group_has_real_time(domains, leaf, 0) ||
+           fault(reason, "cpuset group %s has real-time threads", leaf);
 }
 
 static const char group_attribute[] = "user.rtf.group";
@@ -299,7 +329,8 @@ bool domains_note_group(int root, const char *leaf, const char *group)
     return noted;
 }
 
-static const char *noted_group(const struct domains *domains, const char *leaf, char group[static GROUP_BYTES])
+static const char *noted_group(const struct domains *domains, const char *leaf,
+                               char group[static GROUP_BYTES])
 {
     int fd = openat(domains->root, leaf, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     ssize_t got = fd < 0 ? -1 : fgetxattr(fd, group_attribute, group, GROUP_BYTES - 1);
@@ -317,7 +348,9 @@ static const char *noted_group(const struct domains *domains, const char *leaf, 
 static bool empty(const struct domains *domains, const char *leaf, char *reason)
 {
     char group[GROUP_BYTES];
-    return (group_return(domains->cgroups, domains->root, leaf, noted_group(domains, leaf, group)) && unlinkat(domains->root, leaf, AT_REMOVEDIR) == 0) ||
+    return (group_return(domains->cgroups, domains->root, leaf,
+                         noted_group(domains, leaf, group)) &&
+            unlinkat(domains->root, leaf, AT_REMOVEDIR) == 0) ||
            fault(reason, "cpuset group %s: %s", leaf, strerror(errno));
 }
 
@@ -344,7 +377,8 @@ static bool put_root_back(const struct domains *domains, char *reason)
     } else if (!domains->had_controller)
         /* Fails if another program uses the controller by now. */
         (void)group_write(domains->root, ".", "cgroup.subtree_control", "-cpuset");
-    return unlink(DOMAINS_RECORD) == 0 || errno == ENOENT || fault(reason, "%s: %s", DOMAINS_RECORD, strerror(errno));
+    return unlink(DOMAINS_RECORD) == 0 || errno == ENOENT ||
+           fault(reason, "%s: %s", DOMAINS_RECORD, strerror(errno));
 }
 
 static bool remove_some(struct domains *domains, const cpu_set_t *surplus, char *reason)
@@ -358,7 +392,8 @@ static bool remove_some(struct domains *domains, const cpu_set_t *surplus, char 
     if (CPU_COUNT(&domains->made) == 0)
         return put_root_back(domains, reason) && good;
     bool recorded = write_record(domains, &none, "", reason);
-    return (domains->cgroups != CGROUPS_V1 || set_rest(domains, &domains->made, reason)) && recorded && good;
+    return (domains->cgroups != CGROUPS_V1 || set_rest(domains, &domains->made, reason)) &&
+           recorded && good;
 }
 
 /* ---- showing, making and removing ---- */
@@ -374,7 +409,8 @@ static int count_members(const struct domains *domains, int cpu)
         if (entry->d_type != DT_DIR || strcmp(entry->d_name, "..") == 0)
             continue;
         snprintf(leaf, sizeof leaf, "%s/%s", name, entry->d_name);
-        snprintf(path, sizeof path, "%s/%s", leaf, domains->cgroups == CGROUPS_V1 ? "tasks" : "cgroup.threads");
+        snprintf(path, sizeof path, "%s/%s", leaf,
+                 domains->cgroups == CGROUPS_V1 ? "tasks" : "cgroup.threads");
         int members_fd = openat(domains->root, path, O_RDONLY | O_CLOEXEC);
         FILE *members = members_fd < 0 ? NULL : fdopen(members_fd, "r");
         while (members != NULL && fscanf(members, "%d", &tid) == 1)
@@ -396,11 +432,11 @@ bool domains_show(FILE *output, char reason[static DOMAINS_REASON])
         fprintf(output, "%-5s %-8s %s\n", "CPU", "THREADS", "MADE BY");
     for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
         if (CPU_ISSET((size_t)cpu, &domains.made))
-            fprintf(output, "%-5d %-8d %s\n", cpu, count_members(&domains, cpu), maker_of(&domains, cpu));
+            fprintf(output, "%-5d %-8d %s\n", cpu, count_members(&domains, cpu),
+                    maker_of(&domains, cpu));
     domains_free(&domains);
     return fflush(output) == 0 || fault(reason, "standard output: %s", strerror(errno));
 }
-
 
 bool domains_make(const cpu_set_t *cpus, const char *by, char reason[static DOMAINS_REASON])
 {
@@ -428,7 +464,8 @@ bool domains_drop(const char *by, char reason[static DOMAINS_REASON])
         return by != NULL; /* mostly a machine without cpusets: `by` has no domain there */
     CPU_ZERO(&dropped);
     for (size_t cpu = 0; cpu < CPU_SETSIZE; cpu++)
-        if (CPU_ISSET(cpu, &domains.made) && (by == NULL || strcmp(maker_of(&domains, (int)cpu), by) == 0))
+        if (CPU_ISSET(cpu, &domains.made) &&
+            (by == NULL || strcmp(maker_of(&domains, (int)cpu), by) == 0))
             CPU_SET(cpu, &dropped);
     bool good = CPU_COUNT(&dropped) == 0 || remove_some(&domains, &dropped, reason);
     domains_free(&domains);

@@ -20,7 +20,8 @@ const char *leaf_of(char leaf[static LEAF_NAME], const struct identity *identity
     char name[DOMAIN_NAME];
     leaf[0] = '\0';
     if (cpu >= 0)
-        snprintf(leaf, LEAF_NAME, "%s/t%d.%llu", domain_name(name, cpu), (int)identity->tid, (unsigned long long)identity->started_by);
+        snprintf(leaf, LEAF_NAME, "%s/t%d.%llu", domain_name(name, cpu), (int)identity->tid,
+                 (unsigned long long)identity->started_by);
     return leaf;
 }
 
@@ -31,7 +32,8 @@ void leaf_find(char leaf[static LEAF_NAME], pid_t tid)
     pid_t owner;
     unsigned long long start;
     leaf[0] = '\0';
-    if (!thread_group(cgroups_find("cpuset", mount), "cpuset", tid, group) || sscanf(group, "/rtf-%d/t%d.%llu%n", &cpu, &owner, &start, &length) != 3 ||
+    if (!thread_group(cgroups_find("cpuset", mount), "cpuset", tid, group) ||
+        sscanf(group, "/rtf-%d/t%d.%llu%n", &cpu, &owner, &start, &length) != 3 ||
         group[length] != '\0' || length >= LEAF_NAME)
         return;
     snprintf(leaf, LEAF_NAME, "%.60s", group + 1);
@@ -63,7 +65,8 @@ static int each_thread(pid_t process, bool (*is_it)(pid_t, pid_t), pid_t tid, in
 static bool is_another_real_time(pid_t one, pid_t tid)
 {
     struct attributes attributes;
-    return one != tid && thread_attributes(one, &attributes) && policy_is_real_time(attributes.policy);
+    return one != tid && thread_attributes(one, &attributes) &&
+           policy_is_real_time(attributes.policy);
 }
 
 /* A daemon may have threads that run with the uids of its clients. */
@@ -71,7 +74,8 @@ static bool is_of_another_user(pid_t one, pid_t tid)
 {
     struct identity own, other;
     return thread_identify(tid, &own) && thread_identify(one, &other) && own.real_uid != 0 &&
-           (other.real_uid != own.real_uid || other.effective_uid != own.effective_uid || other.saved_uid != own.saved_uid);
+           (other.real_uid != own.real_uid || other.effective_uid != own.effective_uid ||
+            other.saved_uid != own.saved_uid);
 }
 
 static enum apply_result may_move(const struct identity *identity, bool whole_process, char *reason)
@@ -79,12 +83,18 @@ static enum apply_result may_move(const struct identity *identity, bool whole_pr
     int count;
     pid_t other = each_thread(identity->process, is_another_real_time, identity->tid, &count);
     if (count > 1 && !whole_process)
-        return apply_refuse(reason, "process %d has %d threads, and cgroup version 2 can move only all of them to one CPU: \"move\": \"process\" allows that",
-                      (int)identity->process, count);
+        return apply_refuse(
+            reason,
+            "process %d has %d threads, and cgroup version 2 can move only all of them to one CPU: \"move\": \"process\" allows that",
+            (int)identity->process, count);
     if (each_thread(identity->process, is_of_another_user, identity->tid, &count) != 0)
-        return apply_refuse(reason, "process %d cannot be moved to one CPU: some of its threads run as other users", (int)identity->process);
+        return apply_refuse(
+            reason, "process %d cannot be moved to one CPU: some of its threads run as other users",
+            (int)identity->process);
     if (other != 0)
-        return apply_refuse(reason, "process %d cannot be moved to one CPU: its thread %d is real-time, too", (int)identity->process, (int)other);
+        return apply_refuse(
+            reason, "process %d cannot be moved to one CPU: its thread %d is real-time, too",
+            (int)identity->process, (int)other);
     return APPLY_DONE;
 }
 
@@ -105,15 +115,18 @@ static bool keep_affinities(int root, const struct identity *identity, const cha
     DIR *threads = opendir(path);
     while (threads != NULL && length < sizeof text && (entry = readdir(threads)) != NULL) {
         pid_t one = (pid_t)atoi(entry->d_name);
-        if (one > 0 && one != identity->tid && thread_identify(one, &other) && sched_getaffinity(one, sizeof now, &now) == 0)
-            length += (size_t)snprintf(text + length, sizeof text - length, "%d %llu %s\n", (int)one, (unsigned long long)other.start,
-                                       format_cpus(&now, cpus));
+        if (one > 0 && one != identity->tid && thread_identify(one, &other) &&
+            sched_getaffinity(one, sizeof now, &now) == 0)
+            length +=
+                (size_t)snprintf(text + length, sizeof text - length, "%d %llu %s\n", (int)one,
+                                 (unsigned long long)other.start, format_cpus(&now, cpus));
     }
     if (threads != NULL)
         closedir(threads);
     errno = E2BIG;
     int fd = openat(root, leaf, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    bool kept = length == 0 || (length < sizeof text && fd >= 0 && fsetxattr(fd, affinities_attribute, text, length, 0) == 0);
+    bool kept = length == 0 || (length < sizeof text && fd >= 0 &&
+                                fsetxattr(fd, affinities_attribute, text, length, 0) == 0);
     if (fd >= 0)
         close(fd);
     return kept;
@@ -175,7 +188,8 @@ static bool copy_limits(int root, const char *group, const char *leaf, char *rea
     tightest(root, group, "pids.max", value);
     if (strcmp(value, "max") == 0 || group_write(root, leaf, "pids.max", value))
         return true;
-    (void)apply_refuse(reason, "the limit pids.max of %s cannot be copied to the group %s: %s", value, leaf, strerror(errno));
+    (void)apply_refuse(reason, "the limit pids.max of %s cannot be copied to the group %s: %s",
+                       value, leaf, strerror(errno));
     return false;
 }
 
@@ -184,7 +198,8 @@ static bool copy_limits(int root, const char *group, const char *leaf, char *rea
 static bool is_a_limit(const char *file)
 {
     const char *ending = strrchr(file, '.');
-    return ending != NULL && (strcmp(ending, ".max") == 0 || strcmp(ending, ".high") == 0) && strcmp(file, "pids.max") != 0 && strcmp(file, "misc.max") != 0;
+    return ending != NULL && (strcmp(ending, ".max") == 0 || strcmp(ending, ".high") == 0) &&
+           strcmp(file, "pids.max") != 0 && strcmp(file, "misc.max") != 0;
 }
 
 /* "max" or "max 100000"; io.max is empty; rdma.max is "mlx5_0 hca_handle=max hca_object=max". */
@@ -212,8 +227,12 @@ static bool is_unlimited_at(int root, const char *path, char *reason)
     if (files == NULL && fd >= 0)
         close(fd);
     while (files != NULL && unlimited && (entry = readdir(files)) != NULL)
-        if (is_a_limit(entry->d_name) && group_read(root, path, entry->d_name, text, sizeof text) && !limits_nothing(text)) {
-            (void)apply_refuse(reason, "its cgroup %.120s has the limit %.40s of %.60s, which would not hold in the domain of a CPU", path + 1, entry->d_name, text);
+        if (is_a_limit(entry->d_name) && group_read(root, path, entry->d_name, text, sizeof text) &&
+            !limits_nothing(text)) {
+            (void)apply_refuse(
+                reason,
+                "its cgroup %.120s has the limit %.40s of %.60s, which would not hold in the domain of a CPU",
+                path + 1, entry->d_name, text);
             unlimited = false;
         }
     if (files != NULL)
@@ -240,17 +259,22 @@ static bool prepare_v1(int root, const char *leaf, int cpu)
 {
     char number[16], nodes[256];
     snprintf(number, sizeof number, "%d", cpu);
-    return group_read(root, ".", "cpuset.mems", nodes, sizeof nodes) && group_write(root, leaf, "cpuset.sched_load_balance", "0") &&
-           group_write(root, leaf, "cpuset.cpus", number) && group_write(root, leaf, "cpuset.mems", nodes);
+    return group_read(root, ".", "cpuset.mems", nodes, sizeof nodes) &&
+           group_write(root, leaf, "cpuset.sched_load_balance", "0") &&
+           group_write(root, leaf, "cpuset.cpus", number) &&
+           group_write(root, leaf, "cpuset.mems", nodes);
 }
 
-static enum apply_result enter(const struct domains *domains, const struct identity *identity, const char *leaf, int cpu, char *reason)
+static enum apply_result enter(const struct domains *domains, const struct identity *identity,
+                               const char *leaf, int cpu, char *reason)
 {
     char group[GROUP_BYTES], id[16];
     bool alone = domains->cgroups == CGROUPS_V1;
     snprintf(id, sizeof id, "%d", (int)(alone ? identity->tid : identity->process));
     if (!thread_group(domains->cgroups, "cpuset", identity->tid, group))
-        return errno == ESRCH ? APPLY_GONE : apply_refuse(reason, "the cgroup of thread %d: %s", (int)identity->tid, strerror(errno));
+        return errno == ESRCH ? APPLY_GONE
+                              : apply_refuse(reason, "the cgroup of thread %d: %s",
+                                             (int)identity->tid, strerror(errno));
     if (!alone && !is_unlimited(domains->root, group, reason))
         return APPLY_REFUSED;
     if (mkdirat(domains->root, leaf, 0755) != 0 && errno != EEXIST)
@@ -263,17 +287,25 @@ static enum apply_result enter(const struct domains *domains, const struct ident
     else if (!alone && !domains_note_group(domains->root, leaf, group))
         done = apply_refuse(reason, "its former cpuset group cannot be noted: %s", strerror(errno));
     else if (!alone && !keep_affinities(domains->root, identity, leaf))
-        done = apply_refuse(reason, "the affinities of the threads of process %d cannot be kept: %s", (int)identity->process, strerror(errno));
+        done =
+            apply_refuse(reason, "the affinities of the threads of process %d cannot be kept: %s",
+                         (int)identity->process, strerror(errno));
     else if (!thread_is(identity->tid, identity->started_by))
-        done = errno == ESRCH ? APPLY_GONE : apply_refuse(reason, "thread %d cannot be looked at: %s", (int)identity->tid, strerror(errno));
+        done = errno == ESRCH ? APPLY_GONE
+                              : apply_refuse(reason, "thread %d cannot be looked at: %s",
+                                             (int)identity->tid, strerror(errno));
     else if (!group_write(domains->root, leaf, alone ? "tasks" : "cgroup.procs", id))
-        done = errno == ESRCH ? APPLY_GONE : apply_refuse(reason, "thread %d cannot be moved to the cpuset group %s: %s", (int)identity->tid, leaf, strerror(errno));
+        done = errno == ESRCH
+                   ? APPLY_GONE
+                   : apply_refuse(reason, "thread %d cannot be moved to the cpuset group %s: %s",
+                                  (int)identity->tid, leaf, strerror(errno));
     if (done != APPLY_DONE)
         (void)unlinkat(domains->root, leaf, AT_REMOVEDIR);
     return done;
 }
 
-enum apply_result leaf_enter(const struct identity *identity, int cpu, bool whole_process, char reason[static APPLY_REASON])
+enum apply_result leaf_enter(const struct identity *identity, int cpu, bool whole_process,
+                             char reason[static APPLY_REASON])
 {
     struct domains domains;
     char leaf[LEAF_NAME];
@@ -305,7 +337,8 @@ static bool empty(const struct domains *domains, const char *leaf, const char *g
 
 /* The thread leaves the leaf of the thread that started it. The other thread may be real-time
  * there, so only this thread moves. */
-static enum apply_result leave_alone(const struct domains *domains, const struct identity *identity, const char *group, bool whole_process, char *reason)
+static enum apply_result leave_alone(const struct domains *domains, const struct identity *identity,
+                                     const char *group, bool whole_process, char *reason)
 {
     char to[GROUP_BYTES + 1], id[16];
     bool alone = domains->cgroups == CGROUPS_V1;
@@ -315,10 +348,13 @@ static enum apply_result leave_alone(const struct domains *domains, const struct
     snprintf(to, sizeof to, ".%s", strcmp(group, "/") == 0 ? "" : group);
     snprintf(id, sizeof id, "%d", (int)(alone ? identity->tid : identity->process));
     return group_write(domains->root, to, alone ? "tasks" : "cgroup.procs", id)
-               ? APPLY_DONE : apply_refuse(reason, "thread %d cannot be moved to its cpuset group: %s", (int)identity->tid, strerror(errno));
+               ? APPLY_DONE
+               : apply_refuse(reason, "thread %d cannot be moved to its cpuset group: %s",
+                              (int)identity->tid, strerror(errno));
 }
 
-enum apply_result leaf_leave(const struct identity *identity, const char *leaf, const char *group, bool whole_process, char reason[static APPLY_REASON])
+enum apply_result leaf_leave(const struct identity *identity, const char *leaf, const char *group,
+                             bool whole_process, char reason[static APPLY_REASON])
 {
     struct domains domains;
     if (!domains_read(&domains, reason))
@@ -327,7 +363,8 @@ enum apply_result leaf_leave(const struct identity *identity, const char *leaf, 
     if (domains_group_has_real_time(&domains, leaf, identity->tid))
         done = leave_alone(&domains, identity, group, whole_process, reason);
     else if (!empty(&domains, leaf, group))
-        done = apply_refuse(reason, "the cpuset group %s cannot be emptied: %s", leaf, strerror(errno));
+        done = apply_refuse(reason, "the cpuset group %s cannot be emptied: %s", leaf,
+                            strerror(errno));
     domains_free(&domains);
     return done;
 }
@@ -339,7 +376,8 @@ void leaf_sweep(const struct identity *identity, const char *group)
     if (!domains_read(&domains, reason))
         return;
     for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
-        if (CPU_ISSET((size_t)cpu, &domains.made) && faccessat(domains.root, leaf_of(leaf, identity, cpu), F_OK, 0) == 0)
+        if (CPU_ISSET((size_t)cpu, &domains.made) &&
+            faccessat(domains.root, leaf_of(leaf, identity, cpu), F_OK, 0) == 0)
             (void)empty(&domains, leaf, group);
     domains_free(&domains);
 }

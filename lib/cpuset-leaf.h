@@ -19,13 +19,14 @@ void leaf_find(char leaf[static LEAF_NAME], pid_t tid);
 /* Moves the thread into its leaf in the domain of `cpu`. With cgroup version 2 its whole process
  * moves, which must have no other thread unless `whole_process`. Do not call this for a
  * real-time thread: the kernel loses the bandwidth of a SCHED_DEADLINE thread that is moved. */
-enum apply_result leaf_enter(const struct identity *identity, int cpu, bool whole_process, char reason[static APPLY_REASON]);
+enum apply_result leaf_enter(const struct identity *identity, int cpu, bool whole_process,
+                             char reason[static APPLY_REASON]);
 
 /* Takes the thread and all other members out of `leaf`, to `group` or its nearest parent that
  * exists, and removes the leaf. If another thread in the leaf is real-time, only the thread
  * moves, or with version 2 its process. */
-enum apply_result leaf_leave(const struct identity *identity, const char *leaf, const char *group, bool whole_process,
-                         char reason[static APPLY_REASON]);
+enum apply_result leaf_leave(const struct identity *identity, const char *leaf, const char *group,
+                             bool whole_process, char reason[static APPLY_REASON]);
 
 /* The same for the leaves of a thread that has ended, in all domains. */
 void leaf_sweep(const struct identity *identity, const char *group);

@@ -46,7 +46,8 @@ static struct budget budget_of(pid_t tid)
     /* 2 KiB in one read: each read takes the kernel 6 us */
     ssize_t got = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
     text[got < 0 ? 0 : got] = '\0';
-    const char *runtime = strstr(text, "\ndl.runtime "), *until = strstr(text, "\ndl.deadline "), *slept = strstr(text, "\nnr_voluntary_switches ");
+    const char *runtime = strstr(text, "\ndl.runtime "), *until = strstr(text, "\ndl.deadline "),
+               *slept = strstr(text, "\nnr_voluntary_switches ");
     if (runtime != NULL && until != NULL && slept != NULL)
         budget = (struct budget){after_colon(runtime), after_colon(until), after_colon(slept)};
     if (fd >= 0)
@@ -117,7 +118,8 @@ static long long nearly_nothing(const struct attributes *now)
  * has not gone to sleep since *before. */
 static bool is_awake(pid_t tid, const struct budget *before, const struct budget *now)
 {
-    return now->slept == before->slept && (now->remaining != before->remaining || !thread_sleeps(tid));
+    return now->slept == before->slept &&
+           (now->remaining != before->remaining || !thread_sleeps(tid));
 }
 
 /* The rest of the runtime in /proc is as old as the last tick; the kernel counts anew when the
@@ -162,7 +164,9 @@ static struct attributes ordinary_like(const struct attributes *former)
 {
     struct attributes ordinary = *former;
     if (policy_is_real_time(former->policy))
-        ordinary = (struct attributes){.policy = POLICY_OTHER, .reset_on_fork = former->reset_on_fork, .nice = former->nice};
+        ordinary = (struct attributes){.policy = POLICY_OTHER,
+                                       .reset_on_fork = former->reset_on_fork,
+                                       .nice = former->nice};
     return ordinary;
 }
 
@@ -192,7 +196,8 @@ static void repair_cpuset_count(void)
         (void)waitpid(child, NULL, 0);
 }
 
-int demote(pid_t tid, const struct attributes *now, const struct attributes *former, struct overrun *overrun)
+int demote(pid_t tid, const struct attributes *now, const struct attributes *former,
+           struct overrun *overrun)
 {
     const struct attributes ordinary = ordinary_like(former);
     shrink_or_note_overrun(tid, now, overrun);

@@ -16,14 +16,15 @@ void demote_end(int pidfd);
 
 /* The overrun of a thread, kept from one demotion to the next; {0} at first. */
 struct overrun {
-    long long deadline; /* absolute deadline when it overran, ns; 0: it has not */
-    uint64_t counted_us;       /* us for which the kernel goes on counting its bandwidth */
-    long long last_deadline;     /* absolute deadline at the last demotion, ns; 0: unknown */
+    long long deadline;      /* absolute deadline when it overran, ns; 0: it has not */
+    uint64_t counted_us;     /* us for which the kernel goes on counting its bandwidth */
+    long long last_deadline; /* absolute deadline at the last demotion, ns; 0: unknown */
 };
 
 /* Gives a thread with the attributes `now` its former policy; if that was real-time, makes it
  * ordinary. *overrun, in: overrun that is repaid by now; out: overrun now. -1 with errno. */
-int demote(pid_t tid, const struct attributes *now, const struct attributes *former, struct overrun *overrun);
+int demote(pid_t tid, const struct attributes *now, const struct attributes *former,
+           struct overrun *overrun);
 void demote_to_ordinary(pid_t tid, const struct attributes *now);
 
 /* After a demotion: notes that the kernel goes on counting the thread's bandwidth for `us`.

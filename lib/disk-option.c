@@ -20,9 +20,12 @@ static bool has_line(const char *spool, const char *disk)
     const json_t *line;
     size_t i;
     bool found = false;
-    json_array_foreach(json_object_get(status, "plugins"), i, line) {
-        const char *resource = client_string(line, "resource"), *where = client_string(line, "where");
-        found |= resource != NULL && where != NULL && strcmp(resource, "disk") == 0 && strcmp(where, disk) == 0;
+    json_array_foreach(json_object_get(status, "plugins"), i, line)
+    {
+        const char *resource = client_string(line, "resource"),
+                   *where = client_string(line, "where");
+        found |= resource != NULL && where != NULL && strcmp(resource, "disk") == 0 &&
+                 strcmp(where, disk) == 0;
     }
     json_decref(status);
     if (directory >= 0)
@@ -55,7 +58,9 @@ static bool add_size(json_t *claim, const char *size, char *why)
     }
     if (!isdigit((unsigned char)size[0]))
         return no(why, "no size is given: write SIZE or DISK:SIZE, with a size such as 640kB");
-    json_object_set_new(claim, slash == NULL ? "bandwidth" : "bytes", slash == NULL ? json_string(size) : json_stringn(size, (size_t)(slash - size)));
+    json_object_set_new(claim, slash == NULL ? "bandwidth" : "bytes",
+                        slash == NULL ? json_string(size)
+                                      : json_stringn(size, (size_t)(slash - size)));
     if (slash != NULL)
         json_object_set_new(claim, "period", json_string(slash + 1));
     return true;
@@ -73,12 +78,14 @@ static bool add_block(json_t *claim, const char *word, char *why)
 /* Cuts `text` into its parts. A path may have colons and commas; the last colon ends the path. */
 static bool add_all(json_t *claim, char *text, const char *spool, char *why)
 {
-    char *colon = strrchr(text, ':'), *size = colon == NULL ? text : colon + 1, *comma = strchr(size, ',');
+    char *colon = strrchr(text, ':'), *size = colon == NULL ? text : colon + 1,
+         *comma = strchr(size, ',');
     if (colon != NULL)
         *colon = '\0';
     if (comma != NULL)
         *comma = '\0';
-    return add_size(claim, size, why) && (comma == NULL || add_block(claim, comma + 1, why)) && (colon == NULL || add_place(claim, text, spool, why));
+    return add_size(claim, size, why) && (comma == NULL || add_block(claim, comma + 1, why)) &&
+           (colon == NULL || add_place(claim, text, spool, why));
 }
 
 json_t *disk_option(const char *text, const char *spool, char why[static DISK_OPTION_WHY])

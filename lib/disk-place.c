@@ -22,7 +22,8 @@ enum { PATH_BYTES = 4096, NAMES_BYTES = 96 };
 static bool has(const char *sys, const char *device, const char *what)
 {
     char path[PATH_BYTES];
-    return snprintf(path, sizeof path, "%s/%s/%s", sys, device, what) < (int)sizeof path && access(path, F_OK) == 0;
+    return snprintf(path, sizeof path, "%s/%s/%s", sys, device, what) < (int)sizeof path &&
+           access(path, F_OK) == 0;
 }
 
 /* "sda2 and sdb1", as many as fit. */
@@ -34,8 +35,10 @@ static void name_parts(const char *sys, const char *disk, char names[static NAME
     DIR *directory = opendir(path);
     names[0] = '\0';
     for (const struct dirent *entry; directory != NULL && (entry = readdir(directory)) != NULL;)
-        if (entry->d_name[0] != '.' && length + strlen(entry->d_name) + sizeof " and " < NAMES_BYTES)
-            length += (size_t)snprintf(names + length, NAMES_BYTES - length, "%s%s", length == 0 ? "" : " and ", entry->d_name);
+        if (entry->d_name[0] != '.' &&
+            length + strlen(entry->d_name) + sizeof " and " < NAMES_BYTES)
+            length += (size_t)snprintf(names + length, NAMES_BYTES - length, "%s%s",
+                                       length == 0 ? "" : " and ", entry->d_name);
     if (directory != NULL)
         closedir(directory);
 }
@@ -44,13 +47,16 @@ static enum disk_place stacked(const char *sys, const char *disk, char *reason)
 {
     char names[NAMES_BYTES];
     name_parts(sys, disk, names);
-    (void)no(reason, "this is on %s, which passes its data on to other disks%s%s: name one of them, or give %s a line in plugins.conf", disk,
-             names[0] == '\0' ? "" : ", such as ", names, disk);
+    (void)no(
+        reason,
+        "this is on %s, which passes its data on to other disks%s%s: name one of them, or give %s a line in plugins.conf",
+        disk, names[0] == '\0' ? "" : ", such as ", names, disk);
     return DISK_PLACE_STACKED;
 }
 
 /* The link ends in block/sda, or for a partition in block/sda/sda1. */
-enum disk_place disk_place_of(const char *sys, const char *link, char disk[static DISK_NAME_BYTES], char reason[static DISK_PLACE_REASON])
+enum disk_place disk_place_of(const char *sys, const char *link, char disk[static DISK_NAME_BYTES],
+                              char reason[static DISK_PLACE_REASON])
 {
     char path[PATH_BYTES], target[PATH_BYTES];
     snprintf(path, sizeof path, "%s/%s", sys, link);
@@ -68,7 +74,8 @@ enum disk_place disk_place_of(const char *sys, const char *link, char disk[stati
         return no(reason, "the name of its disk is not valid in a claim");
     snprintf(disk, DISK_NAME_BYTES, "%.31s", name);
     snprintf(path, sizeof path, "class/block/%s", disk);
-    return has(sys, path, "dm") || has(sys, path, "md") ? stacked(sys, disk, reason) : DISK_PLACE_FOUND;
+    return has(sys, path, "dm") || has(sys, path, "md") ? stacked(sys, disk, reason)
+                                                        : DISK_PLACE_FOUND;
 }
 
 /* ---- paths ---- */
@@ -81,8 +88,15 @@ static const char *where_instead(long type)
         unsigned long type;
         const char *sentence;
     } kinds[] = {
-        {NFS_SUPER_MAGIC, far},  {SMB_SUPER_MAGIC, far}, {CIFS_SUPER_MAGIC, far}, {SMB2_SUPER_MAGIC, far}, {CEPH_SUPER_MAGIC, far},
-        {AFS_SUPER_MAGIC, far},  {AFS_FS_MAGIC, far},    {CODA_SUPER_MAGIC, far}, {V9FS_MAGIC, far},
+        {NFS_SUPER_MAGIC, far},
+        {SMB_SUPER_MAGIC, far},
+        {CIFS_SUPER_MAGIC, far},
+        {SMB2_SUPER_MAGIC, far},
+        {CEPH_SUPER_MAGIC, far},
+        {AFS_SUPER_MAGIC, far},
+        {AFS_FS_MAGIC, far},
+        {CODA_SUPER_MAGIC, far},
+        {V9FS_MAGIC, far},
         {TMPFS_MAGIC, "in memory (tmpfs), not on a disk"},
         {RAMFS_MAGIC, "in memory (ramfs), not on a disk"},
         {FUSE_SUPER_MAGIC, "on the file system of a program (FUSE), which has no disk"},
@@ -115,11 +129,14 @@ static enum disk_place place_of_path(const char *path, char *disk, char *reason)
         return no(reason, "%s", strerror(errno));
     /* A file of an overlay may show the device of a layer that takes no writes. */
     if (system.f_type == OVERLAYFS_SUPER_MAGIC)
-        return no(reason, "this is on an overlay, whose layers may be on several disks: name the disk");
-    return major(status.st_dev) == 0 ? no(reason, "this is %s", where_instead(system.f_type)) : place_of_number(status.st_dev, disk, reason);
+        return no(reason,
+                  "this is on an overlay, whose layers may be on several disks: name the disk");
+    return major(status.st_dev) == 0 ? no(reason, "this is %s", where_instead(system.f_type))
+                                     : place_of_number(status.st_dev, disk, reason);
 }
 
-enum disk_place disk_place(const char *word, char disk[static DISK_NAME_BYTES], char reason[static DISK_PLACE_REASON])
+enum disk_place disk_place(const char *word, char disk[static DISK_NAME_BYTES],
+                           char reason[static DISK_PLACE_REASON])
 {
     char link[64];
     if (word[0] == '.' || strchr(word, '/') != NULL)
@@ -127,5 +144,6 @@ enum disk_place disk_place(const char *word, char disk[static DISK_NAME_BYTES], 
     if (!name_is_valid(word, strlen(word), DISK_NAME_BYTES - 1))
         return no(reason, "this is neither the name of a disk, such as sda, nor a path");
     snprintf(link, sizeof link, "class/block/%s", word);
-    return has("/sys", "class/block", word) ? disk_place_of("/sys", link, disk, reason) : no(reason, "there is no disk of that name");
+    return has("/sys", "class/block", word) ? disk_place_of("/sys", link, disk, reason)
+                                            : no(reason, "there is no disk of that name");
 }

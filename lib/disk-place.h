@@ -9,7 +9,7 @@
 enum { DISK_PLACE_REASON = 256 };
 
 enum disk_place {
-    DISK_PLACE_NONE,    /* no disk of this machine, or no access: *reason */
+    DISK_PLACE_NONE, /* no disk of this machine, or no access: *reason */
     /* device mapper or md, which pass data on to other disks: *disk, and *reason why a claim needs
      * a line in plugins.conf for this device */
     DISK_PLACE_STACKED,
@@ -18,10 +18,12 @@ enum disk_place {
 
 /* word: the path of a file or device; or a device name such as "sda1", which has no slash and no
  * leading point. */
-enum disk_place disk_place(const char *word, char disk[static DISK_NAME_BYTES], char reason[static DISK_PLACE_REASON]);
+enum disk_place disk_place(const char *word, char disk[static DISK_NAME_BYTES],
+                           char reason[static DISK_PLACE_REASON]);
 
 /* The same in the directory `sys` of the kernel's devices. link: "dev/block/8:1" or
  * "class/block/sda1". */
-enum disk_place disk_place_of(const char *sys, const char *link, char disk[static DISK_NAME_BYTES], char reason[static DISK_PLACE_REASON]);
+enum disk_place disk_place_of(const char *sys, const char *link, char disk[static DISK_NAME_BYTES],
+                              char reason[static DISK_PLACE_REASON]);
 
 #endif

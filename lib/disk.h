@@ -30,7 +30,8 @@ bool parse_disk_rates(const char *text, struct disk_rates *rates);
 
 /* Throughput with blocks of `block` bytes, in bytes per second. Between two known sizes: linear
  * interpolation, which is a lower bound, because the time per block is seek + bytes / rate. Below
- * the first size: each block takes as long as one of that size. Above the last size: the last rate. */
+ * the first size: each block takes as long as one of that size. Above the last size: the last
+ * rate. */
 uint64_t disk_rate(const struct disk_rates *rates, uint64_t block);
 
 /* disk_bandwidth: bytes per second, rounded up. disk_bytes_at: the most bytes per `period` (us)
@@ -40,9 +41,12 @@ uint64_t disk_bytes_at(uint64_t bandwidth, uint64_t period);
 
 /* The share of the disk's time for `bytes` per `period` (us) in whole blocks of `block` bytes, in
  * billionths, rounded up. */
-uint64_t disk_share(const struct disk_rates *rates, uint64_t bytes, uint64_t period, uint64_t block);
+uint64_t disk_share(const struct disk_rates *rates, uint64_t bytes, uint64_t period,
+                    uint64_t block);
 
-/* The most bytes, a multiple of `block`, whose disk_share is at most `share`, up to WIRE_BYTES_MAX. */
-uint64_t disk_bytes_within(const struct disk_rates *rates, uint64_t share, uint64_t period, uint64_t block);
+/* The most bytes, a multiple of `block`, whose disk_share is at most `share`, up to
+ * WIRE_BYTES_MAX. */
+uint64_t disk_bytes_within(const struct disk_rates *rates, uint64_t share, uint64_t period,
+                           uint64_t block);
 
 #endif

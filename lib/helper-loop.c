@@ -41,7 +41,8 @@ int serve(serve_one *one)
             close(fd);
         if (got == 0)
             return EX_OK;
-        if (got < 0 || !paragraph_feed(&input, bytes, (size_t)got) || paragraph_take(&input, &request, &why) != 1 ||
+        if (got < 0 || !paragraph_feed(&input, bytes, (size_t)got) ||
+            paragraph_take(&input, &request, &why) != 1 ||
             (id = paragraph_get(&request, "id")) == NULL)
             return EX_DATAERR;
         op = paragraph_get(&request, "op");

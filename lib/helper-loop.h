@@ -10,7 +10,8 @@ enum { SERVE_REASON = 512 };
 enum done { DONE, GONE, REFUSED };
 
 /* Serves one request. GONE: its thread has ended. REFUSED: *reason. */
-typedef enum done serve_one(const char *op, const struct paragraph *request, char reason[static SERVE_REASON]);
+typedef enum done serve_one(const char *op, const struct paragraph *request,
+                            char reason[static SERVE_REASON]);
 
 enum done refuse(char reason[static SERVE_REASON], const char *sentence);
 

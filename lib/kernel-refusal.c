@@ -22,7 +22,9 @@ static bool find_cpu_cgroup(pid_t tid, char group[static 256])
         if (name == NULL)
             continue;
         *name++ = '\0';
-        found = (strcmp(controllers + 1, "cpu") == 0 || strcmp(controllers + 1, "cpu,cpuacct") == 0) && strcmp(name, "/") != 0;
+        found =
+            (strcmp(controllers + 1, "cpu") == 0 || strcmp(controllers + 1, "cpu,cpuacct") == 0) &&
+            strcmp(name, "/") != 0;
         if (found)
             snprintf(group, 256, "%.255s", name);
     }
@@ -52,10 +54,13 @@ static bool kernel_totals(const cpu_set_t *cpus, char text[static 96])
         fclose(file);
     /* The kernel rebuilt domains while it still counted ended threads, see recover.c. */
     if (found && taken < 0)
-        snprintf(text, 96, "its account is below zero, so it admits nothing until sched_rt_runtime_us is written again");
+        snprintf(
+            text, 96,
+            "its account is below zero, so it admits nothing until sched_rt_runtime_us is written again");
     else if (found)
-        snprintf(text, 96, "%lld.%03lld taken, %llu.%03llu allowed for each CPU of the domain", taken >> 20, (taken & 0xfffff) * 1000 >> 20,
-                 allowed >> 20, (allowed & 0xfffff) * 1000 >> 20);
+        snprintf(text, 96, "%lld.%03lld taken, %llu.%03llu allowed for each CPU of the domain",
+                 taken >> 20, (taken & 0xfffff) * 1000 >> 20, allowed >> 20,
+                 (allowed & 0xfffff) * 1000 >> 20);
     return found;
 }
 
@@ -73,10 +78,12 @@ static void kernel_limit(char text[static 96])
         (void)!fscanf(file, "%ld", &period);
         fclose(file);
     }
-    snprintf(text, 96, "%ldus in %ldus are allowed on each CPU, fair servers included", runtime, period);
+    snprintf(text, 96, "%ldus in %ldus are allowed on each CPU, fair servers included", runtime,
+             period);
 }
 
-enum apply_result kernel_refusal(int error, pid_t tid, const struct attributes *wanted, char reason[static APPLY_REASON])
+enum apply_result kernel_refusal(int error, pid_t tid, const struct attributes *wanted,
+                                 char reason[static APPLY_REASON])
 {
     char group[256], cpus[CPU_LIST_TEXT], share[UTILIZATION_TEXT], totals[96];
     if (error == ESRCH)
@@ -84,19 +91,29 @@ enum apply_result kernel_refusal(int error, pid_t tid, const struct attributes *
     if (error == EBUSY && wanted->policy == POLICY_DEADLINE) {
         if (!kernel_totals(&wanted->cpus, totals))
             kernel_limit(totals);
-        (void)apply_refuse(reason, "the kernel's own admission test refuses %s of a CPU (%s): tasks outside rtf, or tasks that "
-                              "ended less than a period ago, have the rest",
-                      format_utilization(utilization(wanted->runtime, wanted->period), share), totals);
+        (void)apply_refuse(
+            reason,
+            "the kernel's own admission test refuses %s of a CPU (%s): tasks outside rtf, or tasks that "
+            "ended less than a period ago, have the rest",
+            format_utilization(utilization(wanted->runtime, wanted->period), share), totals);
         return APPLY_BUSY;
     }
     if (error == EPERM && geteuid() == 0 && wanted->policy == POLICY_DEADLINE)
-        return apply_refuse(reason, "the kernel wants a SCHED_DEADLINE thread to be allowed on its whole scheduling domain, and the "
-                              "CPUs %.200s are less than that", format_cpus(&wanted->cpus, cpus));
+        return apply_refuse(
+            reason,
+            "the kernel wants a SCHED_DEADLINE thread to be allowed on its whole scheduling domain, and the "
+            "CPUs %.200s are less than that",
+            format_cpus(&wanted->cpus, cpus));
     if (error == EPERM && find_cpu_cgroup(tid, group))
-        return apply_refuse(reason, "thread %d is in the cpu cgroup %.200s, which has no real-time runtime (cpu.rt_runtime_us)", (int)tid, group);
+        return apply_refuse(
+            reason,
+            "thread %d is in the cpu cgroup %.200s, which has no real-time runtime (cpu.rt_runtime_us)",
+            (int)tid, group);
     if (error == EINVAL)
-        return apply_refuse(reason, "the kernel refuses %s with priority %d, runtime %lluus, deadline %lluus, period %lluus",
-                      policy_name(wanted->policy), wanted->priority, (unsigned long long)wanted->runtime,
-                      (unsigned long long)wanted->deadline, (unsigned long long)wanted->period);
+        return apply_refuse(
+            reason,
+            "the kernel refuses %s with priority %d, runtime %lluus, deadline %lluus, period %lluus",
+            policy_name(wanted->policy), wanted->priority, (unsigned long long)wanted->runtime,
+            (unsigned long long)wanted->deadline, (unsigned long long)wanted->period);
     return apply_refuse(reason, "sched_setattr of thread %d: %s", (int)tid, strerror(error));
 }

@@ -9,6 +9,7 @@
 
 /* sched_setattr(2) with *wanted for the thread has failed with `error`. Returns APPLY_GONE,
  * APPLY_BUSY or APPLY_REFUSED; for the latter two *reason is the sentence. */
-enum apply_result kernel_refusal(int error, pid_t tid, const struct attributes *wanted, char reason[static APPLY_REASON]);
+enum apply_result kernel_refusal(int error, pid_t tid, const struct attributes *wanted,
+                                 char reason[static APPLY_REASON]);
 
 #endif

@@ -19,7 +19,8 @@ static inline bool may_lock_memory(void)
 {
     struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
     struct __user_cap_data_struct powers[_LINUX_CAPABILITY_U32S_3];
-    return syscall(SYS_capget, &header, powers) == 0 && (powers[CAP_TO_INDEX(CAP_IPC_LOCK)].effective & CAP_TO_MASK(CAP_IPC_LOCK)) != 0;
+    return syscall(SYS_capget, &header, powers) == 0 &&
+           (powers[CAP_TO_INDEX(CAP_IPC_LOCK)].effective & CAP_TO_MASK(CAP_IPC_LOCK)) != 0;
 }
 
 static inline bool memory_is_unlimited(void)
@@ -33,7 +34,8 @@ static inline bool memory_is_unlimited(void)
  * process that will drop the capability. */
 static inline bool memory_lock(int how)
 {
-    return mlockall(MCL_CURRENT | (memory_is_unlimited() || may_lock_memory() ? MCL_FUTURE : 0) | how) == 0;
+    return mlockall(MCL_CURRENT | (memory_is_unlimited() || may_lock_memory() ? MCL_FUTURE : 0) |
+                    how) == 0;
 }
 
 static inline bool memory_lock_without_power(int how)

@@ -36,7 +36,8 @@ static size_t distance(const char *a, const char *b)
         size_t *row = rows[i % 3];
         row[0] = i;
         for (size_t j = 1; j <= length_b; j++) {
-            row[j] = least(row[j - 1] + 1, before[j] + 1, before[j - 1] + (plain(a[i - 1]) != plain(b[j - 1])));
+            row[j] = least(row[j - 1] + 1, before[j] + 1,
+                           before[j - 1] + (plain(a[i - 1]) != plain(b[j - 1])));
             if (i > 1 && j > 1 && are_swapped(&a[i - 1], &b[j - 1]))
                 row[j] = least(row[j], earlier[j - 2] + 1, row[j]);
         }

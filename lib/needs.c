@@ -19,14 +19,17 @@ enum { KEY_MAX = 64 };
 const struct command_option needs_options[] = {
     {'T', "runtime", "TIME", "CPU time that is used in each period"},
     {'P', "period", "TIME", "Time from one activation to the next"},
-    {'D', "deadline", "TIME", "Time from an activation within which it gets the runtime (default: the period)"},
+    {'D', "deadline", "TIME",
+     "Time from an activation within which it gets the runtime (default: the period)"},
     {0, "desired-runtime", "TIME", "Take up to this much runtime if there is room"},
     {0, "priority", "N", "Priority, 1 to 99; higher runs first"},
     {0, "plugin", "NAME", "Ask only this plugin"},
     {0, "ignore-admission", NULL, "Ask to be admitted even if the test fails"},
     {0, "cpus", "LIST", "Only on CPUs of this list: 0-3,6"},
-    {0, "net", "[INTERFACE:]SIZE[/TIME]", "Data to send: an amount in each period, 1024B/20ms, or a rate, eth0:10Mbit; or eth0:background"},
-    {0, "disk", "[DISK:]SIZE[/TIME][,block=SIZE]", "Data to read and write: an amount in each period, sda:32KiB/50ms, or in each second; or sda:background"},
+    {0, "net", "[INTERFACE:]SIZE[/TIME]",
+     "Data to send: an amount in each period, 1024B/20ms, or a rate, eth0:10Mbit; or eth0:background"},
+    {0, "disk", "[DISK:]SIZE[/TIME][,block=SIZE]",
+     "Data to read and write: an amount in each period, sda:32KiB/50ms, or in each second; or sda:background"},
     {0, "expires", "TIME", "End unless it is renewed in time, by touch or a change"},
     {0, "comment", "TEXT", "A note to put into the spec"},
     {0, "set", "KEY=VALUE", "Any key of rtf-spec(5)"},
@@ -44,14 +47,16 @@ static bool is_one_of(const char *word, const char *const *words)
 
 static bool is_time(const char *key)
 {
-    static const char *const times[] = {"runtime", "period", "deadline", "desired_runtime", "expires", NULL};
+    static const char *const times[] = {"runtime",         "period",  "deadline",
+                                        "desired_runtime", "expires", NULL};
     return is_one_of(key, times);
 }
 
 /* The value of this key is a string, even if it looks like a number. */
 static bool is_word(const char *key)
 {
-    static const char *const words[] = {"plugin", "comment", "token", "lifetime", "move", "cpus", "on_refusal", NULL};
+    static const char *const words[] = {"plugin", "comment", "token",      "lifetime",
+                                        "move",   "cpus",    "on_refusal", NULL};
     return is_time(key) || is_one_of(key, words);
 }
 
@@ -64,7 +69,8 @@ static json_t *text_of(const char *name, const char *value)
     return text;
 }
 
-/* Returns the value as JSON: a string for a key that takes words, else the JSON value that the text is, else a string. */
+/* Returns the value as JSON: a string for a key that takes words, else the JSON value that the text
+ * is, else a string. */
 static json_t *typed(const char *name, const char *key, const char *value)
 {
     json_t *json = is_word(key) ? NULL : json_loads(value, JSON_DECODE_ANY, NULL);
@@ -100,13 +106,15 @@ static void check_cpus(const char *name, const char *value)
 {
     cpu_set_t set;
     if (strcmp(value, "all") != 0 && !parse_cpus(value, &set))
-        command_wrong("%s %s: it is a list of CPUs such as 0-3,6, or all", name, command_typed(value));
+        command_wrong("%s %s: it is a list of CPUs such as 0-3,6, or all", name,
+                      command_typed(value));
 }
 
 static void add_time(struct needs *needs, const char *name, const char *key, const char *value)
 {
     const uint64_t time = command_time(name, value);
-    append(needs, key, needs->in_microseconds ? json_integer((json_int_t)time) : json_string(value));
+    append(needs, key,
+           needs->in_microseconds ? json_integer((json_int_t)time) : json_string(value));
 }
 
 /* name: the option or key, for messages. */
@@ -164,7 +172,8 @@ static void name_option(const char *option, char name[static KEY_MAX])
         snprintf(name, KEY_MAX, "--%s", option);
 }
 
-/* The option --desired-runtime sets the key desired_runtime. An empty value takes the key out of the spec, except of a time or a priority. */
+/* The option --desired-runtime sets the key desired_runtime. An empty value takes the key out of
+ * the spec, except of a time or a priority. */
 static void add_option(struct needs *needs, const char *option, const char *value)
 {
     char key[KEY_MAX], name[KEY_MAX];
@@ -188,13 +197,16 @@ static void add_net(struct needs *needs, const char *value)
 static void add_set(struct needs *needs, const char *pair)
 {
     if (strchr(pair, '=') == NULL)
-        command_wrong("--set %s: this must be KEY=VALUE, with a key of rtf-spec(5)", command_typed(pair));
+        command_wrong("--set %s: this must be KEY=VALUE, with a key of rtf-spec(5)",
+                      command_typed(pair));
     needs_add_pair(needs, pair);
 }
 
 bool needs_take(struct needs *needs, const char *option, const char *value)
 {
-    static const char *const keys[] = {"runtime", "period", "deadline", "desired-runtime", "priority", "plugin", "cpus", "expires", "comment", NULL};
+    static const char *const keys[] = {"runtime",  "period", "deadline", "desired-runtime",
+                                       "priority", "plugin", "cpus",     "expires",
+                                       "comment",  NULL};
     static const char chrt[] = "sched-";
     option += strncmp(option, chrt, sizeof chrt - 1) == 0 ? sizeof chrt - 1 : 0;
     if (is_one_of(option, keys))
@@ -232,7 +244,8 @@ void needs_lay_over(struct needs *needs, json_t *spec)
     size_t i;
     if (needs->disk != NULL)
         add_disk(needs);
-    json_array_foreach(needs->pairs, i, pair) {
+    json_array_foreach(needs->pairs, i, pair)
+    {
         const char *key = json_string_value(json_array_get(pair, 0));
         if (json_array_size(pair) == 1)
             (void)json_object_del(spec, key);
@@ -251,7 +264,8 @@ static int open_spec(const char *file)
     if (fd < 0 || fstat(fd, &status) != 0)
         command_fail(EX_NOINPUT, "%s cannot be read: %s", command_typed(file), strerror(errno));
     if (!S_ISREG(status.st_mode))
-        command_fail(EX_NOINPUT, "%s cannot be read: it is not a regular file", command_typed(file));
+        command_fail(EX_NOINPUT, "%s cannot be read: it is not a regular file",
+                     command_typed(file));
     return fd;
 }
 
@@ -264,10 +278,12 @@ json_t *needs_read_spec(const char *file)
     json_error_t error;
     json_t *spec = json_loadfd(fd, 0, &error);
     if (spec == NULL)
-        command_fail(EX_DATAERR, "%s: this is not one JSON object: line %d, column %d: %s", is_input ? "standard input" : command_typed(file), error.line,
-                     error.column, command_typed(error.text));
+        command_fail(EX_DATAERR, "%s: this is not one JSON object: line %d, column %d: %s",
+                     is_input ? "standard input" : command_typed(file), error.line, error.column,
+                     command_typed(error.text));
     if (!json_is_object(spec))
-        command_fail(EX_DATAERR, "%s: this is not one JSON object", is_input ? "standard input" : command_typed(file));
+        command_fail(EX_DATAERR, "%s: this is not one JSON object",
+                     is_input ? "standard input" : command_typed(file));
     if (fd != STDIN_FILENO)
         close(fd);
     return spec;

@@ -1,5 +1,6 @@
-/* The options that say what a thread needs: -T, -P, --net and so on, and --set KEY=VALUE for any key of rtf-spec(5). All commands of rtf(1) that make or change
- * a spec have them. They are laid over a spec. */
+/* The options that say what a thread needs: -T, -P, --net and so on, and --set KEY=VALUE for any
+ * key of rtf-spec(5). All commands of rtf(1) that make or change a spec have them. They are laid
+ * over a spec. */
 #ifndef RTF_NEEDS_H
 #define RTF_NEEDS_H
 
@@ -13,12 +14,16 @@ extern const struct command_option needs_options[];
 
 /* All zeros: none is stated. */
 struct needs {
-    json_t *pairs;        /* in the order of the command line: [KEY, VALUE]; [KEY]: the key is taken out of the spec */
-    const char *disk;     /* the value of --disk; NULL: not stated */
-    bool in_microseconds; /* set by the command: times become numbers, and no value may be "null"; else times stay as the user has written them */
+    /* in the order of the command line: [KEY, VALUE]; [KEY]: the key is taken out of the spec */
+    json_t *pairs;
+    const char *disk; /* the value of --disk; NULL: not stated */
+    /* set by the command: times become numbers, and no value may be "null"; else times stay as the
+     * user has written them */
+    bool in_microseconds;
 };
 
-/* Takes an option of needs_options. False: it is another option. A wrong value ends the process (command_wrong). */
+/* Takes an option of needs_options. False: it is another option. A wrong value ends the process
+ * (command_wrong). */
 bool needs_take(struct needs *needs, const char *option, const char *value);
 
 /* Takes a word KEY=VALUE of the command line. An empty value takes the key out of the spec. */
@@ -29,11 +34,12 @@ void needs_add(struct needs *needs, const char *key, const char *value);
 
 bool needs_are_stated(const struct needs *needs);
 
-/* Sets the keys in the spec. Goes once, after all options. --disk may name a path, which is looked up with the rights of this process. */
+/* Sets the keys in the spec. Goes once, after all options. --disk may name a path, which is looked
+ * up with the rights of this process. */
 void needs_lay_over(struct needs *needs, json_t *spec);
 
-/* Reads the spec of -f FILE; NULL: an empty spec; "-": standard input. A file that is not one JSON object ends the process with EX_DATAERR. The caller owns
- * the object. */
+/* Reads the spec of -f FILE; NULL: an empty spec; "-": standard input. A file that is not one JSON
+ * object ends the process with EX_DATAERR. The caller owns the object. */
 json_t *needs_read_spec(const char *file);
 
 #endif

@@ -24,13 +24,16 @@ static void check_output(void)
 /* argp knows only -? and --help. -h means the same unless the program has an option -h. */
 static bool means_help(const struct argp *argp, const char *word)
 {
-    for (const struct argp_option *option = argp->options; option != NULL && (option->name != NULL || option->key != 0 || option->doc != NULL); option++)
+    for (const struct argp_option *option = argp->options;
+         option != NULL && (option->name != NULL || option->key != 0 || option->doc != NULL);
+         option++)
         if (option->key == 'h')
             return false;
     return word != NULL && strcmp(word, "-h") == 0;
 }
 
-error_t parse_options(const struct argp *argp, int argc, char **argv, unsigned flags, void *input, int usage, int unwritten)
+error_t parse_options(const struct argp *argp, int argc, char **argv, unsigned flags, void *input,
+                      int usage, int unwritten)
 {
     static char help[] = "--help", version[64];
     const char *slash = strrchr(argv[0], '/');

@@ -7,6 +7,7 @@
 /* As argp_parse, with the exit status `usage` for wrong usage. If --help or --version cannot be
  * written, the program ends with a message and the status `unwritten`; argp itself would report
  * success. */
-error_t parse_options(const struct argp *argp, int argc, char **argv, unsigned flags, void *input, int usage, int unwritten);
+error_t parse_options(const struct argp *argp, int argc, char **argv, unsigned flags, void *input,
+                      int usage, int unwritten);
 
 #endif

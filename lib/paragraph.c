@@ -19,7 +19,8 @@ const char *paragraph_get(const struct paragraph *paragraph, const char *key)
     return NULL;
 }
 
-int paragraph_get_number(const struct paragraph *paragraph, const char *key, uint64_t max, uint64_t *value)
+int paragraph_get_number(const struct paragraph *paragraph, const char *key, uint64_t max,
+                         uint64_t *value)
 {
     const char *text = paragraph_get(paragraph, key);
     if (text == NULL)
@@ -174,7 +175,8 @@ static char *reserve(struct paragraph_output *output, size_t more)
     return output->data + output->length;
 }
 
-static void add_line(struct paragraph_output *output, const char *key, const char *value, size_t length)
+static void add_line(struct paragraph_output *output, const char *key, const char *value,
+                     size_t length)
 {
     size_t key_length = strlen(key);
     if (length >= PARAGRAPH_BYTES || !is_printable(value, length))

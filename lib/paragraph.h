@@ -38,13 +38,15 @@ struct paragraph_output {
 const char *paragraph_get(const struct paragraph *paragraph, const char *key);
 
 /* 1: a decimal number within [0, max]; 0: the key is absent; -1: the value is not such a number. */
-int paragraph_get_number(const struct paragraph *paragraph, const char *key, uint64_t max, uint64_t *value);
+int paragraph_get_number(const struct paragraph *paragraph, const char *key, uint64_t max,
+                         uint64_t *value);
 
 /* Joins "ABOUT_WHAT", the key of one of several similar things. The caller makes sure that both
  * fit. Returns joined. */
 const char *paragraph_key(char joined[static KEY_BYTES], const char *about, const char *what);
 
-/* One read(2). Returns what read returned; -1 with ENOBUFS when a paragraph exceeds PARAGRAPH_BYTES. */
+/* One read(2). Returns what read returned; -1 with ENOBUFS when a paragraph exceeds
+ * PARAGRAPH_BYTES. */
 ssize_t paragraph_fill(struct paragraph_input *input, int fd);
 
 /* Appends bytes from another source (a datagram, a file). False with errno: out of memory. */
@@ -62,7 +64,8 @@ void paragraph_add(struct paragraph_output *output, const char *key, const char 
 void paragraph_add_format(struct paragraph_output *output, const char *key, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 void paragraph_add_number(struct paragraph_output *output, const char *key, uint64_t value);
-void paragraph_add_stated(struct paragraph_output *output, const char *key, uint64_t value); /* unless it is 0 */
+/* unless it is 0 */
+void paragraph_add_stated(struct paragraph_output *output, const char *key, uint64_t value);
 
 /* Replaces all but printable ASCII by '?', in place: for values, and for a user's text in a log.
  * Returns text. */

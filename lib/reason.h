@@ -9,8 +9,8 @@
 
 enum { REASON_BYTES = 512 }; /* of a sentence for a user or an administrator */
 
-__attribute__((format(printf, 3, 4)))
-static inline bool fault_in(char *why, size_t bytes, const char *format, ...)
+__attribute__((format(printf, 3, 4))) static inline bool fault_in(char *why, size_t bytes,
+                                                                  const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);

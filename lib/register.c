@@ -29,11 +29,13 @@ static bool lock(int file, int how)
     return fcntl(file, how, &whole) == 0;
 }
 
-/* Opens and locks an entry. Between the two steps register_tidy may have removed the file as stale. */
+/* Opens and locks an entry. Between the two steps register_tidy may have removed the file as
+ * stale. */
 static int take(int directory, const char *name)
 {
     for (int tries = 0; tries < TRIES; tries++) {
-        const int file = openat(directory, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+        const int file =
+            openat(directory, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
         if (file < 0 || (lock(file, F_SETLKW) && is_linked(file)))
             return file;
         close(file);
@@ -54,12 +56,14 @@ static bool read_entry(int file, struct registered *broker)
     const ssize_t length = pread(file, text, sizeof text, 0);
     if (length <= 0 || text[length - 1] != '\0')
         return false;
-    const char *state = text, *spool = state + strlen(state) + 1, *config = spool < text + length ? spool + strlen(spool) + 1 : NULL;
+    const char *state = text, *spool = state + strlen(state) + 1,
+               *config = spool < text + length ? spool + strlen(spool) + 1 : NULL;
     if (config == NULL || config >= text + length)
         return false;
     broker->state = atoi(state);
     return snprintf(broker->spool, sizeof broker->spool, "%s", spool) < (int)sizeof broker->spool &&
-           snprintf(broker->config, sizeof broker->config, "%s", config) < (int)sizeof broker->config;
+           snprintf(broker->config, sizeof broker->config, "%s", config) <
+               (int)sizeof broker->config;
 }
 
 /* The process that holds the lock. False: no process. */
@@ -87,14 +91,17 @@ static int open_register(void)
     return open(REGISTER, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
-static bool each_name(int directory, bool (*each)(int directory, const char *name, void *with), void *with)
+static bool each_name(int directory, bool (*each)(int directory, const char *name, void *with),
+                      void *with)
 {
     const struct dirent *entry;
-    const int copy = directory < 0 ? -1 : openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const int copy =
+        directory < 0 ? -1 : openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *all = copy < 0 ? NULL : fdopendir(copy);
     bool good = true;
     while (all != NULL && good && (entry = readdir(all)) != NULL)
-        good = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 || each(directory, entry->d_name, with);
+        good = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 ||
+               each(directory, entry->d_name, with);
     if (all != NULL)
         closedir(all);
     return good;
@@ -158,7 +165,11 @@ bool register_each(bool (*each)(const struct registered *broker, void *with), vo
 
 static int take_lock(const char *name)
 {
-    const int directory = open_register(), file = directory < 0 ? -1 : openat(directory, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+    const int directory = open_register(),
+              file = directory < 0
+                         ? -1
+                         : openat(directory, name,
+                                  O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
     int error = errno;
     const bool locked = file >= 0 && flock(file, LOCK_EX | LOCK_NB) == 0;
     if (file >= 0 && !locked)
@@ -232,8 +243,11 @@ bool register_enter(int root, int lasting, int state, const char *config)
     struct stat status;
     if (path_of(root, spool) <= 0 || fstat(root, &status) != 0)
         return false;
-    snprintf(own, sizeof own, "%llx-%llx", (unsigned long long)status.st_dev, (unsigned long long)status.st_ino);
-    const int length = snprintf(text, sizeof text, "%d%c%s%c%s", state, '\0', spool, '\0', realpath(config, real) == NULL ? config : real) + 1;
+    snprintf(own, sizeof own, "%llx-%llx", (unsigned long long)status.st_dev,
+             (unsigned long long)status.st_ino);
+    const int length = snprintf(text, sizeof text, "%d%c%s%c%s", state, '\0', spool, '\0',
+                                realpath(config, real) == NULL ? config : real) +
+                       1;
     if (length > (int)sizeof text)
         return errno = ENAMETOOLONG, false;
     const int held = run_directory_hold();
@@ -257,7 +271,9 @@ static bool is_root_s(int directory)
 bool register_find(const char *spool, struct registered *broker)
 {
     const int root = open(spool, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    const int lasting = root >= 0 && is_root_s(root) ? openat(root, "state", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -1;
+    const int lasting = root >= 0 && is_root_s(root)
+                            ? openat(root, "state", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+                            : -1;
     const bool found = lasting >= 0 && is_root_s(lasting) && look_at(lasting, in_spool, broker);
     if (lasting >= 0)
         close(lasting);

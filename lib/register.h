@@ -20,7 +20,7 @@
 
 struct registered {
     pid_t process; /* in the caller's pid namespace; 0: in no namespace that the caller sees */
-    int state; /* the broker's descriptor of its journal's directory */
+    int state;     /* the broker's descriptor of its journal's directory */
     char spool[PATH_MAX], config[PATH_MAX];
 };
 

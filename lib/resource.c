@@ -15,14 +15,31 @@ static const struct {
     struct claim_key keys[CLAIM_VALUES];
 } resources[RESOURCES] = {
     [RESOURCE_CPU] = {.name = "cpu"},
-    [RESOURCE_UNITS] = {.name = "units", .keys = {{.name = "count", .most = UNITS_MAX}, {.name = "desired_count", .most = UNITS_MAX, .desired = true}}},
-    [RESOURCE_NETWORK] = {.name = "network", .where = "interface", .where_bytes = INTERFACE_BYTES, .keys = {{.name = "bytes", .most = WIRE_BYTES_MAX, .form = CLAIM_BYTES},
-                                                      {.name = "period", .most = TIME_MAX, .form = CLAIM_TIME},
-                                                      {.name = "desired_bytes", .most = WIRE_BYTES_MAX, .form = CLAIM_BYTES, .desired = true}}},
-    [RESOURCE_DISK] = {.name = "disk", .where = "device", .where_bytes = DISK_NAME_BYTES, .keys = {{.name = "bytes", .most = WIRE_BYTES_MAX, .form = CLAIM_BYTES},
-                                                   {.name = "period", .most = TIME_MAX, .form = CLAIM_TIME},
-                                                   {.name = "block", .most = DISK_BLOCK_MAX, .form = CLAIM_BYTES, .preset = DISK_BLOCK},
-                                                   {.name = "desired_bytes", .most = WIRE_BYTES_MAX, .form = CLAIM_BYTES, .desired = true}}},
+    [RESOURCE_UNITS] = {.name = "units",
+                        .keys = {{.name = "count", .most = UNITS_MAX},
+                                 {.name = "desired_count", .most = UNITS_MAX, .desired = true}}},
+    [RESOURCE_NETWORK] = {.name = "network",
+                          .where = "interface",
+                          .where_bytes = INTERFACE_BYTES,
+                          .keys = {{.name = "bytes", .most = WIRE_BYTES_MAX, .form = CLAIM_BYTES},
+                                   {.name = "period", .most = TIME_MAX, .form = CLAIM_TIME},
+                                   {.name = "desired_bytes",
+                                    .most = WIRE_BYTES_MAX,
+                                    .form = CLAIM_BYTES,
+                                    .desired = true}}},
+    [RESOURCE_DISK] = {.name = "disk",
+                       .where = "device",
+                       .where_bytes = DISK_NAME_BYTES,
+                       .keys = {{.name = "bytes", .most = WIRE_BYTES_MAX, .form = CLAIM_BYTES},
+                                {.name = "period", .most = TIME_MAX, .form = CLAIM_TIME},
+                                {.name = "block",
+                                 .most = DISK_BLOCK_MAX,
+                                 .form = CLAIM_BYTES,
+                                 .preset = DISK_BLOCK},
+                                {.name = "desired_bytes",
+                                 .most = WIRE_BYTES_MAX,
+                                 .form = CLAIM_BYTES,
+                                 .desired = true}}},
 };
 
 const char *resource_name(enum resource resource)
@@ -52,14 +69,16 @@ const char *resource_where(enum resource resource)
 
 bool where_is_valid(enum resource resource, const char *name, size_t length)
 {
-    return resources[resource].where != NULL && name_is_valid(name, length, resources[resource].where_bytes - 1);
+    return resources[resource].where != NULL &&
+           name_is_valid(name, length, resources[resource].where_bytes - 1);
 }
 
 uint64_t claim_amount(const struct claim *claim)
 {
     if (claim->resource == RESOURCE_NETWORK)
         return wire_rate(claim->values[0], claim->values[1]);
-    return claim->resource == RESOURCE_DISK ? disk_bandwidth(claim->values[0], claim->values[1]) : claim->values[0];
+    return claim->resource == RESOURCE_DISK ? disk_bandwidth(claim->values[0], claim->values[1])
+                                            : claim->values[0];
 }
 
 uint64_t claim_within(const struct claim *claim, uint64_t amount)
@@ -71,12 +90,17 @@ uint64_t claim_within(const struct claim *claim, uint64_t amount)
 
 uint64_t claim_weight(const struct claim *claim, const struct disk_rates *rates)
 {
-    return claim->resource == RESOURCE_DISK ? disk_share(rates, claim->values[0], claim->values[1], claim->values[2]) : claim_amount(claim);
+    return claim->resource == RESOURCE_DISK
+               ? disk_share(rates, claim->values[0], claim->values[1], claim->values[2])
+               : claim_amount(claim);
 }
 
-uint64_t claim_within_weight(const struct claim *claim, uint64_t weight, const struct disk_rates *rates)
+uint64_t claim_within_weight(const struct claim *claim, uint64_t weight,
+                             const struct disk_rates *rates)
 {
-    return claim->resource == RESOURCE_DISK ? disk_bytes_within(rates, weight, claim->values[1], claim->values[2]) : claim_within(claim, weight);
+    return claim->resource == RESOURCE_DISK
+               ? disk_bytes_within(rates, weight, claim->values[1], claim->values[2])
+               : claim_within(claim, weight);
 }
 
 struct claim claim_in_mode(const struct claim *claim)
@@ -166,7 +190,8 @@ void claims_add(struct paragraph_output *output, const struct claim *claims)
             paragraph_add_number(output, key_of(key, claim->resource, "background"), 1);
         for (int i = 0; i < CLAIM_VALUES && keys[i].name != NULL; i++)
             if (claim->values[i] != 0)
-                paragraph_add_number(output, key_of(key, claim->resource, keys[i].name), claim->values[i]);
+                paragraph_add_number(output, key_of(key, claim->resource, keys[i].name),
+                                     claim->values[i]);
         if (claim->least != 0)
             paragraph_add_number(output, key_of(key, claim->resource, "least"), claim->least);
         if (claim->in_mode != 0)
@@ -174,7 +199,8 @@ void claims_add(struct paragraph_output *output, const struct claim *claims)
         if (claim->plugin[0] != '\0')
             paragraph_add(output, key_of(key, claim->resource, "plugin"), claim->plugin);
         if (claim->where[0] != '\0')
-            paragraph_add(output, key_of(key, claim->resource, resource_where(claim->resource)), claim->where);
+            paragraph_add(output, key_of(key, claim->resource, resource_where(claim->resource)),
+                          claim->where);
     }
 }
 
@@ -185,24 +211,29 @@ static bool get_values(const struct paragraph *paragraph, struct claim *claim)
     const struct claim_key *keys = resources[claim->resource].keys;
     bool states_any = false;
     for (int i = 0; i < CLAIM_VALUES && keys[i].name != NULL; i++) {
-        const int got = paragraph_get_number(paragraph, key_of(key, claim->resource, keys[i].name), keys[i].most, &claim->values[i]);
+        const int got = paragraph_get_number(paragraph, key_of(key, claim->resource, keys[i].name),
+                                             keys[i].most, &claim->values[i]);
         if (got < 0)
             return false;
         states_any |= got > 0;
     }
-    if (paragraph_get_number(paragraph, key_of(key, claim->resource, "least"), claim->values[0], &claim->least) < 0 ||
-        paragraph_get_number(paragraph, key_of(key, claim->resource, "in_mode"), claim->values[0], &claim->in_mode) < 0)
+    if (paragraph_get_number(paragraph, key_of(key, claim->resource, "least"), claim->values[0],
+                             &claim->least) < 0 ||
+        paragraph_get_number(paragraph, key_of(key, claim->resource, "in_mode"), claim->values[0],
+                             &claim->in_mode) < 0)
         return false;
     if (claim->background)
         return !states_any;
-    return (claim_desired(claim) == 0 || claim_desired(claim) >= claim->values[0]) && claim_settle(claim) == NULL;
+    return (claim_desired(claim) == 0 || claim_desired(claim) >= claim->values[0]) &&
+           claim_settle(claim) == NULL;
 }
 
 static bool get_claim(const struct paragraph *paragraph, struct claim *claim)
 {
     char key[KEY_BYTES];
     uint64_t background = 0;
-    if (paragraph_get_number(paragraph, key_of(key, claim->resource, "background"), resource_where(claim->resource) != NULL, &background) < 0)
+    if (paragraph_get_number(paragraph, key_of(key, claim->resource, "background"),
+                             resource_where(claim->resource) != NULL, &background) < 0)
         return false;
     claim->background = background != 0;
     if (!get_values(paragraph, claim))
@@ -212,7 +243,9 @@ static bool get_claim(const struct paragraph *paragraph, struct claim *claim)
         return false;
     snprintf(claim->plugin, sizeof claim->plugin, "%s", plugin == NULL ? "" : plugin);
     const char *key_where = resource_where(claim->resource);
-    const char *where = key_where == NULL ? NULL : paragraph_get(paragraph, key_of(key, claim->resource, key_where));
+    const char *where = key_where == NULL
+                            ? NULL
+                            : paragraph_get(paragraph, key_of(key, claim->resource, key_where));
     if (where != NULL && !where_is_valid(claim->resource, where, strlen(where)))
         return false;
     snprintf(claim->where, sizeof claim->where, "%s", where == NULL ? "" : where);
@@ -222,7 +255,8 @@ static bool get_claim(const struct paragraph *paragraph, struct claim *claim)
 static bool is_claimed(const struct paragraph *paragraph, enum resource resource)
 {
     char key[KEY_BYTES];
-    return paragraph_get(paragraph, key_of(key, resource, resources[resource].keys[0].name)) != NULL ||
+    return paragraph_get(paragraph, key_of(key, resource, resources[resource].keys[0].name)) !=
+               NULL ||
            paragraph_get(paragraph, key_of(key, resource, "background")) != NULL;
 }
 
@@ -230,7 +264,8 @@ bool claims_get(const struct paragraph *paragraph, struct claim **claims)
 {
     *claims = NULL;
     for (int i = RESOURCE_CPU + 1; i < RESOURCES; i++)
-        if (is_claimed(paragraph, (enum resource)i) && !get_claim(paragraph, claims_push(claims, (enum resource)i)))
+        if (is_claimed(paragraph, (enum resource)i) &&
+            !get_claim(paragraph, claims_push(claims, (enum resource)i)))
             return false;
     return true;
 }

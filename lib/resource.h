@@ -34,14 +34,15 @@ struct claim {
     struct claim *next;
     enum resource resource;
     char plugin[PLUGIN_NAME_BYTES]; /* the only plugin to ask; "": any */
-    char where[WHERE_BYTES];        /* the interface of a network or the device of a disk; "": any */
-    uint64_t values[CLAIM_VALUES];  /* in the order of the keys; 0: not stated */
+    /* the interface of a network or the device of a disk; "": any */
+    char where[WHERE_BYTES];
+    uint64_t values[CLAIM_VALUES]; /* in the order of the keys; 0: not stated */
     /* of a grant: the first value that the spec asked for, if more is granted; 0: the same as
      * values[0] */
     uint64_t least;
     /* the first value in the current mode, if another mode needs more; 0: the same as values[0] */
     uint64_t in_mode;
-    bool background;                /* no guarantee: no value is stated, and nothing is reserved */
+    bool background; /* no guarantee: no value is stated, and nothing is reserved */
 };
 
 /* "cpu", "units": a key of specs, and a value of resource=. */
@@ -65,7 +66,8 @@ uint64_t claim_within(const struct claim *claim, uint64_t amount);
 /* claim_weight: the part of a pool that the claim needs: billionths of a disk's time, for all other
  * resources claim_amount. rates: of the disk. claim_within_weight: the inverse, as claim_within. */
 uint64_t claim_weight(const struct claim *claim, const struct disk_rates *rates);
-uint64_t claim_within_weight(const struct claim *claim, uint64_t weight, const struct disk_rates *rates);
+uint64_t claim_within_weight(const struct claim *claim, uint64_t weight,
+                             const struct disk_rates *rates);
 
 /* A copy with the first value of the current mode. */
 struct claim claim_in_mode(const struct claim *claim);

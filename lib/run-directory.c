@@ -16,7 +16,8 @@ static bool is_ours(int fd)
 static bool is_in_place(int fd)
 {
     struct stat held, there;
-    return fstat(fd, &held) == 0 && stat(RUN_DIRECTORY, &there) == 0 && held.st_dev == there.st_dev && held.st_ino == there.st_ino;
+    return fstat(fd, &held) == 0 && stat(RUN_DIRECTORY, &there) == 0 &&
+           held.st_dev == there.st_dev && held.st_ino == there.st_ino;
 }
 
 /* The last user may remove the directory between any two steps; MOST tries in a row cannot fail for

@@ -35,8 +35,8 @@ static bool passed_has_ended(const struct target *target)
 static bool is_passed(const struct target *target, struct identity *identity)
 {
     *identity = (struct identity){.started_by = target->started_by};
-    return target->pidfd >= 0 && thread_of_pidfd(target->pidfd, identity) && identity->tid == target->tid && identity->real_uid != 0 &&
-           !passed_has_ended(target);
+    return target->pidfd >= 0 && thread_of_pidfd(target->pidfd, identity) &&
+           identity->tid == target->tid && identity->real_uid != 0 && !passed_has_ended(target);
 }
 
 /* Opens the thread and proves that it is the one that the target names. Returns a pidfd; -1 with
@@ -83,8 +83,11 @@ static enum apply_result check_owner(const struct identity *identity, uid_t owne
         return apply_refuse(reason, "thread %d is a kernel thread", (int)identity->tid);
     if (thread_is_of(identity, owner))
         return APPLY_DONE;
-    return apply_refuse(reason, "thread %d runs as uid %u (effective %u, saved %u, for files %u), the spec belongs to uid %u", (int)identity->tid,
-                          identity->real_uid, identity->effective_uid, identity->saved_uid, identity->files_uid, owner);
+    return apply_refuse(
+        reason,
+        "thread %d runs as uid %u (effective %u, saved %u, for files %u), the spec belongs to uid %u",
+        (int)identity->tid, identity->real_uid, identity->effective_uid, identity->saved_uid,
+        identity->files_uid, owner);
 }
 
 static enum apply_result refuse_unseen(pid_t tid, char *reason)
@@ -107,13 +110,17 @@ static enum apply_result set_cpus(pid_t tid, const cpu_set_t *wanted, char *reas
     if (result != 0) {
         if (errno == ESRCH)
             return APPLY_GONE;
-        return apply_refuse(reason, "thread %d may not run on CPU %.200s: %s", (int)tid, format_cpus(wanted, cpus),
-                      errno == EINVAL ? "they are offline or outside its cpuset" : strerror(errno));
+        return apply_refuse(reason, "thread %d may not run on CPU %.200s: %s", (int)tid,
+                            format_cpus(wanted, cpus),
+                            errno == EINVAL ? "they are offline or outside its cpuset"
+                                            : strerror(errno));
     }
     /* Without an error, the kernel cuts the mask to the CPUs that are online and in the thread's
      * cpuset. */
     if (sched_getaffinity(tid, sizeof now, &now) == 0 && !CPU_EQUAL(&now, wanted))
-        return apply_refuse(reason, "some of the CPUs %.200s are offline or outside the cpuset of thread %d", format_cpus(wanted, cpus), (int)tid);
+        return apply_refuse(
+            reason, "some of the CPUs %.200s are offline or outside the cpuset of thread %d",
+            format_cpus(wanted, cpus), (int)tid);
     return APPLY_DONE;
 }
 
@@ -140,7 +147,8 @@ struct move {
     bool needed;
 };
 
-static struct move plan_move(const struct identity *identity, int domain, const struct placement *placement)
+static struct move plan_move(const struct identity *identity, int domain,
+                             const struct placement *placement)
 {
     struct move move = {.domain = domain};
     if (placement->group != NULL) {
@@ -159,32 +167,45 @@ static int present_domain(const struct identity *identity, const struct placemen
 }
 
 /* Moves the thread, which must be ordinary. */
-static enum apply_result make_move(const struct identity *identity, const struct move *move, const struct placement *placement, char *reason)
+static enum apply_result make_move(const struct identity *identity, const struct move *move,
+                                   const struct placement *placement, char *reason)
 {
-    enum apply_result done = move->from[0] == '\0' ? APPLY_DONE
-                                               : leaf_leave(identity, move->from, placement->group, placement->whole_process, reason);
-    return done == APPLY_DONE && move->domain >= 0 ? leaf_enter(identity, move->domain, placement->whole_process, reason) : done;
+    enum apply_result done =
+        move->from[0] == '\0'
+            ? APPLY_DONE
+            : leaf_leave(identity, move->from, placement->group, placement->whole_process, reason);
+    return done == APPLY_DONE && move->domain >= 0
+               ? leaf_enter(identity, move->domain, placement->whole_process, reason)
+               : done;
 }
 
 enum apply_result scheduling_probe(const cpu_set_t *cpus, char reason[static APPLY_REASON])
 {
     /* The child needs a runtime to end in. EBUSY is good, too: the kernel checks the CPUs before
      * the bandwidth. */
-    const struct attributes wanted = {.policy = POLICY_DEADLINE, .reset_on_fork = true, .runtime = 10000, .deadline = 100000, .period = 100000};
+    const struct attributes wanted = {.policy = POLICY_DEADLINE,
+                                      .reset_on_fork = true,
+                                      .runtime = 10000,
+                                      .deadline = 100000,
+                                      .period = 100000};
     char list[CPU_LIST_TEXT];
     int status;
     pid_t child = fork();
     if (child == 0) {
-        bool good = sched_setaffinity(0, sizeof *cpus, cpus) == 0 && (retry_set(0, &wanted) == 0 || errno == EBUSY);
+        bool good = sched_setaffinity(0, sizeof *cpus, cpus) == 0 &&
+                    (retry_set(0, &wanted) == 0 || errno == EBUSY);
         _exit(good ? 0 : errno);
     }
     if (child < 0 || waitpid(child, &status, 0) != child)
-        return apply_refuse(reason, "a probe of the CPUs %.200s: %s", format_cpus(cpus, list), strerror(errno));
+        return apply_refuse(reason, "a probe of the CPUs %.200s: %s", format_cpus(cpus, list),
+                            strerror(errno));
     if (status == 0)
         return APPLY_DONE;
     if (WIFEXITED(status) && WEXITSTATUS(status) == EPERM)
-        return apply_refuse(reason, "the CPUs %.200s are not one whole scheduling domain", format_cpus(cpus, list));
-    return apply_refuse(reason, "a probe of the CPUs %.200s: %s", format_cpus(cpus, list), WIFEXITED(status) ? strerror(WEXITSTATUS(status)) : "the probe was killed");
+        return apply_refuse(reason, "the CPUs %.200s are not one whole scheduling domain",
+                            format_cpus(cpus, list));
+    return apply_refuse(reason, "a probe of the CPUs %.200s: %s", format_cpus(cpus, list),
+                        WIFEXITED(status) ? strerror(WEXITSTATUS(status)) : "the probe was killed");
 }
 
 /* To the kernel a sleeping thread is still on the CPU where it went to sleep, and
@@ -193,7 +214,8 @@ enum apply_result scheduling_probe(const cpu_set_t *cpus, char reason[static APP
 static bool sleeps_on_old_cpu(pid_t tid, const struct attributes *wanted)
 {
     struct identity now;
-    return wanted->domain && wanted->policy == POLICY_DEADLINE && thread_look(tid, &now) && !CPU_ISSET((size_t)now.cpu, &wanted->cpus);
+    return wanted->domain && wanted->policy == POLICY_DEADLINE && thread_look(tid, &now) &&
+           !CPU_ISSET((size_t)now.cpu, &wanted->cpus);
 }
 
 /* Measured just before a thread becomes SCHED_DEADLINE. */
@@ -201,7 +223,7 @@ struct before_promotion {
     /* ns of CPU time; of a process's first thread: that of all its threads, which is cheaper to
      * read; -1: unknown */
     long long consumed;
-    int our_cpu;           /* the CPU that runs this program */
+    int our_cpu; /* the CPU that runs this program */
 };
 
 static long long consumed(const struct identity *identity)
@@ -210,7 +232,9 @@ static long long consumed(const struct identity *identity)
     clockid_t clock;
     struct timespec time;
     if (identity->tid == identity->process)
-        return clock_getcpuclockid(identity->tid, &clock) == 0 && clock_gettime(clock, &time) == 0 ? time.tv_sec * 1000000000LL + time.tv_nsec : -1;
+        return clock_getcpuclockid(identity->tid, &clock) == 0 && clock_gettime(clock, &time) == 0
+                   ? time.tv_sec * 1000000000LL + time.tv_nsec
+                   : -1;
     snprintf(path, sizeof path, "/proc/%d/schedstat", (int)identity->tid);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     ssize_t got = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
@@ -227,7 +251,8 @@ static struct before_promotion measure_before(const struct identity *identity)
 /* On PREEMPT_RT, a thread that holds a lock in the kernel is bound to its CPU (migrate_disable),
  * whatever its affinity, and SCHED_DEADLINE is refused. That lasts long if the thread is
  * preempted. So this is tried for 2 ms. *before: measured before the last try. False with errno. */
-static bool set_once_unbound(const struct identity *identity, const struct attributes *wanted, struct before_promotion *before)
+static bool set_once_unbound(const struct identity *identity, const struct attributes *wanted,
+                             struct before_promotion *before)
 {
     static const struct timespec pause = {.tv_nsec = 200000};
     for (int tries = 0; tries < 10; tries++) {
@@ -235,7 +260,8 @@ static bool set_once_unbound(const struct identity *identity, const struct attri
             *before = measure_before(identity);
         if (retry_set(identity->tid, wanted) == 0)
             return true;
-        if (errno != EPERM || wanted->policy != POLICY_DEADLINE || sleeps_on_old_cpu(identity->tid, wanted))
+        if (errno != EPERM || wanted->policy != POLICY_DEADLINE ||
+            sleeps_on_old_cpu(identity->tid, wanted))
             return false;
         (void)nanosleep(&pause, NULL);
     }
@@ -248,13 +274,16 @@ static bool set_once_unbound(const struct identity *identity, const struct attri
 static bool is_bound(const struct attributes *wanted)
 {
     char ignored[APPLY_REASON];
-    return wanted->policy == POLICY_DEADLINE && scheduling_probe(&wanted->cpus, ignored) == APPLY_DONE;
+    return wanted->policy == POLICY_DEADLINE &&
+           scheduling_probe(&wanted->cpus, ignored) == APPLY_DONE;
 }
 
 static enum apply_result explain(pid_t tid, const struct attributes *wanted, char *reason)
 {
     int error = errno;
-    return error == EPERM && (sleeps_on_old_cpu(tid, wanted) || is_bound(wanted)) ? APPLY_PENDING : kernel_refusal(error, tid, wanted, reason);
+    return error == EPERM && (sleeps_on_old_cpu(tid, wanted) || is_bound(wanted))
+               ? APPLY_PENDING
+               : kernel_refusal(error, tid, wanted, reason);
 }
 
 static bool is_alone(const struct identity *identity)
@@ -268,10 +297,12 @@ static bool is_alone(const struct identity *identity)
 /* True: the thread has used up its runtime since it is SCHED_DEADLINE. It was on the CPU of this
  * program, so it could not run as an ordinary thread meanwhile, and it has run for its runtime.
  * On another CPU the thread may have run as an ordinary thread until it became SCHED_DEADLINE. */
-static bool has_used_runtime(const struct identity *now, const struct identity *identity, const struct attributes *wanted, const struct before_promotion *before)
+static bool has_used_runtime(const struct identity *now, const struct identity *identity,
+                             const struct attributes *wanted, const struct before_promotion *before)
 {
     const long long has = consumed(identity);
-    return now->cpu == before->our_cpu && before->consumed >= 0 && has - before->consumed >= (long long)wanted->runtime * 1000 &&
+    return now->cpu == before->our_cpu && before->consumed >= 0 &&
+           has - before->consumed >= (long long)wanted->runtime * 1000 &&
            (identity->tid != identity->process || is_alone(identity));
 }
 
@@ -287,9 +318,13 @@ static const struct timespec between_releases = {.tv_nsec = 300000};
 
 /* Demotes and promotes the thread until its replenishment works. REFUSED: by the kernel, with
  * errno. PENDING: the thread sleeps, or RELEASES tries were not enough. */
-static enum apply_result restart_replenishment(const struct identity *identity, const struct attributes *wanted, struct before_promotion at)
+static enum apply_result restart_replenishment(const struct identity *identity,
+                                               const struct attributes *wanted,
+                                               struct before_promotion at)
 {
-    const struct attributes ordinary = {.policy = POLICY_OTHER, .reset_on_fork = wanted->reset_on_fork, .nice = wanted->nice};
+    const struct attributes ordinary = {.policy = POLICY_OTHER,
+                                        .reset_on_fork = wanted->reset_on_fork,
+                                        .nice = wanted->nice};
     const pid_t tid = identity->tid;
     struct identity now;
     long long remaining, before, after;
@@ -318,21 +353,29 @@ static enum apply_result restart_replenishment(const struct identity *identity, 
     return APPLY_DONE;
 }
 
-static enum apply_result set_wanted(const struct identity *identity, const struct attributes *wanted, bool promoted, char *reason)
+static enum apply_result set_wanted(const struct identity *identity,
+                                    const struct attributes *wanted, bool promoted, char *reason)
 {
     struct before_promotion before = {0};
     if (!set_once_unbound(identity, wanted, &before))
         return explain(identity->tid, wanted, reason);
-    const enum apply_result done = wanted->policy == POLICY_DEADLINE && promoted ? restart_replenishment(identity, wanted, before) : APPLY_DONE;
+    const enum apply_result done = wanted->policy == POLICY_DEADLINE && promoted
+                                       ? restart_replenishment(identity, wanted, before)
+                                       : APPLY_DONE;
     return done == APPLY_REFUSED ? explain(identity->tid, wanted, reason) : done;
 }
 
 /* The thread has just been made SCHED_DEADLINE. Checks that it gets its runtime, by what
  * *overrun says of its last demotion. REFUSED with EBUSY: its overrun is not paid back yet; the
  * thread is ordinary again. */
-static enum apply_result check_replenishment(const struct identity *identity, const struct attributes *wanted, const struct overrun *overrun, struct before_promotion before)
+static enum apply_result check_replenishment(const struct identity *identity,
+                                             const struct attributes *wanted,
+                                             const struct overrun *overrun,
+                                             struct before_promotion before)
 {
-    const struct attributes ordinary = {.policy = POLICY_OTHER, .reset_on_fork = wanted->reset_on_fork, .nice = wanted->nice};
+    const struct attributes ordinary = {.policy = POLICY_OTHER,
+                                        .reset_on_fork = wanted->reset_on_fork,
+                                        .nice = wanted->nice};
     long long remaining, deadline;
     demote_read_budget(identity->tid, &remaining, &deadline);
     if (overrun->last_deadline != 0 && deadline != overrun->last_deadline)
@@ -349,20 +392,22 @@ static enum apply_result check_replenishment(const struct identity *identity, co
 
 /* Makes the thread real-time. overrun: what it has overrun, paid back by now; NULL: unknown.
  * REFUSED: by the kernel, with errno. */
-static enum apply_result promote(const struct identity *identity, const struct attributes *wanted, const struct overrun *overrun)
+static enum apply_result promote(const struct identity *identity, const struct attributes *wanted,
+                                 const struct overrun *overrun)
 {
     const struct before_promotion before = measure_before(identity);
     if (retry_set(identity->tid, wanted) != 0)
         return APPLY_REFUSED;
     if (wanted->policy != POLICY_DEADLINE)
         return APPLY_DONE;
-    return overrun != NULL ? check_replenishment(identity, wanted, overrun, before) : restart_replenishment(identity, wanted, before);
+    return overrun != NULL ? check_replenishment(identity, wanted, overrun, before)
+                           : restart_replenishment(identity, wanted, before);
 }
 
 /* First makes the thread ordinary, then moves it to its CPUs, then makes it real-time again if
  * it was so before: the kernel refuses another affinity to a SCHED_DEADLINE thread. */
-static enum apply_result put_back(const struct identity *identity, const struct attributes *former, int domain, const struct placement *placement,
-                              char *reason)
+static enum apply_result put_back(const struct identity *identity, const struct attributes *former,
+                                  int domain, const struct placement *placement, char *reason)
 {
     struct attributes now;
     pid_t tid = identity->tid;
@@ -373,11 +418,13 @@ static enum apply_result put_back(const struct identity *identity, const struct 
     int done = demote(tid, &now, former, &overrun);
     if (done != 0)
         return kernel_refusal(errno, tid, former, reason);
-    if (demote_note_counted(overrun.counted_us) && (move.needed || former->policy == POLICY_DEADLINE))
+    if (demote_note_counted(overrun.counted_us) &&
+        (move.needed || former->policy == POLICY_DEADLINE))
         return APPLY_PENDING;
     if (move.needed && !policy_is_real_time(now.policy))
         demote_return_bandwidth(tid, former);
-    enum apply_result moved = move.needed ? make_move(identity, &move, placement, reason) : APPLY_DONE;
+    enum apply_result moved =
+        move.needed ? make_move(identity, &move, placement, reason) : APPLY_DONE;
     if (moved == APPLY_DONE)
         moved = set_cpus(tid, &former->cpus, reason);
     if (moved != APPLY_DONE || !policy_is_real_time(former->policy))
@@ -390,19 +437,25 @@ static enum apply_result put_back(const struct identity *identity, const struct 
 /* The thread is never real-time outside its CPUs. An ordinary thread is moved first. A thread is
  * demoted first if it leaves a domain, or if it is SCHED_DEADLINE, whose affinity the kernel
  * does not change. */
-static enum apply_result change(const struct identity *identity, const struct attributes *former, const struct attributes *wanted,
-                            const struct placement *placement, char *reason)
+static enum apply_result change(const struct identity *identity, const struct attributes *former,
+                                const struct attributes *wanted, const struct placement *placement,
+                                char *reason)
 {
     pid_t tid = identity->tid;
     const struct move move = plan_move(identity, wanted_domain(wanted), placement);
-    bool demoted = policy_is_real_time(former->policy) && (move.needed || (former->policy == POLICY_DEADLINE &&
-                                                                           (wanted->policy != POLICY_DEADLINE || !CPU_EQUAL(&former->cpus, &wanted->cpus))));
+    bool demoted =
+        policy_is_real_time(former->policy) &&
+        (move.needed ||
+         (former->policy == POLICY_DEADLINE &&
+          (wanted->policy != POLICY_DEADLINE || !CPU_EQUAL(&former->cpus, &wanted->cpus))));
     struct overrun overrun = {0};
     if (demoted)
         (void)demote(tid, former, former, &overrun);
-    if (demote_note_counted(overrun.counted_us) && (move.needed || wanted->policy == POLICY_DEADLINE))
+    if (demote_note_counted(overrun.counted_us) &&
+        (move.needed || wanted->policy == POLICY_DEADLINE))
         return APPLY_PENDING;
-    enum apply_result done = move.needed ? make_move(identity, &move, placement, reason) : APPLY_DONE;
+    enum apply_result done =
+        move.needed ? make_move(identity, &move, placement, reason) : APPLY_DONE;
     if (done == APPLY_DONE && move.needed && !thread_is(tid, identity->started_by))
         /* A move takes so long that the id may belong to another thread. */
         done = errno == ESRCH ? APPLY_GONE : refuse_unseen(tid, reason);
@@ -425,13 +478,18 @@ static enum apply_result demote_successor(pid_t tid, const struct attributes *ma
 }
 
 /* If the thread has ended during the call, no other thread with its id stays real-time. */
-static enum apply_result recheck_thread(int pidfd, pid_t tid, const struct attributes *made, enum apply_result done)
+static enum apply_result recheck_thread(int pidfd, pid_t tid, const struct attributes *made,
+                                        enum apply_result done)
 {
-    return done == APPLY_DONE && policy_is_real_time(made->policy) && thread_has_ended(pidfd) ? demote_successor(tid, made) : done;
+    return done == APPLY_DONE && policy_is_real_time(made->policy) && thread_has_ended(pidfd)
+               ? demote_successor(tid, made)
+               : done;
 }
 
-enum apply_result scheduling_apply(const struct target *target, uid_t owner, const struct attributes *wanted, const struct placement *placement,
-                            char reason[static APPLY_REASON])
+enum apply_result scheduling_apply(const struct target *target, uid_t owner,
+                                   const struct attributes *wanted,
+                                   const struct placement *placement,
+                                   char reason[static APPLY_REASON])
 {
     struct identity identity;
     struct attributes former;
@@ -449,10 +507,13 @@ enum apply_result scheduling_apply(const struct target *target, uid_t owner, con
     int domain = present_domain(&identity, placement);
     done = change(&identity, &former, wanted, placement, reason);
     /* The thread may have changed its uid, or ended, during the call. */
-    bool unseen = (done == APPLY_DONE || done == APPLY_PENDING) && !thread_owner(pidfd, tid, &identity), ended = thread_has_ended(pidfd);
+    bool unseen =
+             (done == APPLY_DONE || done == APPLY_PENDING) && !thread_owner(pidfd, tid, &identity),
+         ended = thread_has_ended(pidfd);
     if (unseen && !ended)
         done = refuse_unseen(tid, reason);
-    if ((done == APPLY_DONE || done == APPLY_PENDING) && !ended && check_owner(&identity, owner, reason) != APPLY_DONE)
+    if ((done == APPLY_DONE || done == APPLY_PENDING) && !ended &&
+        check_owner(&identity, owner, reason) != APPLY_DONE)
         done = APPLY_REFUSED;
     if ((done == APPLY_REFUSED || done == APPLY_BUSY) && !ended) {
         char ignored[APPLY_REASON];
@@ -464,8 +525,9 @@ enum apply_result scheduling_apply(const struct target *target, uid_t owner, con
     return done;
 }
 
-enum apply_result scheduling_adjust(const struct target *target, const struct attributes *wanted, const struct placement *placement,
-                             char reason[static APPLY_REASON])
+enum apply_result scheduling_adjust(const struct target *target, const struct attributes *wanted,
+                                    const struct placement *placement,
+                                    char reason[static APPLY_REASON])
 {
     struct identity identity;
     struct attributes now;
@@ -477,9 +539,10 @@ enum apply_result scheduling_adjust(const struct target *target, const struct at
     if (!retry_get(tid, &now))
         done = APPLY_GONE;
     else if (now.policy != wanted->policy)
-        done = apply_refuse(reason, "thread %d is under %s, not %s: another program changed it", (int)tid, policy_name(now.policy),
-                      policy_name(wanted->policy));
-    if (done == APPLY_DONE && (now.priority != wanted->priority || !CPU_EQUAL(&now.cpus, &wanted->cpus))) {
+        done = apply_refuse(reason, "thread %d is under %s, not %s: another program changed it",
+                            (int)tid, policy_name(now.policy), policy_name(wanted->policy));
+    if (done == APPLY_DONE &&
+        (now.priority != wanted->priority || !CPU_EQUAL(&now.cpus, &wanted->cpus))) {
         int domain = present_domain(&identity, placement);
         char ignored[APPLY_REASON];
         done = change(&identity, &now, wanted, placement, reason);
@@ -491,8 +554,9 @@ enum apply_result scheduling_adjust(const struct target *target, const struct at
     return done;
 }
 
-enum apply_result scheduling_restore(const struct target *target, const struct attributes *former, const struct placement *placement,
-                              char reason[static APPLY_REASON])
+enum apply_result scheduling_restore(const struct target *target, const struct attributes *former,
+                                     const struct placement *placement,
+                                     char reason[static APPLY_REASON])
 {
     struct identity identity;
     int pidfd = hold(target, placement->group != NULL, &identity);
@@ -512,19 +576,24 @@ void scheduling_suspend(const struct target *target, struct overrun *overrun)
     if (pidfd < 0)
         return;
     if (retry_get(target->tid, &now) && now.policy == POLICY_DEADLINE) {
-        const struct attributes ordinary = {.policy = POLICY_OTHER, .reset_on_fork = true, .nice = now.nice, .cpus = now.cpus};
+        const struct attributes ordinary = {.policy = POLICY_OTHER,
+                                            .reset_on_fork = true,
+                                            .nice = now.nice,
+                                            .cpus = now.cpus};
         (void)demote(target->tid, &now, &ordinary, overrun);
     }
     let_go(target, pidfd);
 }
 
-enum apply_result scheduling_resume(const struct target *target, const struct attributes *granted, const struct overrun *overrun)
+enum apply_result scheduling_resume(const struct target *target, const struct attributes *granted,
+                                    const struct overrun *overrun)
 {
     struct identity identity;
     int pidfd = hold(target, false, &identity);
     if (pidfd < 0)
         return APPLY_GONE;
-    enum apply_result done = recheck_thread(pidfd, target->tid, granted, promote(&identity, granted, overrun));
+    enum apply_result done =
+        recheck_thread(pidfd, target->tid, granted, promote(&identity, granted, overrun));
     let_go(target, pidfd);
     return done;
 }

@@ -40,8 +40,10 @@ struct placement {
 /* Makes the thread real-time: gives it policy, parameters and CPUs of *wanted. The thread must
  * be the owner's, with real, effective and saved uid and the uid for files; owner 0: any user's
  * thread, but no kernel thread. After REFUSED or BUSY the thread has its former attributes. */
-enum apply_result scheduling_apply(const struct target *target, uid_t owner, const struct attributes *wanted, const struct placement *placement,
-                            char reason[static APPLY_REASON]);
+enum apply_result scheduling_apply(const struct target *target, uid_t owner,
+                                   const struct attributes *wanted,
+                                   const struct placement *placement,
+                                   char reason[static APPLY_REASON]);
 
 /* Tries with a child process whether the kernel accepts SCHED_DEADLINE threads that may use all
  * of these CPUs. It does if the CPUs are one whole scheduling domain. */
@@ -49,19 +51,22 @@ enum apply_result scheduling_probe(const cpu_set_t *cpus, char reason[static APP
 
 /* Changes priority and CPUs of a thread under the policy of *wanted. After REFUSED or BUSY the
  * thread has its former attributes. */
-enum apply_result scheduling_adjust(const struct target *target, const struct attributes *wanted, const struct placement *placement,
-                             char reason[static APPLY_REASON]);
+enum apply_result scheduling_adjust(const struct target *target, const struct attributes *wanted,
+                                    const struct placement *placement,
+                                    char reason[static APPLY_REASON]);
 
 /* Gives the thread its former attributes back: first ordinary, then its cgroup and CPUs, then
  * real-time if it was so before. */
-enum apply_result scheduling_restore(const struct target *target, const struct attributes *former, const struct placement *placement,
-                              char reason[static APPLY_REASON]);
+enum apply_result scheduling_restore(const struct target *target, const struct attributes *former,
+                                     const struct placement *placement,
+                                     char reason[static APPLY_REASON]);
 
 /* Make a SCHED_DEADLINE thread ordinary, and SCHED_DEADLINE again, where it is. The caller keeps
  * *overrun from one call to the next, {0} at first. After scheduling_suspend,
  * overrun->counted_us has to pass before scheduling_resume. REFUSED: call again later. PENDING:
  * only when the thread is known to be awake. */
 void scheduling_suspend(const struct target *target, struct overrun *overrun);
-enum apply_result scheduling_resume(const struct target *target, const struct attributes *granted, const struct overrun *overrun);
+enum apply_result scheduling_resume(const struct target *target, const struct attributes *granted,
+                                    const struct overrun *overrun);
 
 #endif

@@ -12,7 +12,8 @@ union control {
     char bytes[CMSG_SPACE(SEND_FDS_MAX * sizeof(int))];
 };
 
-bool send_with_fds(int socket, const void *bytes, size_t length, const int *fds, int count, int flags)
+bool send_with_fds(int socket, const void *bytes, size_t length, const int *fds, int count,
+                   int flags)
 {
     union control control;
     memset(&control, 0, sizeof control);
@@ -35,7 +36,9 @@ ssize_t receive_with_fds(int socket, void *bytes, size_t size, int fds[], int co
 {
     union control control;
     struct iovec part = {.iov_base = bytes, .iov_len = size};
-    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = &control,
+    struct msghdr message = {.msg_iov = &part,
+                             .msg_iovlen = 1,
+                             .msg_control = &control,
                              .msg_controllen = CMSG_SPACE((size_t)count * sizeof *fds)};
     ssize_t got;
     int tries = 0;
@@ -43,7 +46,8 @@ ssize_t receive_with_fds(int socket, void *bytes, size_t size, int fds[], int co
         fds[i] = -1;
     do
         got = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
-    while (got < 0 && (errno == EINTR || (errno != EAGAIN && is_transient(errno) && ++tries < TRANSIENT_TRIES)));
+    while (got < 0 && (errno == EINTR ||
+                       (errno != EAGAIN && is_transient(errno) && ++tries < TRANSIENT_TRIES)));
     const struct cmsghdr *header = got < 0 ? NULL : CMSG_FIRSTHDR(&message);
     if (header == NULL || header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS)
         return got;

@@ -9,7 +9,8 @@
 enum { SEND_FDS_MAX = 4 }; /* descriptors in one datagram */
 
 /* flags: as for sendmsg(2). False with errno. */
-bool send_with_fds(int socket, const void *bytes, size_t length, const int *fds, int count, int flags);
+bool send_with_fds(int socket, const void *bytes, size_t length, const int *fds, int count,
+                   int flags);
 
 /* Receives a datagram. Descriptors in `fds` that did not arrive are -1. The caller owns the others;
  * they are close-on-exec. A transient error (transient.h) except EAGAIN is tried again.

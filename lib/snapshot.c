@@ -6,7 +6,8 @@
 
 #include "units.h"
 
-static const char *const states[] = {[FILE_ABSENT] = "absent", [FILE_BAD] = "bad", [FILE_SAME] = "same", [FILE_READ] = "read"};
+static const char *const states[] = {
+    [FILE_ABSENT] = "absent", [FILE_BAD] = "bad", [FILE_SAME] = "same", [FILE_READ] = "read"};
 
 bool stamp_equal(const struct stamp *one, const struct stamp *other)
 {
@@ -15,10 +16,12 @@ bool stamp_equal(const struct stamp *one, const struct stamp *other)
 
 bool file_is_another(const struct file *file, const struct stamp *judged)
 {
-    return !stamp_equal(&file->stamp, judged) || (judged->fresh && file->state == FILE_READ && file->stamp.digest != judged->digest);
+    return !stamp_equal(&file->stamp, judged) ||
+           (judged->fresh && file->state == FILE_READ && file->stamp.digest != judged->digest);
 }
 
-static bool get_number(const struct paragraph *paragraph, const char *file, const char *what, uint64_t max, uint64_t *number)
+static bool get_number(const struct paragraph *paragraph, const char *file, const char *what,
+                       uint64_t max, uint64_t *number)
 {
     char key[KEY_BYTES];
     *number = 0;
@@ -29,7 +32,8 @@ void stamp_add(struct paragraph_output *output, const char *key, const struct st
 {
     char joined[KEY_BYTES];
     paragraph_add_number(output, paragraph_key(joined, key, "inode"), stamp->inode);
-    paragraph_add_number(output, paragraph_key(joined, key, "changed"), stamp->changed < 0 ? 0 : (uint64_t)stamp->changed);
+    paragraph_add_number(output, paragraph_key(joined, key, "changed"),
+                         stamp->changed < 0 ? 0 : (uint64_t)stamp->changed);
     if (stamp->digest != 0)
         paragraph_add_number(output, paragraph_key(joined, key, "digest"), stamp->digest);
     if (stamp->fresh)
@@ -40,8 +44,10 @@ bool stamp_get(const struct paragraph *paragraph, const char *key, struct stamp 
 {
     uint64_t changed, digest, fresh;
     *stamp = (struct stamp){0};
-    if (!get_number(paragraph, key, "inode", UINT64_MAX, &stamp->inode) || !get_number(paragraph, key, "changed", INT64_MAX, &changed) ||
-        !get_number(paragraph, key, "digest", UINT_MAX, &digest) || !get_number(paragraph, key, "fresh", 1, &fresh))
+    if (!get_number(paragraph, key, "inode", UINT64_MAX, &stamp->inode) ||
+        !get_number(paragraph, key, "changed", INT64_MAX, &changed) ||
+        !get_number(paragraph, key, "digest", UINT_MAX, &digest) ||
+        !get_number(paragraph, key, "fresh", 1, &fresh))
         return false;
     stamp->changed = (int64_t)changed;
     stamp->digest = (unsigned)digest;
@@ -70,7 +76,8 @@ static bool get_file(const struct paragraph *paragraph, const char *key, struct 
     for (int i = FILE_BAD; i <= FILE_READ; i++)
         if (strcmp(state, states[i]) == 0)
             file->state = (enum file_state)i;
-    if (file->state == FILE_ABSENT || !stamp_get(paragraph, key, &file->stamp) || file->stamp.inode == 0)
+    if (file->state == FILE_ABSENT || !stamp_get(paragraph, key, &file->stamp) ||
+        file->stamp.inode == 0)
         return false;
     if (file->state != FILE_BAD)
         return true;
@@ -85,7 +92,8 @@ void snapshot_add(struct paragraph_output *output, const struct snapshot *snapsh
 {
     add_file(output, "json", &snapshot->json);
     if (snapshot->json.state == FILE_READ) {
-        paragraph_add_stated(output, "json_modified", snapshot->json.modified < 0 ? 0 : (uint64_t)snapshot->json.modified);
+        paragraph_add_stated(output, "json_modified",
+                             snapshot->json.modified < 0 ? 0 : (uint64_t)snapshot->json.modified);
         spec_add(output, &snapshot->spec);
     } else if (snapshot->json.state == FILE_BAD && snapshot->spec.token != NULL)
         paragraph_add(output, "token", snapshot->spec.token);
@@ -99,11 +107,13 @@ bool snapshot_get(const struct paragraph *paragraph, struct snapshot *snapshot)
     uint64_t thread = 0, modified;
     snapshot->spec = (struct spec){0};
     snapshot->thread = 0;
-    if (!spec_get(paragraph, &snapshot->spec) || !get_file(paragraph, "json", &snapshot->json) || !get_number(paragraph, "json", "modified", INT64_MAX, &modified) ||
-         !get_file(paragraph, "tid", &snapshot->tid))
+    if (!spec_get(paragraph, &snapshot->spec) || !get_file(paragraph, "json", &snapshot->json) ||
+        !get_number(paragraph, "json", "modified", INT64_MAX, &modified) ||
+        !get_file(paragraph, "tid", &snapshot->tid))
         return false;
     snapshot->json.modified = (int64_t)modified;
-    if (snapshot->tid.state == FILE_READ && (paragraph_get_number(paragraph, "thread", TID_MAX, &thread) != 1 || thread == 0))
+    if (snapshot->tid.state == FILE_READ &&
+        (paragraph_get_number(paragraph, "thread", TID_MAX, &thread) != 1 || thread == 0))
         return false;
     snapshot->thread = (pid_t)thread;
     return true;

@@ -44,7 +44,8 @@ void spec_add(struct paragraph_output *output, const struct spec *spec)
     claims_add(output, spec->claims);
 }
 
-static bool get_number(const struct paragraph *paragraph, const char *key, uint64_t max, uint64_t *into)
+static bool get_number(const struct paragraph *paragraph, const char *key, uint64_t max,
+                       uint64_t *into)
 {
     *into = 0;
     return paragraph_get_number(paragraph, key, max, into) >= 0;
@@ -75,7 +76,8 @@ bool spec_get_mode(const struct paragraph *paragraph, struct spec *spec)
 {
     const char *name = paragraph_get(paragraph, "mode");
     struct mode mode;
-    if (!get_number(paragraph, "runtime_in_mode", spec->runtime, &mode.runtime) || !get_number(paragraph, "runtime_least", spec->runtime, &mode.runtime_least))
+    if (!get_number(paragraph, "runtime_in_mode", spec->runtime, &mode.runtime) ||
+        !get_number(paragraph, "runtime_least", spec->runtime, &mode.runtime_least))
         return false;
     if (name == NULL)
         return mode.runtime == 0 && mode.runtime_least == 0;
@@ -94,14 +96,25 @@ bool spec_get(const struct paragraph *paragraph, struct spec *spec)
     const char *cpus = paragraph_get(paragraph, "cpus");
     *spec = (struct spec){0};
     /* The token first, as in spec_parse: it belongs to the answer even if the rest is wrong. */
-    if (!get_name(paragraph, "token", TOKEN_BYTES - 1, &spec->token) || !get_name(paragraph, "plugin", PLUGIN_NAME_BYTES - 1, &spec->plugin) ||
-        !get_number(paragraph, "runtime", TIME_MAX, &spec->runtime) || !get_number(paragraph, "desired_runtime", TIME_MAX, &spec->desired_runtime) ||
+    if (!get_name(paragraph, "token", TOKEN_BYTES - 1, &spec->token) ||
+        !get_name(paragraph, "plugin", PLUGIN_NAME_BYTES - 1, &spec->plugin) ||
+        !get_number(paragraph, "runtime", TIME_MAX, &spec->runtime) ||
+        !get_number(paragraph, "desired_runtime", TIME_MAX, &spec->desired_runtime) ||
         !spec_get_mode(paragraph, spec) ||
-        !get_number(paragraph, "period", TIME_MAX, &spec->period) || !get_number(paragraph, "deadline", TIME_MAX, &spec->deadline) ||
-        (cpus != NULL && !spec_take_cpus(spec, cpus)) || !get_number(paragraph, "expires", TIME_MAX, &spec->expires) || !get_number(paragraph, "priority", PRIORITY_MAX, &priority) || !get_number(paragraph, "attach", TID_MAX, &attach) ||
-        !get_number(paragraph, "importance", IMPORTANCE_MAX, &importance) || !get_number(paragraph, "weight", WEIGHT_MAX, &weight) || !get_number(paragraph, "ignore_admission", 1, &ignore) || !get_number(paragraph, "lifetime_thread", 1, &thread) ||
-        !get_number(paragraph, "attach_none", 1, &none) || !get_number(paragraph, "lifetime_spec", 1, &life) ||
-        !get_number(paragraph, "move_process", 1, &process) || !get_number(paragraph, "waits", 1, &waits) || !get_number(paragraph, "dry_run", 1, &dry) ||
+        !get_number(paragraph, "period", TIME_MAX, &spec->period) ||
+        !get_number(paragraph, "deadline", TIME_MAX, &spec->deadline) ||
+        (cpus != NULL && !spec_take_cpus(spec, cpus)) ||
+        !get_number(paragraph, "expires", TIME_MAX, &spec->expires) ||
+        !get_number(paragraph, "priority", PRIORITY_MAX, &priority) ||
+        !get_number(paragraph, "attach", TID_MAX, &attach) ||
+        !get_number(paragraph, "importance", IMPORTANCE_MAX, &importance) ||
+        !get_number(paragraph, "weight", WEIGHT_MAX, &weight) ||
+        !get_number(paragraph, "ignore_admission", 1, &ignore) ||
+        !get_number(paragraph, "lifetime_thread", 1, &thread) ||
+        !get_number(paragraph, "attach_none", 1, &none) ||
+        !get_number(paragraph, "lifetime_spec", 1, &life) ||
+        !get_number(paragraph, "move_process", 1, &process) ||
+        !get_number(paragraph, "waits", 1, &waits) || !get_number(paragraph, "dry_run", 1, &dry) ||
         !claims_get(paragraph, &spec->claims))
         return false;
     spec->priority = (int)priority;

@@ -98,7 +98,10 @@ static bool take_name(const json_t *value, char **into, size_t max, char *reason
 {
     const char *text = json_string_value(value);
     if (text == NULL || !name_is_valid(text, json_string_length(value), max))
-        return fault(reason, "must be a string of 1 to %zu characters [A-Za-z0-9_.@:-] that starts with [A-Za-z0-9_]", max);
+        return fault(
+            reason,
+            "must be a string of 1 to %zu characters [A-Za-z0-9_.@:-] that starts with [A-Za-z0-9_]",
+            max);
     free(*into);
     *into = strdup(text);
     if (*into == NULL)
@@ -116,7 +119,8 @@ static bool take_cpus(const json_t *value, void *into, char *reason)
     const char *text = json_string_value(value);
     if (text != NULL && strlen(text) == json_string_length(value) && spec_take_cpus(into, text))
         return true;
-    return fault(reason, "must be a string with a list of CPUs, such as \"0-3,6\", each below %d", CPU_SETSIZE);
+    return fault(reason, "must be a string with a list of CPUs, such as \"0-3,6\", each below %d",
+                 CPU_SETSIZE);
 }
 
 static bool take_token(const json_t *value, void *into, char *reason)
@@ -189,7 +193,8 @@ static int line_of_key(const char *text, size_t length, int number)
 }
 
 /* Shows only a valid key: control characters of a user must not reach a log. */
-static void name_key(const char *text, size_t length, const char *key, int number, char shown[static 112])
+static void name_key(const char *text, size_t length, const char *key, int number,
+                     char shown[static 112])
 {
     const char *plain = name_is_valid(key, strlen(key), NAME_BYTES - 1) ? key : "?";
     snprintf(shown, 112, "key \"%s\" (line %d)", plain, line_of_key(text, length, number));
@@ -202,7 +207,8 @@ static bool is_unknown(const char *key, char *why)
         nearest_word_try(&guess, keys[i].key);
     for (enum resource resource = RESOURCE_CPU + 1; resource < RESOURCES; resource++)
         nearest_word_try(&guess, resource_name(resource));
-    return guess.word != NULL ? fault(why, "is unknown; did you mean \"%s\"?", guess.word) : fault(why, "is unknown: rtf-spec(5) lists the keys");
+    return guess.word != NULL ? fault(why, "is unknown; did you mean \"%s\"?", guess.word)
+                              : fault(why, "is unknown: rtf-spec(5) lists the keys");
 }
 
 static bool take_key(const char *key, const json_t *value, struct spec *spec, char *why)
@@ -225,19 +231,23 @@ static json_t *parse_object(const char *text, size_t length, char *reason)
     }
     json_t *object = json_loadb(text, length, JSON_REJECT_DUPLICATES, &error);
     if (object == NULL && json_error_code(&error) == json_error_numeric_overflow)
-        fault(reason, "line %d: a number is too big: no key takes more than %llu", error.line, (unsigned long long)TIME_MAX);
+        fault(reason, "line %d: a number is too big: no key takes more than %llu", error.line,
+              (unsigned long long)TIME_MAX);
     else if (object == NULL) {
         paragraph_clean(error.text); /* jansson quotes the faulty text */
-        fault(reason, "is not one JSON object: line %d, column %d: %.120s", error.line, error.column, error.text);
+        fault(reason, "is not one JSON object: line %d, column %d: %.120s", error.line,
+              error.column, error.text);
     } else if (!json_is_object(object)) {
-        fault(reason, "must be one JSON object, such as {\"runtime\": \"8ms\", \"period\": \"40ms\"}");
+        fault(reason,
+              "must be one JSON object, such as {\"runtime\": \"8ms\", \"period\": \"40ms\"}");
         json_decref(object);
         object = NULL;
     }
     return object;
 }
 
-bool spec_parse(const char *text, size_t length, struct spec *spec, char reason[static REASON_BYTES])
+bool spec_parse(const char *text, size_t length, struct spec *spec,
+                char reason[static REASON_BYTES])
 {
     char shown[112], why[REASON_BYTES];
     const char *key, *wrong = NULL;
@@ -250,7 +260,8 @@ bool spec_parse(const char *text, size_t length, struct spec *spec, char reason[
         return false;
     /* First, so that the answer to an invalid spec can be told from others, too. */
     (void)take_token(json_object_get(object, "token"), &spec->token, why);
-    json_object_foreach(object, key, value) {
+    json_object_foreach(object, key, value)
+    {
         wrong = take_key(key, value, spec, why) ? NULL : key;
         if (wrong != NULL)
             break;
@@ -260,7 +271,8 @@ bool spec_parse(const char *text, size_t length, struct spec *spec, char reason[
     if (wrong == NULL)
         wrong = spec_relations(spec, why);
     if (wrong != NULL)
-        json_object_foreach(object, key, value) {
+        json_object_foreach(object, key, value)
+        {
             name_key(text, length, key, number++, shown);
             if (strcmp(key, wrong) == 0)
                 good = fault(reason, "%s %.300s", shown, why);

@@ -6,7 +6,8 @@
 #include "spec.h"
 
 /* False: *reason names the key, its line, and the allowed values. Call spec_free in any case. */
-bool spec_parse(const char *text, size_t length, struct spec *spec, char reason[static REASON_BYTES]);
+bool spec_parse(const char *text, size_t length, struct spec *spec,
+                char reason[static REASON_BYTES]);
 
 /* Parses NAME.tid: one decimal thread id, and at most one newline. */
 bool spec_parse_tid(const char *text, size_t length, pid_t *tid);

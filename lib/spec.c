@@ -19,13 +19,15 @@ int spec_weight(const struct spec *spec)
 
 bool spec_claims_cpu(const struct spec *spec)
 {
-    return spec->claims == NULL || spec->runtime != 0 || spec->desired_runtime != 0 || spec->period != 0 || spec->deadline != 0 || spec->priority != 0 ||
+    return spec->claims == NULL || spec->runtime != 0 || spec->desired_runtime != 0 ||
+           spec->period != 0 || spec->deadline != 0 || spec->priority != 0 ||
            spec->plugin != NULL || spec->ignore_admission || spec->cpus != NULL;
 }
 
 uint64_t spec_least_runtime(const struct spec *spec)
 {
-    return spec->mode != NULL && spec->mode->runtime_least != 0 ? spec->mode->runtime_least : spec->runtime;
+    return spec->mode != NULL && spec->mode->runtime_least != 0 ? spec->mode->runtime_least
+                                                                : spec->runtime;
 }
 
 void spec_free(struct spec *spec)
@@ -81,19 +83,25 @@ const char *spec_relations(const struct spec *spec, char why[static REASON_BYTES
     uint64_t window = spec_window(spec);
     const char *bound = window == spec->deadline && window != 0 ? "deadline" : "period";
     if (spec->deadline != 0 && spec->period != 0 && spec->deadline > spec->period) {
-        fault_in(why, REASON_BYTES, "must not exceed the period: %lluus against %lluus", (unsigned long long)spec->deadline, (unsigned long long)spec->period);
+        fault_in(why, REASON_BYTES, "must not exceed the period: %lluus against %lluus",
+                 (unsigned long long)spec->deadline, (unsigned long long)spec->period);
         return "deadline";
     }
     if (window != 0 && spec->runtime > window) {
-        fault_in(why, REASON_BYTES, "must not exceed the %s: %lluus against %lluus", bound, (unsigned long long)spec->runtime, (unsigned long long)window);
+        fault_in(why, REASON_BYTES, "must not exceed the %s: %lluus against %lluus", bound,
+                 (unsigned long long)spec->runtime, (unsigned long long)window);
         return "runtime";
     }
     if (spec->dry_run && spec->attach != 0) {
-        fault_in(why, REASON_BYTES, "cannot stand beside the key \"attach\": a dry run reserves nothing");
+        fault_in(why, REASON_BYTES,
+                 "cannot stand beside the key \"attach\": a dry run reserves nothing");
         return "dry_run";
     }
-    if (spec->attach != 0 && !spec_claims_cpu(spec) && !claims_have(spec->claims, RESOURCE_NETWORK) && !claims_have(spec->claims, RESOURCE_DISK)) {
-        fault_in(why, REASON_BYTES, "needs a claim beside it: on CPU time (such as runtime and period), a network or a disk");
+    if (spec->attach != 0 && !spec_claims_cpu(spec) &&
+        !claims_have(spec->claims, RESOURCE_NETWORK) && !claims_have(spec->claims, RESOURCE_DISK)) {
+        fault_in(
+            why, REASON_BYTES,
+            "needs a claim beside it: on CPU time (such as runtime and period), a network or a disk");
         return "attach";
     }
     if (spec->desired_runtime == 0)
@@ -101,11 +109,11 @@ const char *spec_relations(const struct spec *spec, char why[static REASON_BYTES
     if (spec->runtime == 0)
         fault_in(why, REASON_BYTES, "needs the key \"runtime\" beside it");
     else if (spec->desired_runtime < spec->runtime)
-        fault_in(why, REASON_BYTES, "must not be below the runtime: %lluus against %lluus", (unsigned long long)spec->desired_runtime,
-              (unsigned long long)spec->runtime);
+        fault_in(why, REASON_BYTES, "must not be below the runtime: %lluus against %lluus",
+                 (unsigned long long)spec->desired_runtime, (unsigned long long)spec->runtime);
     else if (window != 0 && spec->desired_runtime > window)
-        fault_in(why, REASON_BYTES, "must not exceed the %s: %lluus against %lluus", bound, (unsigned long long)spec->desired_runtime,
-              (unsigned long long)window);
+        fault_in(why, REASON_BYTES, "must not exceed the %s: %lluus against %lluus", bound,
+                 (unsigned long long)spec->desired_runtime, (unsigned long long)window);
     else
         return NULL;
     return "desired_runtime";

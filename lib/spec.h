@@ -16,12 +16,19 @@
 #include "resource.h"
 
 enum { IMPORTANCE_MAX = 100, WEIGHT_MAX = 100 };
-enum { TID_MAX = 4194304 /* PID_MAX_LIMIT of the kernel */, MODES_MAX = 8, MODE_BYTES = 32, TOKEN_BYTES = 65, SPEC_BYTES_MAX = 64 * 1024 };
+enum {
+    TID_MAX = 4194304 /* PID_MAX_LIMIT of the kernel */,
+    MODES_MAX = 8,
+    MODE_BYTES = 32,
+    TOKEN_BYTES = 65,
+    SPEC_BYTES_MAX = 64 * 1024
+};
 
 /* The current mode of several. */
 struct mode {
     char name[MODE_BYTES];
-    uint64_t runtime;       /* this mode's runtime; 0: the same as spec.runtime, the maximum over modes */
+    /* this mode's runtime; 0: the same as spec.runtime, the maximum over modes */
+    uint64_t runtime;
     uint64_t runtime_least; /* the minimum over modes; 0: the same as spec.runtime */
 };
 
@@ -29,8 +36,8 @@ struct spec {
     uint64_t runtime, desired_runtime, period, deadline;
     struct mode *mode; /* NULL: no modes */
     cpu_set_t *cpus;   /* the allowed CPUs; NULL: any */
-    uint64_t expires; /* us after the last write or touch; 0: the spec does not expire */
-    int priority; /* 1..99 */
+    uint64_t expires;  /* us after the last write or touch; 0: the spec does not expire */
+    int priority;      /* 1..99 */
     /* for spare capacity beyond the needs: the order of reservations, and their proportions within
      * one importance; 0: not stated */
     int importance, weight;
@@ -39,12 +46,13 @@ struct spec {
     /* the spec states "attach": null, or "lifetime": "spec"; if it states neither, an attached
      * thread keeps what held before */
     bool attach_none, lifetime_spec;
-    bool attach_kept;                /* of a grant: an earlier spec stated the thread */
-    bool move_process; /* the whole process may be moved into a scheduling domain */
-    bool waits;        /* if refused for lack of capacity, the request waits */
-    bool dry_run;      /* only answer; reserve nothing */
+    bool attach_kept;     /* of a grant: an earlier spec stated the thread */
+    bool move_process;    /* the whole process may be moved into a scheduling domain */
+    bool waits;           /* if refused for lack of capacity, the request waits */
+    bool dry_run;         /* only answer; reserve nothing */
     char *plugin, *token; /* NULL: not stated; both are NULL in a grant */
-    struct claim *claims; /* on resources other than CPU time, in the order of enum resource; NULL in a grant */
+    /* on resources other than CPU time, in the order of enum resource; NULL in a grant */
+    struct claim *claims;
 };
 
 void spec_free(struct spec *spec);

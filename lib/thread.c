@@ -18,7 +18,8 @@
 #ifndef PIDFD_THREAD
 #define PIDFD_THREAD O_EXCL /* Linux 6.9 */
 #endif
-enum { PF_EXITING_FLAG = 0x00000004, PF_KTHREAD_FLAG = 0x00200000 }; /* include/linux/sched.h; field 9 of /proc/PID/stat */
+/* include/linux/sched.h; field 9 of /proc/PID/stat */
+enum { PF_EXITING_FLAG = 0x00000004, PF_KTHREAD_FLAG = 0x00200000 };
 
 static const struct {
     const char *name;
@@ -115,11 +116,14 @@ bool thread_look(pid_t tid, struct identity *identity)
     *identity = (struct identity){.tid = tid};
     if (!read_proc(tid, "stat", text, sizeof text))
         return false;
-    /* The name in parentheses is the user's and may hold any byte: the fields start after the last ')'. */
+    /* The name in parentheses is the user's and may hold any byte: the fields start after the last
+     * ')'. */
     const char *fields = strrchr(text, ')');
-    if (fields == NULL || sscanf(fields + 1, " %c %*d %*d %*d %*d %*d %u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu "
-                                 "%*u %*d %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %*d %d",
-                                 &state, &flags, &start, &identity->cpu) != 4) {
+    if (fields == NULL ||
+        sscanf(fields + 1,
+               " %c %*d %*d %*d %*d %*d %u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu "
+               "%*u %*d %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %*d %d",
+               &state, &flags, &start, &identity->cpu) != 4) {
         errno = EPROTO;
         return false;
     }
@@ -147,7 +151,8 @@ enum { PIDFD_INFO_PID_BIT = 1, PIDFD_INFO_CREDS_BIT = 2 };
 bool thread_of_pidfd(int pidfd, struct identity *identity)
 {
     struct kernel_pidfd_info info = {.mask = PIDFD_INFO_PID_BIT | PIDFD_INFO_CREDS_BIT};
-    if (pidfd < 0 || ioctl(pidfd, THREAD_PIDFD_GET_INFO, &info) != 0 || (~info.mask & (PIDFD_INFO_PID_BIT | PIDFD_INFO_CREDS_BIT)) != 0)
+    if (pidfd < 0 || ioctl(pidfd, THREAD_PIDFD_GET_INFO, &info) != 0 ||
+        (~info.mask & (PIDFD_INFO_PID_BIT | PIDFD_INFO_CREDS_BIT)) != 0)
         return false;
     identity->tid = (pid_t)info.pid;
     identity->process = (pid_t)info.tgid;
@@ -167,7 +172,8 @@ bool thread_owner(int pidfd, pid_t tid, struct identity *identity)
         return false;
     const char *process = strstr(text, "\nTgid:"), *uids = strstr(text, "\nUid:");
     if (process == NULL || uids == NULL || sscanf(process, "\nTgid: %d", &identity->process) != 1 ||
-        sscanf(uids, "\nUid: %u %u %u %u", &identity->real_uid, &identity->effective_uid, &identity->saved_uid, &identity->files_uid) != 4) {
+        sscanf(uids, "\nUid: %u %u %u %u", &identity->real_uid, &identity->effective_uid,
+               &identity->saved_uid, &identity->files_uid) != 4) {
         errno = EPROTO;
         return false;
     }
@@ -190,7 +196,8 @@ bool thread_is(pid_t tid, uint64_t started_by)
 
 bool thread_is_of(const struct identity *identity, uid_t owner)
 {
-    return owner == 0 || (identity->real_uid == owner && identity->effective_uid == owner && identity->saved_uid == owner && identity->files_uid == owner);
+    return owner == 0 || (identity->real_uid == owner && identity->effective_uid == owner &&
+                          identity->saved_uid == owner && identity->files_uid == owner);
 }
 
 uint64_t thread_now(void)
@@ -208,11 +215,13 @@ int thread_find(pid_t tid, bool with_start, struct identity *identity)
         return -1;
     *identity = (struct identity){.tid = tid};
     /* A thread of root may be a kernel thread, which only /proc tells. */
-    bool by_pidfd = !with_start && thread_of_pidfd(pidfd, identity) && identity->tid == tid && identity->real_uid != 0;
+    bool by_pidfd = !with_start && thread_of_pidfd(pidfd, identity) && identity->tid == tid &&
+                    identity->real_uid != 0;
     bool seen = by_pidfd || (thread_look(tid, identity) && thread_owner(pidfd, tid, identity));
     int error = seen ? ESRCH : errno;
+    /* the pidfd shows below that the thread lived at this time */
     if (by_pidfd)
-        identity->started_by = thread_now(); /* the pidfd shows below that the thread lived at this time */
+        identity->started_by = thread_now();
     if (seen && !identity->ended && !thread_has_ended(pidfd))
         return pidfd;
     close(pidfd);
@@ -233,7 +242,9 @@ bool thread_attributes(pid_t tid, struct attributes *attributes)
     attributes->reset_on_fork = (kernel.flags & SCHED_FLAG_RESET_ON_FORK) != 0;
     attributes->priority = (int)kernel.priority;
     /* sched_getattr returns no nice value under real-time policies */
-    attributes->nice = policy_is_real_time(attributes->policy) ? getpriority(PRIO_PROCESS, (id_t)tid) : kernel.nice;
+    attributes->nice = policy_is_real_time(attributes->policy)
+                           ? getpriority(PRIO_PROCESS, (id_t)tid)
+                           : kernel.nice;
     attributes->runtime = kernel.runtime / 1000;
     attributes->deadline = kernel.deadline / 1000;
     attributes->period = kernel.period / 1000;
@@ -245,7 +256,8 @@ bool attributes_show(const struct attributes *plan, const struct attributes *now
     if (plan->policy != now->policy || !CPU_EQUAL(&plan->cpus, &now->cpus) || !now->reset_on_fork)
         return false;
     if (plan->policy == POLICY_DEADLINE)
-        return plan->runtime == now->runtime && plan->deadline == now->deadline && plan->period == now->period;
+        return plan->runtime == now->runtime && plan->deadline == now->deadline &&
+               plan->period == now->period;
     return plan->priority == now->priority;
 }
 
@@ -254,7 +266,8 @@ int64_t thread_started(const struct identity *identity)
     struct timespec real, boot;
     clock_gettime(CLOCK_REALTIME, &real);
     clock_gettime(CLOCK_BOOTTIME, &boot);
-    int64_t booted = ((int64_t)real.tv_sec - boot.tv_sec) * 1000000000 + real.tv_nsec - boot.tv_nsec;
+    int64_t booted =
+        ((int64_t)real.tv_sec - boot.tv_sec) * 1000000000 + real.tv_nsec - boot.tv_nsec;
     return booted + (int64_t)identity->start * (1000000000 / sysconf(_SC_CLK_TCK));
 }
 
@@ -269,15 +282,18 @@ static const char *with_prefix(char name[static 48], const char *prefix, const c
     return name;
 }
 
-void attributes_add(struct paragraph_output *output, const char *prefix, const struct attributes *attributes)
+void attributes_add(struct paragraph_output *output, const char *prefix,
+                    const struct attributes *attributes)
 {
     char name[48], cpus[CPU_LIST_TEXT];
     paragraph_add(output, with_prefix(name, prefix, "policy"), policy_name(attributes->policy));
     if (attributes->reset_on_fork)
         paragraph_add(output, with_prefix(name, prefix, "reset_on_fork"), "1");
     if (attributes->priority != 0)
-        paragraph_add_number(output, with_prefix(name, prefix, "priority"), (uint64_t)attributes->priority);
-    if (attributes->nice == 0 && (attributes->policy == POLICY_OTHER || attributes->policy == POLICY_BATCH))
+        paragraph_add_number(output, with_prefix(name, prefix, "priority"),
+                             (uint64_t)attributes->priority);
+    if (attributes->nice == 0 &&
+        (attributes->policy == POLICY_OTHER || attributes->policy == POLICY_BATCH))
         paragraph_add(output, with_prefix(name, prefix, "nice"), "0");
     else if (attributes->nice != 0)
         paragraph_add_format(output, with_prefix(name, prefix, "nice"), "%d", attributes->nice);
@@ -291,15 +307,16 @@ void attributes_add(struct paragraph_output *output, const char *prefix, const s
         paragraph_add(output, with_prefix(name, prefix, "domain"), "1");
 }
 
-static bool get_number(const struct paragraph *paragraph, const char *prefix, const char *key, uint64_t max,
-                       uint64_t *number)
+static bool get_number(const struct paragraph *paragraph, const char *prefix, const char *key,
+                       uint64_t max, uint64_t *number)
 {
     char name[48];
     *number = 0;
     return paragraph_get_number(paragraph, with_prefix(name, prefix, key), max, number) >= 0;
 }
 
-bool attributes_get(const struct paragraph *paragraph, const char *prefix, struct attributes *attributes)
+bool attributes_get(const struct paragraph *paragraph, const char *prefix,
+                    struct attributes *attributes)
 {
     char name[48];
     uint64_t reset, priority, domain;
@@ -310,7 +327,8 @@ bool attributes_get(const struct paragraph *paragraph, const char *prefix, struc
     const char *cpus = paragraph_get(paragraph, with_prefix(name, prefix, "cpus"));
     if (cpus == NULL || !parse_cpus(cpus, &attributes->cpus))
         return false;
-    if (!get_number(paragraph, prefix, "reset_on_fork", 1, &reset) || !get_number(paragraph, prefix, "domain", 1, &domain) ||
+    if (!get_number(paragraph, prefix, "reset_on_fork", 1, &reset) ||
+        !get_number(paragraph, prefix, "domain", 1, &domain) ||
         !get_number(paragraph, prefix, "priority", PRIORITY_MAX, &priority) ||
         !get_number(paragraph, prefix, "runtime", UINT64_MAX / 1000, &attributes->runtime) ||
         !get_number(paragraph, prefix, "deadline", UINT64_MAX / 1000, &attributes->deadline) ||

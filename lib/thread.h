@@ -32,15 +32,15 @@ struct attributes {
 
 struct identity {
     pid_t tid, process;
-    uint64_t start;                             /* clock ticks since boot; 0: not read */
+    uint64_t start; /* clock ticks since boot; 0: not read */
     /* a time not before `start`, in clock ticks since boot; it identifies the thread together with
      * tid */
     uint64_t started_by;
     uid_t real_uid, effective_uid, saved_uid, files_uid;
-    bool kernel;                                /* a kernel thread */
-    bool ended;                                 /* dead, a zombie, or exiting */
-    bool runnable;                              /* running, or waiting for a CPU */
-    int cpu;                                    /* the CPU on which it runs, or ran last */
+    bool kernel;   /* a kernel thread */
+    bool ended;    /* dead, a zombie, or exiting */
+    bool runnable; /* running, or waiting for a CPU */
+    int cpu;       /* the CPU on which it runs, or ran last */
 };
 
 const char *policy_name(enum policy policy);
@@ -69,7 +69,8 @@ bool thread_sleeps(pid_t tid);
 
 /* Reads tid, process and uids by a pidfd alone (Linux 6.13). */
 bool thread_of_pidfd(int pidfd, struct identity *identity);
-#define THREAD_PIDFD_GET_INFO _IOWR(0xff, 11, uint64_t[8]) /* PIDFD_GET_INFO, of 64 bytes; for system call filters */
+/* PIDFD_GET_INFO, of 64 bytes; for system call filters */
+#define THREAD_PIDFD_GET_INFO _IOWR(0xff, 11, uint64_t[8])
 
 /* The present clock tick, for started_by. */
 uint64_t thread_now(void);
@@ -92,7 +93,9 @@ int64_t thread_started(const struct identity *identity);
 /* Write and read attributes as lines of a paragraph, with `prefix` before each key: policy,
  * reset_on_fork, priority, nice, runtime, deadline, period, cpus. Lines of other policies, and a
  * nice value of 0 under them, are left out. */
-void attributes_add(struct paragraph_output *output, const char *prefix, const struct attributes *attributes);
-bool attributes_get(const struct paragraph *paragraph, const char *prefix, struct attributes *attributes);
+void attributes_add(struct paragraph_output *output, const char *prefix,
+                    const struct attributes *attributes);
+bool attributes_get(const struct paragraph *paragraph, const char *prefix,
+                    struct attributes *attributes);
 
 #endif

@@ -9,7 +9,8 @@ enum { US_OF_NO_CLOCK = 10000, NS_PER_US = 1000, WORD_BYTES = 64 };
 uint64_t tick_length(void)
 {
     struct timespec step;
-    return clock_getres(CLOCK_MONOTONIC_COARSE, &step) == 0 ? (uint64_t)step.tv_nsec / NS_PER_US : US_OF_NO_CLOCK;
+    return clock_getres(CLOCK_MONOTONIC_COARSE, &step) == 0 ? (uint64_t)step.tv_nsec / NS_PER_US
+                                                            : US_OF_NO_CLOCK;
 }
 
 bool tick_is_not_awaited(void)

@@ -13,8 +13,8 @@ enum { TRANSIENT_TRIES = 3 };
  * lease.) */
 static inline bool is_transient(int error)
 {
-    return error == EINTR || error == ENOMEM || error == ENOSPC || error == EMFILE || error == ENFILE || error == EIO ||
-           error == EAGAIN;
+    return error == EINTR || error == ENOMEM || error == ENOSPC || error == EMFILE ||
+           error == ENFILE || error == EIO || error == EAGAIN;
 }
 
 #endif

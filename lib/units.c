@@ -12,7 +12,8 @@ static bool take_number(const char **text, uint64_t max, uint64_t *value)
     uint64_t number = 0;
     for (; *digit >= '0' && *digit <= '9'; digit++) {
         uint64_t next;
-        if (__builtin_mul_overflow(number, 10, &next) || __builtin_add_overflow(next, (uint64_t)(*digit - '0'), &number))
+        if (__builtin_mul_overflow(number, 10, &next) ||
+            __builtin_add_overflow(next, (uint64_t)(*digit - '0'), &number))
             return false;
     }
     if (digit == *text || number > max)
@@ -30,7 +31,12 @@ bool parse_number(const char *text, uint64_t max, uint64_t *value)
 static const struct {
     const char *name;
     uint64_t microseconds;
-} units[] = {{"us", 1}, {"ms", 1000}, {"s", 1000000}, {"min", 60000000}, {"h", UINT64_C(3600000000)}, {"d", UINT64_C(86400000000)}};
+} units[] = {{"us", 1},
+             {"ms", 1000},
+             {"s", 1000000},
+             {"min", 60000000},
+             {"h", UINT64_C(3600000000)},
+             {"d", UINT64_C(86400000000)}};
 
 static bool parse_time_within(const char *text, uint64_t max, uint64_t *microseconds)
 {
@@ -147,8 +153,9 @@ bool parse_utilization(const char *text, uint64_t *billionths)
 
 char *format_utilization(uint64_t billionths, char text[static UTILIZATION_TEXT])
 {
-    int length = snprintf(text, UTILIZATION_TEXT, "%llu.%09llu", (unsigned long long)(billionths / ONE_CPU),
-                          (unsigned long long)(billionths % ONE_CPU));
+    int length =
+        snprintf(text, UTILIZATION_TEXT, "%llu.%09llu", (unsigned long long)(billionths / ONE_CPU),
+                 (unsigned long long)(billionths % ONE_CPU));
     while (text[length - 1] == '0')
         text[--length] = '\0';
     if (text[length - 1] == '.')

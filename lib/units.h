@@ -11,8 +11,9 @@
 #include <stdint.h>
 
 #define ONE_CPU UINT64_C(1000000000) /* utilization 1.0 */
-#define TIME_MAX UINT64_C(3600000000) /* one hour in us; a longer runtime or period is probably a typing error */
-#define WAIT_MAX (UINT64_C(366) * 24 * TIME_MAX) /* the longest time to wait, in us */
+/* one hour in us; a longer runtime or period is probably a typing error */
+#define TIME_MAX   UINT64_C(3600000000)
+#define WAIT_MAX   (UINT64_C(366) * 24 * TIME_MAX) /* the longest time to wait, in us */
 #define TIME_UNITS "us, ms, s, min, h or d"
 
 enum { PRIORITY_MAX = 99, UTILIZATION_TEXT = 24, CPU_LIST_TEXT = 4096 };

@@ -11,7 +11,8 @@
 
 #include "version.h"
 
-/* Returns the exit status: EX_OK, or EX_IOERR with a message if standard output could not be written. */
+/* Returns the exit status: EX_OK, or EX_IOERR with a message if standard output could not be
+ * written. */
 static inline int end_output(const char *name)
 {
     if (fflush(stdout) == 0 && !ferror(stdout))
@@ -22,7 +23,8 @@ static inline int end_output(const char *name)
 
 /* True if the first argument is one of these options: then the answer is printed, and *status is
  * the exit status. usage: the text after the program's name. */
-static inline bool usage_asked(int argc, char **argv, const char *name, const char *usage, int *status)
+static inline bool usage_asked(int argc, char **argv, const char *name, const char *usage,
+                               int *status)
 {
     const char *word = argc > 1 ? argv[1] : "";
     if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0)

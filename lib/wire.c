@@ -11,7 +11,8 @@ struct unit {
 };
 
 /* Parses digits followed by one of the units. */
-static bool parse_with_unit(const char *text, const struct unit *units, uint64_t most, uint64_t *value)
+static bool parse_with_unit(const char *text, const struct unit *units, uint64_t most,
+                            uint64_t *value)
 {
     char digits[NUMBER_TEXT];
     const size_t length = strspn(text, "0123456789");
@@ -31,13 +32,16 @@ static bool parse_with_unit(const char *text, const struct unit *units, uint64_t
 
 bool parse_bytes(const char *text, uint64_t *bytes)
 {
-    static const struct unit units[] = {{"", 1}, {"B", 1}, {"kB", 1000}, {"MB", 1000000}, {"KiB", 1024}, {"MiB", 1048576}, {NULL, 0}};
+    static const struct unit units[] = {{"", 1},         {"B", 1},      {"kB", 1000},
+                                        {"MB", 1000000}, {"KiB", 1024}, {"MiB", 1048576},
+                                        {NULL, 0}};
     return parse_with_unit(text, units, WIRE_BYTES_MAX, bytes);
 }
 
 bool parse_rate(const char *text, uint64_t *bits)
 {
-    static const struct unit units[] = {{"bit", 1}, {"kbit", 1000}, {"Mbit", 1000000}, {"Gbit", 1000000000}, {NULL, 0}};
+    static const struct unit units[] = {
+        {"bit", 1}, {"kbit", 1000}, {"Mbit", 1000000}, {"Gbit", 1000000000}, {NULL, 0}};
     return parse_with_unit(text, units, UINT64_C(10000000000000), bits);
 }
 
@@ -55,7 +59,8 @@ uint64_t wire_bytes_within(uint64_t rate, uint64_t period)
     if (carried / whole >= WIRE_BYTES_MAX / WIRE_PAYLOAD + 1)
         return WIRE_BYTES_MAX;
     const uint64_t left = (uint64_t)(carried % whole);
-    const uint64_t bytes = (uint64_t)(carried / whole) * WIRE_PAYLOAD + (left > WIRE_HEADERS ? left - WIRE_HEADERS : 0);
+    const uint64_t bytes = (uint64_t)(carried / whole) * WIRE_PAYLOAD +
+                           (left > WIRE_HEADERS ? left - WIRE_HEADERS : 0);
     return bytes < WIRE_BYTES_MAX ? bytes : WIRE_BYTES_MAX;
 }
 

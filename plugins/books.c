@@ -32,11 +32,13 @@ struct timing request_timing(const struct request *request, uint64_t runtime)
 {
     if (runtime == 0 || request->period == 0)
         return (struct timing){0};
-    uint64_t deadline = request->deadline > 0 ? least(request->deadline, request->period) : request->period;
+    uint64_t deadline =
+        request->deadline > 0 ? least(request->deadline, request->period) : request->period;
     return (struct timing){runtime, request->period, deadline};
 }
 
-static void take(struct books *books, struct share *share, int place, uint32_t weight, struct timing timing)
+static void take(struct books *books, struct share *share, int place, uint32_t weight,
+                 struct timing timing)
 {
     share->place = (uint16_t)place;
     share->weight = weight;
@@ -45,8 +47,8 @@ static void take(struct books *books, struct share *share, int place, uint32_t w
     cpus_take(&books->cpus, share);
 }
 
-struct task *books_enter(struct books *books, struct task *old, uint64_t id, int place, uint32_t weight,
-                         struct timing timing)
+struct task *books_enter(struct books *books, struct task *old, uint64_t id, int place,
+                         uint32_t weight, struct timing timing)
 {
     struct task *task = old;
     if (task == NULL) {
@@ -88,7 +90,8 @@ static void enter_foreign(struct books *books, const struct request *request, ui
             continue;
         struct share *share = &foreign->share[foreign->count++];
         share->foreign = true;
-        take(books, share, books->cpus.place[number], weight, request_timing(request, request->runtime));
+        take(books, share, books->cpus.place[number], weight,
+             request_timing(request, request->runtime));
     }
     HASH_ADD(hh, books->foreign, id, sizeof foreign->id, foreign);
 }
@@ -115,7 +118,7 @@ const struct share *books_share_on(const struct books *books, uint64_t id, int p
 bool books_has_own(const struct books *books, const struct cpu *cpu, uint64_t but)
 {
     const struct share *share, *gone = books_share(books_find(books, but));
-    LIST_FOREACH(share, &cpu->shares, beside)
+    LIST_FOREACH (share, &cpu->shares, beside)
         if (!share->foreign && share != gone)
             return true;
     return false;

@@ -37,8 +37,8 @@ struct task *books_find(const struct books *books, uint64_t id);
 
 /* Puts a task on a CPU. `old` is the task if it is known, else NULL; a known task first leaves its
  * CPU. */
-struct task *books_enter(struct books *books, struct task *old, uint64_t id, int place, uint32_t weight,
-                         struct timing timing);
+struct task *books_enter(struct books *books, struct task *old, uint64_t id, int place,
+                         uint32_t weight, struct timing timing);
 void books_strike(struct books *books, struct task *task);
 
 /* The task's share of its CPU, to compute sums without this task; NULL for no task. */

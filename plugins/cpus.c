@@ -86,7 +86,8 @@ struct sums cpu_sums_without(const struct cpu *cpu, const struct share *gone)
     return sums;
 }
 
-bool cpus_keep_within(struct cpus *cpus, const struct request *request, struct paragraph_output *out)
+bool cpus_keep_within(struct cpus *cpus, const struct request *request,
+                      struct paragraph_output *out)
 {
     char own[CPU_NAME_TEXT], asked[CPU_LIST_TEXT];
     cpu_set_t both;
@@ -100,9 +101,12 @@ bool cpus_keep_within(struct cpus *cpus, const struct request *request, struct p
     format_cpus(&cpus->set, own);
     format_cpus(&cpus->within, asked);
     if (cpus->pooled && CPU_COUNT(&both) > 0)
-        answer_never(out, "its threads run on all CPUs %.200s and cannot be restricted to CPUs %.200s", own, asked);
+        answer_never(out,
+                     "its threads run on all CPUs %.200s and cannot be restricted to CPUs %.200s",
+                     own, asked);
     else
-        answer_never(out, "the plugin has CPUs %.200s, but the spec allows only CPUs %.200s", own, asked);
+        answer_never(out, "the plugin has CPUs %.200s, but the spec allows only CPUs %.200s", own,
+                     asked);
     return false;
 }
 
@@ -153,6 +157,7 @@ char *cpu_name(const struct cpus *cpus, const struct cpu *cpu, char text[static 
 {
     char list[CPU_NAME_TEXT];
     bool several = cpus->pooled && CPU_COUNT(&cpus->set) > 1;
-    snprintf(text, CPU_NAME_TEXT, "%s %.4096s", several ? "CPUs" : "CPU", cpu_list(cpus, cpu, list));
+    snprintf(text, CPU_NAME_TEXT, "%s %.4096s", several ? "CPUs" : "CPU",
+             cpu_list(cpus, cpu, list));
     return text;
 }

@@ -24,10 +24,11 @@ struct share {
 };
 
 struct sums {
-    uint64_t load;         /* sum of weights */
-    uint64_t counted;      /* number of shares with a weight */
-    uint64_t unstated;     /* number of shares without a weight: their load is unknown */
-    unsigned __int128 log; /* 128 bits, because 2^16 full CPUs (with ignored tests) exceed 64 bits */
+    uint64_t load;     /* sum of weights */
+    uint64_t counted;  /* number of shares with a weight */
+    uint64_t unstated; /* number of shares without a weight: their load is unknown */
+    /* 128 bits, because 2^16 full CPUs (with ignored tests) exceed 64 bits */
+    unsigned __int128 log;
 };
 
 struct cpu {
@@ -48,7 +49,7 @@ struct cpus {
     bool pooled; /* all CPUs form one pool: cpu[0] */
     bool ties_by_tasks;
     cpu_set_t set;
-    bool is_within;   /* the current request allows only the CPUs `within` */
+    bool is_within; /* the current request allows only the CPUs `within` */
     cpu_set_t within;
     int16_t place[CPU_SETSIZE]; /* index in cpu by CPU number; -1: not a CPU of this plugin */
 };
@@ -71,7 +72,8 @@ struct sums cpu_sums_without(const struct cpu *cpu, const struct share *gone);
  * CPU is allowed, and the refusal is written to out. */
 struct request;
 struct paragraph_output;
-bool cpus_keep_within(struct cpus *cpus, const struct request *request, struct paragraph_output *out);
+bool cpus_keep_within(struct cpus *cpus, const struct request *request,
+                      struct paragraph_output *out);
 void cpus_keep_all(struct cpus *cpus);
 bool cpu_is_open(const struct cpus *cpus, const struct cpu *cpu);
 
@@ -80,7 +82,8 @@ struct cpu *cpus_own(const struct cpus *cpus, const struct share *gone);
 
 /* The allowed CPUs, from the least loaded one up; NULL starts and ends. */
 struct cpu *cpus_next(struct cpus *cpus, struct cpu *cpu);
-#define CPUS_FOREACH(cpu, cpus) for ((cpu) = cpus_next(cpus, NULL); (cpu) != NULL; (cpu) = cpus_next(cpus, cpu))
+#define CPUS_FOREACH(cpu, cpus) \
+    for ((cpu) = cpus_next(cpus, NULL); (cpu) != NULL; (cpu) = cpus_next(cpus, cpu))
 
 /* The least loaded allowed CPU, computed without `gone`. */
 struct cpu *cpus_least_loaded(struct cpus *cpus, const struct share *gone);

@@ -2,7 +2,8 @@
 
 #define NEVER (UINT64_C(1) << 62) /* larger bounds count as infinite: all sums stay below 2^63 */
 
-enum { UNIT_BITS = 32 }; /* of the fraction in a utilization; C < 2^32, so C << 32 does not overflow */
+/* of the fraction in a utilization; C < 2^32, so C << 32 does not overflow */
+enum { UNIT_BITS = 32 };
 
 /* An upper bound for every t with h(t) + blocking > t: (sum of (T - D) C/T, + blocking) / (1 - U),
  * because (t - D)/T + 1 is never less than the number of jobs. Rounded up. NEVER if U is too close
@@ -27,15 +28,16 @@ static uint64_t bound_by_utilization(const struct set_task *task, size_t count, 
 /* Another upper bound: the end of the first busy period, when all tasks and the blocking begin at
  * once. Returns `bound` if the busy period is not shorter, or is not found within half of the
  * steps. */
-static uint64_t bound_by_busy_period(const struct set_task *task, size_t count, uint64_t blocking, uint64_t bound,
-                                     uint64_t *steps)
+static uint64_t bound_by_busy_period(const struct set_task *task, size_t count, uint64_t blocking,
+                                     uint64_t bound, uint64_t *steps)
 {
     uint64_t half = *steps / 2, left = half, length = 0, next = 1;
     while (next > length && next < bound && spend(&left, count)) {
         length = next;
         next = blocking;
         for (size_t i = 0; i < count; i++)
-            next += (length + task[i].timing.period - 1) / task[i].timing.period * task[i].timing.runtime;
+            next += (length + task[i].timing.period - 1) / task[i].timing.period *
+                    task[i].timing.runtime;
     }
     *steps -= half - left;
     return next <= length ? next : bound;
@@ -46,7 +48,8 @@ static uint64_t demand(const struct set_task *task, size_t count, uint64_t t)
     uint64_t sum = 0;
     for (size_t i = 0; i < count; i++)
         if (task[i].timing.deadline <= t)
-            sum += ((t - task[i].timing.deadline) / task[i].timing.period + 1) * task[i].timing.runtime;
+            sum += ((t - task[i].timing.deadline) / task[i].timing.period + 1) *
+                   task[i].timing.runtime;
     return sum;
 }
 
@@ -74,7 +77,8 @@ static uint64_t first_deadline(const struct set_task *task, size_t count)
 
 /* Checks deadlines from the bound downwards. h never falls as t grows, so h(t) = s < t proves that
  * no deadline in [s, t] is missed. */
-enum outcome demand_fits(const struct set_task *task, size_t count, uint64_t blocking, uint64_t *steps)
+enum outcome demand_fits(const struct set_task *task, size_t count, uint64_t blocking,
+                         uint64_t *steps)
 {
     int full = compare_utilization(task, count, ONE_CPU);
     if (full > 0 || (full == 0 && blocking > 0)) /* with U = 1, h(hyperperiod) = hyperperiod */

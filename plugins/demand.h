@@ -8,6 +8,7 @@
 
 /* FITS if h(t) + blocking <= t for all t (us). Requires C <= T for every task. steps: the budget
  * for the search, reduced by its cost. */
-enum outcome demand_fits(const struct set_task *task, size_t count, uint64_t blocking, uint64_t *steps);
+enum outcome demand_fits(const struct set_task *task, size_t count, uint64_t blocking,
+                         uint64_t *steps);
 
 #endif

@@ -17,7 +17,9 @@ static struct {
 
 static const char *take_throughput(const char *value)
 {
-    return parse_disk_rates(value, &disk.rates) ? NULL : "bytes per second by block size, in ascending order, such as 4KiB:900kB,32KiB:5400kB";
+    return parse_disk_rates(value, &disk.rates)
+               ? NULL
+               : "bytes per second by block size, in ascending order, such as 4KiB:900kB,32KiB:5400kB";
 }
 
 /* Only the broker compares the device's name with claims. */
@@ -26,8 +28,10 @@ static const char *take_device(const char *value)
     return value[0] != '\0' ? NULL : "the name of a disk, such as sda";
 }
 
-static const struct word words[] = {
-    {.key = "throughput", .take = take_throughput}, {.key = "device", .take = take_device}, {.key = "resource", .take = amounts_take_resource}, {0}};
+static const struct word words[] = {{.key = "throughput", .take = take_throughput},
+                                    {.key = "device", .take = take_device},
+                                    {.key = "resource", .take = amounts_take_resource},
+                                    {0}};
 
 static const char *setup(struct config *config)
 {
@@ -48,13 +52,17 @@ static const char *disk_accept(const struct request *request, struct paragraph_o
     char left_text[UTILIZATION_TEXT], all[UTILIZATION_TEXT], asked_text[UTILIZATION_TEXT];
     if (!is_whole(request))
         return "a claim without bytes, period or block";
-    const uint64_t left = amounts_left(disk.capacity, request->task), asked = disk_share(&disk.rates, request->bytes, request->period, request->block);
+    const uint64_t left = amounts_left(disk.capacity, request->task),
+                   asked = disk_share(&disk.rates, request->bytes, request->period, request->block);
     if (asked <= left) {
         paragraph_add(out, "answer", "ok");
         return NULL;
     }
-    (asked > disk.capacity ? answer_never : answer_no)(out, "the disk has %s of %s of its time left, %s asked", format_utilization(left, left_text),
-                                                       format_utilization(disk.capacity, all), format_utilization(asked, asked_text));
+    (asked > disk.capacity ? answer_never
+                           : answer_no)(out, "the disk has %s of %s of its time left, %s asked",
+                                        format_utilization(left, left_text),
+                                        format_utilization(disk.capacity, all),
+                                        format_utilization(asked, asked_text));
     answer_nearest(out, disk_bytes_within(&disk.rates, left, request->period, request->block));
     return NULL;
 }
@@ -64,13 +72,19 @@ static const char *disk_schedule(const struct request *request, struct paragraph
     (void)out;
     if (!is_whole(request))
         return "a claim without bytes, period or block";
-    amounts_set(request->task, disk_share(&disk.rates, request->bytes, request->period, request->block));
+    amounts_set(request->task,
+                disk_share(&disk.rates, request->bytes, request->period, request->block));
     return NULL;
 }
 
 int main(int argc, char **argv)
 {
-    static const struct plugin plugin = {
-        .words = words, .setup = setup, .accept = disk_accept, .schedule = disk_schedule, .release = amounts_release, .load = amounts_load, .without_cpus = true};
+    static const struct plugin plugin = {.words = words,
+                                         .setup = setup,
+                                         .accept = disk_accept,
+                                         .schedule = disk_schedule,
+                                         .release = amounts_release,
+                                         .load = amounts_load,
+                                         .without_cpus = true};
     return plugin_main(argc, argv, &plugin);
 }

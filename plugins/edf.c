@@ -12,7 +12,7 @@
 
 enum partition { GLOBAL, UNTHROTTLED, CPUSET };
 enum admission { UNSET = -1, DENSITY, DEMAND, BANDWIDTH, GFB };
-enum { KERNEL_RUNTIME_MIN = 2 };   /* us; the kernel's minimum is 1024 ns */
+enum { KERNEL_RUNTIME_MIN = 2 }; /* us; the kernel's minimum is 1024 ns */
 
 static struct {
     struct books books;
@@ -23,7 +23,9 @@ static struct {
 } edf = {.admission = UNSET, .exact = {.blocking = TIME_UNSET, .fair_server = TIME_UNSET}};
 
 static const struct word words[] = {
-    {.key = "admission", .values = {"density", "demand", "bandwidth", "gfb"}, .choice = &edf.admission},
+    {.key = "admission",
+     .values = {"density", "demand", "bandwidth", "gfb"},
+     .choice = &edf.admission},
     {.key = "partition", .values = {"global", "unthrottled", "cpuset"}, .choice = &edf.partition},
     EXACT_WORDS(edf.exact),
     {0},
@@ -45,18 +47,22 @@ static uint64_t kernel_setting(const char *path, uint64_t otherwise)
 static const char *setup(struct config *config)
 {
     /* A sum of C/T over several CPUs proves only that lateness is bounded. */
-    static const char *const proves[] = {
-        [DENSITY] = "sufficient", [DEMAND] = "exact", [BANDWIDTH] = "necessary", [GFB] = "sufficient"};
+    static const char *const proves[] = {[DENSITY] = "sufficient",
+                                         [DEMAND] = "exact",
+                                         [BANDWIDTH] = "necessary",
+                                         [GFB] = "sufficient"};
     if (config->high != 0)
         return "a deadline plugin has no POSIX priorities: use priority=-";
     bool pooled = edf.partition == GLOBAL;
     if (edf.admission == UNSET)
         edf.admission = pooled ? BANDWIDTH : DENSITY;
     if (pooled != (edf.admission == BANDWIDTH || edf.admission == GFB))
-        return pooled ? "partition=global tests all CPUs together: use admission=bandwidth or admission=gfb"
-                      : "admission=bandwidth and admission=gfb test all CPUs together: use partition=global, or admission=density or admission=demand";
+        return pooled
+                   ? "partition=global tests all CPUs together: use admission=bandwidth or admission=gfb"
+                   : "admission=bandwidth and admission=gfb test all CPUs together: use partition=global, or admission=density or admission=demand";
     uint64_t threshold = config->threshold;
-    if (threshold == THRESHOLD_UNSET) /* 0.9: the part that the kernel's own test leaves beside its fair servers */
+    /* 0.9: the part that the kernel's own test leaves beside its fair servers */
+    if (threshold == THRESHOLD_UNSET)
         threshold = edf.partition == UNTHROTTLED ? ONE_CPU / 100 * 95 : ONE_CPU / 10 * 9;
     edf.capacity = pooled ? threshold * (uint64_t)CPU_COUNT(&config->cpus) : threshold;
     edf.period_min = kernel_setting("/proc/sys/kernel/sched_deadline_period_min_us", 100);
@@ -92,7 +98,7 @@ static uint64_t heaviest(const struct cpu *cpu, const struct share *gone)
 {
     uint64_t weight = 0;
     const struct share *share;
-    LIST_FOREACH(share, &cpu->shares, beside)
+    LIST_FOREACH (share, &cpu->shares, beside)
         if (share != gone && share->weight > weight)
             weight = share->weight;
     return weight;
@@ -124,7 +130,8 @@ static uint64_t room(const struct cpu *cpu, const struct task *old)
 
 static uint64_t room_when_empty(void)
 {
-    return edf.admission == GFB ? edf.capacity / (uint64_t)CPU_COUNT(&edf.books.cpus.set) : edf.capacity;
+    return edf.admission == GFB ? edf.capacity / (uint64_t)CPU_COUNT(&edf.books.cpus.set)
+                                : edf.capacity;
 }
 
 /* Ignoring the test only helps where the kernel does not test by itself. */
@@ -143,11 +150,15 @@ static bool is_possible(const struct request *request, struct paragraph_output *
     else if (request->runtime == 0)
         answer_never(out, "needs a runtime");
     else if (request->deadline > request->period)
-        answer_never(out, "the deadline is %" PRIu64 "us, SCHED_DEADLINE allows up to the period, %" PRIu64 "us",
-                  request->deadline, request->period);
+        answer_never(out,
+                     "the deadline is %" PRIu64
+                     "us, SCHED_DEADLINE allows up to the period, %" PRIu64 "us",
+                     request->deadline, request->period);
     else if (request->period < edf.period_min || request->period > edf.period_max)
-        answer_never(out, "the period is %" PRIu64 "us, the kernel allows %" PRIu64 "us to %" PRIu64 "us",
-                  request->period, edf.period_min, edf.period_max);
+        answer_never(out,
+                     "the period is %" PRIu64 "us, the kernel allows %" PRIu64 "us to %" PRIu64
+                     "us",
+                     request->period, edf.period_min, edf.period_max);
     else
         return true;
     return false;
@@ -167,17 +178,21 @@ static uint64_t nearest(const struct request *request, const struct task *old, u
     return runtime < KERNEL_RUNTIME_MIN ? 0 : runtime;
 }
 
-static void refuse_load(const struct request *request, const struct task *old, struct paragraph_output *out)
+static void refuse_load(const struct request *request, const struct task *old,
+                        struct paragraph_output *out)
 {
     const struct cpus *cpus = &edf.books.cpus;
     const struct cpu *cpu = cpus_least_loaded(&edf.books.cpus, books_share(old));
-    char name[CPU_NAME_TEXT], left[UTILIZATION_TEXT], whole[UTILIZATION_TEXT], asked[UTILIZATION_TEXT];
+    char name[CPU_NAME_TEXT], left[UTILIZATION_TEXT], whole[UTILIZATION_TEXT],
+        asked[UTILIZATION_TEXT];
     bool plural = cpus->pooled && CPU_COUNT(&cpus->set) > 1;
     uint64_t share = utilization(request->runtime, base(request));
-    void (*say)(struct paragraph_output *, const char *, ...) = share > room_when_empty() ? answer_never : answer_no;
-    say(out, "%s %s %s of %s left%s, %s asked%s", cpu_name(cpus, cpu, name), plural ? "have" : "has",
-        format_utilization(room(cpu, old), left), format_utilization(edf.capacity, whole),
-        edf.admission == GFB ? " beside the largest" : "", format_utilization(share, asked),
+    void (*say)(struct paragraph_output *, const char *, ...) =
+        share > room_when_empty() ? answer_never : answer_no;
+    say(out, "%s %s %s of %s left%s, %s asked%s", cpu_name(cpus, cpu, name),
+        plural ? "have" : "has", format_utilization(room(cpu, old), left),
+        format_utilization(edf.capacity, whole), edf.admission == GFB ? " beside the largest" : "",
+        format_utilization(share, asked),
         request->ignore_admission ? ", and the kernel's own test cannot be ignored" : "");
 }
 
@@ -188,8 +203,8 @@ static void refuse(const struct request *request, const struct task *old, uint64
     uint64_t runtime = nearest(request, old, in_bounds ? request->runtime - 1 : ceiling);
     struct timing timing = request_timing(request, request->runtime);
     if (request->runtime < KERNEL_RUNTIME_MIN)
-        answer_never(out, "the runtime is %" PRIu64 "us, the kernel's least is %dus", request->runtime,
-                     KERNEL_RUNTIME_MIN);
+        answer_never(out, "the runtime is %" PRIu64 "us, the kernel's least is %dus",
+                     request->runtime, KERNEL_RUNTIME_MIN);
     else if (request->runtime > ceiling)
         answer_above(out, request, ceiling);
     else if (edf.admission == DEMAND)
@@ -205,7 +220,8 @@ struct offer {
     uint64_t runtime;
 };
 
-static struct offer offer_by_sum(const struct request *request, const struct task *old, uint64_t most)
+static struct offer offer_by_sum(const struct request *request, const struct task *old,
+                                 uint64_t most)
 {
     uint64_t asked = utilization(request->runtime, base(request));
     /* A changed task stays on its CPU if possible: a move costs the thread its cache. */
@@ -214,19 +230,20 @@ static struct offer offer_by_sum(const struct request *request, const struct tas
         cpu = cpus_least_loaded(&edf.books.cpus, books_share(old));
     if (asked > room(cpu, old)) /* eq. 3 */
         return (struct offer){NULL, 0};
-    return (struct offer){cpu, least(most, runtime_within(room(cpu, old), base(request)))}; /* eq. 4 */
+    /* eq. 4 */
+    return (struct offer){cpu, least(most, runtime_within(room(cpu, old), base(request)))};
 }
 
-static struct offer offer_by_demand(const struct request *request, const struct task *old, uint64_t most,
-                                    struct exact_refusal *why)
+static struct offer offer_by_demand(const struct request *request, const struct task *old,
+                                    uint64_t most, struct exact_refusal *why)
 {
     struct timing timing = request_timing(request, request->runtime);
     const struct cpu *cpu = exact_choose(&edf.exact, old, &timing, why);
     return (struct offer){cpu, cpu == NULL ? 0 : exact_most(&edf.exact, cpu, old, &timing, most)};
 }
 
-static void grant(const struct request *request, struct task *old, const struct cpu *cpu, uint64_t runtime,
-                  struct paragraph_output *out)
+static void grant(const struct request *request, struct task *old, const struct cpu *cpu,
+                  uint64_t runtime, struct paragraph_output *out)
 {
     char cpus[CPU_NAME_TEXT];
     if (request->commit)
@@ -242,15 +259,17 @@ static const char *edf_accept(const struct request *request, struct paragraph_ou
         return NULL;
     struct task *old = books_find(&edf.books, request->task);
     uint64_t ceiling = least(window(request), request->max_runtime);
-    uint64_t most = request->desired_runtime > request->runtime ? least(request->desired_runtime, ceiling)
-                                                                : request->runtime;
+    uint64_t most = request->desired_runtime > request->runtime
+                        ? least(request->desired_runtime, ceiling)
+                        : request->runtime;
     struct offer offer = {NULL, 0};
     struct exact_refusal why = {NULL, TOO_MUCH};
     if (request->runtime >= KERNEL_RUNTIME_MIN && request->runtime <= ceiling) {
         offer = edf.admission == DEMAND ? offer_by_demand(request, old, most, &why)
                                         : offer_by_sum(request, old, most);
         if (offer.cpu == NULL && ignores_test(request)) /* then only the minimum is granted */
-            offer = (struct offer){cpus_least_loaded(&edf.books.cpus, books_share(old)), request->runtime};
+            offer = (struct offer){cpus_least_loaded(&edf.books.cpus, books_share(old)),
+                                   request->runtime};
     }
     if (offer.cpu != NULL)
         grant(request, old, offer.cpu, offer.runtime, out);
@@ -312,7 +331,8 @@ static bool judge_by_sum(const struct request *request, struct paragraph_output 
     char name[CPU_NAME_TEXT], left_text[UTILIZATION_TEXT], asked_text[UTILIZATION_TEXT];
     for (int i = 0; i < cpus->count; i++) {
         const struct cpu *cpu = &cpus->cpu[i];
-        if (!CPU_ISSET((size_t)cpu->number, &request->cpus) || !books_has_own(&edf.books, cpu, request->task))
+        if (!CPU_ISSET((size_t)cpu->number, &request->cpus) ||
+            !books_has_own(&edf.books, cpu, request->task))
             continue;
         uint64_t here = room_without(cpu, books_share_on(&edf.books, request->task, i));
         fullest = here < left ? cpu : fullest;
@@ -320,8 +340,8 @@ static bool judge_by_sum(const struct request *request, struct paragraph_output 
     }
     if (asked <= left)
         return true;
-    answer_no(out, "%s has %s left, %s asked", cpu_name(cpus, fullest, name), format_utilization(left, left_text),
-              format_utilization(asked, asked_text));
+    answer_no(out, "%s has %s left, %s asked", cpu_name(cpus, fullest, name),
+              format_utilization(left, left_text), format_utilization(asked, asked_text));
     answer_nearest(out, runtime_within(left, window(request)));
     return false;
 }

@@ -33,10 +33,11 @@ static uint64_t collecting_steps(uint64_t count)
     return 50 + 4 * count;
 }
 
-static void collect(const struct exact *exact, const struct cpu *cpu, const struct share *gone, struct probe *probe)
+static void collect(const struct exact *exact, const struct cpu *cpu, const struct share *gone,
+                    struct probe *probe)
 {
     const struct share *share;
-    LIST_FOREACH(share, &cpu->shares, beside) {
+    LIST_FOREACH (share, &cpu->shares, beside) {
         if (share == gone)
             continue;
         bool is_ranked = exact->level_of != NULL && !share->foreign;
@@ -45,11 +46,12 @@ static void collect(const struct exact *exact, const struct cpu *cpu, const stru
 }
 
 /* FITS, or the reason why this CPU cannot be tested. */
-static enum outcome prepare(const struct exact *exact, const struct cpu *cpu, const struct candidate *candidate,
-                            struct probe *probe, uint64_t *steps)
+static enum outcome prepare(const struct exact *exact, const struct cpu *cpu,
+                            const struct candidate *candidate, struct probe *probe, uint64_t *steps)
 {
-    const struct share *gone = candidate->foreign ? books_share_on(exact->books, candidate->id, cpu->place)
-                                                  : books_share(candidate->old);
+    const struct share *gone = candidate->foreign
+                                   ? books_share_on(exact->books, candidate->id, cpu->place)
+                                   : books_share(candidate->old);
     struct sums sums = cpu_sums_without(cpu, gone);
     probe->set.count = 0;
     if (sums.unstated > 0)
@@ -80,20 +82,22 @@ static enum outcome test(const struct exact *exact, const struct task_set *set, 
     return exact->test(task, count, exact->blocking, steps);
 }
 
-static enum outcome test_with(const struct exact *exact, struct probe *probe, uint64_t runtime, uint64_t *steps)
+static enum outcome test_with(const struct exact *exact, struct probe *probe, uint64_t runtime,
+                              uint64_t *steps)
 {
     uint64_t given = least(*steps, TEST_STEPS), left = given;
     probe->asked->timing.runtime = runtime;
     probe->set.task[0] = fair_server_task(exact->fair_server);
-    enum outcome outcome = spend(&left, probe->set.count) ? test(exact, &probe->set, &left) : TOO_COMPLEX;
+    enum outcome outcome =
+        spend(&left, probe->set.count) ? test(exact, &probe->set, &left) : TOO_COMPLEX;
     *steps -= given - left;
     return outcome;
 }
 
 /* The largest runtime that fits, between `fits` and `fails`. A runtime whose test is too complex
  * counts as not fitting. */
-static uint64_t largest(const struct exact *exact, struct probe *probe, uint64_t fits, uint64_t fails,
-                        uint64_t *steps)
+static uint64_t largest(const struct exact *exact, struct probe *probe, uint64_t fits,
+                        uint64_t fails, uint64_t *steps)
 {
     if (fails - fits > 1 && test_with(exact, probe, fails - 1, steps) == FITS)
         return fails - 1;
@@ -109,8 +113,8 @@ static uint64_t largest(const struct exact *exact, struct probe *probe, uint64_t
 
 /* ---- Choosing a CPU ---- */
 
-static enum outcome takes(const struct exact *exact, const struct cpu *cpu, const struct candidate *candidate,
-                          uint64_t *steps)
+static enum outcome takes(const struct exact *exact, const struct cpu *cpu,
+                          const struct candidate *candidate, uint64_t *steps)
 {
     struct probe probe;
     enum outcome outcome = prepare(exact, cpu, candidate, &probe, steps);
@@ -119,13 +123,14 @@ static enum outcome takes(const struct exact *exact, const struct cpu *cpu, cons
 
 /* True if this CPU fails by the sum alone, even without the rounding errors of its load. Then all
  * CPUs with a higher load fail, too. */
-static bool is_full(const struct exact *exact, const struct cpu *cpu, uint64_t runtime, uint64_t period)
+static bool is_full(const struct exact *exact, const struct cpu *cpu, uint64_t runtime,
+                    uint64_t period)
 {
     return cpu->sums.load + utilization(runtime, period) > exact->limit + SET_TASKS + 1;
 }
 
-static bool tries(const struct exact *exact, const struct cpu *cpu, const struct candidate *candidate,
-                  struct exact_refusal *why, uint64_t *steps)
+static bool tries(const struct exact *exact, const struct cpu *cpu,
+                  const struct candidate *candidate, struct exact_refusal *why, uint64_t *steps)
 {
     enum outcome outcome = takes(exact, cpu, candidate, steps);
     if (outcome > why->outcome)
@@ -143,7 +148,8 @@ static const struct cpu *choose(const struct exact *exact, const struct candidat
     if (own != NULL && tries(exact, own, candidate, why, &steps))
         return own;
     struct cpu *cpu;
-    CPUS_FOREACH(cpu, cpus) {
+    CPUS_FOREACH(cpu, cpus)
+    {
         if (cpu == own)
             continue;
         if (steps == 0 || is_full(exact, cpu, candidate->timing.runtime, candidate->timing.period))
@@ -154,8 +160,8 @@ static const struct cpu *choose(const struct exact *exact, const struct candidat
     return NULL;
 }
 
-const struct cpu *exact_choose(const struct exact *exact, const struct task *old, const struct timing *timing,
-                               struct exact_refusal *why)
+const struct cpu *exact_choose(const struct exact *exact, const struct task *old,
+                               const struct timing *timing, struct exact_refusal *why)
 {
     struct candidate candidate = {.timing = *timing, .old = old};
     return choose(exact, &candidate, why);
@@ -167,14 +173,16 @@ uint64_t exact_most(const struct exact *exact, const struct cpu *cpu, const stru
     struct candidate candidate = {.timing = *timing, .old = old};
     struct probe probe;
     uint64_t steps = SEARCH_STEPS;
-    bool can_search = prepare(exact, cpu, &candidate, &probe, &steps) == FITS && most > timing->runtime;
+    bool can_search =
+        prepare(exact, cpu, &candidate, &probe, &steps) == FITS && most > timing->runtime;
     return can_search ? largest(exact, &probe, timing->runtime, most + 1, &steps) : timing->runtime;
 }
 
 /* ---- The nearest runtime ---- */
 
-static void improve(const struct exact *exact, const struct cpu *cpu, const struct candidate *candidate,
-                    uint64_t ceiling, uint64_t *best, uint64_t *steps)
+static void improve(const struct exact *exact, const struct cpu *cpu,
+                    const struct candidate *candidate, uint64_t ceiling, uint64_t *best,
+                    uint64_t *steps)
 {
     struct probe probe;
     if (*best < ceiling && prepare(exact, cpu, candidate, &probe, steps) == FITS &&
@@ -184,15 +192,16 @@ static void improve(const struct exact *exact, const struct cpu *cpu, const stru
 
 /* Repeats the choice as for a new request: a search has a budget of steps, and only a runtime that
  * would be granted may be named. */
-static bool would_be_granted(const struct exact *exact, struct candidate candidate, uint64_t runtime)
+static bool would_be_granted(const struct exact *exact, struct candidate candidate,
+                             uint64_t runtime)
 {
     struct exact_refusal why;
     candidate.timing.runtime = runtime;
     return choose(exact, &candidate, &why) != NULL;
 }
 
-uint64_t exact_nearest(const struct exact *exact, const struct task *old, const struct timing *timing,
-                       uint64_t ceiling)
+uint64_t exact_nearest(const struct exact *exact, const struct task *old,
+                       const struct timing *timing, uint64_t ceiling)
 {
     struct cpus *cpus = &exact->books->cpus;
     struct candidate candidate = {.timing = *timing, .old = old};
@@ -201,7 +210,8 @@ uint64_t exact_nearest(const struct exact *exact, const struct task *old, const 
     if (own != NULL)
         improve(exact, own, &candidate, ceiling, &best, &steps);
     struct cpu *cpu;
-    CPUS_FOREACH(cpu, cpus) {
+    CPUS_FOREACH(cpu, cpus)
+    {
         if (best == ceiling || steps == 0 || is_full(exact, cpu, best + 1, timing->period))
             break;
         if (cpu != own)
@@ -223,29 +233,35 @@ static bool fits_nowhere(const struct exact *exact, const struct timing *timing)
 }
 
 /* Refuses because the CPU cannot be tested. */
-static void refuse_test(const struct exact *exact, const struct exact_refusal *why, struct paragraph_output *out)
+static void refuse_test(const struct exact *exact, const struct exact_refusal *why,
+                        struct paragraph_output *out)
 {
     char name[CPU_NAME_TEXT];
     cpu_name(&exact->books->cpus, why->cpu, name);
     if (why->outcome == UNSTATED)
-        answer_no(out, "%s has a task that states no runtime or no period, which %s cannot count", name, exact->word);
+        answer_no(out, "%s has a task that states no runtime or no period, which %s cannot count",
+                  name, exact->word);
     else if (why->outcome == TOO_MANY)
-        answer_no(out, "too complex: %s has %d tasks, the most that %s tests", name, SET_TASKS, exact->word);
+        answer_no(out, "too complex: %s has %d tasks, the most that %s tests", name, SET_TASKS,
+                  exact->word);
     else
-        answer_no(out, "too complex: the %s on %s would take too long to compute", exact->name, name);
+        answer_no(out, "too complex: the %s on %s would take too long to compute", exact->name,
+                  name);
 }
 
-void exact_refuse(const struct exact *exact, const struct exact_refusal *why, const struct timing *timing,
-                  uint64_t nearest, struct paragraph_output *out)
+void exact_refuse(const struct exact *exact, const struct exact_refusal *why,
+                  const struct timing *timing, uint64_t nearest, struct paragraph_output *out)
 {
     if (fits_nowhere(exact, timing))
-        answer_never(out, "by the %s the task does not fit even on an empty CPU: %" PRIu64 "us in %" PRIu64 "us", exact->name,
-                     timing->runtime, timing->deadline);
+        answer_never(out,
+                     "by the %s the task does not fit even on an empty CPU: %" PRIu64
+                     "us in %" PRIu64 "us",
+                     exact->name, timing->runtime, timing->deadline);
     else if (why->outcome != TOO_MUCH)
         refuse_test(exact, why, out);
     else if (nearest > 0)
-        answer_no(out, "by the %s a runtime of %" PRIu64 "us fits, %" PRIu64 "us asked", exact->name, nearest,
-                  timing->runtime);
+        answer_no(out, "by the %s a runtime of %" PRIu64 "us fits, %" PRIu64 "us asked",
+                  exact->name, nearest, timing->runtime);
     else
         answer_no(out, "by the %s no CPU can run the task beside its other tasks", exact->name);
 }
@@ -254,16 +270,18 @@ void exact_refuse(const struct exact *exact, const struct exact_refusal *why, co
 
 /* True if the own tasks keep their deadlines beside this runtime, on every CPU on which the other
  * plugin's task may run. */
-static bool is_borne(const struct exact *exact, const struct request *request, const struct candidate *candidate,
-                     struct exact_refusal *why)
+static bool is_borne(const struct exact *exact, const struct request *request,
+                     const struct candidate *candidate, struct exact_refusal *why)
 {
     const struct cpus *cpus = &exact->books->cpus;
     uint64_t steps = SEARCH_STEPS;
     for (int i = 0; i < cpus->count; i++) {
         const struct cpu *cpu = &cpus->cpu[i];
-        if (!CPU_ISSET((size_t)cpu->number, &request->cpus) || !books_has_own(exact->books, cpu, request->task))
+        if (!CPU_ISSET((size_t)cpu->number, &request->cpus) ||
+            !books_has_own(exact->books, cpu, request->task))
             continue;
-        enum outcome outcome = candidate->timing.period == 0 ? UNSTATED : takes(exact, cpu, candidate, &steps);
+        enum outcome outcome =
+            candidate->timing.period == 0 ? UNSTATED : takes(exact, cpu, candidate, &steps);
         if (outcome != FITS) {
             *why = (struct exact_refusal){cpu, outcome};
             return false;
@@ -272,8 +290,8 @@ static bool is_borne(const struct exact *exact, const struct request *request, c
     return true;
 }
 
-static bool is_borne_with(const struct exact *exact, const struct request *request, struct candidate candidate,
-                          uint64_t runtime)
+static bool is_borne_with(const struct exact *exact, const struct request *request,
+                          struct candidate candidate, uint64_t runtime)
 {
     struct exact_refusal why;
     candidate.timing.runtime = runtime;
@@ -289,7 +307,8 @@ static uint64_t nearest_load(const struct exact *exact, const struct request *re
     for (int i = 0; i < cpus->count && best > 0; i++) {
         const struct cpu *cpu = &cpus->cpu[i];
         struct probe probe;
-        if (!CPU_ISSET((size_t)cpu->number, &request->cpus) || !books_has_own(exact->books, cpu, request->task))
+        if (!CPU_ISSET((size_t)cpu->number, &request->cpus) ||
+            !books_has_own(exact->books, cpu, request->task))
             continue;
         if (prepare(exact, cpu, candidate, &probe, &steps) != FITS)
             return 0;
@@ -301,16 +320,20 @@ static uint64_t nearest_load(const struct exact *exact, const struct request *re
     return exact_one ? best : 0;
 }
 
-bool exact_judge(const struct exact *exact, const struct request *request, struct paragraph_output *out)
+bool exact_judge(const struct exact *exact, const struct request *request,
+                 struct paragraph_output *out)
 {
-    struct candidate candidate = {.timing = request_timing(request, request->runtime), .foreign = true, .id = request->task};
+    struct candidate candidate = {.timing = request_timing(request, request->runtime),
+                                  .foreign = true,
+                                  .id = request->task};
     struct exact_refusal why;
     char name[CPU_NAME_TEXT];
     if (!request->has_cpus || is_borne(exact, request, &candidate, &why))
         return true;
     if (candidate.timing.period == 0)
-        answer_no(out, "the task states no runtime or no period, which %s needs to test the tasks on %s", exact->word,
-                  cpu_name(&exact->books->cpus, why.cpu, name));
+        answer_no(out,
+                  "the task states no runtime or no period, which %s needs to test the tasks on %s",
+                  exact->word, cpu_name(&exact->books->cpus, why.cpu, name));
     else if (why.outcome != TOO_MUCH)
         refuse_test(exact, &why, out);
     else

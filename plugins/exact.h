@@ -19,7 +19,8 @@ struct exact {
     const char *word;               /* "admission=demand" */
     uint64_t limit;                 /* the limit of the sum of C/T, in billionths */
     uint64_t blocking, fair_server; /* us, see plugins.conf(5) */
-    enum outcome (*test)(const struct set_task *task, size_t count, uint64_t blocking, uint64_t *steps);
+    enum outcome (*test)(const struct set_task *task, size_t count, uint64_t blocking,
+                         uint64_t *steps);
 
     /* For fixed priorities; NULL otherwise. enter puts a task on a CPU tentatively and returns its
      * level; undo takes that back; in between, level_of returns the level of another share of this
@@ -30,9 +31,11 @@ struct exact {
 };
 
 /* The words of plugins.conf(5) for exact tests. */
-#define EXACT_WORDS(exact)                                                   \
-    {.key = "blocking", .time = &(exact).blocking, .most = TIME_MAX},        \
-    {.key = "fair_server", .time = &(exact).fair_server, .most = 500000}
+#define EXACT_WORDS(exact)                                                 \
+    {.key = "blocking", .time = &(exact).blocking, .most = TIME_MAX},      \
+    {                                                                      \
+        .key = "fair_server", .time = &(exact).fair_server, .most = 500000 \
+    }
 
 #define TIME_UNSET UINT64_MAX
 
@@ -48,8 +51,8 @@ struct exact_refusal {
 
 /* Chooses the CPU for a task: its present CPU if the task is known (`old`) and fits there, else the
  * least loaded CPU on which the task fits. NULL: no CPU. */
-const struct cpu *exact_choose(const struct exact *exact, const struct task *old, const struct timing *timing,
-                               struct exact_refusal *why);
+const struct cpu *exact_choose(const struct exact *exact, const struct task *old,
+                               const struct timing *timing, struct exact_refusal *why);
 
 /* The largest runtime up to `most` (us) that fits on the CPU; timing->runtime is known to fit. */
 uint64_t exact_most(const struct exact *exact, const struct cpu *cpu, const struct task *old,
@@ -57,15 +60,16 @@ uint64_t exact_most(const struct exact *exact, const struct cpu *cpu, const stru
 
 /* The largest runtime up to `ceiling` (us) that would be granted now. 0: none, or the search takes
  * too long. */
-uint64_t exact_nearest(const struct exact *exact, const struct task *old, const struct timing *timing,
-                       uint64_t ceiling);
+uint64_t exact_nearest(const struct exact *exact, const struct task *old,
+                       const struct timing *timing, uint64_t ceiling);
 
 /* Writes answer= and reason= for a task that fits on no CPU. nearest: from exact_nearest, or 0. */
-void exact_refuse(const struct exact *exact, const struct exact_refusal *why, const struct timing *timing,
-                  uint64_t nearest, struct paragraph_output *out);
+void exact_refuse(const struct exact *exact, const struct exact_refusal *why,
+                  const struct timing *timing, uint64_t nearest, struct paragraph_output *out);
 
 /* True if all own tasks keep their deadlines beside another plugin's task; else the refusal is
  * written to out. */
-bool exact_judge(const struct exact *exact, const struct request *request, struct paragraph_output *out);
+bool exact_judge(const struct exact *exact, const struct request *request,
+                 struct paragraph_output *out);
 
 #endif

@@ -27,7 +27,8 @@ static const char *setup(struct config *config)
 
 static bool has_room(const struct cpu *cpu, uint32_t key, const struct task *old)
 {
-    return fixed.exhausted != REJECT || levels_have_room(&fixed.ranked.levels, cpu->place, key, old);
+    return fixed.exhausted != REJECT ||
+           levels_have_room(&fixed.ranked.levels, cpu->place, key, old);
 }
 
 /* The task's own CPU for a change, else the CPU with the fewest tasks. Another CPU only if
@@ -41,8 +42,8 @@ static const struct cpu *choose(uint32_t key, const struct task *old)
     if (has_room(cpu, key, old))
         return cpu;
     CPUS_FOREACH(cpu, cpus)
-        if (has_room(cpu, key, old))
-            return cpu;
+    if (has_room(cpu, key, old))
+        return cpu;
     return NULL;
 }
 
@@ -56,8 +57,8 @@ static const char *fixed_accept(const struct request *request, struct paragraph_
     else if (!cpus_keep_within(&fixed.ranked.books.cpus, request, out))
         return NULL;
     else if ((cpu = choose(key, old)) == NULL)
-        answer_no(out, "on every CPU, other priorities than %u have taken all levels %d-%d",
-                  key, fixed.ranked.levels.low, fixed.ranked.levels.high);
+        answer_no(out, "on every CPU, other priorities than %u have taken all levels %d-%d", key,
+                  fixed.ranked.levels.low, fixed.ranked.levels.high);
     else if (request->runtime > request->max_runtime) {
         answer_above(out, request, request->max_runtime);
         answer_nearest(out, request->max_runtime);
@@ -70,7 +71,8 @@ static const char *fixed_accept(const struct request *request, struct paragraph_
 
 static const char *fixed_schedule(const struct request *request, struct paragraph_output *out)
 {
-    uint64_t key = request->requested_priority > 0 ? request->requested_priority : request->priority;
+    uint64_t key =
+        request->requested_priority > 0 ? request->requested_priority : request->priority;
     if (key == 0)
         return "a plan without requested_priority";
     struct rank rank = {.key = (uint32_t)key, .level = (int)request->priority, .weight = 1};

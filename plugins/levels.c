@@ -119,8 +119,8 @@ static int free_from(const struct levels *levels, const struct ladder *ladder, i
 /* Finds a place if no level is free between the neighbours' levels `below` and `above` (either may
  * be just outside of the range). The direction with fewer keys moves; if neither can move, the new
  * key shares the less crowded level. */
-static struct slot squeeze_in(const struct levels *levels, const struct ladder *ladder, int below, int above,
-                              int level, enum level_origin origin)
+static struct slot squeeze_in(const struct levels *levels, const struct ladder *ladder, int below,
+                              int above, int level, enum level_origin origin)
 {
     uint32_t keys_down, keys_up;
     bool down = free_from(levels, ladder, below, -1, &keys_down) != 0;
@@ -153,8 +153,8 @@ static struct slot find_slot(const struct levels *levels, const struct ladder *l
     struct level_key wanted = {.key = key};
     struct key_tree *keys = (struct key_tree *)&ladder->keys;
     const struct level_key *next = RB_NFIND(key_tree, keys, &wanted);
-    const struct level_key *previous = next == NULL ? RB_MAX(key_tree, keys)
-                                                    : RB_PREV(key_tree, keys, (struct level_key *)next);
+    const struct level_key *previous =
+        next == NULL ? RB_MAX(key_tree, keys) : RB_PREV(key_tree, keys, (struct level_key *)next);
     int below = previous == NULL ? levels->low - 1 : previous->level;
     int above = next == NULL ? levels->high + 1 : next->level;
     bool in_range = level >= levels->low && level <= levels->high;
@@ -171,7 +171,8 @@ static struct slot find_slot(const struct levels *levels, const struct ladder *l
 
 /* Moves the keys between the slot and the nearest free level by one, the outermost first, so that
  * no two threads' order is ever inverted. */
-static void make_way(const struct levels *levels, struct ladder *ladder, struct slot slot, uint32_t key)
+static void make_way(const struct levels *levels, struct ladder *ladder, struct slot slot,
+                     uint32_t key)
 {
     uint32_t keys;
     if (slot.step == 0)
@@ -190,7 +191,8 @@ static void make_way(const struct levels *levels, struct ladder *ladder, struct 
 
 /* Finds the shared level and the free level with the smallest distance. Every level between them
  * has one key. */
-static void nearest_pair(const struct levels *levels, const struct ladder *ladder, int *shared, int *open)
+static void nearest_pair(const struct levels *levels, const struct ladder *ladder, int *shared,
+                         int *open)
 {
     int last_shared = 0, last_open = 0, best = PRIORITY_MAX + 1;
     for (int level = levels->low; level <= levels->high; level++) {
@@ -216,8 +218,8 @@ static void take_apart(struct ladder *ladder, int shared, int open)
     struct level_key *at = step > 0 ? last_below(ladder, open) : first_above(ladder, open);
     for (;;) {
         bool last = at->level == shared;
-        struct level_key *inner = step > 0 ? RB_PREV(key_tree, &ladder->keys, at)
-                                           : RB_NEXT(key_tree, &ladder->keys, at);
+        struct level_key *inner =
+            step > 0 ? RB_PREV(key_tree, &ladder->keys, at) : RB_NEXT(key_tree, &ladder->keys, at);
         move(ladder, at, step);
         if (last)
             return;
@@ -241,7 +243,8 @@ static bool is_alone(const struct task *task)
     return LIST_FIRST(&task->key->tasks) == task && LIST_NEXT(task, same_key) == NULL;
 }
 
-bool levels_have_room(const struct levels *levels, int place, uint32_t key, const struct task *leaving)
+bool levels_have_room(const struct levels *levels, int place, uint32_t key,
+                      const struct task *leaving)
 {
     const struct ladder *ladder = &levels->ladder[place];
     bool leaves = leaving != NULL && leaving->share.place == place && is_alone(leaving);
@@ -301,13 +304,14 @@ void levels_try_release(struct levels *levels, struct level_trial *trial, const 
     settle(levels, trial->from);
 }
 
-static void write_updates(struct ladder *ladder, const struct task *except, struct paragraph_output *out)
+static void write_updates(struct ladder *ladder, const struct task *except,
+                          struct paragraph_output *out)
 {
     struct level_key *key;
-    STAILQ_FOREACH(key, &ladder->moved, next_moved) {
+    STAILQ_FOREACH (key, &ladder->moved, next_moved) {
         const struct task *task;
         if (key->level != key->was)
-            LIST_FOREACH(task, &key->tasks, same_key) {
+            LIST_FOREACH (task, &key->tasks, same_key) {
                 if (task == except)
                     continue;
                 paragraph_add_number(out, "update", task->id);
@@ -342,7 +346,7 @@ void levels_keep(struct levels *levels, struct level_trial *trial, struct task *
 static void move_back(struct ladder *ladder)
 {
     struct level_key *key;
-    STAILQ_FOREACH(key, &ladder->moved, next_moved) {
+    STAILQ_FOREACH (key, &ladder->moved, next_moved) {
         set_level(ladder, key, key->was);
         key->was = 0;
     }

@@ -31,9 +31,9 @@ RB_HEAD(key_tree, level_key);
 struct ladder {
     struct key_tree keys;
     STAILQ_HEAD(, level_key) moved;
-    uint32_t distinct;               /* number of keys */
-    uint32_t used;                   /* number of levels with a key */
-    uint32_t at[PRIORITY_MAX + 1];   /* number of keys on each level */
+    uint32_t distinct;             /* number of keys */
+    uint32_t used;                 /* number of levels with a key */
+    uint32_t at[PRIORITY_MAX + 1]; /* number of keys on each level */
 };
 
 struct levels {
@@ -43,7 +43,8 @@ struct levels {
 
     /* After a restart the broker sends every task with `schedule`, in any order. Keys that share a
      * level in their plans must not be separated before all tasks have come. The first other
-     * request shows that all have come, and the first change after that puts all levels in order. */
+     * request shows that all have come, and the first change after that puts all levels in
+     * order. */
     bool restoring, unsettled;
 };
 
@@ -66,7 +67,8 @@ void levels_init(struct levels *levels, int low, int high, int count);
 
 /* True if `key` can have a level of its own, or has one, once `leaving` is gone (NULL: no task
  * leaves). */
-bool levels_have_room(const struct levels *levels, int place, uint32_t key, const struct task *leaving);
+bool levels_have_room(const struct levels *levels, int place, uint32_t key,
+                      const struct task *leaving);
 
 /* Tentatively puts `task` (NULL: a new task) with this key on the CPU at `place`. level = 0: the
  * middle of the free levels between the neighbours. Returns the task's level. levels_keep or

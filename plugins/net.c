@@ -16,7 +16,8 @@ static struct {
 
 static const char *take_rate(const char *value)
 {
-    return parse_rate(value, &net.bits) ? NULL : "a rate such as 100Mbit, with bit, kbit, Mbit or Gbit";
+    return parse_rate(value, &net.bits) ? NULL
+                                        : "a rate such as 100Mbit, with bit, kbit, Mbit or Gbit";
 }
 
 /* Only the broker compares the interface's name with claims. */
@@ -25,14 +26,18 @@ static const char *take_interface(const char *value)
     return value[0] != '\0' ? NULL : "the name of an interface, such as eth0";
 }
 
-static const struct word words[] = {
-    {.key = "rate", .take = take_rate}, {.key = "interface", .take = take_interface}, {.key = "resource", .take = amounts_take_resource}, {0}};
+static const struct word words[] = {{.key = "rate", .take = take_rate},
+                                    {.key = "interface", .take = take_interface},
+                                    {.key = "resource", .take = amounts_take_resource},
+                                    {0}};
 
 static const char *setup(struct config *config)
 {
     if (net.bits == 0)
         return "rate= is missing: the rate of the link, such as 100Mbit";
-    net.capacity = wire_capacity(net.bits, config->threshold == THRESHOLD_UNSET ? WIRE_THRESHOLD : config->threshold);
+    net.capacity =
+        wire_capacity(net.bits,
+                      config->threshold == THRESHOLD_UNSET ? WIRE_THRESHOLD : config->threshold);
     config->tests = "exact";
     return net.capacity > 0 ? NULL : "rate= times threshold= is less than one byte per second";
 }
@@ -47,7 +52,10 @@ static const char *net_accept(const struct request *request, struct paragraph_ou
         paragraph_add(out, "answer", "ok");
         return NULL;
     }
-    (asked > net.capacity ? answer_never : answer_no)(out, "the wire has %" PRIu64 " of %" PRIu64 " bytes/s left, %" PRIu64 " asked", left, net.capacity, asked);
+    (asked > net.capacity ? answer_never : answer_no)(out,
+                                                      "the wire has %" PRIu64 " of %" PRIu64
+                                                      " bytes/s left, %" PRIu64 " asked",
+                                                      left, net.capacity, asked);
     answer_nearest(out, wire_bytes_within(left, request->period));
     return NULL;
 }
@@ -63,7 +71,12 @@ static const char *net_schedule(const struct request *request, struct paragraph_
 
 int main(int argc, char **argv)
 {
-    static const struct plugin plugin = {
-        .words = words, .setup = setup, .accept = net_accept, .schedule = net_schedule, .release = amounts_release, .load = amounts_load, .without_cpus = true};
+    static const struct plugin plugin = {.words = words,
+                                         .setup = setup,
+                                         .accept = net_accept,
+                                         .schedule = net_schedule,
+                                         .release = amounts_release,
+                                         .load = amounts_load,
+                                         .without_cpus = true};
     return plugin_main(argc, argv, &plugin);
 }

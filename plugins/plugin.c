@@ -41,7 +41,8 @@ static bool parse_range(const char *text, struct config *config)
     snprintf(low_text, sizeof low_text, "%.*s", (int)(dash - text), text);
     uint64_t low, high;
     if (!parse_number(low_text, PRIORITY_MAX, &low) ||
-        !parse_number(*dash == '\0' ? low_text : dash + 1, PRIORITY_MAX, &high) || low == 0 || high < low)
+        !parse_number(*dash == '\0' ? low_text : dash + 1, PRIORITY_MAX, &high) || low == 0 ||
+        high < low)
         return false;
     config->low = (int)low;
     config->high = (int)high;
@@ -62,7 +63,8 @@ static const char *take_own_word(const struct word *word, const char *value)
     if (word->take != NULL)
         return word->take(value);
     if (word->time != NULL) {
-        snprintf(allowed, sizeof allowed, "a time from 0us to %" PRIu64 "us, such as 50ms", word->most);
+        snprintf(allowed, sizeof allowed, "a time from 0us to %" PRIu64 "us, such as 50ms",
+                 word->most);
         return parse_time_or_none(value, word->time) && *word->time <= word->most ? NULL : allowed;
     }
     size_t length = 0;
@@ -71,8 +73,8 @@ static const char *take_own_word(const struct word *word, const char *value)
             *word->choice = i;
             return NULL;
         }
-        length += (size_t)snprintf(allowed + length, sizeof allowed - length, "%s%s", i == 0 ? "" : " or ",
-                                   word->values[i]);
+        length += (size_t)snprintf(allowed + length, sizeof allowed - length, "%s%s",
+                                   i == 0 ? "" : " or ", word->values[i]);
     }
     return allowed;
 }
@@ -80,28 +82,34 @@ static const char *take_own_word(const struct word *word, const char *value)
 /* Suggests a word: one of the plugin's own, or one that the broker reads. */
 static const char *no_such_word(const struct plugin *plugin, const char *key)
 {
-    static const char *const of_all[] = {"threshold", "timeout", "partition", "confine", "enforce", "desired", "resource", "capacity", "interface", "rate", "device", "throughput"};
+    static const char *const of_all[] = {"threshold", "timeout", "partition", "confine",
+                                         "enforce",   "desired", "resource",  "capacity",
+                                         "interface", "rate",    "device",    "throughput"};
     static char why[80];
     struct nearest_word guess = nearest_word_begin(key);
     for (const struct word *word = plugin->words; word != NULL && word->key != NULL; word++)
         nearest_word_try(&guess, word->key);
     for (size_t i = 0; i < sizeof of_all / sizeof *of_all; i++)
         nearest_word_try(&guess, of_all[i]);
-    snprintf(why, sizeof why, guess.word == NULL ? "no such word" : "no such word; did you mean %s=?", guess.word);
+    snprintf(why, sizeof why,
+             guess.word == NULL ? "no such word" : "no such word; did you mean %s=?", guess.word);
     return why;
 }
 
-static const char *take_common_word(const struct plugin *plugin, const char *key, const char *value, struct config *config)
+static const char *take_common_word(const struct plugin *plugin, const char *key, const char *value,
+                                    struct config *config)
 {
     if (plugin->without_cpus && strcmp(key, "cpus") == 0)
         return value[0] == '\0' ? NULL : "no CPUs: the plugin is for another resource";
     if (strcmp(key, "cpus") == 0)
         return parse_cpus(value, &config->cpus) ? NULL : "a list of CPUs such as 0-3,6";
     if (strcmp(key, "priority") == 0)
-        return parse_range(value, config) ? NULL : "LOW-HIGH within 1-99, or - for a deadline plugin";
+        return parse_range(value, config) ? NULL
+                                          : "LOW-HIGH within 1-99, or - for a deadline plugin";
     if (strcmp(key, "threshold") == 0)
         return parse_utilization(value, &config->threshold) && config->threshold <= ONE_CPU
-                   ? NULL : "decimals from 0 to 1";
+                   ? NULL
+                   : "decimals from 0 to 1";
     if (strcmp(key, "name") == 0 || strcmp(key, "partition") == 0)
         return NULL; /* the broker passes these words to every plugin, used or not */
     return no_such_word(plugin, key);
@@ -141,7 +149,8 @@ static const char *take_word(const struct plugin *plugin, const char *text, size
 
 /* NULL, or the reason why the plugin does not start. An unknown word is probably a typing error,
  * and the administrator should hear of it before the first task. */
-static const char *configure(const struct plugin *plugin, int argc, char **argv, struct config *config)
+static const char *configure(const struct plugin *plugin, int argc, char **argv,
+                             struct config *config)
 {
     static char why[256];
     *config = (struct config){.low = -1, .threshold = THRESHOLD_UNSET, .tests = "none"};
@@ -194,9 +203,9 @@ void answer_never(struct paragraph_output *out, const char *format, ...)
 void answer_above(struct paragraph_output *out, const struct request *request, uint64_t ceiling)
 {
     answer_never(out, "the runtime is %" PRIu64 "us, %s %" PRIu64 "us", request->runtime,
-              ceiling == request->max_runtime ? "the access rules allow"
-                                              : "the smaller of period and deadline is",
-              ceiling);
+                 ceiling == request->max_runtime ? "the access rules allow"
+                                                 : "the smaller of period and deadline is",
+                 ceiling);
 }
 
 void answer_nearest(struct paragraph_output *out, uint64_t runtime)
@@ -245,7 +254,8 @@ static const struct {
 /* An unknown policy is treated as one above all others. */
 static enum policy parse_policy(const char *text)
 {
-    static const char *const names[] = {[POLICY_DEADLINE] = "deadline", [POLICY_FIFO] = "fifo", [POLICY_RR] = "rr"};
+    static const char *const names[] = {
+        [POLICY_DEADLINE] = "deadline", [POLICY_FIFO] = "fifo", [POLICY_RR] = "rr"};
     for (int i = POLICY_DEADLINE; text != NULL && i <= POLICY_RR; i++)
         if (strcmp(text, names[i]) == 0)
             return (enum policy)i;
@@ -309,7 +319,8 @@ static const char *answer(const struct plugin *plugin, const struct paragraph *p
     struct request request;
     const char *why = NULL;
     bool is_accept = strcmp(op, "accept") == 0;
-    if (!is_accept && strcmp(op, "schedule") != 0 && strcmp(op, "release") != 0 && strcmp(op, "load") != 0)
+    if (!is_accept && strcmp(op, "schedule") != 0 && strcmp(op, "release") != 0 &&
+        strcmp(op, "load") != 0)
         answer_no(out, "no such op");
     else if ((why = parse_request(paragraph, &request)) == NULL) {
         if (is_accept)
@@ -356,12 +367,14 @@ static int fill(struct paragraph_input *input, bool *ended)
         return EX_IOERR;
     }
     *ended = got == 0;
-    return got == 0 && input->length > input->taken ? malformed("the input ends inside a paragraph") : EX_OK;
+    return got == 0 && input->length > input->taken ? malformed("the input ends inside a paragraph")
+                                                    : EX_OK;
 }
 
 /* Serves requests until end-of-file. All requests read so far are answered in one write before the
  * next read. */
-static int serve(const struct plugin *plugin, struct paragraph_input *input, struct paragraph_output *out)
+static int serve(const struct plugin *plugin, struct paragraph_input *input,
+                 struct paragraph_output *out)
 {
     bool ended = false;
     int status = EX_OK;

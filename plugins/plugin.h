@@ -55,13 +55,14 @@ struct request {
  * fault the plugin ends, because its books and the broker's no longer agree. accept and judge write
  * the lines of their answer; schedule and release write only update paragraphs. */
 struct plugin {
-    const struct word *words; /* ends with key NULL; NULL: no words */
+    const struct word *words;                    /* ends with key NULL; NULL: no words */
     const char *(*setup)(struct config *config); /* NULL, or the reason not to start */
     const char *(*accept)(const struct request *request, struct paragraph_output *out);
     const char *(*schedule)(const struct request *request, struct paragraph_output *out);
     const char *(*release)(const struct request *request, struct paragraph_output *out);
     const char *(*load)(const struct request *request);
-    const char *(*judge)(const struct request *request, struct paragraph_output *out); /* op=load with commit=if-ok */
+    /* op=load with commit=if-ok */
+    const char *(*judge)(const struct request *request, struct paragraph_output *out);
     bool without_cpus; /* for another resource than CPU time: cpus= is empty */
 };
 
@@ -69,10 +70,12 @@ struct plugin {
 int plugin_main(int argc, char **argv, const struct plugin *plugin);
 
 /* Writes answer=no and the reason. */
-void answer_no(struct paragraph_output *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void answer_no(struct paragraph_output *out, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
 /* The same with retry=never: no other task's end can change the answer. */
-void answer_never(struct paragraph_output *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void answer_never(struct paragraph_output *out, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
 /* Writes the lines of a plan. Period and deadline are as asked; a deadline that was not stated is
  * the period. accepted_runtime = 0, priority = 0: leave out. */

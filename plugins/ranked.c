@@ -7,8 +7,8 @@ void ranked_init(struct ranked *ranked, const struct config *config, const char 
     ranked->policy = policy;
 }
 
-void ranked_grant(struct ranked *ranked, const struct request *request, int place, const struct rank *rank,
-                  const char *partial, struct paragraph_output *out)
+void ranked_grant(struct ranked *ranked, const struct request *request, int place,
+                  const struct rank *rank, const char *partial, struct paragraph_output *out)
 {
     struct levels *levels = &ranked->levels;
     struct task *task = books_find(&ranked->books, request->task);
@@ -30,8 +30,8 @@ void ranked_grant(struct ranked *ranked, const struct request *request, int plac
 }
 
 /* Writes an update if the plan, perhaps made under another configuration, could not be followed. */
-static void correct_plan(const struct ranked *ranked, const struct request *request, const struct task *task,
-                         bool moved, struct paragraph_output *out)
+static void correct_plan(const struct ranked *ranked, const struct request *request,
+                         const struct task *task, bool moved, struct paragraph_output *out)
 {
     char cpus[CPU_NAME_TEXT];
     if (!moved && request->priority == task->key->level)
@@ -39,7 +39,8 @@ static void correct_plan(const struct ranked *ranked, const struct request *requ
     paragraph_add_number(out, "update", task->id);
     if (moved)
         paragraph_add_format(out, "cpus", "%s",
-                      cpu_list(&ranked->books.cpus, &ranked->books.cpus.cpu[task->share.place], cpus));
+                             cpu_list(&ranked->books.cpus,
+                                      &ranked->books.cpus.cpu[task->share.place], cpus));
     paragraph_add_number(out, "priority", task->key->level);
     paragraph_close(out);
 }

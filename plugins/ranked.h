@@ -24,8 +24,8 @@ void ranked_init(struct ranked *ranked, const struct config *config, const char 
 /* Writes answer= and the plan for the CPU at `place`; with commit the task is entered. partial:
  * NULL, or the reason why the answer is not a full ok; then nothing is entered, because the broker
  * may find a better plugin. */
-void ranked_grant(struct ranked *ranked, const struct request *request, int place, const struct rank *rank,
-                  const char *partial, struct paragraph_output *out);
+void ranked_grant(struct ranked *ranked, const struct request *request, int place,
+                  const struct rank *rank, const char *partial, struct paragraph_output *out);
 
 /* op=schedule; rank->level is the plan's. */
 void ranked_schedule(struct ranked *ranked, const struct request *request, const struct rank *rank,

@@ -1,11 +1,12 @@
 #include "response_time.h"
 
-enum { UNIT_BITS = 32 }; /* of the fraction in a utilization; C < 2^32, so C << 32 does not overflow */
+/* of the fraction in a utilization; C < 2^32, so C << 32 does not overflow */
+enum { UNIT_BITS = 32 };
 
 /* Finds the smallest R = work + sum of ceil(R/T) C over the tasks above. TOO_MUCH if R exceeds the
  * deadline. *response: in: a lower bound of R; out: R. */
-static enum outcome find_response(const struct set_task *above, size_t count, uint64_t work, uint64_t deadline,
-                                  uint64_t *response, uint64_t *steps)
+static enum outcome find_response(const struct set_task *above, size_t count, uint64_t work,
+                                  uint64_t deadline, uint64_t *response, uint64_t *steps)
 {
     for (;;) {
         if (*response > deadline)
@@ -14,7 +15,8 @@ static enum outcome find_response(const struct set_task *above, size_t count, ui
             return TOO_COMPLEX;
         uint64_t next = work;
         for (size_t i = 0; i < count; i++)
-            next += (*response + above[i].timing.period - 1) / above[i].timing.period * above[i].timing.runtime;
+            next += (*response + above[i].timing.period - 1) / above[i].timing.period *
+                    above[i].timing.runtime;
         if (next <= *response)
             return FITS;
         *response = next;
@@ -30,7 +32,8 @@ static uint64_t least_response(uint64_t work, uint64_t used)
     return ((work << UNIT_BITS) + (one - used) - 1) / (one - used);
 }
 
-enum outcome response_times_fit(const struct set_task *task, size_t count, uint64_t blocking, uint64_t *steps)
+enum outcome response_times_fit(const struct set_task *task, size_t count, uint64_t blocking,
+                                uint64_t *steps)
 {
     uint64_t used = 0;            /* U of the levels above, rounded down */
     uint64_t response = blocking; /* R of the level above */
@@ -43,10 +46,13 @@ enum outcome response_times_fit(const struct set_task *task, size_t count, uint6
             deadline = own.deadline < deadline ? own.deadline : deadline;
         }
         if (task[first].level != LEVEL_ABOVE) {
-            /* One job of each task of the level: if R <= D <= T, no second job comes before the first one is done. */
-            uint64_t least = blocking + work > deadline ? UINT64_MAX : least_response(blocking + work, used);
+            /* One job of each task of the level: if R <= D <= T, no second job comes before the
+             * first one is done. */
+            uint64_t least =
+                blocking + work > deadline ? UINT64_MAX : least_response(blocking + work, used);
             response = response + work > least ? response + work : least;
-            enum outcome outcome = find_response(task, first, blocking + work, deadline, &response, steps);
+            enum outcome outcome =
+                find_response(task, first, blocking + work, deadline, &response, steps);
             if (outcome != FITS)
                 return outcome;
         }

@@ -7,6 +7,7 @@
 
 /* FITS if every task below LEVEL_ABOVE ends by its deadline. task: the more urgent ones first, each
  * with C <= T. blocking: us. steps: the budget, reduced by the cost. */
-enum outcome response_times_fit(const struct set_task *task, size_t count, uint64_t blocking, uint64_t *steps);
+enum outcome response_times_fit(const struct set_task *task, size_t count, uint64_t blocking,
+                                uint64_t *steps);
 
 #endif

@@ -9,7 +9,8 @@
 #include "response_time.h"
 
 enum admission { HYPERBOLIC, LIU_LAYLAND, NECESSARY, RTA };
-enum { EXACT_TASKS = 4096 }; /* limits the time of one exact test, which looks at all tasks of a CPU */
+/* limits the time of one exact test, which looks at all tasks of a CPU */
+enum { EXACT_TASKS = 4096 };
 
 static struct {
     struct ranked ranked;
@@ -20,7 +21,9 @@ static struct {
 } rm = {.exact = {.blocking = TIME_UNSET, .fair_server = TIME_UNSET}};
 
 static const struct word words[] = {
-    {.key = "admission", .values = {"hyperbolic", "liu-layland", "necessary", "rta"}, .choice = &rm.admission},
+    {.key = "admission",
+     .values = {"hyperbolic", "liu-layland", "necessary", "rta"},
+     .choice = &rm.admission},
     EXACT_WORDS(rm.exact),
     {0},
 };
@@ -34,7 +37,8 @@ static uint32_t key_of(uint64_t period)
 
 static int enter_level(const struct cpu *cpu, const struct task *old, const struct timing *timing)
 {
-    return levels_try(&rm.ranked.levels, &rm.trial, old, cpu->place, key_of(timing->period), 0, LEVEL_PREFERRED);
+    return levels_try(&rm.ranked.levels, &rm.trial, old, cpu->place, key_of(timing->period), 0,
+                      LEVEL_PREFERRED);
 }
 
 static void undo_level(void)
@@ -44,7 +48,8 @@ static void undo_level(void)
 
 static int level_of(const struct share *share)
 {
-    const struct task *task = (const struct task *)((const char *)share - offsetof(struct task, share));
+    const struct task *task =
+        (const struct task *)((const char *)share - offsetof(struct task, share));
     return task->key->level;
 }
 
@@ -89,7 +94,8 @@ struct ask {
 
 static struct ask ask_for(uint32_t weight)
 {
-    return (struct ask){.weight = weight, .log = rm.admission == HYPERBOLIC ? log2_above(weight) : 0};
+    return (struct ask){.weight = weight,
+                        .log = rm.admission == HYPERBOLIC ? log2_above(weight) : 0};
 }
 
 /* True if prod(1 + U_i) <= 2 over the CPU's tasks without `gone`, and with weight. */
@@ -99,7 +105,7 @@ static bool product_fits(const struct cpu *cpu, const struct share *gone, uint32
     size_t count = 0;
     const struct share *share;
     factors[count++] = weight;
-    LIST_FOREACH(share, &cpu->shares, beside)
+    LIST_FOREACH (share, &cpu->shares, beside)
         if (share != gone)
             factors[count++] = share->weight;
     return product_within_two(factors, count);
@@ -151,7 +157,8 @@ static const struct cpu *find_cpu(const struct share *gone, struct ask ask)
     if (own != NULL && test(own, gone, ask) == FITS)
         return own;
     struct cpu *cpu;
-    CPUS_FOREACH(cpu, cpus) {
+    CPUS_FOREACH(cpu, cpus)
+    {
         if (cpu == own)
             continue;
         if (cpu->sums.load + ask.weight > rm.limit)
@@ -192,7 +199,8 @@ static struct best find_best(const struct share *gone)
     if (own != NULL)
         improve(&best, own, gone);
     struct cpu *cpu;
-    CPUS_FOREACH(cpu, cpus) {
+    CPUS_FOREACH(cpu, cpus)
+    {
         if (cpu == own)
             continue;
         if (cpu->sums.load + best.more.weight > rm.limit)
@@ -223,17 +231,19 @@ static void refuse(const struct request *request, const struct share *gone, uint
     if (request->runtime > ceiling)
         answer_above(out, request, ceiling);
     else if (test(best.cpu, gone, ask) == TOO_COMPLEX)
-        answer_no(out, "%s has more than %d tasks, too many for the exact test that is needed here", name,
-                  EXACT_TASKS);
+        answer_no(out, "%s has more than %d tasks, too many for the exact test that is needed here",
+                  name, EXACT_TASKS);
     else
-        answer_no(out, "%s has %s left by the %s, %s asked", name, format_utilization(best.weight, left),
-                  what_binds(best.cpu, gone, best.weight), format_utilization(ask.weight, asked));
+        answer_no(out, "%s has %s left by the %s, %s asked", name,
+                  format_utilization(best.weight, left), what_binds(best.cpu, gone, best.weight),
+                  format_utilization(ask.weight, asked));
     uint64_t runtime = runtime_within(best.weight, request->period);
     answer_nearest(out, request->ignore_admission ? ceiling : least(ceiling, runtime));
 }
 
 /* Chooses the CPU for a request. weight: 0 without a runtime. NULL: no CPU. */
-static const struct cpu *choose(const struct request *request, const struct share *gone, uint32_t weight)
+static const struct cpu *choose(const struct request *request, const struct share *gone,
+                                uint32_t weight)
 {
     struct cpus *cpus = &rm.ranked.books.cpus;
     if (request->runtime == 0) /* no weight: fits on any CPU */
@@ -276,7 +286,8 @@ static void accept_by_response_times(const struct request *request, struct parag
         return;
     }
     uint64_t most = is_possible ? request->runtime - 1 : ceiling;
-    uint64_t nearest = request->ignore_admission ? most : exact_nearest(&rm.exact, old, &timing, most);
+    uint64_t nearest =
+        request->ignore_admission ? most : exact_nearest(&rm.exact, old, &timing, most);
     if (is_possible)
         exact_refuse(&rm.exact, &why, &timing, nearest, out);
     else
@@ -334,7 +345,8 @@ static const char *rm_release(const struct request *request, struct paragraph_ou
 static bool counts(const struct request *request)
 {
     bool has_level = request->policy == POLICY_FIFO || request->policy == POLICY_RR;
-    return !has_level || request->priority == 0 || request->priority >= (uint64_t)rm.ranked.levels.low;
+    return !has_level || request->priority == 0 ||
+           request->priority >= (uint64_t)rm.ranked.levels.low;
 }
 
 static const char *rm_load(const struct request *request)

@@ -30,7 +30,8 @@ static int compare_fractions(const struct set_task *task, size_t count, uint64_t
     return order;
 }
 
-/* Rounded sums decide nearly all cases: the true sum is at least `low` and less than low + count. */
+/* Rounded sums decide nearly all cases: the true sum is at least `low` and less than low +
+ * count. */
 int compare_utilization(const struct set_task *task, size_t count, uint64_t billionths)
 {
     uint64_t low = 0;
@@ -48,11 +49,13 @@ bool fair_server_acts(const struct set_task *task, size_t count, uint64_t runtim
 {
     uint64_t window = SECOND - runtime, taken = 0;
     for (size_t i = 0; i < count; i++)
-        taken += (window + task[i].timing.period - 1) / task[i].timing.period * task[i].timing.runtime;
+        taken +=
+            (window + task[i].timing.period - 1) / task[i].timing.period * task[i].timing.runtime;
     return runtime > 0 && taken > window - runtime;
 }
 
 struct set_task fair_server_task(uint64_t runtime)
 {
-    return (struct set_task){{.runtime = runtime, .period = SECOND, .deadline = runtime}, LEVEL_ABOVE};
+    return (struct set_task){{.runtime = runtime, .period = SECOND, .deadline = runtime},
+                             LEVEL_ABOVE};
 }

@@ -26,7 +26,8 @@ struct timing {
 
 struct set_task {
     struct timing timing;
-    int level; /* larger is more urgent; LEVEL_ABOVE: another plugin's task, counted but not tested */
+    /* larger is more urgent; LEVEL_ABOVE: another plugin's task, counted but not tested */
+    int level;
 };
 
 /* task[1] to task[count], the more urgent ones first. task[0] is reserved for the fair server. */

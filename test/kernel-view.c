@@ -1,4 +1,5 @@
-/* Prints the kernel's view of a thread, from sched_getattr(2) and sched_getaffinity(2), on one line.
+/* Prints the kernel's view of a thread, from sched_getattr(2) and sched_getaffinity(2), on one
+ * line.
  *
  * kernel-view TID -> "deadline 0 nice=0 2000/10000/10000 cpus=0-1 reset=1" (times in us).
  *
@@ -44,14 +45,16 @@ int main(int argc, char **argv)
     const pid_t tid = argc == 2 ? atoi(argv[1]) : 0;
     if (tid <= 0)
         return EX_USAGE;
-    if (syscall(SYS_sched_getattr, tid, &view, sizeof view, 0) != 0 || sched_getaffinity(tid, sizeof cpus, &cpus) != 0) {
+    if (syscall(SYS_sched_getattr, tid, &view, sizeof view, 0) != 0 ||
+        sched_getaffinity(tid, sizeof cpus, &cpus) != 0) {
         fprintf(stderr, "kernel-view: %d: %s\n", (int)tid, strerror(errno));
         return EX_NOINPUT;
     }
     if (view.policy != 6)
         view.runtime = view.deadline = view.period = 0;
-    printf("%s %u nice=%d %llu/%llu/%llu cpus=", view.policy < 7 ? policies[view.policy] : "?", view.priority, view.nice,
-           (unsigned long long)view.runtime / 1000, (unsigned long long)view.deadline / 1000, (unsigned long long)view.period / 1000);
+    printf("%s %u nice=%d %llu/%llu/%llu cpus=", view.policy < 7 ? policies[view.policy] : "?",
+           view.priority, view.nice, (unsigned long long)view.runtime / 1000,
+           (unsigned long long)view.deadline / 1000, (unsigned long long)view.period / 1000);
     print_cpus(&cpus);
     printf(" reset=%d\n", (int)(view.flags & 1));
     return EX_OK;

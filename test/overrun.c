@@ -1,7 +1,10 @@
-/* How much a SCHED_DEADLINE thread has overrun since the kernel's last tick, at the time of its suspension.
+/* How much a SCHED_DEADLINE thread has overrun since the kernel's last tick, at the time of its
+ * suspension.
  *
- * overrun COUNT: COUNT times a thread uses up a runtime of 1 ms and up to 3 ms more, without a system call; is then made ordinary as rtf-guard does it; falls
- * asleep; and is made real-time again when the overrun is repaid. Prints how often the thread was real-time then; any other failure is an error. */
+ * overrun COUNT: COUNT times a thread uses up a runtime of 1 ms and up to 3 ms more, without a
+ * system call; is then made ordinary as rtf-guard does it; falls asleep; and is made real-time
+ * again when the overrun is repaid. Prints how often the thread was real-time then; any other
+ * failure is an error. */
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -51,7 +54,12 @@ static bool comes_back(pid_t tid, const cpu_set_t *cpus)
     struct overrun used = {0};
     char reason[APPLY_REASON];
     const struct placement placement = {0};
-    const struct attributes wanted = {.policy = POLICY_DEADLINE, .runtime = 1000, .deadline = 20000, .period = 20000, .reset_on_fork = true, .cpus = *cpus};
+    const struct attributes wanted = {.policy = POLICY_DEADLINE,
+                                      .runtime = 1000,
+                                      .deadline = 20000,
+                                      .period = 20000,
+                                      .reset_on_fork = true,
+                                      .cpus = *cpus};
     struct target target = {.tid = tid, .pidfd = thread_open(tid)};
     if (!thread_look(tid, &identity))
         exit(EX_OSERR);
@@ -82,7 +90,8 @@ int main(int argc, char **argv)
         return EX_USAGE;
     memset(&cpus, 0xff, sizeof cpus); /* the kernel removes CPUs that do not exist */
     stage = mmap(NULL, sizeof *stage, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (stage == MAP_FAILED || sched_setaffinity(0, sizeof cpus, &cpus) != 0 || sched_getaffinity(0, sizeof cpus, &cpus) != 0)
+    if (stage == MAP_FAILED || sched_setaffinity(0, sizeof cpus, &cpus) != 0 ||
+        sched_getaffinity(0, sizeof cpus, &cpus) != 0)
         return EX_OSERR;
     for (int i = 0; i < count; i++) {
         *stage = BEFORE;

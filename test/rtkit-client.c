@@ -30,12 +30,14 @@ static long long now(void)
 
 static int ask(sd_bus *bus, unsigned priority, sd_bus_error *error)
 {
-    return sd_bus_call_method(bus, BUS_NAME, BUS_PATH, BUS_NAME, "MakeThreadRealtime", error, NULL, "tu", (uint64_t)gettid(), priority);
+    return sd_bus_call_method(bus, BUS_NAME, BUS_PATH, BUS_NAME, "MakeThreadRealtime", error, NULL,
+                              "tu", (uint64_t)gettid(), priority);
 }
 
 static int ask_with_descriptor(sd_bus *bus, sd_bus_error *error)
 {
-    return sd_bus_call_method(bus, BUS_NAME, BUS_PATH, BUS_NAME, "MakeThreadRealtime", error, NULL, "tuh", (uint64_t)gettid(), 5U, STDIN_FILENO);
+    return sd_bus_call_method(bus, BUS_NAME, BUS_PATH, BUS_NAME, "MakeThreadRealtime", error, NULL,
+                              "tuh", (uint64_t)gettid(), 5U, STDIN_FILENO);
 }
 
 static int by_value(const void *one, const void *other)
@@ -65,8 +67,10 @@ static bool read_properties(sd_bus *bus)
 {
     int highest;
     int64_t rttime;
-    return sd_bus_get_property_trivial(bus, BUS_NAME, BUS_PATH, BUS_NAME, "MaxRealtimePriority", NULL, 'i', &highest) >= 0 &&
-           sd_bus_get_property_trivial(bus, BUS_NAME, BUS_PATH, BUS_NAME, "RTTimeUSecMax", NULL, 'x', &rttime) >= 0;
+    return sd_bus_get_property_trivial(bus, BUS_NAME, BUS_PATH, BUS_NAME, "MaxRealtimePriority",
+                                       NULL, 'i', &highest) >= 0 &&
+           sd_bus_get_property_trivial(bus, BUS_NAME, BUS_PATH, BUS_NAME, "RTTimeUSecMax", NULL,
+                                       'x', &rttime) >= 0;
 }
 
 /* Runs in a thread of its own; returns NULL if the request was refused. */
@@ -84,13 +88,16 @@ static bool time_thread(sd_bus *shared)
 {
     pthread_t thread;
     void *done = NULL;
-    return pthread_create(&thread, NULL, play, shared) == 0 && pthread_join(thread, &done) == 0 && done != NULL;
+    return pthread_create(&thread, NULL, play, shared) == 0 && pthread_join(thread, &done) == 0 &&
+           done != NULL;
 }
 
 static int measure(sd_bus *bus, const char *what, int count)
 {
     while (calls < count)
-        if (!(what[0] == 'f' ? time_thread(NULL) : what[0] == 'n' ? time_thread(bus) : time_one(bus, 1 + (unsigned)calls % 2)))
+        if (!(what[0] == 'f'   ? time_thread(NULL)
+              : what[0] == 'n' ? time_thread(bus)
+                               : time_one(bus, 1 + (unsigned)calls % 2)))
             return 1;
     qsort(took, (size_t)count, sizeof *took, by_value);
     printf("%lld\n", took[count / 2] / 1000);
@@ -115,7 +122,8 @@ static bool ask_in_vain(sd_bus *bus, int count, int threads)
     for (int i = 0; good && i < threads; i++)
         good = pthread_create(&thread, &small, sleep_on, NULL) == 0;
     for (int i = 0; good && i < count; i++)
-        good = sd_bus_call_method_async(bus, NULL, BUS_NAME, BUS_PATH, BUS_NAME, "MakeThreadRealtime", NULL, NULL, "tu", none, 5U) >= 0;
+        good = sd_bus_call_method_async(bus, NULL, BUS_NAME, BUS_PATH, BUS_NAME,
+                                        "MakeThreadRealtime", NULL, NULL, "tu", none, 5U) >= 0;
     return good && sd_bus_flush(bus) >= 0;
 }
 
@@ -139,7 +147,9 @@ static int leave_to_child(sd_bus *bus)
     while (fgets(line, sizeof line, stdin) != NULL) {
         const uint64_t process = strtoull(line, NULL, 10);
         sd_bus_error_free(&error);
-        const int answer = sd_bus_call_method(bus, BUS_NAME, BUS_PATH, BUS_NAME, "MakeThreadRealtimeWithPID", &error, NULL, "ttu", process, process, 9U);
+        const int answer =
+            sd_bus_call_method(bus, BUS_NAME, BUS_PATH, BUS_NAME, "MakeThreadRealtimeWithPID",
+                               &error, NULL, "ttu", process, process, 9U);
         print_answer((int)process, answer, &error);
     }
     _exit(0);
@@ -156,11 +166,16 @@ int main(int argc, char **argv)
     if (argc > 3)
         printf("%s\n", ask_in_vain(bus, atoi(argv[2]), atoi(argv[3])) ? "asked" : "not so many");
     else if (argc > 2)
-        return atoi(argv[2]) <= 0 || atoi(argv[2]) > CALLS_MOST ? 1 : measure(bus, argv[1], atoi(argv[2]));
+        return atoi(argv[2]) <= 0 || atoi(argv[2]) > CALLS_MOST
+                   ? 1
+                   : measure(bus, argv[1], atoi(argv[2]));
     else if (strcmp(argv[1], "descriptor") == 0)
         print_answer((int)gettid(), ask_with_descriptor(bus, &error), &error);
     else
-        print_answer((int)gettid(), strcmp(argv[1], "properties") == 0 ? (read_properties(bus) ? 0 : -1) : ask(bus, (unsigned)atoi(argv[1]), &error), &error);
+        print_answer((int)gettid(),
+                     strcmp(argv[1], "properties") == 0 ? (read_properties(bus) ? 0 : -1)
+                                                        : ask(bus, (unsigned)atoi(argv[1]), &error),
+                     &error);
     fflush(stdout);
     while (getchar() != EOF)
         ;

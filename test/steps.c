@@ -1,6 +1,7 @@
-/* steps - counts the steps of the exact tests. Reads task sets, one a line, as TEST BLOCKING RUNTIME PERIOD DEADLINE [...].
- * TEST is demand or rta (with the tasks in the order of their priorities). Prints the outcome and the number of steps for each set.
- * A test takes at most as many steps as a plugin allows. */
+/* steps - counts the steps of the exact tests. Reads task sets, one a line, as TEST BLOCKING
+ * RUNTIME PERIOD DEADLINE [...]. TEST is demand or rta (with the tasks in the order of their
+ * priorities). Prints the outcome and the number of steps for each set. A test takes at most as
+ * many steps as a plugin allows. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,7 +10,8 @@
 #include "exact.h"
 #include "response_time.h"
 
-static const char *const names[] = {[FITS] = "fits", [TOO_MUCH] = "too-much", [TOO_COMPLEX] = "too-complex"};
+static const char *const names[] = {
+    [FITS] = "fits", [TOO_MUCH] = "too-much", [TOO_COMPLEX] = "too-complex"};
 
 int main(void)
 {
@@ -19,7 +21,8 @@ int main(void)
         struct task_set set = {0};
         struct timing timing;
         while (set.count < SET_TASKS &&
-               scanf("%*[ ]%" SCNu64 " %" SCNu64 " %" SCNu64, &timing.runtime, &timing.period, &timing.deadline) == 3)
+               scanf("%*[ ]%" SCNu64 " %" SCNu64 " %" SCNu64, &timing.runtime, &timing.period,
+                     &timing.deadline) == 3)
             set_add(&set, &timing, PRIORITY_MAX - (int)set.count);
         uint64_t steps = TEST_STEPS;
         enum outcome outcome = strcmp(test, "rta") == 0

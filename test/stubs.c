@@ -1,4 +1,5 @@
-/* Replaces the broker's log, launcher and guard, and the machine, for parts of the broker that are fuzzed or tested alone. */
+/* Replaces the broker's log, launcher and guard, and the machine, for parts of the broker that are
+ * fuzzed or tested alone. */
 #include "stubs.h"
 
 #include <stdarg.h>

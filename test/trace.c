@@ -1,7 +1,7 @@
 /* Records which functions a broker enters, for test/walk.bats. The broker is compiled with
- * -finstrument-functions and linked with this file. The record is a shared mapping, because the broker
- * confines itself and may open no file later; the mapping exists before main(). A record is the
- * offset of a function from the start of the program. */
+ * -finstrument-functions and linked with this file. The record is a shared mapping, because the
+ * broker confines itself and may open no file later; the mapping exists before main(). A record is
+ * the offset of a function from the start of the program. */
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@ enum { RECORDS = 1 << 20 };
 static struct {
     uint64_t count;
     uint64_t offsets[RECORDS];
-} *trace;
+} * trace;
 
 /* NOLINTBEGIN(bugprone-reserved-identifier): names of the linker and of the compiler */
 extern const char __executable_start[];

@@ -25,8 +25,10 @@ static void work(size_t bytes, off_t offset)
     struct timespec now;
     pthread_mutex_lock(&arm);
     clock_gettime(CLOCK_MONOTONIC, &now);
-    const long long a_second = 1000000000, takes = (offset == position ? 0 : seek_time) + (long long)bytes * a_second / rate;
-    long long until = free_at.tv_sec * a_second + free_at.tv_nsec, is = now.tv_sec * a_second + now.tv_nsec;
+    const long long a_second = 1000000000, takes = (offset == position ? 0 : seek_time) +
+                                                   (long long)bytes * a_second / rate;
+    long long until = free_at.tv_sec * a_second + free_at.tv_nsec,
+              is = now.tv_sec * a_second + now.tv_nsec;
     if (is - until > 1000000) /* the disk was idle */
         until = is;
     until += takes;
@@ -53,7 +55,8 @@ static int slow_open(const char *path, struct fuse_file_info *info)
     return strcmp(path, "/disk") == 0 ? 0 : -ENOENT;
 }
 
-static int slow_read(const char *path, char *into, size_t bytes, off_t offset, struct fuse_file_info *info)
+static int slow_read(const char *path, char *into, size_t bytes, off_t offset,
+                     struct fuse_file_info *info)
 {
     (void)path;
     (void)info;
@@ -62,7 +65,8 @@ static int slow_read(const char *path, char *into, size_t bytes, off_t offset, s
     return (int)bytes;
 }
 
-static int slow_write(const char *path, const char *from, size_t bytes, off_t offset, struct fuse_file_info *info)
+static int slow_write(const char *path, const char *from, size_t bytes, off_t offset,
+                      struct fuse_file_info *info)
 {
     (void)path;
     (void)from;
@@ -81,7 +85,11 @@ static int slow_fsync(const char *path, int only_data, struct fuse_file_info *in
 
 int main(int argc, char **argv)
 {
-    static const struct fuse_operations operations = {.getattr = slow_getattr, .open = slow_open, .read = slow_read, .write = slow_write, .fsync = slow_fsync};
+    static const struct fuse_operations operations = {.getattr = slow_getattr,
+                                                      .open = slow_open,
+                                                      .read = slow_read,
+                                                      .write = slow_write,
+                                                      .fsync = slow_fsync};
     char foreground[] = "-f";
     if (argc != 5)
         return 64;

@@ -1,8 +1,10 @@
-/* An audio host and its callback: the host's thread is given its reservation where the host lets a program prepare that thread (JACK's
- * jack_set_thread_init_callback is such a place), and not in the callback, which must never wait. 256 frames at 48 kHz are 5,333 us.
+/* An audio host and its callback: the host's thread is given its reservation where the host lets a
+ * program prepare that thread (JACK's jack_set_thread_init_callback is such a place), and not in
+ * the callback, which must never wait. 256 frames at 48 kHz are 5,333 us.
  *
- * The thread states a priority, and gets SCHED_FIFO. The kernel ends a runtime of SCHED_DEADLINE only at a tick (often 4 ms), which is most of such a
- * period, and the shipped rules want a runtime of one tick at least. A runtime of SCHED_FIFO is held by rtf-guard, from 500 us in 5 ms on.
+ * The thread states a priority, and gets SCHED_FIFO. The kernel ends a runtime of SCHED_DEADLINE
+ * only at a tick (often 4 ms), which is most of such a period, and the shipped rules want a runtime
+ * of one tick at least. A runtime of SCHED_FIFO is held by rtf-guard, from 500 us in 5 ms on.
  *
  *     cc audio.c -o audio $(pkg-config --cflags --libs librtf) -pthread */
 #include <pthread.h>
@@ -78,7 +80,8 @@ int main(int argc, char **argv)
     if (pthread_create(&thread, NULL, run, &host) != 0)
         return 71;
     pthread_join(thread, NULL);
-    printf("%d buffers, %d late, by %s\n", host.buffers, program.late, rtf_spec_is_granted(&program.spec) ? rtf_spec_get_plugin(&program.spec) : "nobody");
+    printf("%d buffers, %d late, by %s\n", host.buffers, program.late,
+           rtf_spec_is_granted(&program.spec) ? rtf_spec_get_plugin(&program.spec) : "nobody");
     rtf_disconnect(&program.connection);
     return 0;
 }

@@ -1,7 +1,7 @@
 /* Executors as in ROS 2, without ROS: each executor runs its own callbacks in one thread, under one
- * reservation. Callbacks that must not be late have their own executor. Callbacks that may wait share
- * another executor, and cannot delay the first one. Runtimes are 10 ms, because the shipped rules
- * require at least one tick of the kernel (1 to 10 ms), and give a user half a CPU.
+ * reservation. Callbacks that must not be late have their own executor. Callbacks that may wait
+ * share another executor, and cannot delay the first one. Runtimes are 10 ms, because the shipped
+ * rules require at least one tick of the kernel (1 to 10 ms), and give a user half a CPU.
  *
  *     cc executor.c -o executor $(pkg-config --cflags --libs librtf) -pthread */
 #include <pthread.h>
@@ -58,11 +58,24 @@ static void count(void *argument)
 int main(void)
 {
     static unsigned joints, images, logs;
-    const struct callback control[] = {{count, &joints, 1}}, perception[] = {{count, &images, 1}, {count, &logs, 5}};
+    const struct callback control[] = {{count, &joints, 1}},
+                          perception[] = {{count, &images, 1}, {count, &logs, 5}};
     struct rtf_connection connection = RTF_CONNECTION_INIT;
     struct executor executors[] = {
-        {.name = "control", .runtime = 10000, .period = 40000, .callbacks = control, .callback_count = 1, .periods = 25, .connection = &connection},
-        {.name = "perception", .runtime = 10000, .period = 100000, .callbacks = perception, .callback_count = 2, .periods = 10, .connection = &connection},
+        {.name = "control",
+         .runtime = 10000,
+         .period = 40000,
+         .callbacks = control,
+         .callback_count = 1,
+         .periods = 25,
+         .connection = &connection},
+        {.name = "perception",
+         .runtime = 10000,
+         .period = 100000,
+         .callbacks = perception,
+         .callback_count = 2,
+         .periods = 10,
+         .connection = &connection},
     };
     pthread_t threads[2];
     if (rtf_connect(&connection, NULL) != RTF_OK) {

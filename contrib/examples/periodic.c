@@ -1,4 +1,5 @@
-/* A loop with a deadline: 10 ms of CPU time in every 50 ms. The shipped rules want a runtime of one tick of the kernel at least (1 to 10 ms).
+/* A loop with a deadline: 10 ms of CPU time in every 50 ms. The shipped rules want a runtime of one
+ * tick of the kernel at least (1 to 10 ms).
  *
  *     cc periodic.c -o periodic $(pkg-config --cflags --libs librtf)
  *     ./periodic 100 */
@@ -14,7 +15,9 @@ static void work(uint64_t microseconds)
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &begun);
     do
         clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    while ((uint64_t)(now.tv_sec - begun.tv_sec) * 1000000 + (uint64_t)(now.tv_nsec - begun.tv_nsec) / 1000 < microseconds);
+    while ((uint64_t)(now.tv_sec - begun.tv_sec) * 1000000 +
+               (uint64_t)(now.tv_nsec - begun.tv_nsec) / 1000 <
+           microseconds);
 }
 
 int main(int argc, char **argv)
@@ -33,7 +36,8 @@ int main(int argc, char **argv)
     if (rtf_spec_create_attached(&connection, &spec, &params, 0) != RTF_OK) {
         fprintf(stderr, "periodic: %s\n", rtf_spec_reason(&spec));
         if (rtf_spec_nearest(&spec) != 0)
-            fprintf(stderr, "periodic: a runtime of %llu us would be granted\n", (unsigned long long)rtf_spec_nearest(&spec));
+            fprintf(stderr, "periodic: a runtime of %llu us would be granted\n",
+                    (unsigned long long)rtf_spec_nearest(&spec));
         return rtf_spec_result(&spec) == RTF_ACL_FAIL ? 77 : 75;
     }
     /* From here on nothing is asked of anybody, and no memory is taken. */

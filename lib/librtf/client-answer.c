@@ -71,11 +71,13 @@ static bool grants(const char *text, const char *token)
 {
     char key[CLIENT_TOKEN + sizeof "\"token\":\"\""];
     snprintf(key, sizeof key, "\"token\":\"%s\"", token);
-    return strstr(text, key) != NULL && strstr(text, "\"result\":\"OK\"") != NULL && strstr(text, "\"grant\":{") != NULL;
+    return strstr(text, key) != NULL && strstr(text, "\"result\":\"OK\"") != NULL &&
+           strstr(text, "\"grant\":{") != NULL;
 }
 
 /* False: no verdict, or not a JSON object. */
-static bool read_verdict(const struct client *client, const struct client_wait *wait, struct client_verdict *verdict)
+static bool read_verdict(const struct client *client, const struct client_wait *wait,
+                         struct client_verdict *verdict)
 {
     char file[FILE_NAME];
     snprintf(file, sizeof file, "%s.verdict", wait->name);
@@ -104,7 +106,8 @@ static void name_thread(pid_t thread, char text[static THREAD_NAMED])
         close(fd);
     name[length > 0 ? length : 0] = '\0';
     name[strcspn(name, "\n")] = '\0';
-    snprintf(text, THREAD_NAMED, name[0] == '\0' ? "thread %d" : "thread %d (%s)", (int)thread, client_printable(name, printable, sizeof printable));
+    snprintf(text, THREAD_NAMED, name[0] == '\0' ? "thread %d" : "thread %d (%s)", (int)thread,
+             client_printable(name, printable, sizeof printable));
 }
 
 enum client_outcome client_find_abandoned(struct client *client, const char *name, ino_t *inode)
@@ -112,20 +115,25 @@ enum client_outcome client_find_abandoned(struct client *client, const char *nam
     struct stat spec;
     struct client_verdict verdict;
     if (!client_entry(client, name, "json", &spec))
-        return client_fail(client, CLIENT_GONE, "there is no spec %s in %s/specs/%s", name, client->spool, client->user);
+        return client_fail(client, CLIENT_GONE, "there is no spec %s in %s/specs/%s", name,
+                           client->spool, client->user);
     *inode = spec.st_ino;
     const struct client_wait wait = {.name = name};
     if (!read_verdict(client, &wait, &verdict)) {
         client_free_verdict(&verdict);
-        return client_fail(client, CLIENT_TAKEN, "%s/specs/%s/%s.json has no answer yet", client->spool, client->user, name);
+        return client_fail(client, CLIENT_TAKEN, "%s/specs/%s/%s.json has no answer yet",
+                           client->spool, client->user, name);
     }
-    const pid_t thread = (pid_t)json_integer_value(json_object_get(json_object_get(verdict.json, "thread"), "tid"));
+    const pid_t thread =
+        (pid_t)json_integer_value(json_object_get(json_object_get(verdict.json, "thread"), "tid"));
     client_free_verdict(&verdict);
     if (thread <= 0 || (kill(thread, 0) != 0 && errno == ESRCH))
         return CLIENT_OK;
     char named[THREAD_NAMED];
     name_thread(thread, named);
-    return client_fail(client, CLIENT_TAKEN, "%s/specs/%s/%s.json exists, and %s runs under it: 'rtf release %s' ends it", client->spool, client->user, name, named, name);
+    return client_fail(client, CLIENT_TAKEN,
+                       "%s/specs/%s/%s.json exists, and %s runs under it: 'rtf release %s' ends it",
+                       client->spool, client->user, name, named, name);
 }
 
 void client_tell_holder(struct client *client, const char *name, const char *cure)
@@ -133,9 +141,14 @@ void client_tell_holder(struct client *client, const char *name, const char *cur
     ino_t inode;
     const enum client_outcome outcome = client_find_abandoned(client, name, &inode);
     if (outcome == CLIENT_OK)
-        client_fail(client, CLIENT_TAKEN, "%s/specs/%s/%s.json exists, and no thread runs under it: %s'rtf release %s' ends it", client->spool, client->user, name, cure, name);
+        client_fail(
+            client, CLIENT_TAKEN,
+            "%s/specs/%s/%s.json exists, and no thread runs under it: %s'rtf release %s' ends it",
+            client->spool, client->user, name, cure, name);
     else if (outcome == CLIENT_GONE)
-        client_fail(client, CLIENT_TAKEN, "%s/specs/%s/%s.json existed, and has just ended: try again", client->spool, client->user, name);
+        client_fail(client, CLIENT_TAKEN,
+                    "%s/specs/%s/%s.json existed, and has just ended: try again", client->spool,
+                    client->user, name);
 }
 
 /* Compares inode and change time: a file that was replaced or rewritten since then has another
@@ -187,7 +200,8 @@ static void see(const struct client *client, const char *name, struct files *fil
 
 /* The broker answers an unreadable spec without a token: then the stamps decide, as for a wait
  * without a token. */
-static bool wanted(const struct client *client, const struct client_wait *wait, const json_t *json, struct files *files)
+static bool wanted(const struct client *client, const struct client_wait *wait, const json_t *json,
+                   struct files *files)
 {
     const char *token = client_string(json, "token");
     const char *result = client_string(json, "result");
@@ -196,7 +210,8 @@ static bool wanted(const struct client *client, const struct client_wait *wait, 
     if (wait->token != NULL && (result == NULL || strcmp(result, "BAD_SPEC") != 0))
         return false;
     see(client, wait->name, files);
-    return answers(json, files->has_spec ? &files->spec : NULL, files->has_tid ? &files->tid : NULL);
+    return answers(json, files->has_spec ? &files->spec : NULL,
+                   files->has_tid ? &files->tid : NULL);
 }
 
 static bool is_pending(const json_t *json)
@@ -219,7 +234,8 @@ static bool is_waiting(struct client *client, const json_t *json)
     const char *result = client_string(json, "result"), *reason = client_string(json, "reason");
     if (result == NULL || strcmp(result, "WAITING") != 0)
         return false;
-    snprintf(client->waits_for, sizeof client->waits_for, "; the spec waits: %.400s", reason == NULL ? "?" : reason);
+    snprintf(client->waits_for, sizeof client->waits_for, "; the spec waits: %.400s",
+             reason == NULL ? "?" : reason);
     return true;
 }
 
@@ -238,25 +254,32 @@ static bool is_enough(const struct client_wait *wait, const json_t *json)
 static enum client_outcome look_for_end(const struct client *client, const struct client_wait *wait)
 {
     struct stat status;
-    if (client_entry(client, wait->name, "json", &status) || client_entry(client, wait->name, "tid", &status))
+    if (client_entry(client, wait->name, "json", &status) ||
+        client_entry(client, wait->name, "tid", &status))
         return CLIENT_PENDING;
-    return client_entry(client, wait->name, "verdict", &status) && S_ISREG(status.st_mode) && !client_has_moved(client) ? CLIENT_PENDING : CLIENT_OK;
+    return client_entry(client, wait->name, "verdict", &status) && S_ISREG(status.st_mode) &&
+                   !client_has_moved(client)
+               ? CLIENT_PENDING
+               : CLIENT_OK;
 }
 
 /* True if an answer ends the wait. False leaves nothing for the caller to free. */
-static bool has_answer(struct client *client, const struct client_wait *wait, struct client_verdict *verdict, struct files *files)
+static bool has_answer(struct client *client, const struct client_wait *wait,
+                       struct client_verdict *verdict, struct files *files)
 {
     const bool is_there = read_verdict(client, wait, verdict);
     if (is_there && verdict->json == NULL)
         return true;
-    if (is_there && wanted(client, wait, verdict->json, files) && !(is_waiting(client, verdict->json) && wait->goal == CLIENT_ANSWER) &&
+    if (is_there && wanted(client, wait, verdict->json, files) &&
+        !(is_waiting(client, verdict->json) && wait->goal == CLIENT_ANSWER) &&
         is_enough(wait, verdict->json))
         return true;
     client_free_verdict(verdict);
     return false;
 }
 
-enum client_outcome client_glance(struct client *client, const struct client_wait *wait, struct client_verdict *verdict)
+enum client_outcome client_glance(struct client *client, const struct client_wait *wait,
+                                  struct client_verdict *verdict)
 {
     struct files files = {.seen = false};
     if (wait->goal == CLIENT_END)
@@ -269,15 +292,20 @@ enum client_outcome client_glance(struct client *client, const struct client_wai
         return client_fail(client, CLIENT_GONE, "the spec %s was removed or replaced", wait->name);
     see(client, wait->name, &files);
     if (!files.has_spec && !files.has_tid)
-        return client_fail(client, CLIENT_GONE, "there is no spec %s in %s/specs/%s", wait->name, client->spool, client->user);
+        return client_fail(client, CLIENT_GONE, "there is no spec %s in %s/specs/%s", wait->name,
+                           client->spool, client->user);
     return CLIENT_PENDING;
 }
 
-enum client_outcome client_look(struct client *client, const struct client_wait *wait, struct client_verdict *verdict)
+enum client_outcome client_look(struct client *client, const struct client_wait *wait,
+                                struct client_verdict *verdict)
 {
     const enum client_outcome outcome = client_glance(client, wait, verdict);
-    if (wait->goal != CLIENT_END && (outcome == CLIENT_PENDING || outcome == CLIENT_GONE) && client_has_moved(client))
-        return client_fail(client, CLIENT_GONE, "the broker has not accepted the directory %s/specs/%s", client->spool, client->user);
+    if (wait->goal != CLIENT_END && (outcome == CLIENT_PENDING || outcome == CLIENT_GONE) &&
+        client_has_moved(client))
+        return client_fail(client, CLIENT_GONE,
+                           "the broker has not accepted the directory %s/specs/%s", client->spool,
+                           client->user);
     return outcome;
 }
 

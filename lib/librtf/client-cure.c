@@ -24,7 +24,8 @@ char *client_starter(const char *spool, char text[static CLIENT_WHY])
 char *client_tell_no_broker(const char *spool, char text[static CLIENT_WHY])
 {
     char starter[CLIENT_WHY];
-    snprintf(text, CLIENT_WHY, "no broker is running on %.200s ('%.200s', as root, starts one)", spool, client_starter(spool, starter));
+    snprintf(text, CLIENT_WHY, "no broker is running on %.200s ('%.200s', as root, starts one)",
+             spool, client_starter(spool, starter));
     return text;
 }
 
@@ -40,8 +41,10 @@ char *client_tell_join(const struct client *client, char text[static CLIENT_WHY]
     }
     (void)getpwuid_r(geteuid(), &entry, buffer, sizeof buffer, &account);
     if (account == NULL)
-        snprintf(text, CLIENT_WHY, "a rule of acl.conf(5) can name uid %u, which has no account", geteuid());
+        snprintf(text, CLIENT_WHY, "a rule of acl.conf(5) can name uid %u, which has no account",
+                 geteuid());
     else
-        snprintf(text, CLIENT_WHY, "'usermod -aG %.64s %.64s', as root, makes %.64s a member", group == NULL ? number : group->gr_name, account->pw_name, account->pw_name);
+        snprintf(text, CLIENT_WHY, "'usermod -aG %.64s %.64s', as root, makes %.64s a member",
+                 group == NULL ? number : group->gr_name, account->pw_name, account->pw_name);
     return text;
 }

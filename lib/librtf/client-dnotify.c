@@ -9,7 +9,8 @@
 static bool tell_by_signal(int directory, int number, unsigned changes)
 {
     const struct f_owner_ex own = {.type = F_OWNER_TID, .pid = gettid()};
-    return fcntl(directory, F_SETSIG, number) == 0 && fcntl(directory, F_SETOWN_EX, &own) == 0 && fcntl(directory, F_NOTIFY, changes | DN_MULTISHOT) == 0;
+    return fcntl(directory, F_SETSIG, number) == 0 && fcntl(directory, F_SETOWN_EX, &own) == 0 &&
+           fcntl(directory, F_NOTIFY, changes | DN_MULTISHOT) == 0;
 }
 
 bool dnotify_begin(struct dnotify *watch, int directory, int number, unsigned changes)
@@ -17,7 +18,10 @@ bool dnotify_begin(struct dnotify *watch, int directory, int number, unsigned ch
     sigset_t set;
     sigemptyset(&set);
     sigaddset(&set, number);
-    *watch = (struct dnotify){.ready = -1, .number = number, .directory = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+    *watch =
+        (struct dnotify){.ready = -1,
+                         .number = number,
+                         .directory = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
     if (watch->directory < 0)
         return false;
     pthread_sigmask(SIG_BLOCK, &set, &watch->former);

@@ -12,9 +12,9 @@
 #include <stdbool.h>
 
 struct dnotify {
-    int ready;     /* a descriptor for poll(2), readable after a change; -1: no watch */
-    int directory; /* our own descriptor of the directory */
-    int number;    /* the signal's number */
+    int ready;       /* a descriptor for poll(2), readable after a change; -1: no watch */
+    int directory;   /* our own descriptor of the directory */
+    int number;      /* the signal's number */
     sigset_t former; /* the thread's signal mask before the watch */
 };
 

@@ -27,7 +27,8 @@ int client_escape(const char **text, char piece[static CLIENT_PIECE])
         return snprintf(piece, CLIENT_PIECE, "%c", (int)character);
     if (character <= 0xffff)
         return snprintf(piece, CLIENT_PIECE, "\\u%04x", character);
-    return snprintf(piece, CLIENT_PIECE, "\\u%04x\\u%04x", 0xd7c0 + (character >> 10), 0xdc00 + (character & 0x3ff));
+    return snprintf(piece, CLIENT_PIECE, "\\u%04x\\u%04x", 0xd7c0 + (character >> 10),
+                    0xdc00 + (character & 0x3ff));
 }
 
 char *client_printable(const char *text, char *printable, size_t size)

@@ -16,7 +16,8 @@
 
 #include "units.h"
 
-enum client_outcome client_fail(struct client *client, enum client_outcome outcome, const char *format, ...)
+enum client_outcome client_fail(struct client *client, enum client_outcome outcome,
+                                const char *format, ...)
 {
     va_list values;
     va_start(values, format);
@@ -34,24 +35,27 @@ static enum client_outcome fail_errno(struct client *client, const char *file)
 enum client_outcome client_denied(struct client *client, const char *file)
 {
     struct stat status;
-    if (fstatat(client->root, file, &status, AT_SYMLINK_NOFOLLOW) < 0 || status.st_gid == getegid() ||
-        group_member(status.st_gid))
-        return client_fail(client, CLIENT_DENIED, "%s/%s: %s (rtf doctor says why)", client->spool, file, strerror(EACCES));
+    if (fstatat(client->root, file, &status, AT_SYMLINK_NOFOLLOW) < 0 ||
+        status.st_gid == getegid() || group_member(status.st_gid))
+        return client_fail(client, CLIENT_DENIED, "%s/%s: %s (rtf doctor says why)", client->spool,
+                           file, strerror(EACCES));
     char number[16];
     snprintf(number, sizeof number, "%u", status.st_gid);
     char buffer[4096];
     struct group record, *group = NULL;
     (void)getgrgid_r(status.st_gid, &record, buffer, sizeof buffer, &group);
     return client_fail(client, CLIENT_DENIED,
-                "you are not in group %s, which may use %s (a new member must log in again)",
-                group != NULL ? group->gr_name : number, client->spool);
+                       "you are not in group %s, which may use %s (a new member must log in again)",
+                       group != NULL ? group->gr_name : number, client->spool);
 }
 
 bool client_name_ok(const char *name)
 {
-    static const char allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.@:-";
+    static const char allowed[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.@:-";
     size_t length = strspn(name, allowed);
-    return length > 0 && length <= CLIENT_NAME_MAX && name[length] == '\0' && strchr(".@:-", name[0]) == NULL;
+    return length > 0 && length <= CLIENT_NAME_MAX && name[length] == '\0' &&
+           strchr(".@:-", name[0]) == NULL;
 }
 
 static const char *wrong_time(const char *text, const char *longest)
@@ -61,9 +65,12 @@ static const char *wrong_time(const char *text, const char *longest)
     if (parse_number(text, UINT64_MAX, &number))
         return "a time needs a unit (" TIME_UNITS ")";
     if (guess_time(text, 0, &number))
-        snprintf(sentence, sizeof sentence, "a time is a whole number and a unit (" TIME_UNITS "), such as %lluus", (unsigned long long)number);
+        snprintf(sentence, sizeof sentence,
+                 "a time is a whole number and a unit (" TIME_UNITS "), such as %lluus",
+                 (unsigned long long)number);
     else
-        snprintf(sentence, sizeof sentence, "a time is a whole number and a unit (" TIME_UNITS "), 1us to %s", longest);
+        snprintf(sentence, sizeof sentence,
+                 "a time is a whole number and a unit (" TIME_UNITS "), 1us to %s", longest);
     return sentence;
 }
 
@@ -88,8 +95,9 @@ bool client_make_token(char token[static CLIENT_TOKEN])
 
 void client_hold_standard_fds(void)
 {
-    /* O_PATH and not /dev/null: reads and writes fail as on the closed descriptor that we were given. The
-     * lowest free number is what open returns, so this fills 0 to 2 and gives back the first above. */
+    /* O_PATH and not /dev/null: reads and writes fail as on the closed descriptor that we were
+     * given. The lowest free number is what open returns, so this fills 0 to 2 and gives back the
+     * first above. */
     int fd;
     do {
         fd = open("/", O_PATH | O_CLOEXEC);
@@ -101,17 +109,27 @@ void client_hold_standard_fds(void)
 enum client_outcome client_open(struct client *client, const char *spool)
 {
     char starter[CLIENT_WHY];
-    *client = (struct client){.spool = spool, .root = -1, .descriptors = -1, .specs = -1, .alive = -1, .directory = -1, .watch = {.events = -1, .directory = -1, .spec = -1}};
+    *client = (struct client){.spool = spool,
+                              .root = -1,
+                              .descriptors = -1,
+                              .specs = -1,
+                              .alive = -1,
+                              .directory = -1,
+                              .watch = {.events = -1, .directory = -1, .spec = -1}};
     client->descriptors = open("/proc/self/fd", O_PATH | O_DIRECTORY | O_CLOEXEC);
     client->root = open(spool, O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (client->root >= 0)
-        client->specs = openat(client->root, "specs", O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        client->specs =
+            openat(client->root, "specs", O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (client->specs >= 0)
         return CLIENT_OK;
     if (errno == ENOENT)
-        return client_fail(client, CLIENT_NO_BROKER, "no broker has made a spool at %.200s ('%.200s', as root, makes it)", spool, client_starter(spool, starter));
+        return client_fail(client, CLIENT_NO_BROKER,
+                           "no broker has made a spool at %.200s ('%.200s', as root, makes it)",
+                           spool, client_starter(spool, starter));
     if (errno == EACCES)
-        return client_fail(client, CLIENT_DENIED, "%s: %s (rtf doctor says why)", spool, strerror(EACCES));
+        return client_fail(client, CLIENT_DENIED, "%s: %s (rtf doctor says why)", spool,
+                           strerror(EACCES));
     return client_fail(client, CLIENT_ERROR, "%s: %s", spool, strerror(errno));
 }
 
@@ -150,13 +168,16 @@ int64_t client_until(uint64_t microseconds)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
-    return microseconds == 0 ? 0 : (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000 + (int64_t)microseconds;
+    return microseconds == 0
+               ? 0
+               : (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000 + (int64_t)microseconds;
 }
 
 /* A timer that ends at `until`; 0: a timer that never ends. -1 with errno. */
 static int start_timer(int64_t until)
 {
-    struct itimerspec timer = {.it_value = {.tv_sec = until / 1000000, .tv_nsec = until % 1000000 * 1000}};
+    struct itimerspec timer = {
+        .it_value = {.tv_sec = until / 1000000, .tv_nsec = until % 1000000 * 1000}};
     int fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
     if (fd >= 0)
         timerfd_settime(fd, TFD_TIMER_ABSTIME, &timer, NULL);
@@ -170,7 +191,9 @@ static enum client_outcome await_start(struct client *client, int starting, int 
     struct pollfd fds[] = {{.fd = starting}, {.fd = timer, .events = POLLIN}};
     if (poll(fds, sizeof fds / sizeof *fds, -1) < 0 && errno != EINTR)
         return client_fail(client, CLIENT_ERROR, "poll: %s", strerror(errno));
-    return fds[1].revents != 0 ? client_fail(client, CLIENT_TIMEOUT, "the broker on %s is still starting", client->spool) : CLIENT_NO_BROKER;
+    return fds[1].revents != 0 ? client_fail(client, CLIENT_TIMEOUT,
+                                             "the broker on %s is still starting", client->spool)
+                               : CLIENT_NO_BROKER;
 }
 
 enum client_outcome client_connect(struct client *client, int64_t until)
@@ -179,7 +202,8 @@ enum client_outcome client_connect(struct client *client, int64_t until)
     int timer = outcome == CLIENT_NO_BROKER ? start_timer(until) : -1, starting = 0;
     while (outcome == CLIENT_NO_BROKER && starting >= 0) {
         starting = open_fifo(client, "starting");
-        outcome = take_hold(client); /* after opening `starting`: a broker that has finished starting in between is found */
+        /* after opening `starting`: a broker that has finished starting in between is found */
+        outcome = take_hold(client);
         if (outcome == CLIENT_NO_BROKER && starting >= 0)
             outcome = await_start(client, starting, timer);
         if (starting >= 0)
@@ -237,10 +261,13 @@ enum client_outcome client_enter(struct client *client, bool create)
     if (errno == EACCES)
         return client_denied(client, "specs");
     if (errno == ENOENT)
-        return client_fail(client, CLIENT_GONE, "there is no directory %s/specs/%s", client->spool, user);
+        return client_fail(client, CLIENT_GONE, "there is no directory %s/specs/%s", client->spool,
+                           user);
     if (errno == EPERM)
-        return client_fail(client, CLIENT_ERROR, "%s/specs/%s belongs to another user", client->spool, user);
-    return client_fail(client, CLIENT_ERROR, "%s/specs/%s: %s", client->spool, user, strerror(errno));
+        return client_fail(client, CLIENT_ERROR, "%s/specs/%s belongs to another user",
+                           client->spool, user);
+    return client_fail(client, CLIENT_ERROR, "%s/specs/%s: %s", client->spool, user,
+                       strerror(errno));
 }
 
 static bool write_all(int fd, const char *text, size_t length)
@@ -290,10 +317,13 @@ static int hold(const struct client *client, int fd)
 /* Writes the text to a file without a name, then links it. An unfinished file causes no event for
  * the broker, and a killed client leaves no file behind. Some file systems have no O_TMPFILE, and
  * the fallback link needs /proc. */
-static bool put_unnamed(const struct client *client, const char *file, const char *text, ino_t *inode)
+static bool put_unnamed(const struct client *client, const char *file, const char *text,
+                        ino_t *inode)
 {
     char name[16];
-    int fd = client->descriptors < 0 ? -1 : openat(client->directory, ".", O_WRONLY | O_TMPFILE | O_CLOEXEC, 0600);
+    int fd = client->descriptors < 0
+                 ? -1
+                 : openat(client->directory, ".", O_WRONLY | O_TMPFILE | O_CLOEXEC, 0600);
     if (fd < 0)
         return false;
     int held = hold(client, fd);
@@ -301,7 +331,8 @@ static bool put_unnamed(const struct client *client, const char *file, const cha
     if (held < 0)
         return false;
     bool put = filled && linkat(held, "", client->directory, file, AT_EMPTY_PATH) == 0;
-    if (filled && !put && errno == ENOENT) { /* before Linux 6.10, AT_EMPTY_PATH needs a capability */
+    /* before Linux 6.10, AT_EMPTY_PATH needs a capability */
+    if (filled && !put && errno == ENOENT) {
         snprintf(name, sizeof name, "%d", held);
         put = linkat(client->descriptors, name, client->directory, file, AT_SYMLINK_FOLLOW) == 0;
     }
@@ -312,14 +343,16 @@ static bool put_unnamed(const struct client *client, const char *file, const cha
 }
 
 /* Writes a temporary file and renames it. modified: its modification time; NULL: now. */
-static bool put_renamed(int directory, const char *aside, const char *file, unsigned flags, const char *text, const struct timespec *modified, ino_t *inode)
+static bool put_renamed(int directory, const char *aside, const char *file, unsigned flags,
+                        const char *text, const struct timespec *modified, ino_t *inode)
 {
     int fd = openat(directory, aside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0)
         return false;
     bool filled = fill(fd, text, inode);
     if (filled && modified != NULL)
-        filled = utimensat(directory, aside, (const struct timespec[]){*modified, *modified}, AT_SYMLINK_NOFOLLOW) == 0;
+        filled = utimensat(directory, aside, (const struct timespec[]){*modified, *modified},
+                           AT_SYMLINK_NOFOLLOW) == 0;
     if (filled && renameat2(directory, aside, directory, file, flags) == 0)
         return true;
     int reason = errno;
@@ -328,7 +361,8 @@ static bool put_renamed(int directory, const char *aside, const char *file, unsi
     return false;
 }
 
-enum client_outcome client_put(struct client *client, const char *name, const char *text, ino_t *inode)
+enum client_outcome client_put(struct client *client, const char *name, const char *text,
+                               ino_t *inode)
 {
     char file[FILE_NAME], aside[FILE_NAME], token[CLIENT_TOKEN];
     snprintf(file, sizeof file, "%s.json", name);
@@ -343,18 +377,22 @@ enum client_outcome client_put(struct client *client, const char *name, const ch
             return CLIENT_OK;
     }
     if (errno == EEXIST)
-        return client_fail(client, CLIENT_TAKEN, "%s/specs/%s/%s exists", client->spool, client->user, file);
-    return client_fail(client, CLIENT_ERROR, "%s/specs/%s/%s: %s", client->spool, client->user, file, strerror(errno));
+        return client_fail(client, CLIENT_TAKEN, "%s/specs/%s/%s exists", client->spool,
+                           client->user, file);
+    return client_fail(client, CLIENT_ERROR, "%s/specs/%s/%s: %s", client->spool, client->user,
+                       file, strerror(errno));
 }
 
-bool client_entry(const struct client *client, const char *name, const char *suffix, struct stat *status)
+bool client_entry(const struct client *client, const char *name, const char *suffix,
+                  struct stat *status)
 {
     char file[FILE_NAME];
     snprintf(file, sizeof file, "%s.%s", name, suffix);
     return fstatat(client->directory, file, status, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-enum client_outcome client_put_back(struct client *client, const char *name, const char *text, const struct timespec *modified, ino_t *inode)
+enum client_outcome client_put_back(struct client *client, const char *name, const char *text,
+                                    const struct timespec *modified, ino_t *inode)
 {
     char file[FILE_NAME], aside[FILE_NAME], token[CLIENT_TOKEN];
     struct stat status;
@@ -366,10 +404,12 @@ enum client_outcome client_put_back(struct client *client, const char *name, con
     snprintf(aside, sizeof aside, ".%s.json.%s", name, token);
     if (put_renamed(client->directory, aside, file, 0, text, modified, inode))
         return CLIENT_OK;
-    return client_fail(client, CLIENT_ERROR, "%s/specs/%s/%s: %s", client->spool, client->user, file, strerror(errno));
+    return client_fail(client, CLIENT_ERROR, "%s/specs/%s/%s: %s", client->spool, client->user,
+                       file, strerror(errno));
 }
 
-enum client_outcome client_change(struct client *client, const char *name, const char *text, ino_t *inode)
+enum client_outcome client_change(struct client *client, const char *name, const char *text,
+                                  ino_t *inode)
 {
     return client_put_back(client, name, text, NULL, inode);
 }
@@ -385,7 +425,8 @@ enum client_outcome client_attach(struct client *client, const char *name, pid_t
     snprintf(text, sizeof text, "%d\n", (int)thread);
     if (put_renamed(client->directory, aside, file, 0, text, NULL, &inode))
         return CLIENT_OK;
-    return client_fail(client, CLIENT_ERROR, "%s/specs/%s/%s: %s", client->spool, client->user, file, strerror(errno));
+    return client_fail(client, CLIENT_ERROR, "%s/specs/%s/%s: %s", client->spool, client->user,
+                       file, strerror(errno));
 }
 
 static enum client_outcome remove_file(struct client *client, const char *name, const char *suffix)
@@ -394,7 +435,8 @@ static enum client_outcome remove_file(struct client *client, const char *name, 
     snprintf(file, sizeof file, "%s.%s", name, suffix);
     if (unlinkat(client->directory, file, 0) == 0)
         return CLIENT_OK;
-    return client_fail(client, errno == ENOENT ? CLIENT_GONE : CLIENT_ERROR, "%s/specs/%s/%s: %s", client->spool, client->user, file, strerror(errno));
+    return client_fail(client, errno == ENOENT ? CLIENT_GONE : CLIENT_ERROR, "%s/specs/%s/%s: %s",
+                       client->spool, client->user, file, strerror(errno));
 }
 
 enum client_outcome client_detach(struct client *client, const char *name)
@@ -441,12 +483,14 @@ void client_renew(const struct client *client, const char *name, ino_t inode)
 bool client_has_moved(const struct client *client)
 {
     struct stat named;
-    return fstatat(client->specs, client->user, &named, AT_SYMLINK_NOFOLLOW) < 0 || named.st_ino != client->inode;
+    return fstatat(client->specs, client->user, &named, AT_SYMLINK_NOFOLLOW) < 0 ||
+           named.st_ino != client->inode;
 }
 
 void client_close(struct client *client)
 {
-    int *fds[] = {&client->root, &client->descriptors, &client->specs, &client->alive, &client->directory};
+    int *fds[] = {&client->root, &client->descriptors, &client->specs, &client->alive,
+                  &client->directory};
     for (size_t i = 0; i < sizeof fds / sizeof *fds; i++) {
         if (*fds[i] >= 0)
             close(*fds[i]);

@@ -22,9 +22,12 @@ static bool drain(int events, int directory)
         for (ssize_t at = 0; at < got;) {
             const struct inotify_event *event = (const void *)(buffer + at);
             at += (ssize_t)(sizeof *event + event->len);
-            has = has || (event->wd == directory && (event->mask & gone) != 0) || (event->mask & IN_Q_OVERFLOW) != 0;
+            has = has || (event->wd == directory && (event->mask & gone) != 0) ||
+                  (event->mask & IN_Q_OVERFLOW) != 0;
         }
-    } while (got > (ssize_t)(sizeof buffer / 2)); /* a short read was the last one: any event fits into half a buffer */
+    } while (got >
+             (ssize_t)(sizeof buffer /
+                       2)); /* a short read was the last one: any event fits into half a buffer */
     return has;
 }
 
@@ -43,12 +46,14 @@ static bool hears(const struct client *client, const struct client_watch *watch)
 /* Watches the open directory, not its name. A watch that exists gets the new mask. */
 static void watch_directory(const struct client *client, struct client_watch *watch, uint32_t more)
 {
-    static const uint32_t end = IN_ONLYDIR | IN_DELETE_SELF | IN_MOVE_SELF, names = IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE;
+    static const uint32_t end = IN_ONLYDIR | IN_DELETE_SELF | IN_MOVE_SELF,
+                          names = IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE;
     char path[32];
     if (!hears(client, watch))
         unwatch(watch->events, &watch->directory);
     snprintf(path, sizeof path, "/proc/self/fd/%d", client->directory);
-    watch->directory = inotify_add_watch(watch->events, path, end | (watch->wide ? names : 0) | more);
+    watch->directory =
+        inotify_add_watch(watch->events, path, end | (watch->wide ? names : 0) | more);
     watch->inode = client->inode;
 }
 
@@ -68,7 +73,8 @@ bool client_begin_watch(struct client *client, bool wide)
 
 /* Watches one spec through its own inode: the broker closes the file after the answer is in place.
  * Other specs of this user do not wake the caller. */
-static bool watch_spec(const struct client *client, const struct client_wait *wait, struct client_watch *watch)
+static bool watch_spec(const struct client *client, const struct client_wait *wait,
+                       struct client_watch *watch)
 {
     char path[PATH_MAX];
     if (!hears(client, watch))
@@ -84,7 +90,8 @@ static bool watch_spec(const struct client *client, const struct client_wait *wa
 /* Watches several files through the directory. */
 static bool watch_files(const struct client *client, struct client_watch *watch)
 {
-    watch_directory(client, watch, IN_ATTRIB | IN_CLOSE_WRITE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO);
+    watch_directory(client, watch,
+                    IN_ATTRIB | IN_CLOSE_WRITE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO);
     return watch->directory >= 0;
 }
 
@@ -101,19 +108,24 @@ struct sight {
     int64_t change_at; /* the time to replace dnotify by a watch; 0: never */
     int others;        /* changes of other files reported by dnotify */
     bool is_kept;      /* the watch is the caller's */
-    bool heard;   /* the directory's end is watched since before the request */
-    bool answers; /* every answer is watched since before the request */
+    bool heard;        /* the directory's end is watched since before the request */
+    bool answers;      /* every answer is watched since before the request */
 };
 
-static bool set_watches(const struct client *client, const struct client_wait *wait, struct client_watch *watch)
+static bool set_watches(const struct client *client, const struct client_wait *wait,
+                        struct client_watch *watch)
 {
-    return watch->events >= 0 && (wait->inode != 0 ? watch_spec(client, wait, watch) : watch_files(client, watch));
+    return watch->events >= 0 &&
+           (wait->inode != 0 ? watch_spec(client, wait, watch) : watch_files(client, watch));
 }
 
 /* False with errno; the caller has nothing to close. */
-static bool begin_own_watch(const struct client *client, const struct client_wait *wait, struct client_watch *watch)
+static bool begin_own_watch(const struct client *client, const struct client_wait *wait,
+                            struct client_watch *watch)
 {
-    *watch = (struct client_watch){.events = inotify_init1(IN_NONBLOCK | IN_CLOEXEC), .directory = -1, .spec = -1};
+    *watch = (struct client_watch){.events = inotify_init1(IN_NONBLOCK | IN_CLOEXEC),
+                                   .directory = -1,
+                                   .spec = -1};
     if (set_watches(client, wait, watch))
         return true;
     const int reason = errno;
@@ -137,7 +149,8 @@ static void end_sight(struct client *client, const struct client_wait *wait, str
     client->watch = sight->watch;
 }
 
-static bool begin_kept_sight(struct client *client, const struct client_wait *wait, struct sight *sight)
+static bool begin_kept_sight(struct client *client, const struct client_wait *wait,
+                             struct sight *sight)
 {
     sight->heard = hears(client, &sight->watch);
     sight->answers = sight->heard && sight->watch.wide && wait->inode != 0;
@@ -151,18 +164,23 @@ static bool begin_kept_sight(struct client *client, const struct client_wait *wa
 
 static bool begin_sight(struct client *client, const struct client_wait *wait, struct sight *sight)
 {
-    static const unsigned names = DN_CREATE | DN_DELETE | DN_RENAME, files = names | DN_ATTRIB | DN_MODIFY;
-    *sight = (struct sight){.watch = client->watch, .changes = NO_DNOTIFY, .is_kept = client->watch.events >= 0};
+    static const unsigned names = DN_CREATE | DN_DELETE | DN_RENAME,
+                          files = names | DN_ATTRIB | DN_MODIFY;
+    *sight = (struct sight){.watch = client->watch,
+                            .changes = NO_DNOTIFY,
+                            .is_kept = client->watch.events >= 0};
     if (sight->is_kept)
         return begin_kept_sight(client, wait, sight);
-    if (!dnotify_begin(&sight->changes, client->directory, DNOTIFY_WAIT, wait->inode != 0 ? names : files))
+    if (!dnotify_begin(&sight->changes, client->directory, DNOTIFY_WAIT,
+                       wait->inode != 0 ? names : files))
         return begin_own_watch(client, wait, &sight->watch);
     sight->change_at = client_until(FIRST);
     return true;
 }
 
 /* If the user has no inotify instance left, dnotify stays in use. */
-static void change_sight(const struct client *client, const struct client_wait *wait, struct sight *sight)
+static void change_sight(const struct client *client, const struct client_wait *wait,
+                         struct sight *sight)
 {
     sight->change_at = 0;
     if (begin_own_watch(client, wait, &sight->watch))
@@ -185,7 +203,8 @@ static const struct timespec *time_left(int64_t until, struct timespec *left)
         return NULL;
     clock_gettime(CLOCK_MONOTONIC, &now);
     const int64_t us = until - ((int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000);
-    *left = us <= 0 ? (struct timespec){0} : (struct timespec){.tv_sec = us / 1000000, .tv_nsec = us % 1000000 * 1000};
+    *left = us <= 0 ? (struct timespec){0}
+                    : (struct timespec){.tv_sec = us / 1000000, .tv_nsec = us % 1000000 * 1000};
     return left;
 }
 
@@ -203,39 +222,51 @@ static bool is_to_change(const struct sight *sight)
 /* Writes the sentence for a wait whose time is over. */
 static enum client_outcome no_answer(struct client *client, const struct client_wait *wait)
 {
-    static const char *const over[] = {[CLIENT_ANSWER] = "no answer to %s within the time allowed%s",
-                                       [CLIENT_GRANT] = "%s has not been granted within the time allowed%s",
+    static const char *const over[] = {[CLIENT_ANSWER] =
+                                           "no answer to %s within the time allowed%s",
+                                       [CLIENT_GRANT] =
+                                           "%s has not been granted within the time allowed%s",
                                        [CLIENT_END] = "%s has not ended within the time allowed%s"};
     return client_fail(client, CLIENT_TIMEOUT, over[wait->goal], wait->name, client->waits_for);
 }
 
 /* Sleeps. CLIENT_PENDING: something happened, look again. Any other outcome: look for the last
  * time. */
-static enum client_outcome doze(struct client *client, const struct client_wait *wait, const struct sight *sight)
+static enum client_outcome doze(struct client *client, const struct client_wait *wait,
+                                const struct sight *sight)
 {
     const int events = sight->changes.ready >= 0 ? sight->changes.ready : sight->watch.events;
-    const int64_t until = sight->change_at != 0 && (wait->until == 0 || sight->change_at < wait->until) ? sight->change_at : wait->until;
-    struct pollfd fds[] = {{.fd = events, .events = POLLIN}, {.fd = client->alive}, {.fd = wait->interrupt, .events = POLLIN}};
+    const int64_t until =
+        sight->change_at != 0 && (wait->until == 0 || sight->change_at < wait->until)
+            ? sight->change_at
+            : wait->until;
+    struct pollfd fds[] = {{.fd = events, .events = POLLIN},
+                           {.fd = client->alive},
+                           {.fd = wait->interrupt, .events = POLLIN}};
     struct timespec left;
     const int ready = ppoll(fds, sizeof fds / sizeof *fds, time_left(until, &left), NULL);
     if (ready < 0)
-        return errno == EINTR ? CLIENT_PENDING : client_fail(client, CLIENT_ERROR, "poll: %s", strerror(errno));
+        return errno == EINTR ? CLIENT_PENDING
+                              : client_fail(client, CLIENT_ERROR, "poll: %s", strerror(errno));
     if (fds[2].revents != 0)
         return client_fail(client, CLIENT_INTERRUPTED, "interrupted");
     if (fds[1].revents != 0)
-        return client_fail(client, CLIENT_NO_BROKER, "the broker on %s ended before it answered", client->spool);
+        return client_fail(client, CLIENT_NO_BROKER, "the broker on %s ended before it answered",
+                           client->spool);
     /* A stream of other events must not extend the time. */
     return is_over(wait->until) ? no_answer(client, wait) : CLIENT_PENDING;
 }
 
 /* The watches are set before the first look, so an answer between a look and the next sleep ends
  * that sleep. Events are drained only after a look without an answer, so no event is lost. */
-static enum client_outcome watch(struct client *client, const struct client_wait *wait, struct sight *sight, struct client_verdict *verdict)
+static enum client_outcome watch(struct client *client, const struct client_wait *wait,
+                                 struct sight *sight, struct client_verdict *verdict)
 {
     enum client_outcome end = CLIENT_PENDING;
     enum client_outcome seen = CLIENT_PENDING;
     if (!sight->answers)
-        seen = sight->heard ? client_glance(client, wait, verdict) : client_look(client, wait, verdict);
+        seen = sight->heard ? client_glance(client, wait, verdict)
+                            : client_look(client, wait, verdict);
     while (seen == CLIENT_PENDING) {
         if (end == CLIENT_TIMEOUT) /* waits_for may be set by now */
             return no_answer(client, wait);
@@ -256,7 +287,8 @@ static enum client_outcome watch(struct client *client, const struct client_wait
     return seen;
 }
 
-enum client_outcome client_wait(struct client *client, const struct client_wait *wait, struct client_verdict *verdict)
+enum client_outcome client_wait(struct client *client, const struct client_wait *wait,
+                                struct client_verdict *verdict)
 {
     struct sight sight;
     enum client_outcome outcome = CLIENT_PENDING;
@@ -272,5 +304,7 @@ enum client_outcome client_wait(struct client *client, const struct client_wait 
     }
     const int reason = errno;
     outcome = client_look(client, wait, verdict); /* the watch fails for a removed file */
-    return outcome != CLIENT_PENDING ? outcome : client_fail(client, CLIENT_ERROR, "cannot wait for %s: %s", wait->name, strerror(reason));
+    return outcome != CLIENT_PENDING ? outcome
+                                     : client_fail(client, CLIENT_ERROR, "cannot wait for %s: %s",
+                                                   wait->name, strerror(reason));
 }

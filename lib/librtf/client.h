@@ -24,10 +24,11 @@ enum { CLIENT_NAME_MAX = 64, CLIENT_TOKEN = 17, CLIENT_WHY = 512 };
 
 enum client_outcome {
     CLIENT_OK,
-    CLIENT_PENDING,     /* no answer yet (client_wait never returns this) */
-    CLIENT_NO_BROKER,   /* no broker runs on this spool or is starting, or the broker ended during the wait */
-    CLIENT_DENIED,      /* the user has no access to this spool */
-    CLIENT_TAKEN,       /* a spec of this name exists */
+    CLIENT_PENDING, /* no answer yet (client_wait never returns this) */
+    /* no broker runs on this spool or is starting, or the broker ended during the wait */
+    CLIENT_NO_BROKER,
+    CLIENT_DENIED, /* the user has no access to this spool */
+    CLIENT_TAKEN,  /* a spec of this name exists */
     CLIENT_TIMEOUT,
     CLIENT_INTERRUPTED, /* client_wait.interrupt became readable */
     CLIENT_GONE,        /* the spec or its directory does not exist (any more) */
@@ -46,15 +47,16 @@ struct client_watch {
 };
 
 struct client {
-    const char *spool;       /* the argument of client_open, borrowed */
-    int root;                /* the spool; the five integers here are descriptors, -1 when not open */
-    int descriptors;         /* /proc/self/fd; -1 without /proc: waiting is impossible */
+    const char *spool; /* the argument of client_open, borrowed */
+    /* the spool; the five integers here are descriptors, -1 when not open */
+    int root;
+    int descriptors; /* /proc/self/fd; -1 without /proc: waiting is impossible */
     int specs;
-    int alive;               /* only polled: POLLERR when no broker holds the other end */
-    int directory;           /* the user's directory */
-    ino_t inode;             /* of the directory */
+    int alive;                 /* only polled: POLLERR when no broker holds the other end */
+    int directory;             /* the user's directory */
+    ino_t inode;               /* of the directory */
     struct client_watch watch; /* the caller's watch for client_wait; .events = -1: none */
-    char user[NAME_MAX + 1]; /* the directory's name */
+    char user[NAME_MAX + 1];   /* the directory's name */
     char why[CLIENT_WHY];
     char waits_for[CLIENT_WHY]; /* the broker's reason why the spec waits; "": none */
 };
@@ -81,12 +83,14 @@ struct client_wait {
     /* with a token: leave an answer that grants everything unparsed (parsing takes as long as the
      * rest of the client's work) */
     bool unread;
-    int64_t until;     /* a time from client_until */
-    int interrupt;     /* a descriptor that ends the wait, or -1; only polled: a pending signal stays pending */
+    int64_t until; /* a time from client_until */
+    /* a descriptor that ends the wait, or -1; only polled: a pending signal stays pending */
+    int interrupt;
 };
 
 /* The rule for the name of a spec, and the sentence for people. */
-#define CLIENT_NAME_RULE "a name is 1 to 64 of A-Z a-z 0-9 _ . @ : - and starts with a letter, a digit or _"
+#define CLIENT_NAME_RULE \
+    "a name is 1 to 64 of A-Z a-z 0-9 _ . @ : - and starts with a letter, a digit or _"
 bool client_name_ok(const char *name);
 
 /* Parses a time of a command line, in microseconds. NULL: valid; else a sentence with the fault. */
@@ -109,8 +113,8 @@ enum client_outcome client_open(struct client *client, const char *spool);
  * CLIENT_DENIED. */
 enum client_outcome client_denied(struct client *client, const char *file);
 
-/* The end of a wait that starts now, for all functions with `until`. 0: wait for ever; returns 0.
- */
+/* The end of a wait that starts now, for all functions with `until`. 0: wait for ever; returns
+ * 0. */
 int64_t client_until(uint64_t microseconds);
 
 /* Opens the pipe `alive`, by which the client notices the broker's end. Waits only for a broker
@@ -125,14 +129,17 @@ enum client_outcome client_enter(struct client *client, bool create);
 bool client_has_moved(const struct client *client);
 
 /* Makes NAME.json with this text, in one atomic step. Never replaces a file (CLIENT_TAKEN). */
-enum client_outcome client_put(struct client *client, const char *name, const char *text, ino_t *inode);
+enum client_outcome client_put(struct client *client, const char *name, const char *text,
+                               ino_t *inode);
 
 /* Replaces our NAME.json (*inode). CLIENT_GONE: the file is not there any more. */
-enum client_outcome client_change(struct client *client, const char *name, const char *text, ino_t *inode);
+enum client_outcome client_change(struct client *client, const char *name, const char *text,
+                                  ino_t *inode);
 
-/* As client_change, and gives the file the modification time of an earlier text that is put back.
- */
-enum client_outcome client_put_back(struct client *client, const char *name, const char *text, const struct timespec *modified, ino_t *inode);
+/* As client_change, and gives the file the modification time of an earlier text that is put
+ * back. */
+enum client_outcome client_put_back(struct client *client, const char *name, const char *text,
+                                    const struct timespec *modified, ino_t *inode);
 
 /* Makes or replaces NAME.tid: attach the thread. Removes NAME.tid: detach. client_wait without a
  * token waits for the answer. */
@@ -165,7 +172,7 @@ ino_t client_inode(const struct client *client, const char *name);
 /* The present answer: CLIENT_OK fills the verdict, which the caller frees. CLIENT_PENDING: no
  * answer yet. CLIENT_GONE: no spec. */
 enum client_outcome client_look(struct client *client, const struct client_wait *wait,
-                          struct client_verdict *verdict);
+                                struct client_verdict *verdict);
 
 /* Text of another user or of a program, for a terminal. Printable ASCII stays; any other character
  * becomes \uXXXX, as in JSON. client_escape takes one character, moves *text past the character,
@@ -205,7 +212,7 @@ bool client_begin_watch(struct client *client, bool wide);
 /* Sleeps until client_look has an answer, or no answer will come. Call client_connect first: an
  * answer of a broker that has ended may not hold any more. */
 enum client_outcome client_wait(struct client *client, const struct client_wait *wait,
-                          struct client_verdict *verdict);
+                                struct client_verdict *verdict);
 
 /* Reads a verdict or status.json: the whole file, as one object, which the caller frees. NULL: no
  * such file, or not an object. */

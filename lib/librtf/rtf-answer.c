@@ -8,11 +8,11 @@ static const struct rtf_spec_own *own_of(const struct rtf_spec *spec)
     return spec->own;
 }
 
-#define GETTER(type, name, value, none) \
-    type name(const struct rtf_spec *spec) \
-    { \
+#define GETTER(type, name, value, none)                \
+    type name(const struct rtf_spec *spec)             \
+    {                                                  \
         const struct rtf_spec_own *own = own_of(spec); \
-        return own == NULL ? (none) : (value); \
+        return own == NULL ? (none) : (value);         \
     }
 
 GETTER(enum rtf_result, rtf_spec_result, own->result, RTF_ERROR)

@@ -21,8 +21,11 @@ const char *rtf_version(void)
 
 const char *rtf_result_name(enum rtf_result result)
 {
-    static const char *const names[] = {"RTF_OK", "RTF_SCHEDULE_FAIL", "RTF_ACL_FAIL", "RTF_CONNECTION_ERR", "RTF_ATTACH_FAIL",
-                                        "RTF_BAD_SPEC", "RTF_PENDING", "RTF_TIMEOUT", "RTF_GONE", "RTF_ERROR"};
+    static const char *const names[] = {"RTF_OK",          "RTF_SCHEDULE_FAIL",
+                                        "RTF_ACL_FAIL",    "RTF_CONNECTION_ERR",
+                                        "RTF_ATTACH_FAIL", "RTF_BAD_SPEC",
+                                        "RTF_PENDING",     "RTF_TIMEOUT",
+                                        "RTF_GONE",        "RTF_ERROR"};
     const size_t number = (size_t)result;
     return number < sizeof names / sizeof *names ? names[number] : "?";
 }
@@ -44,7 +47,8 @@ static void watch_life(struct rtf_connection_own *connection)
 
 /* dup3 replaces the connection's descriptor in one step and keeps its number, because other threads
  * may be polling a copy of that number for the end of the old broker. */
-static enum client_outcome reconnect(struct rtf_connection_own *connection, struct client *client, int64_t until)
+static enum client_outcome reconnect(struct rtf_connection_own *connection, struct client *client,
+                                     int64_t until)
 {
     client->alive = -1;
     enum client_outcome outcome = client_connect(client, until);
@@ -61,8 +65,8 @@ static enum client_outcome reconnect(struct rtf_connection_own *connection, stru
     return CLIENT_OK;
 }
 
-/* Does the same for the caller's directory: the broker or the user may have removed or renamed it.
- */
+/* Does the same for the caller's directory: the broker or the user may have removed or renamed
+ * it. */
 static enum client_outcome enter_again(struct rtf_connection_own *connection, struct client *client)
 {
     struct client found = *client;
@@ -100,7 +104,8 @@ static bool copy(struct rtf_connection_own *connection, struct client *client)
     return alone;
 }
 
-static enum client_outcome begin(struct rtf_connection_own *connection, struct client *client, bool alone, enum client_outcome outcome)
+static enum client_outcome begin(struct rtf_connection_own *connection, struct client *client,
+                                 bool alone, enum client_outcome outcome)
 {
     if (client_begin_watch(client, alone) && outcome == CLIENT_OK && client_has_moved(client))
         outcome = enter_again(connection, client);
@@ -115,10 +120,12 @@ enum client_outcome own_take_at_once(struct rtf_connection_own *connection, stru
     return begin(connection, client, alone, CLIENT_OK);
 }
 
-enum client_outcome own_take(struct rtf_connection_own *connection, struct client *client, int64_t until)
+enum client_outcome own_take(struct rtf_connection_own *connection, struct client *client,
+                             int64_t until)
 {
     const bool alone = copy(connection, client);
-    return begin(connection, client, alone, is_alive(client->alive) ? CLIENT_OK : reconnect(connection, client, until));
+    return begin(connection, client, alone,
+                 is_alive(client->alive) ? CLIENT_OK : reconnect(connection, client, until));
 }
 
 void own_return(struct rtf_connection_own *connection, struct client *client)
@@ -165,7 +172,8 @@ static struct rtf_connection_own *make(const char *spool)
 enum rtf_result rtf_connect(struct rtf_connection *connection, const char *spool)
 {
     if (spool == NULL)
-        spool = getenv("RTF_SPOOL"); /* NOLINT(concurrency-mt-unsafe): this library does not set it */
+        spool =
+            getenv("RTF_SPOOL"); /* NOLINT(concurrency-mt-unsafe): this library does not set it */
     struct rtf_connection_own *own = make(spool == NULL ? RTF_SPOOL : spool);
     connection->own = own;
     if (own == NULL || own->spool == NULL)
@@ -248,7 +256,9 @@ static bool watch_directory(struct rtf_connection_own *own)
 {
     char path[32];
     snprintf(path, sizeof path, "/proc/self/fd/%d", own->client.directory);
-    return inotify_add_watch(own->events, path, IN_ONLYDIR | IN_MOVED_TO | IN_DELETE | IN_DELETE_SELF | IN_MOVE_SELF) >= 0;
+    return inotify_add_watch(own->events, path,
+                             IN_ONLYDIR | IN_MOVED_TO | IN_DELETE | IN_DELETE_SELF |
+                                 IN_MOVE_SELF) >= 0;
 }
 
 static bool make_poll(struct rtf_connection_own *own)
@@ -256,7 +266,8 @@ static bool make_poll(struct rtf_connection_own *own)
     struct epoll_event event = {.events = EPOLLIN};
     own->poll = epoll_create1(EPOLL_CLOEXEC);
     own->events = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
-    if (own->poll < 0 || own->events < 0 || !watch_directory(own) || epoll_ctl(own->poll, EPOLL_CTL_ADD, own->events, &event) < 0)
+    if (own->poll < 0 || own->events < 0 || !watch_directory(own) ||
+        epoll_ctl(own->poll, EPOLL_CTL_ADD, own->events, &event) < 0)
         return false;
     watch_life(own);
     return true;
@@ -292,7 +303,8 @@ enum rtf_result rtf_process(struct rtf_connection *connection)
     struct client client = own->client;
     pthread_mutex_unlock(&own->lock);
     drain(own->events); /* before the look at the specs: a later change is a new event */
-    const bool alive = is_alive(client.alive) || reconnect(own, &client, client_until(1)) == CLIENT_OK;
+    const bool alive =
+        is_alive(client.alive) || reconnect(own, &client, client_until(1)) == CLIENT_OK;
     pthread_mutex_lock(&own->list);
     for (struct rtf_spec_own *spec = own->specs; spec != NULL; spec = spec->next) {
         pthread_mutex_lock(&spec->lock);

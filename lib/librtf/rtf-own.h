@@ -16,28 +16,29 @@ struct own_params {
     bool ignore_admission, lasting, waits;
     char plugin[OWN_PLUGIN], cpus[OWN_CPUS], name[CLIENT_NAME_MAX + 1];
 };
-_Static_assert(sizeof(struct own_params) <= sizeof(struct rtf_params), "struct rtf_params cannot grow: programs are compiled with its size");
+_Static_assert(sizeof(struct own_params) <= sizeof(struct rtf_params),
+               "struct rtf_params cannot grow: programs are compiled with its size");
 
 /* The number of inotify watches that a connection keeps for later calls. */
 enum { SPARE = 64 };
 
 struct rtf_connection_own {
-    pthread_mutex_t list;  /* protects specs; its holder may take the lock of a spec */
+    pthread_mutex_t list; /* protects specs; its holder may take the lock of a spec */
     /* protects the rest, and is taken last; client's descriptor numbers never change and need no
      * lock */
     pthread_mutex_t lock;
-    struct client client;  /* its `why` is unused: calls work on copies */
+    struct client client; /* its `why` is unused: calls work on copies */
     char *spool;
     char why[CLIENT_WHY];
     uint64_t timeout;
     bool blocking;
-    pid_t process;         /* generated names have the form task-PROCESS-MADE */
-    unsigned made;         /* the number of generated names */
-    uint64_t token;        /* the next token; the first one is random */
-    unsigned calls;        /* calls that wait now */
+    pid_t process;  /* generated names have the form task-PROCESS-MADE */
+    unsigned made;  /* the number of generated names */
+    uint64_t token; /* the next token; the first one is random */
+    unsigned calls; /* calls that wait now */
     struct client_watch spare[SPARE];
     int spares;
-    int poll, events;      /* of rtf_fd; -1 before its first call */
+    int poll, events; /* of rtf_fd; -1 before its first call */
     struct rtf_spec_own *specs;
 };
 
@@ -51,11 +52,12 @@ struct rtf_spec_own {
     pthread_mutex_t lock; /* protects the members below */
     enum own_request request;
     char name[CLIENT_NAME_MAX + 1], token[CLIENT_TOKEN];
-    ino_t inode;      /* of our NAME.json; 0: none */
-    pid_t awaited;    /* the thread to be attached; 0: none */
-    bool has_key;     /* the thread was attached with the key "attach", not with NAME.tid */
+    ino_t inode;   /* of our NAME.json; 0: none */
+    pid_t awaited; /* the thread to be attached; 0: none */
+    bool has_key;  /* the thread was attached with the key "attach", not with NAME.tid */
     bool lasting;
-    _Atomic(char *) unread; /* the answer, not yet parsed; NULL: the members below hold its contents */
+    /* the answer, not yet parsed; NULL: the members below hold its contents */
+    _Atomic(char *) unread;
     enum rtf_result result;
     char reason[CLIENT_WHY], code[OWN_CODE];
     uint64_t nearest;
@@ -70,7 +72,8 @@ struct rtf_spec_own {
 
 /* Fills a copy of the connection's client, connected to the broker that runs now. After CLIENT_OK
  * the caller gives the copy back with own_return. */
-enum client_outcome own_take(struct rtf_connection_own *connection, struct client *client, int64_t until);
+enum client_outcome own_take(struct rtf_connection_own *connection, struct client *client,
+                             int64_t until);
 /* As own_take, without the system call that checks whether the broker still runs: the wait for the
  * answer notices its end. */
 enum client_outcome own_take_at_once(struct rtf_connection_own *connection, struct client *client);

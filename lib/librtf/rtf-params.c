@@ -17,30 +17,31 @@ static void keep(struct rtf_params *params, const struct own_params *own)
     memcpy(params->own, own, sizeof *own);
 }
 
-#define NUMBER(setter, getter, type, value, field) \
+#define NUMBER(setter, getter, type, value, field)     \
     void setter(struct rtf_params *params, type value) \
-    { \
-        struct own_params own = own_params(params); \
-        own.field = value; \
-        keep(params, &own); \
-    } \
-    type getter(const struct rtf_params *params) \
-    { \
-        return own_params(params).field; \
+    {                                                  \
+        struct own_params own = own_params(params);    \
+        own.field = value;                             \
+        keep(params, &own);                            \
+    }                                                  \
+    type getter(const struct rtf_params *params)       \
+    {                                                  \
+        return own_params(params).field;               \
     }
 
 NUMBER(rtf_params_set_period, rtf_params_get_period, uint64_t, microseconds, period)
 NUMBER(rtf_params_set_runtime, rtf_params_get_runtime, uint64_t, microseconds, runtime)
-NUMBER(rtf_params_set_des_runtime, rtf_params_get_des_runtime, uint64_t, microseconds, desired_runtime)
+NUMBER(rtf_params_set_des_runtime, rtf_params_get_des_runtime, uint64_t, microseconds,
+       desired_runtime)
 NUMBER(rtf_params_set_deadline, rtf_params_get_deadline, uint64_t, microseconds, deadline)
 NUMBER(rtf_params_set_priority, rtf_params_get_priority, unsigned, priority, priority)
 
-#define SETTER(setter, type, value, field) \
+#define SETTER(setter, type, value, field)             \
     void setter(struct rtf_params *params, type value) \
-    { \
-        struct own_params own = own_params(params); \
-        own.field = value; \
-        keep(params, &own); \
+    {                                                  \
+        struct own_params own = own_params(params);    \
+        own.field = value;                             \
+        keep(params, &own);                            \
     }
 
 SETTER(rtf_params_ignore_admission, bool, ignore, ignore_admission)
@@ -76,7 +77,8 @@ const char *rtf_params_get_scheduler(const struct rtf_params *params)
 enum rtf_result rtf_params_set_name(struct rtf_params *params, const char *name)
 {
     struct own_params own = own_params(params);
-    if ((name != NULL && name[0] != '\0' && !client_name_ok(name)) || !keep_text(own.name, sizeof own.name, name))
+    if ((name != NULL && name[0] != '\0' && !client_name_ok(name)) ||
+        !keep_text(own.name, sizeof own.name, name))
         return RTF_BAD_SPEC;
     keep(params, &own);
     return RTF_OK;
@@ -86,7 +88,8 @@ enum rtf_result rtf_params_set_cpus(struct rtf_params *params, const char *cpus)
 {
     cpu_set_t set;
     struct own_params own = own_params(params);
-    if ((cpus != NULL && cpus[0] != '\0' && !parse_cpus(cpus, &set)) || !keep_text(own.cpus, sizeof own.cpus, cpus))
+    if ((cpus != NULL && cpus[0] != '\0' && !parse_cpus(cpus, &set)) ||
+        !keep_text(own.cpus, sizeof own.cpus, cpus))
         return RTF_BAD_SPEC;
     keep(params, &own);
     return RTF_OK;

@@ -16,8 +16,12 @@ static enum rtf_result result_of(const char *word)
     static const struct {
         const char *word;
         enum rtf_result result;
-    } table[] = {{"OK", RTF_OK}, {"SCHEDULE_FAIL", RTF_SCHEDULE_FAIL}, {"WAITING", RTF_SCHEDULE_FAIL}, {"ACL_FAIL", RTF_ACL_FAIL},
-                 {"BAD_SPEC", RTF_BAD_SPEC}, {"ATTACH_FAIL", RTF_ATTACH_FAIL}};
+    } table[] = {{"OK", RTF_OK},
+                 {"SCHEDULE_FAIL", RTF_SCHEDULE_FAIL},
+                 {"WAITING", RTF_SCHEDULE_FAIL},
+                 {"ACL_FAIL", RTF_ACL_FAIL},
+                 {"BAD_SPEC", RTF_BAD_SPEC},
+                 {"ATTACH_FAIL", RTF_ATTACH_FAIL}};
     for (size_t i = 0; word != NULL && i < sizeof table / sizeof *table; i++)
         if (strcmp(word, table[i].word) == 0)
             return table[i].result;
@@ -54,7 +58,8 @@ static enum rtf_result take_verdict(struct rtf_spec_own *spec, const json_t *ver
 {
     const json_t *refusal = json_object_get(verdict, "refusal");
     spec->result = result_of(client_string(verdict, "result"));
-    take_text(verdict, client_string(verdict, "sentence") != NULL ? "sentence" : "reason", spec->reason, sizeof spec->reason);
+    take_text(verdict, client_string(verdict, "sentence") != NULL ? "sentence" : "reason",
+              spec->reason, sizeof spec->reason);
     take_text(refusal, "code", spec->code, sizeof spec->code);
     spec->nearest = number(refusal, "nearest");
     take_grant(spec, json_object_get(verdict, "grant"), json_object_get(verdict, "thread"));
@@ -85,7 +90,8 @@ void own_read(struct rtf_spec_own *spec)
     pthread_mutex_unlock(&spec->lock);
 }
 
-static enum rtf_result say(struct rtf_spec_own *spec, enum rtf_result result, const char *code, const char *reason)
+static enum rtf_result say(struct rtf_spec_own *spec, enum rtf_result result, const char *code,
+                           const char *reason)
 {
     read_answer(spec); /* keeps the grant of that answer */
     spec->result = result;
@@ -95,7 +101,8 @@ static enum rtf_result say(struct rtf_spec_own *spec, enum rtf_result result, co
     return result;
 }
 
-static enum rtf_result say_outcome(struct rtf_spec_own *spec, enum client_outcome outcome, const char *why)
+static enum rtf_result say_outcome(struct rtf_spec_own *spec, enum client_outcome outcome,
+                                   const char *why)
 {
     switch (outcome) {
     case CLIENT_NO_BROKER: return say(spec, RTF_CONNECTION_ERR, "no-broker", why);
@@ -133,7 +140,8 @@ static struct client_wait wait_of(const struct rtf_spec_own *spec, int64_t until
                                 .interrupt = -1};
 }
 
-static enum rtf_result take_outcome(struct rtf_spec_own *spec, const struct client *client, enum client_outcome outcome, struct client_verdict *verdict)
+static enum rtf_result take_outcome(struct rtf_spec_own *spec, const struct client *client,
+                                    enum client_outcome outcome, struct client_verdict *verdict)
 {
     if (outcome == CLIENT_GONE)
         return lose(spec, client->why);
@@ -142,7 +150,8 @@ static enum rtf_result take_outcome(struct rtf_spec_own *spec, const struct clie
     forget(spec);
     if (verdict->json == NULL) {
         spec->request = OWN_NOTHING;
-        char *text = realloc(verdict->text, strlen(verdict->text) + 1); /* it may be kept for long */
+        /* it may be kept for long */
+        char *text = realloc(verdict->text, strlen(verdict->text) + 1);
         atomic_store(&spec->unread, text != NULL ? text : verdict->text);
         return spec->result = RTF_OK;
     }
@@ -186,8 +195,7 @@ struct text {
     size_t length;
 };
 
-__attribute__((format(printf, 2, 3)))
-static void add(struct text *text, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static void add(struct text *text, const char *format, ...)
 {
     const size_t room = sizeof text->line - text->length;
     va_list values;
@@ -220,7 +228,8 @@ static bool add_text(struct text *text, const char *key, const char *value)
 
 /* attach: a thread's id; 0: leave the key out; -1: null, which detaches. The caller frees the text.
  * NULL: out of memory. */
-static char *make_text(const struct rtf_spec_own *spec, const struct own_params *asked, pid_t attach)
+static char *make_text(const struct rtf_spec_own *spec, const struct own_params *asked,
+                       pid_t attach)
 {
     struct text text = {.length = 0};
     add(&text, "{");
@@ -240,7 +249,8 @@ static char *make_text(const struct rtf_spec_own *spec, const struct own_params 
         add(&text, "\"attach\":%d,", (int)attach);
     else if (attach < 0)
         add(&text, "\"attach\":null,");
-    add(&text, "\"lifetime\":\"%s\",\"token\":\"%s\"}", asked->lasting ? "spec" : "thread", spec->token);
+    add(&text, "\"lifetime\":\"%s\",\"token\":\"%s\"}", asked->lasting ? "spec" : "thread",
+        spec->token);
     return strdup(text.line);
 }
 
@@ -251,7 +261,8 @@ static enum rtf_result no_text(struct rtf_spec_own *spec)
 
 /* An earlier process with the same id may have left a spec of the generated name behind: then the
  * next number is tried. */
-static enum client_outcome put(struct rtf_spec_own *spec, struct client *client, const char *name, const char *text)
+static enum client_outcome put(struct rtf_spec_own *spec, struct client *client, const char *name,
+                               const char *text)
 {
     enum client_outcome outcome = CLIENT_TAKEN;
     snprintf(spec->name, sizeof spec->name, "%s", name);
@@ -267,7 +278,8 @@ static enum client_outcome put(struct rtf_spec_own *spec, struct client *client,
     return outcome;
 }
 
-static enum rtf_result ask(struct rtf_spec_own *spec, struct client *client, const struct own_params *asked, pid_t thread, int64_t until)
+static enum rtf_result ask(struct rtf_spec_own *spec, struct client *client,
+                           const struct own_params *asked, pid_t thread, int64_t until)
 {
     enum client_outcome outcome;
     spec->request = OWN_CREATE;
@@ -280,7 +292,8 @@ static enum rtf_result ask(struct rtf_spec_own *spec, struct client *client, con
     if (text == NULL)
         result = no_text(spec);
     else if ((outcome = put(spec, client, asked->name, text)) == CLIENT_OK ||
-             (own_enter_again(spec->connection, client) && (outcome = put(spec, client, asked->name, text)) == CLIENT_OK))
+             (own_enter_again(spec->connection, client) &&
+              (outcome = put(spec, client, asked->name, text)) == CLIENT_OK))
         result = await_answer(spec, client, until);
     else
         result = say_outcome(spec, outcome, client->why);
@@ -295,25 +308,31 @@ static enum rtf_result ask(struct rtf_spec_own *spec, struct client *client, con
     return result;
 }
 
-static enum rtf_result attempt(struct rtf_spec_own *spec, const struct own_params *asked, pid_t thread, int64_t until, bool at_once)
+static enum rtf_result attempt(struct rtf_spec_own *spec, const struct own_params *asked,
+                               pid_t thread, int64_t until, bool at_once)
 {
     struct client client;
-    const enum client_outcome outcome = at_once ? own_take_at_once(spec->connection, &client) : own_take(spec->connection, &client, until);
-    return outcome == CLIENT_OK ? ask(spec, &client, asked, thread, until) : say_outcome(spec, outcome, client.why);
+    const enum client_outcome outcome = at_once ? own_take_at_once(spec->connection, &client)
+                                                : own_take(spec->connection, &client, until);
+    return outcome == CLIENT_OK ? ask(spec, &client, asked, thread, until)
+                                : say_outcome(spec, outcome, client.why);
 }
 
 /* The first try skips the look whether the broker lives. If the wait finds that the broker has
  * ended, a second try connects to the running one. */
-static enum rtf_result create(struct rtf_spec_own *spec, const struct own_params *asked, pid_t thread)
+static enum rtf_result create(struct rtf_spec_own *spec, const struct own_params *asked,
+                              pid_t thread)
 {
     const int64_t until = client_until(spec->connection->timeout);
-    const enum rtf_result result = spec->connection->blocking ? attempt(spec, asked, thread, until, true) : RTF_CONNECTION_ERR;
+    const enum rtf_result result =
+        spec->connection->blocking ? attempt(spec, asked, thread, until, true) : RTF_CONNECTION_ERR;
     return result == RTF_CONNECTION_ERR ? attempt(spec, asked, thread, until, false) : result;
 }
 
 /* The spec file as it is now, with another thread (-1: none). The caller frees the text. NULL:
  * there is no file, or no memory. */
-static char *make_amended_text(const struct rtf_spec_own *spec, const struct client *client, pid_t attach)
+static char *make_amended_text(const struct rtf_spec_own *spec, const struct client *client,
+                               pid_t attach)
 {
     char file[CLIENT_NAME_MAX + sizeof ".json"];
     snprintf(file, sizeof file, "%s.json", spec->name);
@@ -329,7 +348,8 @@ static char *make_amended_text(const struct rtf_spec_own *spec, const struct cli
 
 /* Writes the spec file anew: with new parameters and the same thread, or (asked = NULL) with
  * another thread. */
-static enum rtf_result rewrite(struct rtf_spec_own *spec, const struct own_params *asked, pid_t attach)
+static enum rtf_result rewrite(struct rtf_spec_own *spec, const struct own_params *asked,
+                               pid_t attach)
 {
     const int64_t until = client_until(spec->connection->timeout);
     struct client client;
@@ -340,7 +360,8 @@ static enum rtf_result rewrite(struct rtf_spec_own *spec, const struct own_param
     spec->awaited = attach;
     spec->lasting = asked != NULL ? asked->lasting : spec->lasting;
     own_make_token(spec->connection, spec->token);
-    char *text = asked != NULL ? make_text(spec, asked, attach) : make_amended_text(spec, &client, attach);
+    char *text =
+        asked != NULL ? make_text(spec, asked, attach) : make_amended_text(spec, &client, attach);
     enum rtf_result result;
     if (text == NULL)
         result = no_text(spec);
@@ -365,9 +386,11 @@ static enum rtf_result set_thread(struct rtf_spec_own *spec, pid_t thread)
         return say_outcome(spec, outcome, client.why);
     spec->request = thread != 0 ? OWN_ATTACH : OWN_DETACH;
     spec->awaited = thread;
-    outcome = thread != 0 ? client_attach(&client, spec->name, thread) : client_detach(&client, spec->name);
+    outcome = thread != 0 ? client_attach(&client, spec->name, thread)
+                          : client_detach(&client, spec->name);
     enum rtf_result result;
-    if (outcome == CLIENT_OK || outcome == CLIENT_GONE) /* the broker answers for a missing NAME.tid, too */
+    /* the broker answers for a missing NAME.tid, too */
+    if (outcome == CLIENT_OK || outcome == CLIENT_GONE)
         result = await_answer(spec, &client, until);
     else
         result = say_outcome(spec, outcome, client.why);
@@ -408,14 +431,16 @@ void own_end(struct rtf_spec_own *spec, struct client *client)
 
 /* Makes a new spec in the handle. A handle whose request was refused can be used again. NULL: the
  * call returns *result. */
-static struct rtf_spec_own *begin(const struct rtf_connection *connection, struct rtf_spec *spec, enum rtf_result *result)
+static struct rtf_spec_own *begin(const struct rtf_connection *connection, struct rtf_spec *spec,
+                                  enum rtf_result *result)
 {
     *result = RTF_ERROR;
     if (spec->own != NULL) {
         pthread_mutex_lock(&spec->own->lock);
         const bool holds = spec->own->inode != 0;
         if (holds)
-            (void)say(spec->own, RTF_ERROR, "misuse", "the handle holds a spec: release that spec first");
+            (void)say(spec->own, RTF_ERROR, "misuse",
+                      "the handle holds a spec: release that spec first");
         pthread_mutex_unlock(&spec->own->lock);
         if (holds)
             return NULL;
@@ -428,7 +453,8 @@ static struct rtf_spec_own *begin(const struct rtf_connection *connection, struc
     return make(connection->own, spec);
 }
 
-static enum rtf_result begin_and_create(struct rtf_connection *connection, struct rtf_spec *spec, const struct rtf_params *params, pid_t thread)
+static enum rtf_result begin_and_create(struct rtf_connection *connection, struct rtf_spec *spec,
+                                        const struct rtf_params *params, pid_t thread)
 {
     enum rtf_result result;
     struct rtf_spec_own *own = begin(connection, spec, &result);
@@ -441,12 +467,14 @@ static enum rtf_result begin_and_create(struct rtf_connection *connection, struc
     return result;
 }
 
-enum rtf_result rtf_spec_create(struct rtf_connection *connection, struct rtf_spec *spec, const struct rtf_params *params)
+enum rtf_result rtf_spec_create(struct rtf_connection *connection, struct rtf_spec *spec,
+                                const struct rtf_params *params)
 {
     return begin_and_create(connection, spec, params, 0);
 }
 
-enum rtf_result rtf_spec_create_attached(struct rtf_connection *connection, struct rtf_spec *spec, const struct rtf_params *params, pid_t thread)
+enum rtf_result rtf_spec_create_attached(struct rtf_connection *connection, struct rtf_spec *spec,
+                                         const struct rtf_params *params, pid_t thread)
 {
     return begin_and_create(connection, spec, params, thread == 0 ? gettid() : thread);
 }
@@ -465,7 +493,8 @@ static enum rtf_result find(struct rtf_spec_own *spec, const char *name)
     struct client_verdict verdict = {0};
     outcome = client_wait(&client, &wait, &verdict);
     if (outcome == CLIENT_OK)
-        spec->has_key = json_is_object(json_object_get(verdict.json, "thread")) && json_is_null(json_object_get(verdict.json, "tid"));
+        spec->has_key = json_is_object(json_object_get(verdict.json, "thread")) &&
+                        json_is_null(json_object_get(verdict.json, "tid"));
     enum rtf_result result = take_outcome(spec, &client, outcome, &verdict);
     if (spec->granted) /* a change of it may have been refused before */
         result = spec->result = RTF_OK;
@@ -473,14 +502,16 @@ static enum rtf_result find(struct rtf_spec_own *spec, const char *name)
     return result;
 }
 
-enum rtf_result rtf_spec_find(struct rtf_connection *connection, struct rtf_spec *spec, const char *name)
+enum rtf_result rtf_spec_find(struct rtf_connection *connection, struct rtf_spec *spec,
+                              const char *name)
 {
     enum rtf_result result;
     struct rtf_spec_own *own = begin(connection, spec, &result);
     if (own == NULL)
         return result;
     pthread_mutex_lock(&own->lock);
-    result = client_name_ok(name) ? find(own, name) : say(own, RTF_BAD_SPEC, "bad-spec", CLIENT_NAME_RULE);
+    result = client_name_ok(name) ? find(own, name)
+                                  : say(own, RTF_BAD_SPEC, "bad-spec", CLIENT_NAME_RULE);
     pthread_mutex_unlock(&own->lock);
     return result;
 }
@@ -496,7 +527,8 @@ static struct rtf_spec_own *held(struct rtf_spec *spec, enum rtf_result *result)
     read_answer(spec->own);
     if (spec->own->inode != 0)
         return spec->own;
-    *result = say(spec->own, RTF_GONE, "gone", "the spec does not exist: it was not granted, or has ended");
+    *result = say(spec->own, RTF_GONE, "gone",
+                  "the spec does not exist: it was not granted, or has ended");
     pthread_mutex_unlock(&spec->own->lock);
     return NULL;
 }
@@ -547,13 +579,18 @@ static enum rtf_result release(struct rtf_spec_own *spec)
     enum client_outcome outcome = own_take(spec->connection, &client, until);
     const bool taken = outcome == CLIENT_OK;
     const enum client_outcome removed = client_remove(&client, spec->name, spec->inode);
-    const struct client_wait wait = {.goal = CLIENT_END, .name = spec->name, .until = until, .interrupt = -1};
+    const struct client_wait wait = {.goal = CLIENT_END,
+                                     .name = spec->name,
+                                     .until = until,
+                                     .interrupt = -1};
     struct client_verdict verdict = {0};
     if (outcome == CLIENT_OK && removed == CLIENT_OK && spec->connection->blocking)
         outcome = client_wait(&client, &wait, &verdict);
     if (taken)
         own_return(spec->connection, &client);
-    return removed == CLIENT_GONE ? RTF_OK : say_outcome(spec, outcome == CLIENT_OK ? removed : outcome, client.why);
+    return removed == CLIENT_GONE
+               ? RTF_OK
+               : say_outcome(spec, outcome == CLIENT_OK ? removed : outcome, client.why);
 }
 
 enum rtf_result rtf_spec_release(struct rtf_spec *spec)

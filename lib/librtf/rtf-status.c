@@ -13,7 +13,8 @@ static void explain(struct rtf_connection_own *own, const char *file)
 {
     pthread_mutex_lock(&own->lock);
     /* NOLINT(concurrency-mt-unsafe): glibc's strerror is thread-safe */
-    snprintf(own->why, sizeof own->why, "%.300s/%s cannot be read: %s", own->spool, file, strerror(errno == 0 ? EBADMSG : errno));
+    snprintf(own->why, sizeof own->why, "%.300s/%s cannot be read: %s", own->spool, file,
+             strerror(errno == 0 ? EBADMSG : errno));
     pthread_mutex_unlock(&own->lock);
 }
 
@@ -73,9 +74,9 @@ size_t rtf_status_plugins(const struct rtf_status *status)
     return json_array_size(json_object_get(status->json, "plugins"));
 }
 
-#define OF_PLUGIN(name, key) \
-    const char *name(const struct rtf_status *status, size_t plugin) \
-    { \
+#define OF_PLUGIN(name, key)                                                                \
+    const char *name(const struct rtf_status *status, size_t plugin)                        \
+    {                                                                                       \
         return text(json_array_get(json_object_get(status->json, "plugins"), plugin), key); \
     }
 
@@ -90,7 +91,8 @@ static bool is_bounded_by(const json_t *pool, const char *plugin, int cpu)
 {
     cpu_set_t cpus;
     const char *own = client_string(pool, "plugin"), *list = client_string(pool, "cpus");
-    return (own == NULL || strcmp(own, plugin) == 0) && list != NULL && parse_cpus(list, &cpus) && cpu >= 0 && CPU_ISSET((size_t)cpu, &cpus);
+    return (own == NULL || strcmp(own, plugin) == 0) && list != NULL && parse_cpus(list, &cpus) &&
+           cpu >= 0 && CPU_ISSET((size_t)cpu, &cpus);
 }
 
 uint64_t rtf_status_free_on(const struct rtf_status *status, const char *plugin, int cpu)
@@ -99,7 +101,8 @@ uint64_t rtf_status_free_on(const struct rtf_status *status, const char *plugin,
     uint64_t least = UINT64_MAX, is_free;
     for (size_t i = 0; i < json_array_size(pools); i++) {
         const json_t *pool = json_array_get(pools, i);
-        if (is_bounded_by(pool, plugin, cpu) && parse_utilization(text(pool, "free"), &is_free) && is_free < least)
+        if (is_bounded_by(pool, plugin, cpu) && parse_utilization(text(pool, "free"), &is_free) &&
+            is_free < least)
             least = is_free;
     }
     return least;
@@ -120,7 +123,8 @@ struct rtf_tasks {
 static bool is_spec(const char *file)
 {
     const size_t length = strlen(file), tail = strlen(".json");
-    return file[0] != '.' && length > tail && length <= CLIENT_NAME_MAX + tail && strcmp(file + length - tail, ".json") == 0;
+    return file[0] != '.' && length > tail && length <= CLIENT_NAME_MAX + tail &&
+           strcmp(file + length - tail, ".json") == 0;
 }
 
 static bool add(struct rtf_tasks *tasks, int directory, const char *file)
@@ -153,7 +157,9 @@ struct rtf_tasks *rtf_tasks_read(struct rtf_connection *connection)
     if (own == NULL)
         return NULL;
     struct rtf_tasks *tasks = calloc(1, sizeof *tasks);
-    int fd = own->client.directory < 0 ? -1 : openat(own->client.directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int fd = own->client.directory < 0
+                 ? -1
+                 : openat(own->client.directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *directory = fd < 0 ? NULL : fdopendir(fd);
     const bool complete = tasks != NULL && directory != NULL && read_all(tasks, directory);
     if (!complete) {

@@ -38,15 +38,19 @@ extern "C" {
 
 enum rtf_result {
     RTF_OK = 0,
-    RTF_SCHEDULE_FAIL = 1,  /* no plugin can guarantee the request: rtf_spec_code, rtf_spec_nearest */
-    RTF_ACL_FAIL = 2,       /* the access rules (acl.conf(5)) do not allow the request to this user */
+    /* no plugin can guarantee the request: rtf_spec_code, rtf_spec_nearest */
+    RTF_SCHEDULE_FAIL = 1,
+    /* the access rules (acl.conf(5)) do not allow the request to this user */
+    RTF_ACL_FAIL = 2,
     RTF_CONNECTION_ERR = 3, /* no broker runs on the spool, or the broker ended before its answer */
     RTF_ATTACH_FAIL = 4,    /* the thread cannot be attached; see rtf_spec_attach */
-    RTF_BAD_SPEC = 5,       /* parameters contradict one another, or a string is not valid in a spec */
-    RTF_PENDING = 6,        /* after rtf_set_blocking(false): rtf_process takes the answer */
-    RTF_TIMEOUT = 7,        /* no answer within the time of rtf_set_timeout */
-    RTF_GONE = 8,           /* the spec does not exist, was removed, or its thread has ended */
-    RTF_ERROR = 9           /* the call is wrong in this state, or the system refused; see rtf_spec_reason */
+    /* parameters contradict one another, or a string is not valid in a spec */
+    RTF_BAD_SPEC = 5,
+    RTF_PENDING = 6, /* after rtf_set_blocking(false): rtf_process takes the answer */
+    RTF_TIMEOUT = 7, /* no answer within the time of rtf_set_timeout */
+    RTF_GONE = 8,    /* the spec does not exist, was removed, or its thread has ended */
+    /* the call is wrong in this state, or the system refused; see rtf_spec_reason */
+    RTF_ERROR = 9
 };
 #define RTF_SCHEDULER_FAIL RTF_SCHEDULE_FAIL /* the other spelling in the paper's text */
 
@@ -70,9 +74,20 @@ struct rtf_params { /* points to no memory elsewhere: copy or drop it freely */
 struct rtf_status;
 struct rtf_tasks;
 
-#define RTF_CONNECTION_INIT {0}
-#define RTF_SPEC_INIT {0}
-#define RTF_PARAMS_INIT {{0}}
+#define RTF_CONNECTION_INIT \
+    {                       \
+        0                   \
+    }
+#define RTF_SPEC_INIT \
+    {                 \
+        0             \
+    }
+#define RTF_PARAMS_INIT \
+    {                   \
+        {               \
+            0           \
+        }               \
+    }
 #define RTF_PARAM_INIT RTF_PARAMS_INIT
 
 /* ---- connection (Table 2) ---- */
@@ -128,10 +143,10 @@ const char *rtf_params_get_scheduler(const struct rtf_params *params); /* "": an
 void rtf_params_ignore_admission(struct rtf_params *params, bool ignore);
 
 /* The spelling of Listing 1. */
-#define rtf_param_set_period rtf_params_set_period
-#define rtf_param_set_runtime rtf_params_set_runtime
+#define rtf_param_set_period      rtf_params_set_period
+#define rtf_param_set_runtime     rtf_params_set_runtime
 #define rtf_param_set_des_runtime rtf_params_set_des_runtime
-#define rtf_param_set_deadline rtf_params_set_deadline
+#define rtf_param_set_deadline    rtf_params_set_deadline
 
 /* From here on: not in the paper. The name of the spec, as `rtf ls` shows the name (rtf-spec(5) has
  * the rule). NULL or "": the library makes up a name, task-PID-N. RTF_BAD_SPEC: not a valid name;
@@ -154,16 +169,19 @@ void rtf_params_set_wait(struct rtf_params *params, bool wait);
 /* Asks for a reservation. Only RTF_OK (and RTF_PENDING) leave a reservation or a request behind;
  * after another result the handle only holds the cause. RTF_ERROR: the handle still holds a
  * reservation; release that one first. */
-enum rtf_result rtf_spec_create(struct rtf_connection *connection, struct rtf_spec *spec, const struct rtf_params *params);
+enum rtf_result rtf_spec_create(struct rtf_connection *connection, struct rtf_spec *spec,
+                                const struct rtf_params *params);
 
 /* Creates a reservation and attaches a thread (0: the caller) in one step: both succeed, or
  * neither. */
-enum rtf_result rtf_spec_create_attached(struct rtf_connection *connection, struct rtf_spec *spec, const struct rtf_params *params, pid_t thread);
+enum rtf_result rtf_spec_create_attached(struct rtf_connection *connection, struct rtf_spec *spec,
+                                         const struct rtf_params *params, pid_t thread);
 
 /* Opens an existing spec by its name. Another program of the same user may have made the spec.
  * RTF_OK: a reservation is granted. RTF_GONE: no spec has the name. Another result is the one in
  * the spec's verdict. */
-enum rtf_result rtf_spec_find(struct rtf_connection *connection, struct rtf_spec *spec, const char *name);
+enum rtf_result rtf_spec_find(struct rtf_connection *connection, struct rtf_spec *spec,
+                              const char *name);
 
 /* Asks for new parameters. State all parameters, not only changed ones. The thread stays attached,
  * and the spec keeps its name. If the change is refused, the old reservation stays in force. */
@@ -187,7 +205,8 @@ enum rtf_result rtf_spec_detach(struct rtf_spec *spec);
 /* ---- the answer to the last call with the spec, or what rtf_process has taken since ---- */
 
 enum rtf_result rtf_spec_result(const struct rtf_spec *spec);
-const char *rtf_spec_reason(const struct rtf_spec *spec);            /* one sentence, also after RTF_OK; "" before any call */
+/* one sentence, also after RTF_OK; "" before any call */
+const char *rtf_spec_reason(const struct rtf_spec *spec);
 /* A stable word for the cause: refusal.code of rtf-verdict(5), or no-broker, no-answer, gone,
  * taken, misuse, system; "" after RTF_OK. */
 const char *rtf_spec_code(const struct rtf_spec *spec);
@@ -195,15 +214,23 @@ const char *rtf_spec_code(const struct rtf_spec *spec);
 uint64_t rtf_spec_nearest(const struct rtf_spec *spec);
 
 bool rtf_spec_is_granted(const struct rtf_spec *spec);
-uint64_t rtf_spec_get_accepted_runtime(const struct rtf_spec *spec); /* us; 0: nothing granted, or no runtime stated */
-uint64_t rtf_spec_get_period(const struct rtf_spec *spec);           /* us, as granted; 0: no period */
-uint64_t rtf_spec_get_deadline(const struct rtf_spec *spec);         /* us, as granted; 0: no deadline */
-const char *rtf_spec_get_name(const struct rtf_spec *spec);          /* "" before the first request */
-const char *rtf_spec_get_plugin(const struct rtf_spec *spec);        /* the plugin that made the grant; "": nothing granted */
-const char *rtf_spec_get_policy(const struct rtf_spec *spec);        /* "deadline", "fifo", "rr" or "" */
-const char *rtf_spec_get_cpus(const struct rtf_spec *spec);          /* CPUs on which the thread may run */
-pid_t rtf_spec_get_thread(const struct rtf_spec *spec);              /* 0: no thread */
-bool rtf_spec_is_attached(const struct rtf_spec *spec);              /* the kernel schedules the thread as granted */
+/* us; 0: nothing granted, or no runtime stated */
+uint64_t rtf_spec_get_accepted_runtime(const struct rtf_spec *spec);
+/* us, as granted; 0: no period */
+uint64_t rtf_spec_get_period(const struct rtf_spec *spec);
+/* us, as granted; 0: no deadline */
+uint64_t rtf_spec_get_deadline(const struct rtf_spec *spec);
+/* "" before the first request */
+const char *rtf_spec_get_name(const struct rtf_spec *spec);
+/* the plugin that made the grant; "": nothing granted */
+const char *rtf_spec_get_plugin(const struct rtf_spec *spec);
+/* "deadline", "fifo", "rr" or "" */
+const char *rtf_spec_get_policy(const struct rtf_spec *spec);
+/* CPUs on which the thread may run */
+const char *rtf_spec_get_cpus(const struct rtf_spec *spec);
+pid_t rtf_spec_get_thread(const struct rtf_spec *spec); /* 0: no thread */
+/* the kernel schedules the thread as granted */
+bool rtf_spec_is_attached(const struct rtf_spec *spec);
 
 /* ---- a periodic task ---- */
 
@@ -237,10 +264,13 @@ uint64_t rtf_status_attached(const struct rtf_status *status);
 size_t rtf_status_plugins(const struct rtf_status *status);
 const char *rtf_plugin_name(const struct rtf_status *status, size_t plugin);
 const char *rtf_plugin_program(const struct rtf_status *status, size_t plugin);
-const char *rtf_plugin_policy(const struct rtf_status *status, size_t plugin);     /* "deadline", "fixed-priority" or "" */
-const char *rtf_plugin_priorities(const struct rtf_status *status, size_t plugin); /* "11-20" or "" */
-const char *rtf_plugin_cpus(const struct rtf_status *status, size_t plugin);       /* "0-3,6" */
-const char *rtf_plugin_state(const struct rtf_status *status, size_t plugin);      /* "serving", "restarting", "off", "ended" */
+/* "deadline", "fixed-priority" or "" */
+const char *rtf_plugin_policy(const struct rtf_status *status, size_t plugin);
+/* "11-20" or "" */
+const char *rtf_plugin_priorities(const struct rtf_status *status, size_t plugin);
+const char *rtf_plugin_cpus(const struct rtf_status *status, size_t plugin); /* "0-3,6" */
+/* "serving", "restarting", "off", "ended" */
+const char *rtf_plugin_state(const struct rtf_status *status, size_t plugin);
 
 /* The free utilization for this plugin on this CPU, in billionths: the minimum over the pools that
  * bound a reservation there. For a pool of several CPUs the free utilization of the whole pool
@@ -253,10 +283,11 @@ struct rtf_tasks *rtf_tasks_read(struct rtf_connection *connection);
 void rtf_tasks_free(struct rtf_tasks *tasks);
 size_t rtf_tasks_count(const struct rtf_tasks *tasks);
 const char *rtf_task_name(const struct rtf_tasks *tasks, size_t task);
-const char *rtf_task_plugin(const struct rtf_tasks *tasks, size_t task); /* "": nothing is granted */
+/* "": nothing is granted */
+const char *rtf_task_plugin(const struct rtf_tasks *tasks, size_t task);
 /* "result" of the verdict; "": no verdict yet */
 const char *rtf_task_result(const struct rtf_tasks *tasks, size_t task);
-pid_t rtf_task_thread(const struct rtf_tasks *tasks, size_t task);       /* 0: no thread */
+pid_t rtf_task_thread(const struct rtf_tasks *tasks, size_t task); /* 0: no thread */
 uint64_t rtf_task_accepted_runtime(const struct rtf_tasks *tasks, size_t task);
 uint64_t rtf_task_period(const struct rtf_tasks *tasks, size_t task);
 

@@ -118,7 +118,8 @@ static bool is_subordinate(gid_t group)
         char *rest = line;
         (void)strsep(&rest, ":");
         const char *text = strsep(&rest, ":"), *size = strsep(&rest, "\n");
-        found = text != NULL && size != NULL && parse_number(text, UINT32_MAX, &first) && parse_number(size, UINT64_MAX, &count) && group >= first && group - first < count;
+        found = text != NULL && size != NULL && parse_number(text, UINT32_MAX, &first) &&
+                parse_number(size, UINT64_MAX, &count) && group >= first && group - first < count;
     }
     if (ranges != NULL)
         fclose(ranges);
@@ -143,7 +144,8 @@ static void find_own_group(void)
 {
     gid_t group = last_group();
     for (int tries = 0; tries < GROUPS_TRIED && group > 0; tries++, group--)
-        if (group != who.uid && group != who.spool && group != UINT16_MAX && group != UINT16_MAX - 1 && !is_subordinate(group) && !is_of_account(group)) {
+        if (group != who.uid && group != who.spool && group != UINT16_MAX &&
+            group != UINT16_MAX - 1 && !is_subordinate(group) && !is_of_account(group)) {
             who.own = group;
             return;
         }
@@ -155,7 +157,8 @@ static void find_own_group(void)
 /* Drops all capabilities and takes the ids of the user; no call can get root's back. */
 static bool become_user(void)
 {
-    return confine_for_good() && become_unprivileged(who.uid, who.own, who.spool) && prctl(PR_SET_DUMPABLE, 0) == 0;
+    return confine_for_good() && become_unprivileged(who.uid, who.own, who.spool) &&
+           prctl(PR_SET_DUMPABLE, 0) == 0;
 }
 
 static bool choose_environment(void)
@@ -166,7 +169,10 @@ static bool choose_environment(void)
         const char *value = getenv(kept[i]);
         values[i] = value == NULL ? NULL : strdup(value);
     }
-    bool good = clearenv() == 0 && setenv("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", 1) == 0 && setenv("USER", who.name, 1) == 0;
+    bool good =
+        clearenv() == 0 &&
+        setenv("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", 1) == 0 &&
+        setenv("USER", who.name, 1) == 0;
     for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
         good = good && (values[i] == NULL || setenv(kept[i], values[i], 1) == 0);
     return good;
@@ -183,7 +189,8 @@ static _Noreturn void run_command(const int ends[3], pid_t parent)
 {
     sigset_t none;
     sigemptyset(&none);
-    if (dup2(ends[0], 0) < 0 || dup2(ends[1], 1) < 0 || dup2(ends[2], 2) < 0 || close_range(3, ~0U, 0) != 0 || setsid() < 0)
+    if (dup2(ends[0], 0) < 0 || dup2(ends[1], 1) < 0 || dup2(ends[2], 2) < 0 ||
+        close_range(3, ~0U, 0) != 0 || setsid() < 0)
         _exit(EX_OSERR);
     bound_resources();
     umask(077);
@@ -252,11 +259,13 @@ static void handle_timeout(void)
     switch (child.step) {
     case RUNS:
         child.status = EX_TEMPFAIL;
-        fprintf(stderr, "rtf-as-user: %s: ended after the timeout, as user %s\n", options.command[0], options.user);
+        fprintf(stderr, "rtf-as-user: %s: ended after the timeout, as user %s\n",
+                options.command[0], options.user);
         terminate_child();
         break;
     case WAS_TERMINATED: kill_child(EX_TEMPFAIL); break;
-    case WAS_KILLED: case STAYS: child.step = STAYS; break;
+    case WAS_KILLED:
+    case STAYS: child.step = STAYS; break;
     }
 }
 
@@ -287,10 +296,12 @@ static bool pass_on(int which)
     options.bytes -= taken;
     if (!write_all(which + 1, data, taken)) {
         if (which == 0)
-            fprintf(stderr, "rtf-as-user: %s: standard output cannot be written\n", options.command[0]);
+            fprintf(stderr, "rtf-as-user: %s: standard output cannot be written\n",
+                    options.command[0]);
         kill_child(EX_IOERR);
     } else if (taken < (size_t)length) {
-        fprintf(stderr, "rtf-as-user: %s: more output than --bytes allows, as user %s\n", options.command[0], options.user);
+        fprintf(stderr, "rtf-as-user: %s: more output than --bytes allows, as user %s\n",
+                options.command[0], options.user);
         kill_child(EX_DATAERR);
     } else
         return true;
@@ -303,7 +314,10 @@ static void follow(void)
 {
     bool has_ended = false;
     while (!has_ended && child.step != STAYS) {
-        struct pollfd fds[] = {{child.ended, POLLIN, 0}, {child.signals, POLLIN, 0}, {child.from[0], POLLIN, 0}, {child.from[1], POLLIN, 0}};
+        struct pollfd fds[] = {{child.ended, POLLIN, 0},
+                               {child.signals, POLLIN, 0},
+                               {child.from[0], POLLIN, 0},
+                               {child.from[1], POLLIN, 0}};
         const int left = poll_milliseconds(child.until - monotonic_now());
         if (left == 0)
             handle_timeout();
@@ -343,7 +357,8 @@ static void put_input(int end)
     static char data[INPUT_MOST + 1];
     size_t length = 0;
     ssize_t got = 0;
-    while (options.input && length < sizeof data && (got = read(0, data + length, sizeof data - length)) > 0)
+    while (options.input && length < sizeof data &&
+           (got = read(0, data + length, sizeof data - length)) > 0)
         length += (size_t)got;
     if (got < 0)
         die(EX_IOERR, "standard input", strerror(errno));
@@ -356,7 +371,8 @@ static void block_signals(void)
 {
     sigset_t signals;
     sigemptyset(&signals);
-    for (const int *number = (const int[]){SIGINT, SIGTERM, SIGHUP, SIGQUIT, 0}; *number != 0; number++)
+    for (const int *number = (const int[]){SIGINT, SIGTERM, SIGHUP, SIGQUIT, 0}; *number != 0;
+         number++)
         sigaddset(&signals, *number);
     sigprocmask(SIG_BLOCK, &signals, NULL);
     (void)signal(SIGPIPE, SIG_IGN);
@@ -367,7 +383,8 @@ static int run(void)
 {
     int input[2], output[2], messages[2];
     const pid_t self = getpid();
-    if (pipe2(input, O_CLOEXEC) != 0 || fcntl(input[1], F_SETFL, O_NONBLOCK) != 0 || pipe2(output, O_CLOEXEC) != 0 || pipe2(messages, O_CLOEXEC) != 0 ||
+    if (pipe2(input, O_CLOEXEC) != 0 || fcntl(input[1], F_SETFL, O_NONBLOCK) != 0 ||
+        pipe2(output, O_CLOEXEC) != 0 || pipe2(messages, O_CLOEXEC) != 0 ||
         fcntl(output[0], F_SETFL, O_NONBLOCK) != 0 || fcntl(messages[0], F_SETFL, O_NONBLOCK) != 0)
         die(EX_OSERR, "pipe", strerror(errno));
     put_input(input[1]);
@@ -394,10 +411,12 @@ enum { KEY_SPOOL = 256, KEY_DIRECTORY, KEY_TIMEOUT, KEY_BYTES, KEY_INPUT };
 
 static const struct argp_option option_table[] = {
     {"spool", KEY_SPOOL, "DIR", 0, "Run the command with the group of this spool", 0},
-    {"directory", KEY_DIRECTORY, "DIR", 0, "Run the command in this directory, entered as the user (default: /)", 0},
+    {"directory", KEY_DIRECTORY, "DIR", 0,
+     "Run the command in this directory, entered as the user (default: /)", 0},
     {"timeout", KEY_TIMEOUT, "TIME", 0, "End the command 5s after this time (default: 25s)", 0},
     {"bytes", KEY_BYTES, "N", 0, "Take no more output than this (default: 1048576)", 0},
-    {"input", KEY_INPUT, NULL, 0, "Pass on standard input, at most 65536 bytes (default: no input)", 0},
+    {"input", KEY_INPUT, NULL, 0, "Pass on standard input, at most 65536 bytes (default: no input)",
+     0},
     {0}};
 
 static error_t take_option(int key, char *argument, struct argp_state *state)
@@ -407,7 +426,9 @@ static error_t take_option(int key, char *argument, struct argp_state *state)
     case KEY_DIRECTORY: options.directory = argument; break;
     case KEY_TIMEOUT:
         if (!parse_wait(argument, &options.timeout))
-            argp_error(state, "--timeout %s: a time is a whole number and a unit (us, ms, s, min, h or d)", argument);
+            argp_error(state,
+                       "--timeout %s: a time is a whole number and a unit (us, ms, s, min, h or d)",
+                       argument);
         options.timeout += LATER * SECOND;
         break;
     case KEY_BYTES:
@@ -433,8 +454,11 @@ const char *argp_program_version = "rtf-as-user " RTF_VERSION;
 
 int main(int argc, char **argv)
 {
-    static const struct argp argp = {.options = option_table, .parser = take_option, .args_doc = "USER COMMAND [ARGUMENT...]",
-                                     .doc = "Run a command as a user, with nothing of root's in its reach."};
+    static const struct argp argp = {
+        .options = option_table,
+        .parser = take_option,
+        .args_doc = "USER COMMAND [ARGUMENT...]",
+        .doc = "Run a command as a user, with nothing of root's in its reach."};
     if (parse_options(&argp, argc, argv, ARGP_IN_ORDER, NULL, EX_USAGE, EX_IOERR) != 0)
         return EX_USAGE;
     if (geteuid() != 0)

@@ -29,22 +29,15 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     struct wanted *wanted = state->input;
     uint64_t number;
     switch (key) {
-    case 's':
-        wanted->spool = argument;
-        return 0;
-    case OPTION_JOURNALS:
-        wanted->journals = true;
-        return 0;
+    case 's': wanted->spool = argument; return 0;
+    case OPTION_JOURNALS: wanted->journals = true; return 0;
     case OPTION_EXCEPT:
         if (!parse_number(argument, INT32_MAX, &number))
             argp_error(state, "--except needs a process id");
         wanted->except = (pid_t)number;
         return 0;
-    case ARGP_KEY_ARG:
-        argp_usage(state);
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
+    case ARGP_KEY_ARG: argp_usage(state); return 0;
+    default: return ARGP_ERR_UNKNOWN;
     }
 }
 
@@ -64,7 +57,8 @@ static bool is_of_our_namespace(pid_t process)
     char path[64], theirs[64], ours[64];
     snprintf(path, sizeof path, "/proc/%d/ns/pid", (int)process);
     const ssize_t length = readlink(path, theirs, sizeof theirs);
-    return length > 0 && readlink("/proc/self/ns/pid", ours, sizeof ours) == length && memcmp(theirs, ours, (size_t)length) == 0;
+    return length > 0 && readlink("/proc/self/ns/pid", ours, sizeof ours) == length &&
+           memcmp(theirs, ours, (size_t)length) == 0;
 }
 
 static void print_file(int directory, const char *name)
@@ -88,7 +82,9 @@ static void print_journals(const struct registered *broker)
 {
     char path[64];
     snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)broker->process, broker->state);
-    const int directory = broker->process > 0 && is_of_our_namespace(broker->process) ? open(path, O_PATH | O_CLOEXEC) : -1;
+    const int directory = broker->process > 0 && is_of_our_namespace(broker->process)
+                              ? open(path, O_PATH | O_CLOEXEC)
+                              : -1;
     if (directory < 0)
         return;
     if (register_is_there(broker))
@@ -117,10 +113,15 @@ int main(int argc, char **argv)
 {
     static const struct argp_option options[] = {
         {"spool", 's', "DIR", 0, "Only the broker of this spool", 0},
-        {"journals", OPTION_JOURNALS, NULL, 0, "Print the journals, each followed by a record separator (036)", 0},
+        {"journals", OPTION_JOURNALS, NULL, 0,
+         "Print the journals, each followed by a record separator (036)", 0},
         {"except", OPTION_EXCEPT, "PID", 0, "Leave out the broker with this process id", 0},
         {0}};
-    static const struct argp argp = {options, parse_option, NULL, "List the running brokers: process, spool and configuration, separated by tabs.", NULL, NULL, NULL};
+    static const struct argp argp = {
+        options, parse_option,
+        NULL,    "List the running brokers: process, spool and configuration, separated by tabs.",
+        NULL,    NULL,
+        NULL};
     struct wanted wanted = {0};
     struct registered broker;
     parse_options(&argp, argc, argv, 0, &wanted, EX_USAGE, EX_IOERR);

@@ -49,13 +49,15 @@ static void call_broker(const char *spool)
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     char state[4096];
     snprintf(state, sizeof state, "%s/state", spool);
-    const int lasting = open_private(AT_FDCWD, state, O_NOFOLLOW), current = lasting < 0 ? -1 : open_private(lasting, "current", 0);
+    const int lasting = open_private(AT_FDCWD, state, O_NOFOLLOW),
+              current = lasting < 0 ? -1 : open_private(lasting, "current", 0);
     if (current < 0)
         die(EX_UNAVAILABLE, "no broker serves this spool");
     snprintf(address.sun_path, sizeof address.sun_path, "/proc/self/fd/%d/orders", current);
     broker = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
     if (broker < 0 || connect(broker, (const struct sockaddr *)&address, sizeof address) != 0)
-        die(EX_UNAVAILABLE, errno == ENOENT || errno == ECONNREFUSED ? "no broker serves this spool" : strerror(errno));
+        die(EX_UNAVAILABLE, errno == ENOENT || errno == ECONNREFUSED ? "no broker serves this spool"
+                                                                     : strerror(errno));
     close(current);
     close(lasting);
 }
@@ -111,14 +113,17 @@ static bool receive(struct paragraph_input *input, struct paragraph *said, int64
 /* Handles one paragraph of the answer. Returns the exit status; -1: more paragraphs will come. */
 static int handle(const struct paragraph *said, bool waits)
 {
-    const char *event = paragraph_get(said, "event"), *user = paragraph_get(said, "user"), *name = paragraph_get(said, "name");
+    const char *event = paragraph_get(said, "event"), *user = paragraph_get(said, "user"),
+               *name = paragraph_get(said, "name");
     if (event != NULL && strcmp(event, "unknown") == 0)
         die(EX_NOINPUT, "there is no such user or spec");
     if (event != NULL && strcmp(event, "revoked") == 0 && user != NULL && name != NULL) {
         printf("%s/%s\n", user, name);
         (void)fflush(stdout);
     }
-    return event == NULL || strcmp(event, "done") == 0 || (!waits && strcmp(event, "taken") == 0) ? EX_OK : -1;
+    return event == NULL || strcmp(event, "done") == 0 || (!waits && strcmp(event, "taken") == 0)
+               ? EX_OK
+               : -1;
 }
 
 int main(int argc, char **argv)

@@ -37,9 +37,10 @@ static int change(char **words, int count)
 {
     /* if this fails, recording the change fails, too, and reports the error */
     const int held = run_directory_hold();
-    const int code = count == 2 && strcmp(words[0], "setup") == 0 ? setup(words[1]) :
-                     count == 1 && strcmp(words[0], "restore") == 0 ? restore() :
-                     fail(EX_USAGE, "expected: setup CPUS, restore, or show");
+    const int code = count == 2 && strcmp(words[0], "setup") == 0 ? setup(words[1])
+                     : count == 1 && strcmp(words[0], "restore") == 0
+                         ? restore()
+                         : fail(EX_USAGE, "expected: setup CPUS, restore, or show");
     run_directory_leave(held);
     return code;
 }
@@ -47,7 +48,8 @@ static int change(char **words, int count)
 static int show(void)
 {
     char reason[DOMAINS_REASON];
-    return domains_show(stdout, reason) || ferror(stdout) ? end_output("rtf-partition") : fail(EX_UNAVAILABLE, reason);
+    return domains_show(stdout, reason) || ferror(stdout) ? end_output("rtf-partition")
+                                                          : fail(EX_UNAVAILABLE, reason);
 }
 
 static error_t parse_option(int key, char *argument, struct argp_state *state)
@@ -61,8 +63,13 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
 
 int main(int argc, char **argv)
 {
-    static const struct argp argp = {NULL, parse_option, "setup CPUS\nrestore\nshow",
-                                     "Make, remove or show scheduling domains of single CPUs.", NULL, NULL, NULL};
+    static const struct argp argp = {NULL,
+                                     parse_option,
+                                     "setup CPUS\nrestore\nshow",
+                                     "Make, remove or show scheduling domains of single CPUs.",
+                                     NULL,
+                                     NULL,
+                                     NULL};
     int first = 0;
     parse_options(&argp, argc, argv, 0, &first, EX_USAGE, EX_IOERR);
     char **words = argv + first;

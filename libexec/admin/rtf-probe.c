@@ -21,7 +21,7 @@
 #include "wire.h"
 
 enum { SIZES = 3, READS = 65536, LARGEST = 131072, ALIGNED = 4096 };
-#define TURN INT64_C(50000000) /* ns */
+#define TURN   INT64_C(50000000) /* ns */
 #define ENOUGH INT64_C(4500000000)
 
 static const struct {
@@ -67,9 +67,11 @@ static void read_anywhere(const struct disk *disk, uint64_t bytes)
     uint64_t number = 0;
     /* getrandom(2) always returns so few bytes at once */
     (void)getrandom(&number, sizeof number, 0);
-    const ssize_t got = pread(disk->fd, into, bytes, (off_t)(number % (disk->bytes / bytes) * bytes));
+    const ssize_t got =
+        pread(disk->fd, into, bytes, (off_t)(number % (disk->bytes / bytes) * bytes));
     if (got != (ssize_t)bytes)
-        die(EX_IOERR, disk->name, got < 0 ? strerror(errno) : "a read returned fewer bytes than asked for");
+        die(EX_IOERR, disk->name,
+            got < 0 ? strerror(errno) : "a read returned fewer bytes than asked for");
 }
 
 static void take_turn(const struct disk *disk, int size)
@@ -88,7 +90,8 @@ static void measure(const struct disk *disk)
 {
     const int64_t begin = monotonic_now();
     int64_t took = 0;
-    for (int turns = 0; turns == 0 || (took + took / turns < ENOUGH && counts[SIZES - 1] < READS); turns++) {
+    for (int turns = 0; turns == 0 || (took + took / turns < ENOUGH && counts[SIZES - 1] < READS);
+         turns++) {
         for (int i = 0; i < SIZES; i++)
             take_turn(disk, i);
         took = monotonic_now() - begin;
@@ -109,7 +112,8 @@ static uint64_t rate_of(int size)
     qsort(times[size], count, sizeof times[size][0], in_order);
     for (size_t i = left_out; i < count - left_out; i++)
         took += times[size][i];
-    return (uint64_t)((unsigned __int128)sizes[size].bytes * (count - 2 * left_out) * 1000000000 / took);
+    return (uint64_t)((unsigned __int128)sizes[size].bytes * (count - 2 * left_out) * 1000000000 /
+                      took);
 }
 
 /* Makes rates that plugins.conf accepts: none above the maximum of a line, and none above the
@@ -142,7 +146,8 @@ int main(int argc, char **argv)
         return how;
     uint64_t rates[SIZES];
     if (argc != 2 || argv[1][0] == '-')
-        die(EX_USAGE, "usage", "rtf-probe DISK: a disk's name, its device, or a path of a file on it");
+        die(EX_USAGE, "usage",
+            "rtf-probe DISK: a disk's name, its device, or a path of a file on it");
     const struct disk disk = open_disk(argv[1]);
     /* SCHED_FIFO, so that the disk is measured and not the load of the CPU. If that fails, the
      * rates may come out lower. */

@@ -14,7 +14,8 @@
 static bool show(const struct identity *identity, const struct attributes *attributes)
 {
     json_t *line = thread_as_json(identity, attributes);
-    bool shown = line != NULL && json_dumpf(line, stdout, JSON_COMPACT) == 0 && putchar('\n') != EOF;
+    bool shown =
+        line != NULL && json_dumpf(line, stdout, JSON_COMPACT) == 0 && putchar('\n') != EOF;
     json_decref(line);
     return shown;
 }
@@ -25,7 +26,8 @@ static bool look_at(pid_t tid)
     struct attributes attributes;
     if (!thread_look_at(tid, &identity, &attributes))
         return true; /* the thread has ended, or is the kernel's */
-    return (!policy_is_real_time(attributes.policy) && !attributes.reset_on_fork) || show(&identity, &attributes);
+    return (!policy_is_real_time(attributes.policy) && !attributes.reset_on_fork) ||
+           show(&identity, &attributes);
 }
 
 /* False: a line could not be written. */

@@ -55,7 +55,10 @@ static struct owner *owner_of(uid_t uid)
 
 /* ---- the access control list of specs/ ---- */
 
-enum { ENTRIES_MOST = (XATTR_SIZE_MAX - sizeof(struct posix_acl_xattr_header)) / sizeof(struct posix_acl_xattr_entry) };
+enum {
+    ENTRIES_MOST = (XATTR_SIZE_MAX - sizeof(struct posix_acl_xattr_header)) /
+                   sizeof(struct posix_acl_xattr_entry)
+};
 static struct list {
     struct posix_acl_xattr_header header;
     struct posix_acl_xattr_entry entries[ENTRIES_MOST];
@@ -65,7 +68,9 @@ static int length;
 static void add(uint16_t tag, mode_t permissions, uint32_t id)
 {
     if (length < ENTRIES_MOST)
-        list.entries[length++] = (struct posix_acl_xattr_entry){.e_tag = tag, .e_perm = (uint16_t)permissions, .e_id = id};
+        list.entries[length++] = (struct posix_acl_xattr_entry){.e_tag = tag,
+                                                                .e_perm = (uint16_t)permissions,
+                                                                .e_id = id};
 }
 
 /* Reads the list. Without a list, makes the entries that say the same as the mode. */
@@ -121,7 +126,8 @@ static bool write_list(void)
             }
     }
     free(old);
-    return fsetxattr(specs, list_name, &list, sizeof list.header + (size_t)length * sizeof *list.entries, 0) == 0;
+    return fsetxattr(specs, list_name, &list,
+                     sizeof list.header + (size_t)length * sizeof *list.entries, 0) == 0;
 }
 
 /* No ACL stops root. */
@@ -159,7 +165,7 @@ bool moved_aside_take_event(const char *name)
 void moved_aside_forget_events(void)
 {
     struct renamed *one, *next;
-    HASH_ITER(hh, renamed, one, next) {
+    HASH_ITER (hh, renamed, one, next) {
         HASH_DEL(renamed, one);
         free(one);
     }
@@ -170,7 +176,8 @@ void moved_aside_forget_events(void)
 static bool remove_link(const char *aside)
 {
     struct stat status;
-    return fstatat(specs, aside, &status, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISDIR(status.st_mode) && status.st_nlink > 1 && unlinkat(specs, aside, 0) == 0;
+    return fstatat(specs, aside, &status, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISDIR(status.st_mode) &&
+           status.st_nlink > 1 && unlinkat(specs, aside, 0) == 0;
 }
 
 /* The new name has a random number: a user could otherwise take the name before. No user can
@@ -181,7 +188,8 @@ bool moved_aside_move(const char *name, uid_t uid)
     uint64_t number;
     if (getrandom(&number, sizeof number, 0) != (ssize_t)sizeof number)
         return false;
-    snprintf(aside, sizeof aside, "%s%u-%016llx-%.200s", prefix, uid, (unsigned long long)number, name);
+    snprintf(aside, sizeof aside, "%s%u-%016llx-%.200s", prefix, uid, (unsigned long long)number,
+             name);
     if (renameat2(specs, name, specs, aside, RENAME_NOREPLACE) != 0)
         return false;
     expect_event(aside);
@@ -204,7 +212,8 @@ bool moved_aside_is(const char *name, uid_t uid)
 {
     char wanted[sizeof prefix + 16];
     const int known = snprintf(wanted, sizeof wanted, "%s%u-", prefix, uid);
-    return strncmp(name, wanted, (size_t)known) == 0 && strspn(name + known, "0123456789abcdef") == 16 && name[known + 16] == '-';
+    return strncmp(name, wanted, (size_t)known) == 0 &&
+           strspn(name + known, "0123456789abcdef") == 16 && name[known + 16] == '-';
 }
 
 void moved_aside_count(const struct stat *status)
@@ -230,7 +239,7 @@ void moved_aside_end_count(void)
             now->is_denied = owner->is_denied && now->count >= MOVED_ASIDE_MOST;
         HASH_DEL(before, owner);
         free(owner);
-    } /* NOLINTEND(clang-analyzer-unix.Malloc) */
+    }               /* NOLINTEND(clang-analyzer-unix.Malloc) */
     if (has_ours()) /* an owner may get the permission back, or an earlier adopter made the entry */
         (void)write_list();
     for (owner = owners; owner != NULL; owner = owner->hh.next)

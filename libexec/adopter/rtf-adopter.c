@@ -70,7 +70,7 @@ struct directory {
     char name[];
 };
 static struct directory *directories;
-static gid_t group; /* of specs/, and so of all adopted directories */
+static gid_t group;      /* of specs/, and so of all adopted directories */
 static bool must_rescan; /* a file could not be looked at or moved: scan again soon */
 enum { RESCAN_PAUSE = 1000 /* ms */ };
 
@@ -106,7 +106,8 @@ static void report_gone(const char *name)
 static int open_plain(const char *name)
 {
     struct open_how how = {.flags = O_PATH | O_NOFOLLOW | O_CLOEXEC,
-                           .resolve = RESOLVE_BENEATH | RESOLVE_NO_XDEV | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS};
+                           .resolve = RESOLVE_BENEATH | RESOLVE_NO_XDEV | RESOLVE_NO_SYMLINKS |
+                                      RESOLVE_NO_MAGICLINKS};
     int fd, tries = 0;
     do
         fd = (int)syscall(SYS_openat2, SPECS, name, &how, sizeof how);
@@ -194,7 +195,8 @@ static void move_aside_and_report(const char *name, uid_t uid)
  * from a moved one, so it only counts the file. */
 static void move_stray_aside(const char *name, const struct stat *status, bool scanning)
 {
-    if (name[0] == '.' && (status->st_uid == 0 || (scanning && moved_aside_is(name, status->st_uid))))
+    if (name[0] == '.' &&
+        (status->st_uid == 0 || (scanning && moved_aside_is(name, status->st_uid))))
         return;
     move_aside_and_report(name, status->st_uid);
 }
@@ -204,7 +206,8 @@ static void close_to_others(int fd, const struct stat *status)
 {
     char path[64];
     int tries = 0;
-    while (status->st_gid != group && fchownat(fd, "", (uid_t)-1, group, AT_EMPTY_PATH) != 0 && is_transient(errno) && ++tries < TRANSIENT_TRIES)
+    while (status->st_gid != group && fchownat(fd, "", (uid_t)-1, group, AT_EMPTY_PATH) != 0 &&
+           is_transient(errno) && ++tries < TRANSIENT_TRIES)
         ;
     if ((status->st_mode & 07777) == closed && status->st_gid == group)
         return;
@@ -236,7 +239,8 @@ static void examine(const char *name, bool scanning)
             close(fd);
         return;
     }
-    if (directory != NULL && (!there || directory->inode != status.st_ino || directory->uid != status.st_uid || !S_ISDIR(status.st_mode))) {
+    if (directory != NULL && (!there || directory->inode != status.st_ino ||
+                              directory->uid != status.st_uid || !S_ISDIR(status.st_mode))) {
         report_gone(name);
         forget(directory);
         directory = NULL;
@@ -279,7 +283,7 @@ static void count_aside(DIR *listing)
 static void examine_missing(void)
 {
     struct directory *directory, *next;
-    HASH_ITER(hh, directories, directory, next)
+    HASH_ITER (hh, directories, directory, next)
         if (!directory->seen) {
             char name[NAME_MAX + 1];
             snprintf(name, sizeof name, "%s", directory->name);
@@ -296,7 +300,7 @@ static void scan(void)
     if (listing == NULL)
         exit(EX_OSERR);
     must_rescan = false;
-    HASH_ITER(hh, directories, directory, next)
+    HASH_ITER (hh, directories, directory, next)
         directory->seen = false;
     while (errno = 0, (entry = readdir(listing)) != NULL)
         if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
@@ -316,7 +320,9 @@ static void scan(void)
 /* True: the event is about a file that was moved aside, which stays, whatever its owner does. */
 static bool is_about_moved_aside(const struct inotify_event *event)
 {
-    return event->name[0] == '.' && ((event->mask & (IN_CREATE | IN_MOVED_TO)) == 0 || ((event->mask & IN_MOVED_TO) != 0 && moved_aside_take_event(event->name)));
+    return event->name[0] == '.' &&
+           ((event->mask & (IN_CREATE | IN_MOVED_TO)) == 0 ||
+            ((event->mask & IN_MOVED_TO) != 0 && moved_aside_take_event(event->name)));
 }
 
 /* Reads few events at a time: between two reads the broker's answers can stop a user who makes
@@ -345,10 +351,12 @@ static void take_events(int inotify)
 static int open_named(const struct paragraph *request, const char *name, struct stat *status)
 {
     uint64_t inode, uid;
-    if (paragraph_get_number(request, "inode", UINT64_MAX, &inode) != 1 || paragraph_get_number(request, "uid", UINT32_MAX, &uid) != 1)
+    if (paragraph_get_number(request, "inode", UINT64_MAX, &inode) != 1 ||
+        paragraph_get_number(request, "uid", UINT32_MAX, &uid) != 1)
         exit(EX_PROTOCOL);
     const int fd = open_plain(name);
-    if (look_at(fd, status) && status->st_ino == inode && status->st_uid == uid && S_ISDIR(status->st_mode))
+    if (look_at(fd, status) && status->st_ino == inode && status->st_uid == uid &&
+        S_ISDIR(status->st_mode))
         return fd;
     if (fd >= 0)
         close(fd);
@@ -408,7 +416,8 @@ static void set_mode(const struct paragraph *request, int fd)
 static void serve_request(const struct paragraph *request, int fd)
 {
     const char *op = paragraph_get(request, "op"), *name = paragraph_get(request, "name");
-    if (op == NULL || (name != NULL && (!is_possible(name) || name[0] == '.' || strchr(name, '/') != NULL)))
+    if (op == NULL ||
+        (name != NULL && (!is_possible(name) || name[0] == '.' || strchr(name, '/') != NULL)))
         exit(EX_PROTOCOL);
     if (strcmp(op, "scan") == 0)
         scan();
@@ -450,8 +459,12 @@ static bool confine(void)
     static const int powers[] = {CAP_CHOWN, CAP_FOWNER, CAP_FSETID, -1};
     static const struct confine_path only[] = {{"/proc/self/fd/3", MAY_CHANGE}, {0}};
     static const char *const calls[] = {
-        "poll", "ppoll", "read", "recvmsg", "sendmsg", "openat2", "open", "openat", "close", "fstat", "newfstatat", "statx", "getdents64", "lseek", "renameat2", "unlinkat", "fgetxattr", "fsetxattr", "chmod",
-        "fchmodat", "fchownat", "brk", "mmap", "munmap", "mremap", "madvise", "mprotect", "futex", "getrandom", "restart_syscall", "exit", "exit_group", "getpid", "gettid", NULL};
+        "poll",       "ppoll",      "read",      "recvmsg",  "sendmsg",    "openat2",
+        "open",       "openat",     "close",     "fstat",    "newfstatat", "statx",
+        "getdents64", "lseek",      "renameat2", "unlinkat", "fgetxattr",  "fsetxattr",
+        "chmod",      "fchmodat",   "fchownat",  "brk",      "mmap",       "munmap",
+        "mremap",     "madvise",    "mprotect",  "futex",    "getrandom",  "restart_syscall",
+        "exit",       "exit_group", "getpid",    "gettid",   NULL};
     if (!confine_for_good() || !capabilities_keep(powers))
         return false;
     (void)confine_files(only); /* the broker reports a kernel without Landlock */
@@ -464,14 +477,19 @@ int main(void)
     const int inotify = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
     umask(0077);
     (void)memory_lock_without_power(MCL_ONFAULT);
-    if (fstat(SPECS, &specs) != 0 || inotify < 0 || inotify_add_watch(inotify, "/proc/self/fd/3", IN_CREATE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE | IN_ATTRIB | IN_ONLYDIR) < 0 ||
+    if (fstat(SPECS, &specs) != 0 || inotify < 0 ||
+        inotify_add_watch(inotify, "/proc/self/fd/3",
+                          IN_CREATE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE | IN_ATTRIB |
+                              IN_ONLYDIR) < 0 ||
         !confine()) {
-        fprintf(stderr, "rtf-adopter: %s (only rtf-brokerd(8) starts this program)\n", strerror(errno));
+        fprintf(stderr, "rtf-adopter: %s (only rtf-brokerd(8) starts this program)\n",
+                strerror(errno));
         return EX_OSERR;
     }
     group = specs.st_gid;
     moved_aside_begin(SPECS, report_full);
-    struct pollfd both[2] = {{.fd = STDIN_FILENO, .events = POLLIN}, {.fd = inotify, .events = POLLIN}};
+    struct pollfd both[2] = {{.fd = STDIN_FILENO, .events = POLLIN},
+                             {.fd = inotify, .events = POLLIN}};
     for (;;) {
         const int ready = poll(both, 2, must_rescan ? RESCAN_PAUSE : -1);
         if (ready < 0 && errno != EINTR)

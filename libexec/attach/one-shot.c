@@ -28,7 +28,9 @@ int one_shot_thread(const struct paragraph *words, struct identity *identity)
     const char *name = program_invocation_short_name;
     int stated = paragraph_get_number(words, "start", UINT64_MAX, &start);
     if (paragraph_get_number(words, "tid", INT32_MAX, &tid) != 1 || tid == 0 || stated < 0) {
-        fprintf(stderr, "%s: %s\n", name, stated < 0 ? "start= is a number of clock ticks, as rtf-attach prints it" : "tid= is needed, a thread id in decimal");
+        fprintf(stderr, "%s: %s\n", name,
+                stated < 0 ? "start= is a number of clock ticks, as rtf-attach prints it"
+                           : "tid= is needed, a thread id in decimal");
         return EX_USAGE;
     }
     if (!thread_identify((pid_t)tid, identity)) {
@@ -49,7 +51,8 @@ bool one_shot_group(pid_t tid, const struct attributes *wanted, char group[stati
     return !wanted->domain || thread_group(cgroups_find("cpuset", mount), "cpuset", tid, group);
 }
 
-bool one_shot_print(const struct identity *identity, const struct attributes *attributes, const char *group)
+bool one_shot_print(const struct identity *identity, const struct attributes *attributes,
+                    const char *group)
 {
     struct paragraph_output output = {0};
     paragraph_add_number(&output, "tid", (uint64_t)identity->tid);
@@ -57,7 +60,8 @@ bool one_shot_print(const struct identity *identity, const struct attributes *at
     attributes_add(&output, "", attributes);
     if (group[0] != '\0')
         paragraph_add(&output, "group", group);
-    bool printed = fwrite(output.data, 1, output.length, stdout) == output.length && fflush(stdout) == 0;
+    bool printed =
+        fwrite(output.data, 1, output.length, stdout) == output.length && fflush(stdout) == 0;
     paragraph_output_free(&output);
     return printed;
 }
@@ -70,7 +74,8 @@ bool one_shot_close(void)
 bool one_shot_wait_pending(enum apply_result done)
 {
     uint64_t us = done == APPLY_PENDING ? scheduling_counted_us() : 0;
-    const struct timespec pause = {.tv_sec = (time_t)(us / 1000000), .tv_nsec = (long)(us % 1000000) * 1000};
+    const struct timespec pause = {.tv_sec = (time_t)(us / 1000000),
+                                   .tv_nsec = (long)(us % 1000000) * 1000};
     if (us > 0)
         (void)nanosleep(&pause, NULL);
     return us > 0;

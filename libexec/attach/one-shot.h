@@ -24,7 +24,8 @@ bool one_shot_group(pid_t tid, const struct attributes *wanted, char group[stati
 /* one_shot_print prints the paragraph without its closing empty line; one_shot_close prints that
  * line once the thread is attached. Otherwise a reader at the other end of a pipe could detach
  * the thread before. False with errno. */
-bool one_shot_print(const struct identity *identity, const struct attributes *attributes, const char *group);
+bool one_shot_print(const struct identity *identity, const struct attributes *attributes,
+                    const char *group);
 bool one_shot_close(void);
 
 /* True: the call is pending and has to be made again; this function has slept until it can go

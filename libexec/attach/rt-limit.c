@@ -39,7 +39,8 @@ static bool read_line(int fd, char *line, size_t bytes)
 
 static bool set(const char *value, char *reason)
 {
-    return pwrite(setting, value, strlen(value), 0) >= 0 || fault(reason, "%s cannot be set to %s: %s", setting_file, value, strerror(errno));
+    return pwrite(setting, value, strlen(value), 0) >= 0 ||
+           fault(reason, "%s cannot be set to %s: %s", setting_file, value, strerror(errno));
 }
 
 /* ---- the record ---- */
@@ -113,11 +114,13 @@ static bool write_record(const struct record *record, char *reason)
     int length = snprintf(text, sizeof text, "boot=%s\nformer=%s\n", record->boot, record->former);
     for (int i = 0; i < record->count; i++)
         if (length < RECORD_BYTES)
-            length += snprintf(text + length, (size_t)(RECORD_BYTES - length), "by=%s\n", record->by[i]);
+            length +=
+                snprintf(text + length, (size_t)(RECORD_BYTES - length), "by=%s\n", record->by[i]);
     if (length >= RECORD_BYTES)
         return fault(reason, "%s has no room for more brokers", RT_LIMIT_RECORD);
     memset(text + length, '\n', (size_t)(RECORD_BYTES - length));
-    return pwrite(record->fd, text, sizeof text, 0) == RECORD_BYTES || fault(reason, "%s: %s", RT_LIMIT_RECORD, strerror(errno));
+    return pwrite(record->fd, text, sizeof text, 0) == RECORD_BYTES ||
+           fault(reason, "%s: %s", RT_LIMIT_RECORD, strerror(errno));
 }
 
 /* ---- what brokers ask for ---- */
@@ -156,7 +159,8 @@ static bool restore(const struct record *record, char *reason)
         return write_record(record, reason);
     if (record->former[0] != '\0' && !set(record->former, reason))
         return false;
-    return unlink(RT_LIMIT_RECORD) == 0 || fault(reason, "%s: %s", RT_LIMIT_RECORD, strerror(errno));
+    return unlink(RT_LIMIT_RECORD) == 0 ||
+           fault(reason, "%s: %s", RT_LIMIT_RECORD, strerror(errno));
 }
 
 bool rt_limit_restore(const char *by, char reason[static RT_LIMIT_REASON])

@@ -82,40 +82,49 @@ static bool get_thread(const struct paragraph *request, pid_t *tid, uint64_t *st
 static struct placement placement_of(const struct paragraph *request)
 {
     const char *move = paragraph_get(request, "move");
-    return (struct placement){.group = paragraph_get(request, "group"), .whole_process = move != NULL && strcmp(move, "process") == 0};
+    return (struct placement){.group = paragraph_get(request, "group"),
+                              .whole_process = move != NULL && strcmp(move, "process") == 0};
 }
 
-static enum apply_result serve_apply(const struct paragraph *request, int spec, int pidfd, char *reason)
+static enum apply_result serve_apply(const struct paragraph *request, int spec, int pidfd,
+                                     char *reason)
 {
     const struct placement placement = placement_of(request);
     struct attributes wanted;
     struct stat status;
     struct target target = {.pidfd = pidfd};
-    if (!get_thread(request, &target.tid, &target.started_by) || !attributes_get(request, "", &wanted))
+    if (!get_thread(request, &target.tid, &target.started_by) ||
+        !attributes_get(request, "", &wanted))
         return refuse(reason, "apply without tid, started_by or attributes");
     if (spec < 0 || fstat(spec, &status) != 0 || !S_ISREG(status.st_mode))
         return refuse(reason, "apply without the open spec");
-    if (wanted.policy != POLICY_FIFO && wanted.policy != POLICY_RR && wanted.policy != POLICY_DEADLINE)
+    if (wanted.policy != POLICY_FIFO && wanted.policy != POLICY_RR &&
+        wanted.policy != POLICY_DEADLINE)
         return refuse(reason, "apply with a policy that is not real-time");
     /* Without it one grant would make all children of the thread real-time, too. */
     wanted.reset_on_fork = true;
-    if (paragraph_get(request, "awake") != NULL && thread_is(target.tid, target.started_by) && thread_sleeps(target.tid))
+    if (paragraph_get(request, "awake") != NULL && thread_is(target.tid, target.started_by) &&
+        thread_sleeps(target.tid))
         return APPLY_PENDING;
     return scheduling_apply(&target, status.st_uid, &wanted, &placement, reason);
 }
 
 static enum apply_result serve_with(const struct paragraph *request, int pidfd, char *reason,
-                                 enum apply_result (*enforce)(const struct target *, const struct attributes *, const struct placement *, char *))
+                                    enum apply_result (*enforce)(const struct target *,
+                                                                 const struct attributes *,
+                                                                 const struct placement *, char *))
 {
     const struct placement placement = placement_of(request);
     struct attributes wanted;
     struct target target = {.pidfd = pidfd};
-    if (!get_thread(request, &target.tid, &target.started_by) || !attributes_get(request, "", &wanted))
+    if (!get_thread(request, &target.tid, &target.started_by) ||
+        !attributes_get(request, "", &wanted))
         return refuse(reason, "a request without tid, started_by or attributes");
     return enforce(&target, &wanted, &placement, reason);
 }
 
-static enum apply_result serve_rt_limit(const struct paragraph *request, bool (*change)(const char *by, char *reason), char *reason)
+static enum apply_result serve_rt_limit(const struct paragraph *request,
+                                        bool (*change)(const char *by, char *reason), char *reason)
 {
     const char *by = paragraph_get(request, "by");
     if (by == NULL)
@@ -130,14 +139,17 @@ static enum apply_result serve_domains(const struct paragraph *request, char *re
     CPU_ZERO(&cpus);
     if (by == NULL || (list != NULL && !parse_cpus(list, &cpus)))
         return refuse(reason, "domains without by or with wrong cpus");
-    return (list != NULL ? domains_make(&cpus, by, reason) : domains_drop(by, reason)) ? APPLY_DONE : APPLY_REFUSED;
+    return (list != NULL ? domains_make(&cpus, by, reason) : domains_drop(by, reason))
+               ? APPLY_DONE
+               : APPLY_REFUSED;
 }
 
 static enum apply_result serve_probe(const struct paragraph *request, char *reason)
 {
     const char *list = paragraph_get(request, "cpus");
     cpu_set_t cpus;
-    return list != NULL && parse_cpus(list, &cpus) ? scheduling_probe(&cpus, reason) : refuse(reason, "probe without cpus");
+    return list != NULL && parse_cpus(list, &cpus) ? scheduling_probe(&cpus, reason)
+                                                   : refuse(reason, "probe without cpus");
 }
 
 static enum apply_result serve_sweep(const struct paragraph *request, char *reason)
@@ -192,7 +204,9 @@ static int open_watch(const struct paragraph *request, enum apply_result done)
     const char *watch = paragraph_get(request, "watch");
     pid_t tid;
     uint64_t started_by;
-    const bool wanted = op != NULL && watch != NULL && ((strcmp(op, "watch") == 0 && done == APPLY_DONE) || (done == APPLY_PENDING && scheduling_counted_us() == 0));
+    const bool wanted = op != NULL && watch != NULL &&
+                        ((strcmp(op, "watch") == 0 && done == APPLY_DONE) ||
+                         (done == APPLY_PENDING && scheduling_counted_us() == 0));
     if (!wanted || !get_thread(request, &tid, &started_by))
         return -1;
     return task_events_open(tid, done == APPLY_DONE && strcmp(watch, "exec") == 0);
@@ -216,13 +230,19 @@ static int open_budget(const struct paragraph *request, enum apply_result *done,
     if (event < 0 && errno == ESRCH)
         *done = APPLY_GONE;
     else if (event < 0)
-        *done = apply_refuse(reason, "the runtime of thread %d cannot be enforced: the kernel refuses a perf event: %s", (int)tid, strerror(errno));
+        *done = apply_refuse(
+            reason,
+            "the runtime of thread %d cannot be enforced: the kernel refuses a perf event: %s",
+            (int)tid, strerror(errno));
     return event;
 }
 
 static bool answer(const char *id, enum apply_result done, char *reason, int watch, int unlocked)
 {
-    static const char *const answers[] = {[APPLY_DONE] = "ok", [APPLY_GONE] = "gone", [APPLY_REFUSED] = "no", [APPLY_BUSY] = "busy",
+    static const char *const answers[] = {[APPLY_DONE] = "ok",
+                                          [APPLY_GONE] = "gone",
+                                          [APPLY_REFUSED] = "no",
+                                          [APPLY_BUSY] = "busy",
                                           [APPLY_PENDING] = "pending"};
     static struct paragraph_output output;
     paragraph_add(&output, "id", id);
@@ -246,20 +266,102 @@ static bool confine(void)
      * belong to a user. CAP_IPC_LOCK: memory that stays locked as it grows. */
     enum { END_OF_LIST = -1 };
     const bool hidden = confine_proc_is_hidden();
-    const int powers[] = {CAP_SYS_NICE, capability_for_perf(), CAP_DAC_OVERRIDE, CAP_IPC_LOCK,
-                          hidden ? CAP_SYS_PTRACE : END_OF_LIST, END_OF_LIST};
-    static const char *const calls[] = {
-        "sched_setattr", "sched_setscheduler", "sched_setparam", "sched_setaffinity", "setpriority", "sched_getattr", "sched_getscheduler",
-        "sched_getparam", "sched_getaffinity", "getpriority", "pidfd_open", "perf_event_open", "setitimer", "fork", "clone", "clone3", "vfork", "wait4",
-        "set_robust_list", "rseq", "recvmsg", "sendmsg", "read", "write", "writev", "readv", "pread64", "pwrite64", "open", "openat", "close", "fstat",
-        "stat", "lstat", "newfstatat", "statx", "lseek", "getdents64", "access", "faccessat", "faccessat2", "mkdir", "mkdirat", "rmdir", "fgetxattr", "fsetxattr",
-        "unlink", "unlinkat", "rename", "renameat", "renameat2", "poll", "ppoll", "nanosleep", "clock_nanosleep", "restart_syscall", "clock_gettime",
-        "clock_getres", "gettimeofday", "time", "rt_sigaction", "rt_sigprocmask", "rt_sigreturn", "getpid", "gettid", "getuid", "geteuid", "brk", "mmap", "munmap",
-        "mremap", "mprotect", "madvise", "getrandom", "futex", "sysinfo", "uname", "exit", "exit_group", "statfs", "fstatfs", "flock", NULL};
+    const int powers[] = {CAP_SYS_NICE,
+                          capability_for_perf(),
+                          CAP_DAC_OVERRIDE,
+                          CAP_IPC_LOCK,
+                          hidden ? CAP_SYS_PTRACE : END_OF_LIST,
+                          END_OF_LIST};
+    static const char *const calls[] = {"sched_setattr",
+                                        "sched_setscheduler",
+                                        "sched_setparam",
+                                        "sched_setaffinity",
+                                        "setpriority",
+                                        "sched_getattr",
+                                        "sched_getscheduler",
+                                        "sched_getparam",
+                                        "sched_getaffinity",
+                                        "getpriority",
+                                        "pidfd_open",
+                                        "perf_event_open",
+                                        "setitimer",
+                                        "fork",
+                                        "clone",
+                                        "clone3",
+                                        "vfork",
+                                        "wait4",
+                                        "set_robust_list",
+                                        "rseq",
+                                        "recvmsg",
+                                        "sendmsg",
+                                        "read",
+                                        "write",
+                                        "writev",
+                                        "readv",
+                                        "pread64",
+                                        "pwrite64",
+                                        "open",
+                                        "openat",
+                                        "close",
+                                        "fstat",
+                                        "stat",
+                                        "lstat",
+                                        "newfstatat",
+                                        "statx",
+                                        "lseek",
+                                        "getdents64",
+                                        "access",
+                                        "faccessat",
+                                        "faccessat2",
+                                        "mkdir",
+                                        "mkdirat",
+                                        "rmdir",
+                                        "fgetxattr",
+                                        "fsetxattr",
+                                        "unlink",
+                                        "unlinkat",
+                                        "rename",
+                                        "renameat",
+                                        "renameat2",
+                                        "poll",
+                                        "ppoll",
+                                        "nanosleep",
+                                        "clock_nanosleep",
+                                        "restart_syscall",
+                                        "clock_gettime",
+                                        "clock_getres",
+                                        "gettimeofday",
+                                        "time",
+                                        "rt_sigaction",
+                                        "rt_sigprocmask",
+                                        "rt_sigreturn",
+                                        "getpid",
+                                        "gettid",
+                                        "getuid",
+                                        "geteuid",
+                                        "brk",
+                                        "mmap",
+                                        "munmap",
+                                        "mremap",
+                                        "mprotect",
+                                        "madvise",
+                                        "getrandom",
+                                        "futex",
+                                        "sysinfo",
+                                        "uname",
+                                        "exit",
+                                        "exit_group",
+                                        "statfs",
+                                        "fstatfs",
+                                        "flock",
+                                        NULL};
     char mount[GROUP_BYTES];
     const bool has_cpusets = cgroups_find("cpuset", mount) != CGROUPS_NONE;
-    const struct confine_path files[] = {{"/proc", MAY_READ}, {"/sys", MAY_READ}, {RUN_DIRECTORY, MAY_CHANGE},
-                                         {has_cpusets ? mount : NULL, MAY_CHANGE}, {0}};
+    const struct confine_path files[] = {{"/proc", MAY_READ},
+                                         {"/sys", MAY_READ},
+                                         {RUN_DIRECTORY, MAY_CHANGE},
+                                         {has_cpusets ? mount : NULL, MAY_CHANGE},
+                                         {0}};
     (void)rt_limit_open(); /* rt_limit_lift reports a setting that cannot be written */
     if (!confine_for_good() || !capabilities_keep(powers))
         return false;
@@ -288,7 +390,8 @@ static int serve(void)
             return EX_OK; /* the broker has ended; attached threads stay attached */
         if (got < 0)
             return EX_OSERR;
-        if (!paragraph_feed(&input, bytes, (size_t)got) || paragraph_take(&input, &request, &why) != 1 ||
+        if (!paragraph_feed(&input, bytes, (size_t)got) ||
+            paragraph_take(&input, &request, &why) != 1 ||
             (id = paragraph_get(&request, "id")) == NULL)
             return EX_DATAERR;
         enum apply_result done;
@@ -296,7 +399,8 @@ static int serve(void)
         if (done == APPLY_DONE)
             done = serve_one(&request, fds, reason);
         const int watch = budget >= 0 ? -1 : open_watch(&request, done);
-        bool sent = answer(id, done, reason, done == APPLY_DONE && budget >= 0 ? budget : watch, unlocked);
+        bool sent =
+            answer(id, done, reason, done == APPLY_DONE && budget >= 0 ? budget : watch, unlocked);
         unlocked = 0; /* reported once */
         if (watch >= 0)
             close(watch);
@@ -313,7 +417,8 @@ static int serve(void)
 static bool is_complete(const struct attributes *wanted)
 {
     if (wanted->policy == POLICY_DEADLINE)
-        return wanted->priority == 0 && wanted->runtime != 0 && wanted->deadline != 0 && wanted->period != 0;
+        return wanted->priority == 0 && wanted->runtime != 0 && wanted->deadline != 0 &&
+               wanted->period != 0;
     return (wanted->policy == POLICY_FIFO || wanted->policy == POLICY_RR) && wanted->priority != 0;
 }
 
@@ -334,25 +439,34 @@ static int attach_once(const struct paragraph *words)
     if (code != EX_OK)
         return code;
     if (!attributes_get(words, "", &wanted) || !is_complete(&wanted))
-        return fail(EX_USAGE, "needs cpus=, and policy=fifo or policy=rr with priority=1..99, or policy=deadline with runtime=, deadline= and "
-                             "period= in us");
+        return fail(
+            EX_USAGE,
+            "needs cpus=, and policy=fifo or policy=rr with priority=1..99, or policy=deadline with runtime=, deadline= and "
+            "period= in us");
     if (!thread_attributes(identity.tid, &former))
         return fail(EX_NOINPUT, strerror(errno));
     if (!one_shot_group(identity.tid, &wanted, group))
-        return fail(EX_NOPERM, "the cpuset group of the thread cannot be read, so nothing was done");
+        return fail(EX_NOPERM,
+                    "the cpuset group of the thread cannot be read, so nothing was done");
     if (!one_shot_print(&identity, &former, group))
-        return fail(EX_IOERR, "the present attributes of the thread could not be printed, so nothing was done");
+        return fail(
+            EX_IOERR,
+            "the present attributes of the thread could not be printed, so nothing was done");
     wanted.reset_on_fork = true;
-    const struct placement placement = {.group = group[0] == '\0' ? NULL : group, .whole_process = true};
+    const struct placement placement = {.group = group[0] == '\0' ? NULL : group,
+                                        .whole_process = true};
     enum apply_result done;
     do
-        done = scheduling_apply(&(struct target){identity.tid, identity.started_by, -1}, 0, &wanted, &placement, reason);
+        done = scheduling_apply(&(struct target){identity.tid, identity.started_by, -1}, 0, &wanted,
+                                &placement, reason);
     while (one_shot_wait_pending(done));
     (void)one_shot_close();
     if (done == APPLY_DONE)
         return EX_OK;
     if (done == APPLY_PENDING)
-        return fail(EX_TEMPFAIL, "the thread sleeps, or the kernel binds it to its CPU: it can be made real-time when it runs");
+        return fail(
+            EX_TEMPFAIL,
+            "the thread sleeps, or the kernel binds it to its CPU: it can be made real-time when it runs");
     return done == APPLY_GONE ? fail(EX_NOINPUT, "the thread has ended") : fail(EX_NOPERM, reason);
 }
 
@@ -377,12 +491,8 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
 {
     struct options *options = state->input;
     switch (key) {
-    case 'p':
-        options->probed = argument;
-        return 0;
-    case 's':
-        options->serve = true;
-        return 0;
+    case 'p': options->probed = argument; return 0;
+    case 's': options->serve = true; return 0;
     case ARGP_KEY_ARGS:
         options->words = state->argv + state->next;
         options->count = state->argc - state->next;
@@ -391,8 +501,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         if (!options->serve && options->probed == NULL)
             argp_usage(state);
         return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
+    default: return ARGP_ERR_UNKNOWN;
     }
 }
 
@@ -400,9 +509,17 @@ int main(int argc, char **argv)
 {
     static const struct argp_option argp_options[] = {
         {"serve", 's', NULL, 0, "answer the broker on standard input, a SOCK_SEQPACKET socket", 0},
-        {"probe", 'p', "LIST", 0, "report whether SCHED_DEADLINE threads can be on all of these CPUs, and change nothing", 0}, {0}};
-    static const struct argp argp = {argp_options, parse_option, "tid=TID policy=POLICY cpus=LIST [KEY=VALUE...]",
-                                     "Make a thread real-time and print its former attributes.", NULL, NULL, NULL};
+        {"probe", 'p', "LIST", 0,
+         "report whether SCHED_DEADLINE threads can be on all of these CPUs, and change nothing",
+         0},
+        {0}};
+    static const struct argp argp = {argp_options,
+                                     parse_option,
+                                     "tid=TID policy=POLICY cpus=LIST [KEY=VALUE...]",
+                                     "Make a thread real-time and print its former attributes.",
+                                     NULL,
+                                     NULL,
+                                     NULL};
     struct options options = {0};
     static struct paragraph_input input;
     struct paragraph words;

@@ -18,13 +18,16 @@ static int detach_once(const struct paragraph *words)
     if (code != EX_OK)
         return code;
     if (!attributes_get(words, "", &former)) {
-        fprintf(stderr, "rtf-detach: policy= and cpus= are needed, and nice= within -20..19, as rtf-attach prints them\n");
+        fprintf(
+            stderr,
+            "rtf-detach: policy= and cpus= are needed, and nice= within -20..19, as rtf-attach prints them\n");
         return EX_USAGE;
     }
     const struct placement placement = {.group = paragraph_get(words, "group")};
     enum apply_result done;
     do
-        done = scheduling_restore(&(struct target){identity.tid, identity.started_by, -1}, &former, &placement, reason);
+        done = scheduling_restore(&(struct target){identity.tid, identity.started_by, -1}, &former,
+                                  &placement, reason);
     while (one_shot_wait_pending(done));
     if (done == APPLY_DONE)
         return EX_OK;
@@ -62,9 +65,14 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
 
 int main(int argc, char **argv)
 {
-    static const struct argp argp = {NULL, parse_option, "[tid=TID policy=POLICY cpus=LIST KEY=VALUE...]",
-                                     "Give a thread back the attributes that rtf-attach printed; without words, read them from standard input.",
-                                     NULL, NULL, NULL};
+    static const struct argp argp = {
+        NULL,
+        parse_option,
+        "[tid=TID policy=POLICY cpus=LIST KEY=VALUE...]",
+        "Give a thread back the attributes that rtf-attach printed; without words, read them from standard input.",
+        NULL,
+        NULL,
+        NULL};
     struct options options = {0};
     static struct paragraph_input input;
     struct paragraph words;

@@ -19,7 +19,8 @@ static void wake_up(int signal_number)
 static void set_timer(suseconds_t microseconds)
 {
     /* Repeats, in case the signal comes before perf_event_open(2) waits. */
-    const struct itimerval timer = {.it_value.tv_usec = microseconds, .it_interval.tv_usec = microseconds};
+    const struct itimerval timer = {.it_value.tv_usec = microseconds,
+                                    .it_interval.tv_usec = microseconds};
     (void)setitimer(ITIMER_REAL, &timer, NULL);
 }
 
@@ -35,7 +36,10 @@ static int event_open(const struct perf_event_attr *records, pid_t tid)
 static void keep_ready(void)
 {
     static int own = -1;
-    const struct perf_event_attr nothing = {.type = PERF_TYPE_SOFTWARE, .size = sizeof nothing, .config = PERF_COUNT_SW_DUMMY, .disabled = 1};
+    const struct perf_event_attr nothing = {.type = PERF_TYPE_SOFTWARE,
+                                            .size = sizeof nothing,
+                                            .config = PERF_COUNT_SW_DUMMY,
+                                            .disabled = 1};
     if (own < 0)
         own = event_open(&nothing, 0);
 }

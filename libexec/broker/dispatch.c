@@ -29,7 +29,8 @@ static bool lease_is_over(struct reservation *reservation);
 
 bool dispatch_prepare(void)
 {
-    static const struct thread_events thread_events = {.examine = reconcile_examine, .recover = reconcile_recover};
+    static const struct thread_events thread_events = {.examine = reconcile_examine,
+                                                       .recover = reconcile_recover};
     zero_lag_wait_prepare(pipeline_has_waited);
     thread_events_prepare(&thread_events);
     return expiry_prepare(lease_is_over);
@@ -54,8 +55,8 @@ void dispatch_take_turn(void)
         reconcile_examine(reservation);
 }
 
-/* Its file goes, unless its owner has written it anew meanwhile; without that it is released. False: the file is being judged, so it was written anew, and
- * a grant renews the lease. */
+/* Its file goes, unless its owner has written it anew meanwhile; without that it is released.
+ * False: the file is being judged, so it was written anew, and a grant renews the lease. */
 static bool lease_is_over(struct reservation *reservation)
 {
     if (reservation->request != NULL && request_is_about_its_file(reservation->request))
@@ -64,9 +65,16 @@ static bool lease_is_over(struct reservation *reservation)
     const uint64_t expires = reservation->grant == NULL ? 0 : reservation->grant->spec.expires;
     snprintf(reason, sizeof reason, "nobody has written it anew: it ends");
     if (expires != 0)
-        snprintf(reason, sizeof reason, "it was not renewed within %lluus: it ends", (unsigned long long)expires);
-    struct event event = {.stage = "spec", .user = reservation->user, .name = reservation->name, .decision = "ended", .reason = reason,
-                          .plugin = grant_plugin_name(reservation->grant), .token = reservation->token, .microseconds = -1};
+        snprintf(reason, sizeof reason, "it was not renewed within %lluus: it ends",
+                 (unsigned long long)expires);
+    struct event event = {.stage = "spec",
+                          .user = reservation->user,
+                          .name = reservation->name,
+                          .decision = "ended",
+                          .reason = reason,
+                          .plugin = grant_plugin_name(reservation->grant),
+                          .token = reservation->token,
+                          .microseconds = -1};
     event_write(&event);
     if (reservation->state == RESERVATION_WITHDRAWN)
         return true;
@@ -85,12 +93,8 @@ void dispatch_plugin_event(int plugin, const struct plugin_event *event)
         wait_queue_kick();
         spare_capacity_look_again();
         break;
-    case PLUGIN_UPDATE:
-        reassign_take(plugin, event);
-        break;
-    case PLUGIN_ANSWER:
-        pipeline_plugin_answered(event);
-        break;
+    case PLUGIN_UPDATE: reassign_take(plugin, event); break;
+    case PLUGIN_ANSWER: pipeline_plugin_answered(event); break;
     }
 }
 
@@ -111,23 +115,28 @@ void dispatch_helper_event(const struct helper_event *event)
 
 /* ---- what readers tell ---- */
 
-/* It is the user's own, and on the spool's file system, where looking at it waits for nobody: the attach helper goes by its owner. */
+/* It is the user's own, and on the spool's file system, where looking at it waits for nobody: the
+ * attach helper goes by its owner. */
 static bool is_own_file(const struct user *user, int fd)
 {
     struct statx specs, file;
     return statx(spool.specs, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_MNT_ID, &specs) == 0 &&
-           statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_UID | STATX_TYPE | STATX_MNT_ID, &file) == 0 && S_ISREG(file.stx_mode) &&
-           file.stx_uid == user->uid && file.stx_mnt_id == specs.stx_mnt_id;
+           statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_UID | STATX_TYPE | STATX_MNT_ID,
+                 &file) == 0 &&
+           S_ISREG(file.stx_mode) && file.stx_uid == user->uid &&
+           file.stx_mnt_id == specs.stx_mnt_id;
 }
 
-static void refuse_files(struct user *user, struct snapshot *snapshot, struct open_file *json, const char *why)
+static void refuse_files(struct user *user, struct snapshot *snapshot, struct open_file *json,
+                         const char *why)
 {
     spec_free(&snapshot->spec);
     open_file_close(user, json);
     reader_fail(user, why);
 }
 
-void dispatch_files(struct user *user, const char *name, struct snapshot *snapshot, struct open_file json)
+void dispatch_files(struct user *user, const char *name, struct snapshot *snapshot,
+                    struct open_file json)
 {
     struct reservation *reservation = reservation_find(user, name, true);
     if (reservation->request != NULL || reservation->snapshot != NULL) {
@@ -155,28 +164,39 @@ void dispatch_changed(struct user *user, const char *name)
         reconcile_examine(reservation);
 }
 
-void dispatch_unwritten(struct user *user, const char *name, const char *request, const char *reason)
+void dispatch_unwritten(struct user *user, const char *name, const char *request,
+                        const char *reason)
 {
-    const struct event event = {.stage = "verdict", .user = user, .name = name, .request = request, .decision = "error", .reason = reason, .microseconds = -1};
+    const struct event event = {.stage = "verdict",
+                                .user = user,
+                                .name = name,
+                                .request = request,
+                                .decision = "error",
+                                .reason = reason,
+                                .microseconds = -1};
     event_write(&event);
 }
 
 void dispatch_odd(struct user *user, const char *name)
 {
-    report_found(user, name, "ignored", "a name is [A-Za-z0-9_][A-Za-z0-9_.@:-]{0,63} with .json or .tid behind it");
+    report_found(user, name, "ignored",
+                 "a name is [A-Za-z0-9_][A-Za-z0-9_.@:-]{0,63} with .json or .tid behind it");
 }
 
 void dispatch_overflow(struct user *user)
 {
-    report_found(user, user->name, "warning", "events were lost: everything in this directory is looked at again");
+    report_found(user, user->name, "warning",
+                 "events were lost: everything in this directory is looked at again");
 }
 
 void dispatch_reader_lost(struct user *user, const char *why)
 {
     report_found(user, user->name, "error", why);
     scan_forget(user);
-    for (struct reservation *reservation = user->reservations; reservation != NULL; reservation = reservation->hh.next) {
-        const bool waited = reservation->expected != EXPECT_NOTHING || reservation->snapshot != NULL || reservation->leaving_tid.inode != 0;
+    for (struct reservation *reservation = user->reservations; reservation != NULL;
+         reservation = reservation->hh.next) {
+        const bool waited = reservation->expected != EXPECT_NOTHING ||
+                            reservation->snapshot != NULL || reservation->leaving_tid.inode != 0;
         reservation->expected = EXPECT_NOTHING;
         if (reservation->request == NULL)
             reservation_snapshot_end(reservation);

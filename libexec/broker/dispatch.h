@@ -1,5 +1,6 @@
-/* Turns and messages: the queue of reservations (model/fair-queue.h), the answers of plugins and helpers, the reports of readers. reconcile.h says what files ask for;
- * pipeline.h says how a request gets its answer. */
+/* Turns and messages: the queue of reservations (model/fair-queue.h), the answers of plugins and
+ * helpers, the reports of readers. reconcile.h says what files ask for; pipeline.h says how a
+ * request gets its answer. */
 #ifndef RTF_DISPATCH_H
 #define RTF_DISPATCH_H
 
@@ -20,9 +21,11 @@ void dispatch_allocator_event(const struct helper_event *event);
 void dispatch_helper_event(const struct helper_event *event);
 
 /* The reports of readers (readers.h). */
-void dispatch_files(struct user *user, const char *name, struct snapshot *snapshot, struct open_file json);
+void dispatch_files(struct user *user, const char *name, struct snapshot *snapshot,
+                    struct open_file json);
 void dispatch_changed(struct user *user, const char *name);
-void dispatch_unwritten(struct user *user, const char *name, const char *request, const char *reason);
+void dispatch_unwritten(struct user *user, const char *name, const char *request,
+                        const char *reason);
 void dispatch_odd(struct user *user, const char *name);
 void dispatch_overflow(struct user *user);
 

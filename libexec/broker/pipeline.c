@@ -31,8 +31,9 @@
 
 static bool nothing_is_left(const struct reservation *reservation)
 {
-    return reservation->judged.inode == 0 && reservation->judged_tid.inode == 0 && reservation->leaving_tid.inode == 0 && reservation->grant == NULL && reservation->attachment == NULL &&
-           reservation->expected == EXPECT_NOTHING;
+    return reservation->judged.inode == 0 && reservation->judged_tid.inode == 0 &&
+           reservation->leaving_tid.inode == 0 && reservation->grant == NULL &&
+           reservation->attachment == NULL && reservation->expected == EXPECT_NOTHING;
 }
 
 void pipeline_forget_if_empty(struct reservation *reservation)
@@ -48,7 +49,9 @@ void pipeline_forget_if_empty(struct reservation *reservation)
 
 bool pipeline_is_to_be_applied_again(const struct reservation *reservation)
 {
-    return reservation->recovery != NULL || reservation->raises || (reservation->attachment != NULL && attachment_is_to_be_applied(reservation->attachment));
+    return reservation->recovery != NULL || reservation->raises ||
+           (reservation->attachment != NULL &&
+            attachment_is_to_be_applied(reservation->attachment));
 }
 
 /* The reader hears nothing more of these files. */
@@ -62,8 +65,11 @@ void pipeline_end_snapshot(struct reservation *reservation)
 /* After an answer. A reader tells of changes without being asked. */
 static void examine_grant(struct reservation *reservation)
 {
-    if (reservation->snapshot != NULL || reservation->state == RESERVATION_WITHDRAWN || (reservation->pending_changes & THREAD_CHANGED) != 0 || pipeline_is_to_be_applied_again(reservation) ||
-        ((reservation->pending_changes & FILES_CHANGED) != 0 && reservation->expected == EXPECT_NOTHING))
+    if (reservation->snapshot != NULL || reservation->state == RESERVATION_WITHDRAWN ||
+        (reservation->pending_changes & THREAD_CHANGED) != 0 ||
+        pipeline_is_to_be_applied_again(reservation) ||
+        ((reservation->pending_changes & FILES_CHANGED) != 0 &&
+         reservation->expected == EXPECT_NOTHING))
         reservation_queue(reservation);
     else
         pipeline_forget_if_empty(reservation);
@@ -72,7 +78,8 @@ static void examine_grant(struct reservation *reservation)
 /* NAME.tid is judged after NAME.json, and also after the end of NAME.json. */
 static bool has_more(const struct reservation *reservation, enum kind answered)
 {
-    return reservation->snapshot != NULL && answered != ATTACH && answered != DETACH && reservation->state != RESERVATION_OVER_LIMIT &&
+    return reservation->snapshot != NULL && answered != ATTACH && answered != DETACH &&
+           reservation->state != RESERVATION_OVER_LIMIT &&
            file_is_another(&reservation->snapshot->tid, &reservation->judged_tid);
 }
 
@@ -80,8 +87,10 @@ static bool has_more(const struct reservation *reservation, enum kind answered)
 static bool is_to_wait(const struct request *request)
 {
     const struct outcome *outcome = &request->outcome;
-    return request->has_spec && request->spec.waits && !outcome->dry_run && !outcome->refusal.never &&
-           (outcome->result == SCHEDULE_FAIL || outcome->result == ACL_FAIL) && outcome->kind != UPDATE;
+    return request->has_spec && request->spec.waits && !outcome->dry_run &&
+           !outcome->refusal.never &&
+           (outcome->result == SCHEDULE_FAIL || outcome->result == ACL_FAIL) &&
+           outcome->kind != UPDATE;
 }
 
 static void settle_waiting(struct request *request)
@@ -90,16 +99,20 @@ static void settle_waiting(struct request *request)
     if (is_to_wait(request)) {
         request->outcome.result = RESULT_WAITING;
         wait_queue_add(reservation, boottime_now(), request->outcome.refusal.code);
-    } else if (request->json.state != FILE_ABSENT && request->outcome.kind != ATTACH && request->outcome.kind != DETACH)
+    } else if (request->json.state != FILE_ABSENT && request->outcome.kind != ATTACH &&
+               request->outcome.kind != DETACH)
         wait_queue_leave(reservation);
 }
 
-/* The reservation waits for the same as its verdict says. The owner is not told how often the broker has asked meanwhile, for other users decide that. */
+/* The reservation waits for the same as its verdict says. The owner is not told how often the
+ * broker has asked meanwhile, for other users decide that. */
 static bool was_in_vain(const struct request *request)
 {
     const struct reservation *reservation = request->reservation;
-    return is_asked_again(reservation) && is_to_wait(request) && waits_for(reservation, request->outcome.refusal.code) &&
-           !file_is_another(&request->json, &reservation->judged) && !has_more(reservation, request->outcome.kind);
+    return is_asked_again(reservation) && is_to_wait(request) &&
+           waits_for(reservation, request->outcome.refusal.code) &&
+           !file_is_another(&request->json, &reservation->judged) &&
+           !has_more(reservation, request->outcome.kind);
 }
 
 static void tell_answer(struct request *request)
@@ -109,9 +122,11 @@ static void tell_answer(struct request *request)
     if (request->outcome.result == SCHEDULE_FAIL || request->outcome.result == ACL_FAIL)
         status_refused();
     const bool more = has_more(reservation, request->outcome.kind);
-    verdict_tell(reservation, &request->outcome, (monotonic_now() - request->started) / 1000, reservation->snapshot != NULL, more);
+    verdict_tell(reservation, &request->outcome, (monotonic_now() - request->started) / 1000,
+                 reservation->snapshot != NULL, more);
+    /* the verdict is the last message to the reader about these files */
     if (!more)
-        reservation_snapshot_end(reservation); /* the verdict is the last message to the reader about these files */
+        reservation_snapshot_end(reservation);
 }
 
 /* Nothing is reserved any more, whether the reader removes the file or not. */
@@ -122,26 +137,33 @@ static void end_withdrawn(struct reservation *reservation)
     revoking_done(reservation);
 }
 
-/* Why the reservation ends with this answer: root has revoked the reservation, or its lifetime is that of a thread that could not be attached. It must not hold
- * anything then. */
+/* Why the reservation ends with this answer: root has revoked the reservation, or its lifetime is
+ * that of a thread that could not be attached. It must not hold anything then. */
 static enum ended ended_by(const struct request *request)
 {
     const struct outcome *outcome = &request->outcome;
     const struct grant *grant = request->reservation->grant;
     if (outcome->kind == UPDATE && outcome->result == ACL_FAIL && !request->spare.for_more)
         return ENDED_REVOKE;
-    return outcome->result == ATTACH_FAIL && request->reservation->attachment == NULL && grant != NULL && grant->spec.lifetime_thread ? ENDED_THREAD : ENDED_NOT;
+    return outcome->result == ATTACH_FAIL && request->reservation->attachment == NULL &&
+                   grant != NULL && grant->spec.lifetime_thread
+               ? ENDED_THREAD
+               : ENDED_NOT;
 }
 
 static enum step_result answer(struct request *request)
 {
     struct reservation *reservation = request->reservation;
-    const bool in_vain = was_in_vain(request) || (request->spare.for_more && !spare_capacity_has_changed(request));
-    const bool over_limit = reservation->state == RESERVATION_OVER_LIMIT && (reservation->pending_changes & FILES_CHANGED) == 0 && reservation->grant == NULL &&
-                            reservation->attachment == NULL;
+    const bool in_vain =
+        was_in_vain(request) || (request->spare.for_more && !spare_capacity_has_changed(request));
+    const bool over_limit = reservation->state == RESERVATION_OVER_LIMIT &&
+                            (reservation->pending_changes & FILES_CHANGED) == 0 &&
+                            reservation->grant == NULL && reservation->attachment == NULL;
     request->outcome.ended = ended_by(request);
-    const bool withdrawn = request->outcome.ended == ENDED_REVOKE && request->outcome.refusal.code == WHY_REVOKED;
-    if (reservation->grant != NULL && reservation->attachment == NULL && request->outcome.ended != ENDED_NOT) {
+    const bool withdrawn =
+        request->outcome.ended == ENDED_REVOKE && request->outcome.refusal.code == WHY_REVOKED;
+    if (reservation->grant != NULL && reservation->attachment == NULL &&
+        request->outcome.ended != ENDED_NOT) {
         grant_unbook(reservation, true);
         request->recorded = false;
     }
@@ -162,12 +184,13 @@ static enum step_result answer(struct request *request)
     return IN_PROGRESS;
 }
 
-/* A directory that was moved away and back is a new directory to the broker. Its reservation may have asked for the thread while the old reservation still had the
- * thread. */
+/* A directory that was moved away and back is a new directory to the broker. Its reservation may
+ * have asked for the thread while the old reservation still had the thread. */
 static void tell_successor(const struct reservation *reservation)
 {
     struct user *user = user_find(reservation->user->name);
-    struct reservation *successor = user == NULL ? NULL : reservation_find(user, reservation->name, false);
+    struct reservation *successor =
+        user == NULL ? NULL : reservation_find(user, reservation->name, false);
     if (successor == NULL || successor->attachment != NULL)
         return;
     successor->judged_tid = (struct stamp){0};
@@ -178,24 +201,40 @@ static void tell_successor(const struct reservation *reservation)
 
 static enum step_result released(struct request *request)
 {
-    static const char *const reasons[] = {[ENDED_REVOKE] = "by an administrator's order", [ENDED_LEASE] = "it was not renewed in time",
-                                          [ENDED_THREAD] = "its thread has ended", [ENDED_USER] = "its owner has removed the spec"};
+    static const char *const reasons[] = {[ENDED_REVOKE] = "by an administrator's order",
+                                          [ENDED_LEASE] = "it was not renewed in time",
+                                          [ENDED_THREAD] = "its thread has ended",
+                                          [ENDED_USER] = "its owner has removed the spec"};
     struct reservation *reservation = request->reservation;
     const bool more = has_more(reservation, RELEASE);
-    const enum ended ended = reservation->state == RESERVATION_ENDING ? reservation->ended : ENDED_USER;
-    struct event event = {.stage = "release", .user = reservation->user, .name = reservation->name, .request = kind_name(RELEASE), .decision = "ok", .reason = reasons[ended],
-                          .plugin = grant_plugin_name(reservation->grant), .ended = ended, .token = reservation->token,
-                          .microseconds = (monotonic_now() - request->started) / 1000, .grant = verdict_grant(reservation->grant)};
+    const enum ended ended =
+        reservation->state == RESERVATION_ENDING ? reservation->ended : ENDED_USER;
+    struct event event = {.stage = "release",
+                          .user = reservation->user,
+                          .name = reservation->name,
+                          .request = kind_name(RELEASE),
+                          .decision = "ok",
+                          .reason = reasons[ended],
+                          .plugin = grant_plugin_name(reservation->grant),
+                          .ended = ended,
+                          .token = reservation->token,
+                          .microseconds = (monotonic_now() - request->started) / 1000,
+                          .grant = verdict_grant(reservation->grant)};
     grant_unbook(reservation, true);
     shares_follow(reservation);
     reader_release(reservation->user, reservation->name, ended_name(ended));
-    if (reservation->judged_tid.inode != 0 && reservation->snapshot != NULL && reservation->snapshot->tid.state != FILE_ABSENT && reservation->user->state != DIRECTORY_GONE) {
+    if (reservation->judged_tid.inode != 0 && reservation->snapshot != NULL &&
+        reservation->snapshot->tid.state != FILE_ABSENT &&
+        reservation->user->state != DIRECTORY_GONE) {
         reservation->leaving_tid = reservation->judged_tid;
-        reader_remove(reservation->user, reservation->name, "tid", &reservation->leaving_tid); /* its reader tells when the file is gone, whoever removes it */
-        readers_flush(); /* before the journal says released: after a crash nobody would know whose file this was */
+        /* its reader tells when the file is gone, whoever removes it */
+        reader_remove(reservation->user, reservation->name, "tid", &reservation->leaving_tid);
+        /* before the journal says released: after a crash nobody would know whose file this was */
+        readers_flush();
     }
     (void)journal_gone(reservation); /* last: a crash before it releases once more */
-    if (reservation->leaving_tid.inode == 0) /* else the reservation stays until the file is gone, and counts */
+    /* else the reservation stays until the file is gone, and counts */
+    if (reservation->leaving_tid.inode == 0)
         reservation_uncount(reservation);
     event_write(&event);
     json_decref(event.grant);
@@ -215,7 +254,8 @@ static enum step_result released(struct request *request)
     return IN_PROGRESS;
 }
 
-/* The request waits until what others have used is paid back, which can take some seconds. The owner gets to know why. */
+/* The request waits until what others have used is paid back, which can take some seconds. The
+ * owner gets to know why. */
 static enum step_result tell_waiting(struct request *request)
 {
     const struct outcome kept = request->outcome;
@@ -246,7 +286,8 @@ static enum step_result pipeline_wait(struct request *request)
 
 /* ---- what follows what ----
  *
- * First the plugins decide: claim after claim, then CPU time; plugin after plugin, until one plugin takes the request.
+ * First the plugins decide: claim after claim, then CPU time; plugin after plugin, until one plugin
+ * takes the request.
  *
  *     BEGUN ┬─ a spec ─────────► ACCOUNT ┬─ known ────────► CHOOSE
  *           │                            └─ decided ──────► ANSWER
@@ -309,8 +350,9 @@ static enum step_result pipeline_wait(struct request *request)
  *           ├─ has ended ──────► LOOK_AGAIN
  *           └─ decided ────────► ANSWER
  *
- * The tables below say the same. `begin` begins a step, and `plugin` or `helper` takes an answer that the step waits for. as_if: during a trial the books are
- * as if the other reservations had only what they need (trial.h). */
+ * The tables below say the same. `begin` begins a step, and `plugin` or `helper` takes an answer
+ * that the step waits for. as_if: during a trial the books are as if the other reservations had
+ * only what they need (trial.h). */
 static const struct {
     enum step_result (*begin)(struct request *request);
     enum step_result (*plugin)(struct request *request, const struct plugin_event *event);
@@ -321,11 +363,17 @@ static const struct {
     [STEP_CHOOSE] = {.begin = ask_plugins_choose, .as_if = true},
     [STEP_TURN] = {.begin = pipeline_wait},
     [STEP_CLAIM] = {.begin = claims_ask, .plugin = claims_answered, .as_if = true},
-    [STEP_ACCEPT] = {.begin = ask_plugins_accept, .plugin = ask_plugins_accept_answered, .as_if = true},
-    [STEP_PROBE] = {.begin = ask_plugins_probe, .plugin = ask_plugins_probe_answered, .as_if = true},
+    [STEP_ACCEPT] = {.begin = ask_plugins_accept,
+                     .plugin = ask_plugins_accept_answered,
+                     .as_if = true},
+    [STEP_PROBE] = {.begin = ask_plugins_probe,
+                    .plugin = ask_plugins_probe_answered,
+                    .as_if = true},
     [STEP_JUDGE] = {.begin = ask_plugins_judge, .plugin = ask_plugins_judged, .as_if = true},
     [STEP_NEXT_PLUGIN] = {.begin = ask_plugins_next},
-    [STEP_SCHEDULE] = {.begin = ask_plugins_schedule, .plugin = ask_plugins_scheduled, .as_if = true},
+    [STEP_SCHEDULE] = {.begin = ask_plugins_schedule,
+                       .plugin = ask_plugins_scheduled,
+                       .as_if = true},
     [STEP_REFUSED] = {.begin = ask_plugins_refuse, .as_if = true},
     [STEP_ROOM] = {.begin = tell_waiting},
     [STEP_ROUND] = {.begin = ask_plugins_round},
@@ -344,29 +392,71 @@ static const struct {
 
 /* STEP_BEGUN: there is no such edge, for no step leads back to the beginning. */
 static const enum step follows[STEPS][STEP_RESULTS] = {
-    [STEP_BEGUN] = {[SPEC_IS_NEW] = STEP_ACCOUNT, [MORE_IS_WANTED] = STEP_CHOOSE, [THREAD_IS_NAMED] = STEP_ENFORCE, [THREAD_IS_KNOWN] = STEP_APPLY,
-                    [LET_GO] = STEP_DETACH, [SPEC_IS_GONE] = STEP_RELEASE, [DECIDED] = STEP_ANSWER},
+    [STEP_BEGUN] = {[SPEC_IS_NEW] = STEP_ACCOUNT,
+                    [MORE_IS_WANTED] = STEP_CHOOSE,
+                    [THREAD_IS_NAMED] = STEP_ENFORCE,
+                    [THREAD_IS_KNOWN] = STEP_APPLY,
+                    [LET_GO] = STEP_DETACH,
+                    [SPEC_IS_GONE] = STEP_RELEASE,
+                    [DECIDED] = STEP_ANSWER},
     [STEP_ACCOUNT] = {[DONE] = STEP_CHOOSE, [DECIDED] = STEP_ANSWER},
-    [STEP_CHOOSE] = {[CLAIM_IS_NEXT] = STEP_CLAIM, [HELD] = STEP_CHOOSE, [CPU_IS_NEXT] = STEP_ACCEPT, [OTHER_RUNTIME] = STEP_PROBE, [PART_IS_LEFT] = STEP_JUDGE,
-                     [NOT_ITS_TURN] = STEP_TURN, [AGREED] = STEP_SCHEDULE, [GRANTED] = STEP_ENFORCE, [NO_PLUGIN_LEFT] = STEP_REFUSED, [DECIDED] = STEP_ANSWER},
+    [STEP_CHOOSE] = {[CLAIM_IS_NEXT] = STEP_CLAIM,
+                     [HELD] = STEP_CHOOSE,
+                     [CPU_IS_NEXT] = STEP_ACCEPT,
+                     [OTHER_RUNTIME] = STEP_PROBE,
+                     [PART_IS_LEFT] = STEP_JUDGE,
+                     [NOT_ITS_TURN] = STEP_TURN,
+                     [AGREED] = STEP_SCHEDULE,
+                     [GRANTED] = STEP_ENFORCE,
+                     [NO_PLUGIN_LEFT] = STEP_REFUSED,
+                     [DECIDED] = STEP_ANSWER},
     [STEP_TURN] = {[DONE] = STEP_CHOOSE},
     [STEP_CLAIM] = {[HELD] = STEP_CHOOSE, [SAYS_NO] = STEP_NEXT_PLUGIN},
-    [STEP_ACCEPT] = {[SAYS_NO] = STEP_NEXT_PLUGIN, [OFFERED_A_PART] = STEP_NEXT_PLUGIN, [CROSSED] = STEP_CHOOSE, [OTHER_RUNTIME] = STEP_PROBE, [OFFERED] = STEP_JUDGE,
+    [STEP_ACCEPT] = {[SAYS_NO] = STEP_NEXT_PLUGIN,
+                     [OFFERED_A_PART] = STEP_NEXT_PLUGIN,
+                     [CROSSED] = STEP_CHOOSE,
+                     [OTHER_RUNTIME] = STEP_PROBE,
+                     [OFFERED] = STEP_JUDGE,
                      [GRANTED] = STEP_ENFORCE},
-    [STEP_PROBE] = {[SAYS_NO] = STEP_NEXT_PLUGIN, [OTHER_RUNTIME] = STEP_PROBE, [OFFERED] = STEP_JUDGE},
-    [STEP_JUDGE] = {[SAYS_NO] = STEP_NEXT_PLUGIN, [CROSSED] = STEP_CHOOSE, [LESS_IS_ENOUGH] = STEP_ACCEPT, [OTHER_RUNTIME] = STEP_PROBE, [AGREED] = STEP_SCHEDULE},
+    [STEP_PROBE] =
+        {[SAYS_NO] = STEP_NEXT_PLUGIN, [OTHER_RUNTIME] = STEP_PROBE, [OFFERED] = STEP_JUDGE},
+    [STEP_JUDGE] = {[SAYS_NO] = STEP_NEXT_PLUGIN,
+                    [CROSSED] = STEP_CHOOSE,
+                    [LESS_IS_ENOUGH] = STEP_ACCEPT,
+                    [OTHER_RUNTIME] = STEP_PROBE,
+                    [AGREED] = STEP_SCHEDULE},
     [STEP_NEXT_PLUGIN] = {[DONE] = STEP_CHOOSE},
-    [STEP_SCHEDULE] = {[GRANTED] = STEP_ENFORCE, [TRIAL_IS_OVER] = STEP_CHOOSE, [DECIDED] = STEP_ANSWER},
-    [STEP_REFUSED] = {[CLAIM_AGAIN] = STEP_CHOOSE, [TRIAL_IS_OVER] = STEP_CHOOSE, [CAME_FREE] = STEP_ROUND, [MUST_WAIT] = STEP_ROOM, [DECIDED] = STEP_ANSWER},
+    [STEP_SCHEDULE] =
+        {[GRANTED] = STEP_ENFORCE, [TRIAL_IS_OVER] = STEP_CHOOSE, [DECIDED] = STEP_ANSWER},
+    [STEP_REFUSED] = {[CLAIM_AGAIN] = STEP_CHOOSE,
+                      [TRIAL_IS_OVER] = STEP_CHOOSE,
+                      [CAME_FREE] = STEP_ROUND,
+                      [MUST_WAIT] = STEP_ROOM,
+                      [DECIDED] = STEP_ANSWER},
     [STEP_ROOM] = {[DONE] = STEP_ROUND},
     [STEP_ROUND] = {[DONE] = STEP_CHOOSE},
-    [STEP_ENFORCE] = {[SHARE_IS_DUE] = STEP_SHARE, [MUST_WAIT] = STEP_DEBT, [THREAD_IS_KNOWN] = STEP_RECORD, [LET_GO] = STEP_DETACH, [DECIDED] = STEP_ANSWER},
+    [STEP_ENFORCE] = {[SHARE_IS_DUE] = STEP_SHARE,
+                      [MUST_WAIT] = STEP_DEBT,
+                      [THREAD_IS_KNOWN] = STEP_RECORD,
+                      [LET_GO] = STEP_DETACH,
+                      [DECIDED] = STEP_ANSWER},
     [STEP_SHARE] = {[DONE] = STEP_ENFORCE, [LET_GO] = STEP_DETACH, [DECIDED] = STEP_ANSWER},
     [STEP_DEBT] = {[DONE] = STEP_ENFORCE},
-    [STEP_RECORD] = {[DONE] = STEP_APPLY, [NO_CPU_TIME] = STEP_BIND, [LET_GO] = STEP_DETACH, [DECIDED] = STEP_ANSWER},
-    [STEP_APPLY] = {[DONE] = STEP_BIND, [AWAKE] = STEP_APPLY, [MUST_WAIT] = STEP_DEBT, [LET_GO] = STEP_DETACH, [HAS_ENDED] = STEP_LOOK_AGAIN, [DECIDED] = STEP_ANSWER},
+    [STEP_RECORD] = {[DONE] = STEP_APPLY,
+                     [NO_CPU_TIME] = STEP_BIND,
+                     [LET_GO] = STEP_DETACH,
+                     [DECIDED] = STEP_ANSWER},
+    [STEP_APPLY] = {[DONE] = STEP_BIND,
+                    [AWAKE] = STEP_APPLY,
+                    [MUST_WAIT] = STEP_DEBT,
+                    [LET_GO] = STEP_DETACH,
+                    [HAS_ENDED] = STEP_LOOK_AGAIN,
+                    [DECIDED] = STEP_ANSWER},
     [STEP_BIND] = {[SHARE_IS_DUE] = STEP_BIND, [LET_GO] = STEP_DETACH, [DECIDED] = STEP_ANSWER},
-    [STEP_DETACH] = {[MUST_WAIT] = STEP_LEAVE, [DONE] = STEP_ENFORCE, [SPEC_IS_GONE] = STEP_RELEASE, [DECIDED] = STEP_ANSWER},
+    [STEP_DETACH] = {[MUST_WAIT] = STEP_LEAVE,
+                     [DONE] = STEP_ENFORCE,
+                     [SPEC_IS_GONE] = STEP_RELEASE,
+                     [DECIDED] = STEP_ANSWER},
     [STEP_LEAVE] = {[DONE] = STEP_DETACH},
 };
 
@@ -380,8 +470,10 @@ static void pipeline_go_on(struct request *request, enum step_result result)
 {
     while (result != IN_PROGRESS) {
         const enum step step = follows[request->step][result];
+        /* a request in an undrawn state could be granted twice; the next broker starts from the
+         * journal */
         if (step == STEP_BEGUN)
-            abort(); /* a request in an undrawn state could be granted twice; the next broker starts from the journal */
+            abort();
         request->step = step;
         if (steps[step].as_if)
             trial_enter(request);

@@ -14,7 +14,8 @@
 /* A plugin that was restarted hears all that it had scheduled, and its neighbours' tasks. */
 void reassign_feed(int plugin)
 {
-    for (struct reservation *reservation = reservation_first(); reservation != NULL; reservation = reservation_next(reservation)) {
+    for (struct reservation *reservation = reservation_first(); reservation != NULL;
+         reservation = reservation_next(reservation)) {
         if (reservation->grant != NULL)
             feed_one(plugin, reservation->task, reservation->grant);
     }
@@ -48,7 +49,8 @@ void reassign_take(int plugin, const struct plugin_event *event)
         return;
     (void)reservation_record(reservation);
     /* A level that moved to keep an order is no news to an owner who never asked for one. */
-    bool news = reservation->request == NULL && (event->move.has_cpus || reservation->grant->spec.priority != 0);
+    bool news = reservation->request == NULL &&
+                (event->move.has_cpus || reservation->grant->spec.priority != 0);
     if (reservation->attachment == NULL) {
         if (news)
             verdict_again(reservation, UPDATE, moved_by_plugin);
@@ -56,5 +58,6 @@ void reassign_take(int plugin, const struct plugin_event *event)
     }
     if (request_is_detaching(reservation))
         return;
-    adjustments_expect(reservation, attach_adjust(reservation->attachment, reservation->grant), news ? moved_by_plugin : NULL);
+    adjustments_expect(reservation, attach_adjust(reservation->attachment, reservation->grant),
+                       news ? moved_by_plugin : NULL);
 }

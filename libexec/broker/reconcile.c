@@ -39,7 +39,8 @@ static void reconcile_revoked(struct reservation *reservation)
     pipeline_begin(request, reservation->attachment != NULL ? LET_GO : DECIDED);
 }
 
-/* By root's order. Nothing here waits for its owner, or for the owner's files: what is granted is taken back first. */
+/* By root's order. Nothing here waits for its owner, or for the owner's files: what is granted is
+ * taken back first. */
 static void reconcile_withdrawn(struct reservation *reservation)
 {
     pipeline_end_snapshot(reservation);
@@ -55,15 +56,19 @@ static void reconcile_withdrawn(struct reservation *reservation)
 /* It may have ended by itself meanwhile. */
 static bool has_nothing(const struct reservation *reservation)
 {
-    return reservation->grant == NULL && reservation->attachment == NULL && reservation->judged.inode == 0;
+    return reservation->grant == NULL && reservation->attachment == NULL &&
+           reservation->judged.inode == 0;
 }
 
-/* A rewritten spec changes its parameters: the thread stays, unless the spec says otherwise, or NAME.tid names another one. */
+/* A rewritten spec changes its parameters: the thread stays, unless the spec says otherwise, or
+ * NAME.tid names another one. */
 static bool keeps_its_thread(const struct reservation *reservation, const struct spec *spec)
 {
     const struct attachment *attachment = reservation->attachment;
-    return attachment != NULL && reservation->grant != NULL && !attachment_is_over(attachment) && spec->attach == 0 && !spec->attach_none && !spec->dry_run &&
-           (attachment->by_file || (reservation->snapshot->tid.state == FILE_ABSENT && spec_claims_cpu(spec)));
+    return attachment != NULL && reservation->grant != NULL && !attachment_is_over(attachment) &&
+           spec->attach == 0 && !spec->attach_none && !spec->dry_run &&
+           (attachment->by_file ||
+            (reservation->snapshot->tid.state == FILE_ABSENT && spec_claims_cpu(spec)));
 }
 
 static void keep_thread(const struct reservation *reservation, struct spec *spec)
@@ -77,10 +82,12 @@ static void keep_thread(const struct reservation *reservation, struct spec *spec
     spec->lifetime_thread |= reservation->grant->spec.lifetime_thread && !spec->lifetime_spec;
 }
 
-/* The attach helper goes by who owns the open file, which its reader passes on only where it knows of a thread. */
+/* The attach helper goes by who owns the open file, which its reader passes on only where it knows
+ * of a thread. */
 static bool lacks_open_file(const struct reservation *reservation)
 {
-    return reservation->snapshot->json.state == FILE_READ && reservation->json.fd < 0 && keeps_its_thread(reservation, &reservation->snapshot->spec);
+    return reservation->snapshot->json.state == FILE_READ && reservation->json.fd < 0 &&
+           keeps_its_thread(reservation, &reservation->snapshot->spec);
 }
 
 /* From here on NAME.tid says which thread, also of the one that an earlier spec has named. */
@@ -95,7 +102,10 @@ static void leave_to_file(const struct reservation *reservation, pid_t thread)
 static void judge_json(struct reservation *reservation)
 {
     struct snapshot *snapshot = reservation->snapshot;
-    struct request *request = request_begin(reservation, reservation->state == RESERVATION_RECOVERED ? RECOVER : reservation->grant != NULL ? CHANGE : CREATE);
+    struct request *request =
+        request_begin(reservation, reservation->state == RESERVATION_RECOVERED ? RECOVER
+                                   : reservation->grant != NULL                ? CHANGE
+                                                                               : CREATE);
     if (reservation->state != RESERVATION_OVER_LIMIT)
         reservation->state = RESERVATION_OPEN;
     request->json = snapshot->json;
@@ -104,7 +114,8 @@ static void judge_json(struct reservation *reservation)
     request->outcome.dry_run = request->json.state != FILE_BAD && request->spec.dry_run;
     reservation_count(reservation);
     if (reservation->state == RESERVATION_OVER_LIMIT) {
-        request_answer(request, ACL_FAIL, "you have %d specs already, the most that a user may have here", max_specs);
+        request_answer(request, ACL_FAIL,
+                       "you have %d specs already, the most that a user may have here", max_specs);
         request_refuse(request, "broker", WHY_TOO_MANY_SPECS, false);
     } else if (request->json.state == FILE_BAD)
         request_answer(request, BAD_SPEC, "%s", request->json.reason);
@@ -112,7 +123,8 @@ static void judge_json(struct reservation *reservation)
         request->has_spec = true;
         keep_thread(reservation, &request->spec);
         if (request->spec.waits && waits_behind(reservation) != NULL) {
-            request_answer(request, SCHEDULE_FAIL, "%s came before, and waits for room", waits_behind(reservation)->name);
+            request_answer(request, SCHEDULE_FAIL, "%s came before, and waits for room",
+                           waits_behind(reservation)->name);
             request_refuse(request, "broker", WHY_BEHIND, false);
             pipeline_begin(request, DECIDED);
             return;
@@ -121,7 +133,10 @@ static void judge_json(struct reservation *reservation)
             pipeline_begin(request, SPEC_IS_NEW);
             return;
         }
-        request_answer(request, BAD_SPEC, "%s.json: key \"attach\" and the file %s.tid both name a thread; one of them must go", reservation->name, reservation->name);
+        request_answer(
+            request, BAD_SPEC,
+            "%s.json: key \"attach\" and the file %s.tid both name a thread; one of them must go",
+            reservation->name, reservation->name);
     }
     if (reservation->state != RESERVATION_OVER_LIMIT) {
         request_refuse(request, "spec", WHY_BAD_SPEC, true);
@@ -133,17 +148,22 @@ static void judge_json(struct reservation *reservation)
 static void judge_tid(struct reservation *reservation)
 {
     const struct snapshot *snapshot = reservation->snapshot;
-    struct request *request = request_begin(reservation, snapshot->tid.state == FILE_ABSENT ? DETACH : ATTACH);
+    struct request *request =
+        request_begin(reservation, snapshot->tid.state == FILE_ABSENT ? DETACH : ATTACH);
     reservation_count(reservation);
     request->json = snapshot->json;
     request->tid = snapshot->tid;
     if (request->outcome.kind == DETACH) {
         request_answer(request, RESULT_OK, "detached");
         if (reservation->attachment != NULL && reservation->attachment->by_file)
-            request_answer(request, RESULT_OK, "thread %d is let go", (int)reservation->attachment->tid);
+            request_answer(request, RESULT_OK, "thread %d is let go",
+                           (int)reservation->attachment->tid);
         if (reservation->attachment != NULL && !reservation->attachment->by_file)
-            request_answer(request, RESULT_OK, "%s.tid is gone; thread %d stays attached by the key \"attach\"", reservation->name, (int)reservation->attachment->tid);
-        const bool is_attached = reservation->attachment != NULL && reservation->attachment->by_file;
+            request_answer(request, RESULT_OK,
+                           "%s.tid is gone; thread %d stays attached by the key \"attach\"",
+                           reservation->name, (int)reservation->attachment->tid);
+        const bool is_attached =
+            reservation->attachment != NULL && reservation->attachment->by_file;
         if (is_attached)
             (void)has_drifted(reservation);
         pipeline_begin(request, is_attached ? LET_GO : DECIDED);
@@ -152,13 +172,20 @@ static void judge_tid(struct reservation *reservation)
     if (request->tid.state == FILE_BAD)
         request_answer(request, BAD_SPEC, "%s", request->tid.reason);
     else if (request->json.state == FILE_ABSENT)
-        request_answer(request, ATTACH_FAIL, "there is no %s.json beside %s.tid", reservation->name, reservation->name);
+        request_answer(request, ATTACH_FAIL, "there is no %s.json beside %s.tid", reservation->name,
+                       reservation->name);
     else if (reservation->grant == NULL)
-        request_answer(request, ATTACH_FAIL, "%s.json has no grant to attach a thread to", reservation->name);
+        request_answer(request, ATTACH_FAIL, "%s.json has no grant to attach a thread to",
+                       reservation->name);
     else if (!grant_schedules(reservation->grant) && !shares_take_thread(reservation->grant))
-        request_answer(request, ATTACH_FAIL, "%s.json claims no CPU time that a thread could be attached to", reservation->name);
+        request_answer(request, ATTACH_FAIL,
+                       "%s.json claims no CPU time that a thread could be attached to",
+                       reservation->name);
     else if (reservation->grant->spec.attach != 0 && !reservation->grant->spec.attach_kept)
-        request_answer(request, BAD_SPEC, "%s.json: key \"attach\" and the file %s.tid both name a thread; one of them must go", reservation->name, reservation->name);
+        request_answer(
+            request, BAD_SPEC,
+            "%s.json: key \"attach\" and the file %s.tid both name a thread; one of them must go",
+            reservation->name, reservation->name);
     else {
         if (reservation->grant->spec.attach_kept)
             leave_to_file(reservation, snapshot->thread);
@@ -167,8 +194,13 @@ static void judge_tid(struct reservation *reservation)
         pipeline_begin(request, THREAD_IS_NAMED);
         return;
     }
-    const bool bad = request->outcome.result == BAD_SPEC, has_grant = request->json.state != FILE_ABSENT && reservation->grant != NULL;
-    request_refuse(request, bad ? "spec" : "broker", bad ? WHY_BAD_SPEC : has_grant ? WHY_NO_CPU_CLAIM : WHY_NO_GRANT, true);
+    const bool bad = request->outcome.result == BAD_SPEC,
+               has_grant = request->json.state != FILE_ABSENT && reservation->grant != NULL;
+    request_refuse(request, bad ? "spec" : "broker",
+                   bad         ? WHY_BAD_SPEC
+                   : has_grant ? WHY_NO_CPU_CLAIM
+                               : WHY_NO_GRANT,
+                   true);
     request_event(request, bad ? "spec" : "attach", "refused", -1, request->outcome.reason);
     pipeline_begin(request, DECIDED);
 }
@@ -183,7 +215,8 @@ static void begin_release(struct reservation *reservation)
 
 static void apply_again(struct reservation *reservation)
 {
-    const struct recovery recovery = reservation->recovery == NULL ? (struct recovery){.kind = UPDATE} : *reservation->recovery;
+    const struct recovery recovery =
+        reservation->recovery == NULL ? (struct recovery){.kind = UPDATE} : *reservation->recovery;
     struct request *request = request_begin(reservation, recovery.kind);
     pid_t tid = reservation->attachment->tid;
     request->json = reservation->snapshot->json;
@@ -193,7 +226,8 @@ static void apply_again(struct reservation *reservation)
         request_answer(request, RESULT_OK, "thread %d has woken and is attached", (int)tid);
     free(reservation->recovery);
     reservation->recovery = NULL;
-    reservation->attachment->state = attachment_is_pending(reservation->attachment) ? ATTACHMENT_ASLEEP : ATTACHMENT_IN_FORCE;
+    reservation->attachment->state =
+        attachment_is_pending(reservation->attachment) ? ATTACHMENT_ASLEEP : ATTACHMENT_IN_FORCE;
     (void)reservation_record(reservation);
     pipeline_begin(request, THREAD_IS_KNOWN);
 }
@@ -219,19 +253,22 @@ void reconcile_recover(struct reservation *reservation, enum kind kind, const ch
 
 static void reconcile_ask_reader(struct reservation *reservation, bool whole)
 {
-    if (reservation->expected == EXPECT_ANSWER || (reservation->expected == EXPECT_CHANGES && !whole))
+    if (reservation->expected == EXPECT_ANSWER ||
+        (reservation->expected == EXPECT_CHANGES && !whole))
         return;
     reservation->expected = EXPECT_ANSWER;
     reader_look(reservation->user, reservation->name, whole);
 }
 
-/* Its reader has it told, or is asked to; of a directory that is gone nothing is there. False: there will be an answer. */
+/* Its reader has it told, or is asked to; of a directory that is gone nothing is there. False:
+ * there will be an answer. */
 static bool has_snapshot(struct reservation *reservation)
 {
     if (reservation->snapshot == NULL && reservation->user->state == DIRECTORY_GONE)
         reservation->snapshot = allocate(sizeof *reservation->snapshot);
     if (reservation->snapshot == NULL)
-        reconcile_ask_reader(reservation, pipeline_is_to_be_applied_again(reservation) || is_asked_again(reservation));
+        reconcile_ask_reader(reservation, pipeline_is_to_be_applied_again(reservation) ||
+                                              is_asked_again(reservation));
     return reservation->snapshot != NULL;
 }
 
@@ -242,7 +279,8 @@ static void ask_for_whole(struct reservation *reservation)
     reconcile_ask_reader(reservation, true);
 }
 
-/* True: the owner of NAME.json is known from the open file, or may be after another look. A file of another owner cannot be opened. */
+/* True: the owner of NAME.json is known from the open file, or may be after another look. A file of
+ * another owner cannot be opened. */
 static bool shows_owner(const struct reservation *reservation)
 {
     const enum file_state state = reservation->snapshot->json.state;
@@ -253,23 +291,27 @@ static bool shows_owner(const struct reservation *reservation)
 static bool reconcile_files(struct reservation *reservation)
 {
     struct snapshot *snapshot = reservation->snapshot;
-    if (snapshot->tid.state != FILE_ABSENT && stamp_equal(&snapshot->tid.stamp, &reservation->leaving_tid))
+    if (snapshot->tid.state != FILE_ABSENT &&
+        stamp_equal(&snapshot->tid.stamp, &reservation->leaving_tid))
         snapshot->tid = (struct file){.state = FILE_ABSENT};
     else
         reservation->leaving_tid = (struct stamp){0}; /* it has gone */
     const bool is_there = snapshot->json.state != FILE_ABSENT;
     if (!is_there && reservation->judged.inode != 0)
         begin_release(reservation);
-    else if (is_there && (is_asked_again(reservation) || file_is_another(&snapshot->json, &reservation->judged))) {
+    else if (is_there && (is_asked_again(reservation) ||
+                          file_is_another(&snapshot->json, &reservation->judged))) {
         if (snapshot->json.state != FILE_SAME && !lacks_open_file(reservation))
             judge_json(reservation);
         else
             ask_for_whole(reservation);
     } else if (file_is_another(&snapshot->tid, &reservation->judged_tid))
         judge_tid(reservation);
-    else if (reservation->raises && reservation->grant != NULL && shows_owner(reservation) && (reservation->attachment == NULL || reservation->json.fd >= 0))
+    else if (reservation->raises && reservation->grant != NULL && shows_owner(reservation) &&
+             (reservation->attachment == NULL || reservation->json.fd >= 0))
         ask_for_more(reservation);
-    else if (!pipeline_is_to_be_applied_again(reservation) || reservation->grant == NULL || reservation->attachment == NULL || !shows_owner(reservation))
+    else if (!pipeline_is_to_be_applied_again(reservation) || reservation->grant == NULL ||
+             reservation->attachment == NULL || !shows_owner(reservation))
         return false;
     else if (reservation->json.fd >= 0 && !reservation->raises)
         apply_again(reservation);
@@ -304,8 +346,9 @@ void reconcile_examine(struct reservation *reservation)
         reservation->state = RESERVATION_OPEN;
         revoking_done(reservation);
     }
+    /* the number of the user's reservations is under review; this one's turn comes afterwards */
     if (reservation->state == RESERVATION_OVER_LIMIT && reservation->user->scan != NULL)
-        return; /* the number of the user's reservations is under review; this one's turn comes afterwards */
+        return;
     if (!has_snapshot(reservation) || reconcile_files(reservation))
         return;
     reservation->pending_changes &= ~FILES_CHANGED;

@@ -25,7 +25,8 @@ static void charge_again(struct acl *acl, const struct reservation *reservation)
 
 void reload_rules(struct acl *acl)
 {
-    for (const struct reservation *reservation = reservation_first(); reservation != NULL; reservation = reservation_next(reservation))
+    for (const struct reservation *reservation = reservation_first(); reservation != NULL;
+         reservation = reservation_next(reservation))
         charge_again(acl, reservation);
     debt_uncharge();
     acl_free(rules);
@@ -38,14 +39,17 @@ void reload_rules(struct acl *acl)
 
 /* ---- owners ---- */
 
-/* An account database that does not answer costs no user a grant. Reservations that root has revoked end by that order, which also gets the answer. */
+/* An account database that does not answer costs no user a grant. Reservations that root has
+ * revoked end by that order, which also gets the answer. */
 static void judge_owner(struct account *account)
 {
     account->in_doubt = false;
     if (account->state == ACCOUNT_FAILED || owner_may_have_something(account))
         return;
-    for (struct user *user = LIST_FIRST(&account->users); user != NULL; user = LIST_NEXT(user, of_account))
-        for (struct reservation *reservation = user->reservations; reservation != NULL; reservation = reservation->hh.next)
+    for (struct user *user = LIST_FIRST(&account->users); user != NULL;
+         user = LIST_NEXT(user, of_account))
+        for (struct reservation *reservation = user->reservations; reservation != NULL;
+             reservation = reservation->hh.next)
             if (reservation->grant != NULL && reservation->state != RESERVATION_WITHDRAWN) {
                 reservation->state = RESERVATION_REVOKED;
                 reservation_queue(reservation);

@@ -5,10 +5,12 @@
 #include "acl.h"
 #include "reservation.h"
 
-/* They hold from now on, and everything that was granted under the old ones is charged under them. */
+/* They hold from now on, and everything that was granted under the old ones is charged under
+ * them. */
 void reload_rules(struct acl *acl);
 
-/* After that: what is granted to who is no member any more, nor named by the rules, is taken back, as soon as that is known (owner_is_known). */
+/* After that: what is granted to who is no member any more, nor named by the rules, is taken back,
+ * as soon as that is known (owner_is_known). */
 void reload_doubt_owners(void);
 void owner_is_known(struct account *account);
 

@@ -19,13 +19,14 @@
 enum { ORDERS_MOST = 16 };
 static const char file[] = "orders";
 
-/* A slot for one connection after another: an event for a connection that has ended still finds a source. */
+/* A slot for one connection after another: an event for a connection that has ended still finds a
+ * source. */
 struct order {
     struct source source;
-    int socket; /* -1: the slot is free */
-    bool taken, ends; /* ends: when the socket has taken all of `said` */
+    int socket;                   /* -1: the slot is free */
+    bool taken, ends;             /* ends: when the socket has taken all of `said` */
     struct paragraph_output said; /* what the socket has not taken yet */
-    uint64_t *tasks; /* the tasks of the reservations; 0: has been revoked */
+    uint64_t *tasks;              /* the tasks of the reservations; 0: has been revoked */
     size_t count, left;
 };
 
@@ -102,7 +103,9 @@ void revoking_done(const struct reservation *reservation)
 /* A refused reservation has no grant: its file stays. */
 static bool can_be_revoked(const struct reservation *reservation)
 {
-    return reservation->state != RESERVATION_OVER_LIMIT && (reservation->grant != NULL || reservation->waiter != NULL || reservation->request != NULL);
+    return reservation->state != RESERVATION_OVER_LIMIT &&
+           (reservation->grant != NULL || reservation->waiter != NULL ||
+            reservation->request != NULL);
 }
 
 static void withdraw(struct order *order, struct reservation *reservation)
@@ -125,7 +128,8 @@ static bool matches(const char *pattern, const char *name)
 
 static void withdraw_all(struct order *order, struct user *user, const char *name)
 {
-    for (struct reservation *reservation = user->reservations; reservation != NULL; reservation = reservation->hh.next)
+    for (struct reservation *reservation = user->reservations; reservation != NULL;
+         reservation = reservation->hh.next)
         if (name == NULL || matches(name, reservation->name))
             withdraw(order, reservation);
 }
@@ -150,7 +154,8 @@ static void revoking_obey(struct order *order, const struct paragraph *said)
 {
     const char *op = paragraph_get(said, "op");
     if (op == NULL || strcmp(op, "revoke") != 0 || paragraph_get(said, "user") == NULL) {
-        event_broker("error", "an order in state/current/%s is none that is known: it is not obeyed", file);
+        event_broker("error",
+                     "an order in state/current/%s is none that is known: it is not obeyed", file);
         hang_up(order);
         return;
     }
@@ -173,7 +178,8 @@ static void revoking_take(struct order *order, const char *bytes, size_t length)
     if (paragraph_feed(&input, bytes, length) && paragraph_take(&input, &said, &why) == 1)
         revoking_obey(order, &said);
     else {
-        event_broker("error", "an order in state/current/%s cannot be read (%s): it is not obeyed", file, why);
+        event_broker("error", "an order in state/current/%s cannot be read (%s): it is not obeyed",
+                     file, why);
         hang_up(order);
     }
     paragraph_input_free(&input);
@@ -184,7 +190,8 @@ static void send_on(struct order *order)
 {
     struct paragraph_output *said = &order->said;
     const size_t part = said->length < PARAGRAPH_BYTES ? said->length : PARAGRAPH_BYTES;
-    const ssize_t sent = part == 0 ? 0 : send(order->socket, said->data, part, MSG_DONTWAIT | MSG_NOSIGNAL);
+    const ssize_t sent =
+        part == 0 ? 0 : send(order->socket, said->data, part, MSG_DONTWAIT | MSG_NOSIGNAL);
     if (sent > 0)
         paragraph_drop(said, (size_t)sent);
     if (said->length > 0)
@@ -216,7 +223,8 @@ static void attend(struct source *source, uint32_t events)
         revoking_hear(order);
 }
 
-/* Only root can enter the directory of the socket. If another process has got a descriptor of it, the kernel tells the uid of that process. */
+/* Only root can enter the directory of the socket. If another process has got a descriptor of it,
+ * the kernel tells the uid of that process. */
 static bool is_root(int socket)
 {
     struct ucred peer;
@@ -263,7 +271,9 @@ bool revoking_open(char reason[static REASON_BYTES])
     snprintf(address.sun_path, sizeof address.sun_path, "/proc/self/fd/%d/%s", spool.state, file);
     (void)unlinkat(spool.state, file, 0);
     revoking.listening = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    if (revoking.listening >= 0 && bind(revoking.listening, (const struct sockaddr *)&address, sizeof address) == 0 && listen(revoking.listening, ORDERS_MOST) == 0)
+    if (revoking.listening >= 0 &&
+        bind(revoking.listening, (const struct sockaddr *)&address, sizeof address) == 0 &&
+        listen(revoking.listening, ORDERS_MOST) == 0)
         return true;
     snprintf(reason, REASON_BYTES, "state/current/%s: %s", file, strerror(errno));
     return false;

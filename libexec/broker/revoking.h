@@ -1,6 +1,8 @@
-/* Orders of root, for rtf revoke: a user's reservations end, whatever the owner does meanwhile. An order looks at no file of a user.
+/* Orders of root, for rtf revoke: a user's reservations end, whatever the owner does meanwhile. An
+ * order looks at no file of a user.
  *
- * state/current/orders is a SOCK_SEQPACKET socket in a directory that only root can enter. A connection is one order:
+ * state/current/orders is a SOCK_SEQPACKET socket in a directory that only root can enter. A
+ * connection is one order:
  *
  *   op=revoke user [uid] [name]   all reservations of this user, or one; user and name may be patterns of fnmatch(3). uid: for a
  *                                 user whose directory has another name

@@ -44,7 +44,9 @@ static struct {
     struct source signals, launcher;
     int signals_fd, stop_signal;
     bool launcher_is_gone;
-} serving = {.signals.ready = take_signals, .launcher.ready = take_launcher_events, .signals_fd = -1};
+} serving = {.signals.ready = take_signals,
+             .launcher.ready = take_launcher_events,
+             .signals_fd = -1};
 
 static struct acl *load_rules(char *reason)
 {
@@ -129,7 +131,8 @@ void serving_catch_signals(void)
         die_errno(EX_OSERR, "signalfd");
 }
 
-/* Without the launcher the broker cannot start a helper process again. So the broker ends while all of them run, and a new one starts. */
+/* Without the launcher the broker cannot start a helper process again. So the broker ends while all
+ * of them run, and a new one starts. */
 static void take_launcher_events(struct source *source, uint32_t events)
 {
     struct child_used used;
@@ -140,7 +143,8 @@ static void take_launcher_events(struct source *source, uint32_t events)
         plugin_used(&used);
     if (heard == 0)
         return;
-    event_broker("error", "the launcher was killed: the broker ends as by SIGINT, to be started again");
+    event_broker("error",
+                 "the launcher was killed: the broker ends as by SIGINT, to be started again");
     serving.launcher_is_gone = true;
     serving.stop_signal = SIGINT;
 }
@@ -201,8 +205,14 @@ void stop_children(void)
 static void log_stop(void)
 {
     const bool lays_down = serving.stop_signal != SIGINT;
-    const struct event event = {.stage = "broker", .decision = "stopped", .microseconds = -1, .ended = lays_down ? ENDED_BROKER : ENDED_NOT,
-                                .reason = serving.launcher_is_gone ? "what is granted stays in force" : lays_down ? "SIGTERM: every thread is put back" : "SIGINT: what is granted stays in force"};
+    const struct event event = {.stage = "broker",
+                                .decision = "stopped",
+                                .microseconds = -1,
+                                .ended = lays_down ? ENDED_BROKER : ENDED_NOT,
+                                .reason = serving.launcher_is_gone
+                                              ? "what is granted stays in force"
+                                          : lays_down ? "SIGTERM: every thread is put back"
+                                                      : "SIGINT: what is granted stays in force"};
     event_write(&event);
 }
 

@@ -11,8 +11,11 @@
 static const struct kind {
     const char *file, *controller;
     bool has_period; /* the file has the form "AMOUNT PERIOD" */
-} kinds[] = {{"memory.max", "+memory", false}, {"memory.high", "+memory", false}, {"memory.swap.max", "+memory", false},
-             {"pids.max", "+pids", false},     {"cpu.max", "+cpu", true}};
+} kinds[] = {{"memory.max", "+memory", false},
+             {"memory.high", "+memory", false},
+             {"memory.swap.max", "+memory", false},
+             {"pids.max", "+pids", false},
+             {"cpu.max", "+cpu", true}};
 enum { KINDS = sizeof kinds / sizeof *kinds, LINE_BYTES = 64 };
 
 /* `amount` per period. period = 1: a kind without periods; period = 0: no limit. */
@@ -22,7 +25,9 @@ struct limit {
 
 static struct limit lesser(struct limit one, struct limit other)
 {
-    const bool is_one = other.period == 0 || (one.period != 0 && (unsigned __int128)one.amount * other.period <= (unsigned __int128)other.amount * one.period);
+    const bool is_one =
+        other.period == 0 || (one.period != 0 && (unsigned __int128)one.amount * other.period <=
+                                                     (unsigned __int128)other.amount * one.period);
     return is_one ? one : other;
 }
 
@@ -37,7 +42,9 @@ static bool read_limit(int root, const char *group, const struct kind *kind, str
         return true;
     limit->period = 1;
     errno = EPROTO;
-    return sscanf(line, "%" SCNu64 " %" SCNu64, &limit->amount, &limit->period) == 1 + kind->has_period && limit->period != 0;
+    return sscanf(line, "%" SCNu64 " %" SCNu64, &limit->amount, &limit->period) ==
+               1 + kind->has_period &&
+           limit->period != 0;
 }
 
 /* The lowest limit of the group and all groups above. */
@@ -55,8 +62,10 @@ static bool read_all(int root, const char *from, const struct kind *kind, struct
     return true;
 }
 
-/* Writes a limit. The controller is turned on for our groups when the first of them gets a limit. */
-static bool write_limit(int root, const char *parent, const char *group, const struct kind *kind, const struct limit *limit)
+/* Writes a limit. The controller is turned on for our groups when the first of them gets a
+ * limit. */
+static bool write_limit(int root, const char *parent, const char *group, const struct kind *kind,
+                        const struct limit *limit)
 {
     char line[LINE_BYTES] = "max";
     if (limit->period != 0 && kind->has_period)
@@ -67,10 +76,13 @@ static bool write_limit(int root, const char *parent, const char *group, const s
         return true;
     if (errno != ENOENT)
         return false;
-    return limit->period == 0 || (group_write(root, parent, "cgroup.subtree_control", kind->controller) && group_write(root, group, kind->file, line));
+    return limit->period == 0 ||
+           (group_write(root, parent, "cgroup.subtree_control", kind->controller) &&
+            group_write(root, group, kind->file, line));
 }
 
-static bool copy(int root, const char *parent, const char *group, const char *from, bool anew, const struct kind *kind)
+static bool copy(int root, const char *parent, const char *group, const char *from, bool anew,
+                 const struct kind *kind)
 {
     struct limit limit, own = {0};
     if (!read_all(root, from, kind, &limit) || (!anew && !read_limit(root, group, kind, &own)))
@@ -79,11 +91,14 @@ static bool copy(int root, const char *parent, const char *group, const char *fr
     return write_limit(root, parent, group, kind, &limit);
 }
 
-bool limits_copy(int root, const char *parent, const char *group, const char *from, bool anew, char reason[static SERVE_REASON])
+bool limits_copy(int root, const char *parent, const char *group, const char *from, bool anew,
+                 char reason[static SERVE_REASON])
 {
     for (const struct kind *kind = kinds; kind < kinds + KINDS; kind++)
         if (!copy(root, parent, group, from, anew, kind)) {
-            snprintf(reason, SERVE_REASON, "its limit %s cannot be copied to the reservation's group: %s", kind->file, strerror(errno));
+            snprintf(reason, SERVE_REASON,
+                     "its limit %s cannot be copied to the reservation's group: %s", kind->file,
+                     strerror(errno));
             return false;
         }
     return true;

@@ -11,6 +11,7 @@
 /* Gives `group`, a child of `parent`, the limits of `from` ("/" and a path) and of the groups above
  * `from`. anew: the group has no processes yet; otherwise the group keeps its own limits where they
  * are lower. False: *reason. */
-bool limits_copy(int root, const char *parent, const char *group, const char *from, bool anew, char reason[static SERVE_REASON]);
+bool limits_copy(int root, const char *parent, const char *group, const char *from, bool anew,
+                 char reason[static SERVE_REASON]);
 
 #endif

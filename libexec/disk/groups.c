@@ -17,7 +17,15 @@
 #include "thread.h"
 #include "units.h"
 
-enum { WEIGHT_MOST = 1000, WEIGHT_REST = 1, PATH_BYTES = 64, VALUE_BYTES = 160, ROUNDS = 16, TRIES = 2, THREADS_MOST = 4096 };
+enum {
+    WEIGHT_MOST = 1000,
+    WEIGHT_REST = 1,
+    PATH_BYTES = 64,
+    VALUE_BYTES = 160,
+    ROUNDS = 16,
+    TRIES = 2,
+    THREADS_MOST = 4096
+};
 
 /* The kernel counts in slices of a tenth of a second and allows only whole blocks in each slice.
  * SLICES more blocks per second make up for the blocks lost by rounding. */
@@ -25,7 +33,8 @@ enum { SLICES = 10 };
 
 /* Notes on groups are extended attributes: the group from which the first process came; that we
  * turned on the controller; that the group is to be removed. */
-static const char top[] = "rtf-disk", rest[] = "rtf-disk-rest", former[] = "user.rtf.former", enabled[] = "user.rtf.enabled", leaving[] = "user.rtf.leaving";
+static const char top[] = "rtf-disk", rest[] = "rtf-disk-rest", former[] = "user.rtf.former",
+                  enabled[] = "user.rtf.enabled", leaving[] = "user.rtf.leaving";
 static enum cgroups version;
 static int root = -1;
 
@@ -33,17 +42,22 @@ static int root = -1;
 static pid_t process_in(const char *group)
 {
     char member[16];
-    return group_read(root, group, "cgroup.procs", member, sizeof member) && member[0] != '\0' ? (pid_t)atoi(member) : -1;
+    return group_read(root, group, "cgroup.procs", member, sizeof member) && member[0] != '\0'
+               ? (pid_t)atoi(member)
+               : -1;
 }
 
 static bool no(char *reason, const char *what)
 {
     const int error = errno;
     if (error == EINPROGRESS)
-        snprintf(reason, SERVE_REASON, "cgroup %s: process %d is ending but does not end, and the group stays until then", what, (int)process_in(what));
+        snprintf(reason, SERVE_REASON,
+                 "cgroup %s: process %d is ending but does not end, and the group stays until then",
+                 what, (int)process_in(what));
     else
         snprintf(reason, SERVE_REASON, "cgroup %s: %s", what,
-                 error == ETIMEDOUT ? "its processes fork faster than they can be moved, and stay" : strerror(error));
+                 error == ETIMEDOUT ? "its processes fork faster than they can be moved, and stay"
+                                    : strerror(error));
     errno = error;
     return false;
 }
@@ -53,7 +67,8 @@ bool groups_open(char mount[static GROUP_BYTES], char reason[static SERVE_REASON
     version = cgroups_find("blkio", mount);
     root = version == CGROUPS_NONE ? -1 : open(mount, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (root < 0)
-        snprintf(reason, SERVE_REASON, "no cgroup hierarchy for disks is mounted (blkio, or io with version 2)");
+        snprintf(reason, SERVE_REASON,
+                 "no cgroup hierarchy for disks is mounted (blkio, or io with version 2)");
     return root >= 0;
 }
 
@@ -178,15 +193,20 @@ static void belittle(const char *group)
         fclose(file);
 }
 
-static bool put_limits(const char *group, const char *number, uint64_t bytes, uint64_t blocks, char *reason)
+static bool put_limits(const char *group, const char *number, uint64_t bytes, uint64_t blocks,
+                       char *reason)
 {
     char value[VALUE_BYTES];
     if (version == CGROUPS_V2) {
-        snprintf(value, sizeof value, "%s rbps=%" PRIu64 " wbps=%" PRIu64 " riops=%" PRIu64 " wiops=%" PRIu64, number, bytes, bytes, blocks, blocks);
+        snprintf(value, sizeof value,
+                 "%s rbps=%" PRIu64 " wbps=%" PRIu64 " riops=%" PRIu64 " wiops=%" PRIu64, number,
+                 bytes, bytes, blocks, blocks);
         return put(group, "io.max", value, reason);
     }
-    static const char *const of_bytes[] = {"blkio.throttle.read_bps_device", "blkio.throttle.write_bps_device"};
-    static const char *const of_blocks[] = {"blkio.throttle.read_iops_device", "blkio.throttle.write_iops_device"};
+    static const char *const of_bytes[] = {"blkio.throttle.read_bps_device",
+                                           "blkio.throttle.write_bps_device"};
+    static const char *const of_blocks[] = {"blkio.throttle.read_iops_device",
+                                            "blkio.throttle.write_iops_device"};
     for (int i = 0; i < 2; i++) {
         snprintf(value, sizeof value, "%s %" PRIu64, number, bytes);
         if (!put(group, of_bytes[i], value, reason))
@@ -207,7 +227,8 @@ static bool make(const char *group, char *reason)
 
 /* Calls do_with for every other group in the root, with the group's own weight on this disk (0:
  * none). False with errno. */
-static bool each_rival(const char *number, void (*do_with)(const char *group, const char *number, unsigned weight))
+static bool each_rival(const char *number,
+                       void (*do_with)(const char *group, const char *number, unsigned weight))
 {
     DIR *directory = open_to_list(".");
     if (directory == NULL)
@@ -256,15 +277,20 @@ static bool make_top(char *reason)
     char value[VALUE_BYTES];
     if (!make(top, reason))
         return false;
-    if (version == CGROUPS_V2 && (!group_read(root, ".", "cgroup.subtree_control", value, sizeof value) || strstr(value, "io") == NULL) &&
-        ((!set_note(top, enabled, "1") && !no(reason, top)) || !put(".", "cgroup.subtree_control", "+io", reason)))
+    if (version == CGROUPS_V2 &&
+        (!group_read(root, ".", "cgroup.subtree_control", value, sizeof value) ||
+         strstr(value, "io") == NULL) &&
+        ((!set_note(top, enabled, "1") && !no(reason, top)) ||
+         !put(".", "cgroup.subtree_control", "+io", reason)))
         return false;
-    return (version != CGROUPS_V2 || put(top, "cgroup.subtree_control", "+io", reason)) && make(rest, reason);
+    return (version != CGROUPS_V2 || put(top, "cgroup.subtree_control", "+io", reason)) &&
+           make(rest, reason);
 }
 
 static bool begin(const char *number, char reason[static SERVE_REASON])
 {
-    if (!make_top(reason) || !put_weight(top, number, WEIGHT_MOST, reason) || !each_rival(number, step_back))
+    if (!make_top(reason) || !put_weight(top, number, WEIGHT_MOST, reason) ||
+        !each_rival(number, step_back))
         return false;
     for (int i = 0; i < ROUNDS && move_from_root() > 0; i++)
         ; /* processes may have been started meanwhile */
@@ -299,7 +325,8 @@ static bool empty(const char *path)
         if (errno == ETIMEDOUT || errno == EINPROGRESS)
             return false;
     }
-    return group_return(version, root, path, group) || (errno == ENOENT && group_empty(version, root, path, rest));
+    return group_return(version, root, path, group) ||
+           (errno == ENOENT && group_empty(version, root, path, rest));
 }
 
 /* Removes the group. With EINPROGRESS it is tried, too: only the kernel knows whether a process
@@ -328,7 +355,8 @@ static void sweep(void)
 {
     char path[PATH_BYTES], note[GROUP_BYTES];
     for (unsigned i = left_count; i-- > 0;)
-        if (get_note(path_of(left[i], path), leaving, note) < 0 || unlinkat(root, path, AT_REMOVEDIR) == 0)
+        if (get_note(path_of(left[i], path), leaving, note) < 0 ||
+            unlinkat(root, path, AT_REMOVEDIR) == 0)
             left[i] = left[--left_count];
 }
 
@@ -336,7 +364,8 @@ static bool drop(uint16_t class, char reason[static SERVE_REASON])
 {
     char path[PATH_BYTES];
     sweep();
-    if (!is_there(path_of(class, path)) || (set_note(path, leaving, "1") && remove_group(path, empty(path))))
+    if (!is_there(path_of(class, path)) ||
+        (set_note(path, leaving, "1") && remove_group(path, empty(path))))
         return true;
     const int error = errno;
     belittle(path);
@@ -356,14 +385,21 @@ static bool make_class(uint16_t class, const char *path, char *reason)
     return errno == ENODATA || errno == ENOENT ? make(path, reason) : no(reason, path);
 }
 
-static bool add(uint16_t class, const char *number, uint64_t rate, uint64_t block, uint64_t share, char reason[static SERVE_REASON])
+static bool add(uint16_t class, const char *number, uint64_t rate, uint64_t block, uint64_t share,
+                char reason[static SERVE_REASON])
 {
     char path[PATH_BYTES];
-    const uint64_t bytes = rate + rate / 4 + 1, blocks = bytes / block + SLICES, weight = share / (ONE_CPU / WEIGHT_MOST);
+    const uint64_t bytes = rate + rate / 4 + 1, blocks = bytes / block + SLICES,
+                   weight = share / (ONE_CPU / WEIGHT_MOST);
     sweep();
     (void)each_rival(number, step_back); /* new groups may have appeared */
-    return make_class(class, path_of(class, path), reason) && put_limits(path, number, bytes, blocks, reason) &&
-           put_weight(path, number, weight == 0 ? 1 : weight > WEIGHT_MOST ? WEIGHT_MOST : (unsigned)weight, reason);
+    return make_class(class, path_of(class, path), reason) &&
+           put_limits(path, number, bytes, blocks, reason) &&
+           put_weight(path, number,
+                      weight == 0            ? 1
+                      : weight > WEIGHT_MOST ? WEIGHT_MOST
+                                             : (unsigned)weight,
+                      reason);
 }
 
 /* A process may never end, such as one that waits for its own FUSE file system. Then the group has
@@ -388,8 +424,9 @@ static bool settle(bool (*keep)(uint16_t class), char reason[static SERVE_REASON
         return errno == ENOENT || no(reason, top);
     while (errno = 0, (entry = readdir(directory)) != NULL) {
         uint64_t class;
-        if (entry->d_name[0] == 'c' && parse_number(entry->d_name + 1, CLASS_MOST, &class) && (keep == NULL || !keep((uint16_t)class)))
-            good = (drop((uint16_t)class, reason) || (keep == NULL && may_stay(reason))) && good;
+        if (entry->d_name[0] == 'c' && parse_number(entry->d_name + 1, CLASS_MOST, &class) &&
+            (keep == NULL || !keep((uint16_t) class)))
+            good = (drop((uint16_t) class, reason) || (keep == NULL && may_stay(reason))) && good;
     }
     good = (errno == 0 || no(reason, top)) && good;
     closedir(directory);
@@ -435,9 +472,12 @@ static bool dissolve(char reason[static SERVE_REASON])
     const bool top_stays = stays;
     if (is_there(rest))
         good = (remove_rest() || no(reason, rest) || may_stay(reason)) && good;
-    good = (unlinkat(root, top, AT_REMOVEDIR) == 0 || errno == ENOENT || top_stays || !good || no(reason, top)) && good;
+    good = (unlinkat(root, top, AT_REMOVEDIR) == 0 || errno == ENOENT || top_stays || !good ||
+            no(reason, top)) &&
+           good;
+    /* fails if another program uses the controller */
     if (was_enabled)
-        (void)group_write(root, ".", "cgroup.subtree_control", "-io"); /* fails if another program uses the controller */
+        (void)group_write(root, ".", "cgroup.subtree_control", "-io");
     return good;
 }
 
@@ -479,8 +519,9 @@ static enum done check_threads(pid_t process, uid_t owner, char *reason)
             continue;
         if (looked++ == THREADS_MOST)
             all = refuse(reason, "its process has more than 4096 threads");
+        /* the thread ended meanwhile */
         else if (!thread_owner(-1, (pid_t)tid, &identity))
-            all = errno == ESRCH || errno == ENOENT ? DONE : way_failed(reason, path); /* the thread ended meanwhile */
+            all = errno == ESRCH || errno == ENOENT ? DONE : way_failed(reason, path);
         else if (!thread_is_of(&identity, owner))
             all = refuse(reason, "its process has a thread that is not its user's own");
     }
@@ -493,7 +534,9 @@ static bool is_frozen(const char *now)
 {
     char line[64];
     unsigned frozen = 0;
-    FILE *events = version == CGROUPS_V1 ? NULL : open_to_read(now[1] == '\0' ? "." : now + 1, "cgroup.events");
+    FILE *events = version == CGROUPS_V1
+                       ? NULL
+                       : open_to_read(now[1] == '\0' ? "." : now + 1, "cgroup.events");
     while (events != NULL && fgets(line, sizeof line, events) != NULL)
         (void)sscanf(line, "frozen %u", &frozen);
     if (events != NULL)
@@ -508,7 +551,8 @@ static enum done move(const char *path, const char *now, pid_t process, char *re
     if (version == CGROUPS_V2 && !limits_copy(root, top, path, now, process_in(path) < 0, reason))
         return REFUSED;
     if (!note_former(path, now) || !group_write(root, path, "cgroup.procs", text))
-        return errno == ENOENT ? refuse(reason, "the reservation's group is gone") : way_failed(reason, path);
+        return errno == ENOENT ? refuse(reason, "the reservation's group is gone")
+                               : way_failed(reason, path);
     return DONE;
 }
 
@@ -550,5 +594,14 @@ static const char *const calls[] = {"mkdirat", "unlinkat", "fgetxattr", "fsetxat
 
 /* CAP_DAC_OVERRIDE: to write the files of users' own cgroups, from which processes come and to
  * which they return. */
-const struct way by_groups = {.hold = hold, .begin = begin, .end = end, .add = add, .drop = drop, .settle = settle, .dissolve = dissolve, .bind = bind,
-                              .unbind = unbind, .power = CAP_DAC_OVERRIDE, .calls = calls};
+const struct way by_groups = {.hold = hold,
+                              .begin = begin,
+                              .end = end,
+                              .add = add,
+                              .drop = drop,
+                              .settle = settle,
+                              .dissolve = dissolve,
+                              .bind = bind,
+                              .unbind = unbind,
+                              .power = CAP_DAC_OVERRIDE,
+                              .calls = calls};

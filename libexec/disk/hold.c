@@ -59,8 +59,9 @@ bool hold_know(const char *word)
 {
     struct member member = {0};
     int length = 0;
-    if (sscanf(word, "%d,%" SCNu64 ",%d%n", &member.tid, &member.started_by, &member.former, &length) != 3 || word[length] != '\0' || member.tid <= 0 ||
-        member.former < 0)
+    if (sscanf(word, "%d,%" SCNu64 ",%d%n", &member.tid, &member.started_by, &member.former,
+               &length) != 3 ||
+        word[length] != '\0' || member.tid <= 0 || member.former < 0)
         return false;
     (void)remember(&member);
     return true;
@@ -87,7 +88,8 @@ static enum done unbind(const struct member *member, char reason[static SERVE_RE
     if (held != NULL && held->member.started_by == member->started_by)
         forget(held);
     const bool good = raised_lower(member, &uid, reason) != REFUSED;
-    return (uid == 0 || raised_sweep(uid, member->former, is_held, reason)) && good ? DONE : REFUSED;
+    return (uid == 0 || raised_sweep(uid, member->former, is_held, reason)) && good ? DONE
+                                                                                    : REFUSED;
 }
 
 static bool let_go(bool all_of_them, char *reason)
@@ -95,7 +97,7 @@ static bool let_go(bool all_of_them, char *reason)
     struct held *held, *next;
     bool good = true;
     uid_t ignored;
-    HASH_ITER(hh, all, held, next) {
+    HASH_ITER (hh, all, held, next) {
         if (held->is_said && !all_of_them)
             continue;
         if (raised_lower(&held->member, &ignored, reason) == REFUSED)
@@ -130,7 +132,8 @@ static void end(const char *number)
     (void)number;
 }
 
-static bool add(uint16_t class, const char *number, uint64_t rate, uint64_t block, uint64_t share, char reason[static SERVE_REASON])
+static bool add(uint16_t class, const char *number, uint64_t rate, uint64_t block, uint64_t share,
+                char reason[static SERVE_REASON])
 {
     (void)class, (void)number, (void)rate, (void)block, (void)share, (void)reason;
     return true;
@@ -145,5 +148,14 @@ static bool drop(uint16_t class, char reason[static SERVE_REASON])
 static const char *const calls[] = {"ioprio_get", "ioprio_set", NULL};
 
 /* CAP_SYS_NICE: for other users' threads, and for the class RT. */
-const struct way by_priority = {.hold = hold, .begin = begin, .end = end, .add = add, .drop = drop, .settle = settle, .dissolve = dissolve, .bind = bind,
-                                .unbind = unbind, .power = CAP_SYS_NICE, .calls = calls};
+const struct way by_priority = {.hold = hold,
+                                .begin = begin,
+                                .end = end,
+                                .add = add,
+                                .drop = drop,
+                                .settle = settle,
+                                .dissolve = dissolve,
+                                .bind = bind,
+                                .unbind = unbind,
+                                .power = CAP_SYS_NICE,
+                                .calls = calls};

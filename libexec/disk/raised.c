@@ -11,7 +11,8 @@
 #include "units.h"
 
 enum { ROUNDS_LEAST = 3, ROUNDS = 16 };
-#define SWEEP_MOST INT64_C(100000000) /* ns; the limit, because the sweep runs above all granted threads */
+/* ns; the limit, because the sweep runs above all granted threads */
+#define SWEEP_MOST INT64_C(100000000)
 
 enum done raised_raise(const struct member *member, char reason[static SERVE_REASON])
 {
@@ -37,7 +38,9 @@ enum done raised_lower(const struct member *member, uid_t *uid, char reason[stat
         return done;
     *uid = identity.real_uid;
     const int now = ioprio_of(member->tid);
-    return now >= 0 && (now != IOPRIO_RAISED || ioprio_give(member->tid, member->former) == 0) ? DONE : way_failed(reason, "its I/O priority cannot be restored");
+    return now >= 0 && (now != IOPRIO_RAISED || ioprio_give(member->tid, member->former) == 0)
+               ? DONE
+               : way_failed(reason, "its I/O priority cannot be restored");
 }
 
 /* ---- threads that inherited the priority ---- */
@@ -63,7 +66,8 @@ static void sweep_thread(struct sweep *sweep, pid_t tid)
         return;
     if (!thread_identify(tid, &identity))
         fail(sweep, "a thread's state cannot be read");
-    else if (identity.ended || identity.kernel || identity.real_uid == 0 || (sweep->uid != EVERYBODY && sweep->uid != identity.real_uid))
+    else if (identity.ended || identity.kernel || identity.real_uid == 0 ||
+             (sweep->uid != EVERYBODY && sweep->uid != identity.real_uid))
         return;
     else if (ioprio_give(tid, sweep->ioprio) == 0)
         sweep->found++;
@@ -71,7 +75,8 @@ static void sweep_thread(struct sweep *sweep, pid_t tid)
         fail(sweep, "a thread's I/O priority cannot be restored");
 }
 
-static void each_in(const char *path, void (*visit)(struct sweep *sweep, pid_t id), struct sweep *sweep)
+static void each_in(const char *path, void (*visit)(struct sweep *sweep, pid_t id),
+                    struct sweep *sweep)
 {
     uint64_t id;
     const struct dirent *entry;
@@ -106,7 +111,8 @@ static bool is_sure_to_find_none(uid_t uid)
 /* Threads started during a round are found in the next one. One round without a find is no proof:
  * when the kernel's ids wrap around, a new thread may get an id that the round has already passed.
  * So two such rounds in a row are needed. */
-bool raised_sweep(uid_t uid, int ioprio, bool (*is_held)(pid_t tid), char reason[static SERVE_REASON])
+bool raised_sweep(uid_t uid, int ioprio, bool (*is_held)(pid_t tid),
+                  char reason[static SERVE_REASON])
 {
     const int64_t until = monotonic_now() + SWEEP_MOST;
     bool found_none = false;
@@ -119,7 +125,9 @@ bool raised_sweep(uid_t uid, int ioprio, bool (*is_held)(pid_t tid), char reason
             return !sweep.failed;
         found_none = sweep.found == 0;
     }
-    snprintf(reason, SERVE_REASON, "threads that inherited the I/O priority of an attached thread fork faster than they can be found, and keep it");
+    snprintf(
+        reason, SERVE_REASON,
+        "threads that inherited the I/O priority of an attached thread fork faster than they can be found, and keep it");
     errno = ETIMEDOUT;
     return false;
 }

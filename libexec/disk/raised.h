@@ -19,6 +19,7 @@ enum done raised_lower(const struct member *member, uid_t *uid, char reason[stat
  * not held: such a thread inherited the priority. False: *reason, and ETIMEDOUT if the threads fork
  * faster than they can be found. */
 enum { EVERYBODY = 0 };
-bool raised_sweep(uid_t uid, int ioprio, bool (*is_held)(pid_t tid), char reason[static SERVE_REASON]);
+bool raised_sweep(uid_t uid, int ioprio, bool (*is_held)(pid_t tid),
+                  char reason[static SERVE_REASON]);
 
 #endif

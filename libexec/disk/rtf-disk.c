@@ -47,7 +47,8 @@ static struct disk {
 } disks[DISKS_MOST];
 static int disk_count;
 static const struct way *way = &by_groups;
-static bool said[CLASS_MOST + 1]; /* for any disk: a class belongs to one reservation, which has one disk */
+/* for any disk: a class belongs to one reservation, which has one disk */
+static bool said[CLASS_MOST + 1];
 
 static bool is_said(uint16_t class)
 {
@@ -75,7 +76,8 @@ static bool begin(struct disk *disk, char *reason)
     if (disk->is_ours && strcmp(number, disk->number) == 0)
         return true;
     memcpy(disk->number, number, sizeof disk->number);
-    disk->is_ours = way->hold(reason) && scheduler_begin(disk->name, reason) && way->begin(disk->number, reason);
+    disk->is_ours = way->hold(reason) && scheduler_begin(disk->name, reason) &&
+                    way->begin(disk->number, reason);
     return disk->is_ours;
 }
 
@@ -101,15 +103,18 @@ static bool end(struct disk *disk, char *reason)
 static bool get_class(const struct paragraph *request, uint16_t *class)
 {
     uint64_t number;
-    const bool got = paragraph_get_number(request, "class", CLASS_MOST, &number) == 1 && number >= CLASS_LEAST;
+    const bool got =
+        paragraph_get_number(request, "class", CLASS_MOST, &number) == 1 && number >= CLASS_LEAST;
     *class = got ? (uint16_t)number : 0;
     return got;
 }
 
-static enum done serve_class(const struct disk *disk, uint16_t class, const struct paragraph *request, char *reason)
+static enum done serve_class(const struct disk *disk, uint16_t class,
+                             const struct paragraph *request, char *reason)
 {
     uint64_t rate, block, share;
-    if (paragraph_get_number(request, "rate", INT64_MAX / 2, &rate) != 1 || paragraph_get_number(request, "block", INT64_MAX, &block) != 1 || block == 0 ||
+    if (paragraph_get_number(request, "rate", INT64_MAX / 2, &rate) != 1 ||
+        paragraph_get_number(request, "block", INT64_MAX, &block) != 1 || block == 0 ||
         paragraph_get_number(request, "share", ONE_CPU, &share) != 1)
         return refuse(reason, "no rate=, block= or share=");
     said[class] = true;
@@ -139,15 +144,18 @@ static enum done serve_disk(const char *op, const struct paragraph *request, cha
         return DONE;
     if (strcmp(op, "settle") == 0)
         return way->settle(is_said, reason) ? DONE : REFUSED;
-    return get_class(request, &class) ? serve_class(disk, class, request, reason) : refuse(reason, "no class=");
+    return get_class(request, &class) ? serve_class(disk, class, request, reason)
+                                      : refuse(reason, "no class=");
 }
 
 static enum done serve_thread(const char *op, const struct paragraph *request, char *reason)
 {
     uint64_t tid, started_by, owner, former;
     struct member member = {.former = -1};
-    if (!get_class(request, &member.class) || paragraph_get_number(request, "tid", INT32_MAX, &tid) != 1 || tid == 0 ||
-        paragraph_get_number(request, "started_by", UINT64_MAX, &started_by) != 1 || paragraph_get_number(request, "owner", UINT32_MAX - 1, &owner) != 1)
+    if (!get_class(request, &member.class) ||
+        paragraph_get_number(request, "tid", INT32_MAX, &tid) != 1 || tid == 0 ||
+        paragraph_get_number(request, "started_by", UINT64_MAX, &started_by) != 1 ||
+        paragraph_get_number(request, "owner", UINT32_MAX - 1, &owner) != 1)
         return refuse(reason, "no class=, tid=, started_by= or owner=");
     member.tid = (pid_t)tid;
     member.started_by = started_by;
@@ -166,27 +174,67 @@ static bool is_in(const char *op, const char *const ops[])
 
 static enum done serve_once(const char *op, const struct paragraph *request, char *reason)
 {
-    static const char *const of_disks[] = {"check", "class", "drop", "settle", "end", NULL}, *const of_threads[] = {"bind", "unbind", NULL};
-    return is_in(op, of_disks) ? serve_disk(op, request, reason) : is_in(op, of_threads) ? serve_thread(op, request, reason) : refuse(reason, "unknown op");
+    static const char *const of_disks[] = {"check", "class", "drop", "settle", "end", NULL},
+                             *const of_threads[] = {"bind", "unbind", NULL};
+    return is_in(op, of_disks)     ? serve_disk(op, request, reason)
+           : is_in(op, of_threads) ? serve_thread(op, request, reason)
+                                   : refuse(reason, "unknown op");
 }
 
 /* Repeats a failed request once if it gives something back, because the broker does not repeat
  * these. Processes that fork too fast or do not end would only delay other requests again, so those
  * failures are not repeated. */
-static enum done serve_op(const char *op, const struct paragraph *request, char reason[static SERVE_REASON])
+static enum done serve_op(const char *op, const struct paragraph *request,
+                          char reason[static SERVE_REASON])
 {
     static const char *const go[] = {"drop", "settle", "unbind", "end", NULL};
     errno = 0;
     const enum done done = serve_once(op, request, reason);
-    return done == REFUSED && errno != ETIMEDOUT && errno != EINPROGRESS && is_in(op, go) ? serve_once(op, request, reason) : done;
+    return done == REFUSED && errno != ETIMEDOUT && errno != EINPROGRESS && is_in(op, go)
+               ? serve_once(op, request, reason)
+               : done;
 }
 
 static bool confine_to_calls(void)
 {
-    static const char *calls[64] = {
-        "recvmsg", "sendmsg", "read", "pread64", "write", "writev", "open", "openat", "close", "fstat", "newfstatat", "statx", "faccessat", "faccessat2",
-        "flock", "getdents64", "lseek", "readlink", "readlinkat", "pidfd_open", "poll", "ppoll", "clock_gettime", "sched_getattr", "mmap", "munmap", "mremap",
-        "mprotect", "brk", "madvise", "rt_sigreturn", "rt_sigprocmask", "restart_syscall", "futex", "getpid", "gettid", "exit", "exit_group"};
+    static const char *calls[64] = {"recvmsg",
+                                    "sendmsg",
+                                    "read",
+                                    "pread64",
+                                    "write",
+                                    "writev",
+                                    "open",
+                                    "openat",
+                                    "close",
+                                    "fstat",
+                                    "newfstatat",
+                                    "statx",
+                                    "faccessat",
+                                    "faccessat2",
+                                    "flock",
+                                    "getdents64",
+                                    "lseek",
+                                    "readlink",
+                                    "readlinkat",
+                                    "pidfd_open",
+                                    "poll",
+                                    "ppoll",
+                                    "clock_gettime",
+                                    "sched_getattr",
+                                    "mmap",
+                                    "munmap",
+                                    "mremap",
+                                    "mprotect",
+                                    "brk",
+                                    "madvise",
+                                    "rt_sigreturn",
+                                    "rt_sigprocmask",
+                                    "restart_syscall",
+                                    "futex",
+                                    "getpid",
+                                    "gettid",
+                                    "exit",
+                                    "exit_group"};
     size_t count = 0;
     while (calls[count] != NULL)
         count++;
@@ -197,16 +245,21 @@ static bool confine_to_calls(void)
 
 static const char *confine(const char *mount)
 {
-    const int powers[] = {way->power, CAP_SYS_PTRACE, way == &by_groups && groups_are_cpusets() ? CAP_SYS_NICE : -1, -1};
+    const int powers[] = {way->power, CAP_SYS_PTRACE,
+                          way == &by_groups && groups_are_cpusets() ? CAP_SYS_NICE : -1, -1};
     static char queues[DISKS_MOST][96];
-    struct confine_path paths[DISKS_MOST + 5] = {{"/proc", MAY_READ}, {"/sys/devices", MAY_READ}, {REGISTER, MAY_CHANGE}, {mount, MAY_CHANGE}};
+    struct confine_path paths[DISKS_MOST + 5] = {{"/proc", MAY_READ},
+                                                 {"/sys/devices", MAY_READ},
+                                                 {REGISTER, MAY_CHANGE},
+                                                 {mount, MAY_CHANGE}};
     for (int i = 0; i < disk_count; i++) {
         snprintf(queues[i], sizeof queues[i], "/sys/block/%s/queue", disks[i].name);
         paths[4 + i] = (struct confine_path){queues[i], MAY_WRITE};
     }
     if (!confine_for_good() || !capabilities_keep(powers))
         return strerror(errno);
-    const char *why = confine_proc_is_hidden() ? "/proc is mounted with hidepid" : confine_files(paths);
+    const char *why =
+        confine_proc_is_hidden() ? "/proc is mounted with hidepid" : confine_files(paths);
     if (why != NULL)
         fprintf(stderr, "rtf-disk: access to files is not restricted: %s\n", why);
     return confine_to_calls() ? NULL : strerror(errno);
@@ -279,7 +332,9 @@ static bool take_words(char *const words[])
     static const char thread[] = "--thread=";
     const size_t length = sizeof thread - 1;
     for (; *words != NULL; words++)
-        if (!(way == &by_priority && strncmp(*words, thread, length) == 0 ? hold_know(*words + length) : take_disk(*words))) {
+        if (!(way == &by_priority && strncmp(*words, thread, length) == 0
+                  ? hold_know(*words + length)
+                  : take_disk(*words))) {
             fprintf(stderr, "rtf-disk: expected DISK=SCHEDULER, not \"%s\"\n", *words);
             return false;
         }
@@ -289,7 +344,8 @@ static bool take_words(char *const words[])
 int main(int argc, char **argv)
 {
     int how;
-    if (usage_asked(argc, argv, "rtf-disk", "[--ioprio] --check DISK...|--remove|--remove-all DISK=SCHEDULER...", &how))
+    if (usage_asked(argc, argv, "rtf-disk",
+                    "[--ioprio] --check DISK...|--remove|--remove-all DISK=SCHEDULER...", &how))
         return how;
     char mount[GROUP_BYTES] = "", reason[SERVE_REASON];
     if (argc > 1 && strcmp(argv[1], "--ioprio") == 0) {
@@ -298,9 +354,12 @@ int main(int argc, char **argv)
         argc--;
     }
     const char *op = argc > 2 ? argv[1] : "";
-    const bool serves = strcmp(op, "--serve") == 0, all = strcmp(op, "--remove-all") == 0, checks = strcmp(op, "--check") == 0;
+    const bool serves = strcmp(op, "--serve") == 0, all = strcmp(op, "--remove-all") == 0,
+               checks = strcmp(op, "--check") == 0;
     if (!serves && !all && !checks && strcmp(op, "--remove") != 0) {
-        fprintf(stderr, "usage: rtf-disk [--ioprio] --check DISK...|--remove|--remove-all DISK=SCHEDULER...\n");
+        fprintf(
+            stderr,
+            "usage: rtf-disk [--ioprio] --check DISK...|--remove|--remove-all DISK=SCHEDULER...\n");
         return EX_USAGE;
     }
     if (!take_words(argv + 2))

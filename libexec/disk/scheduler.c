@@ -34,7 +34,8 @@ static bool set(const char *disk, const char *name, const char *value, char *rea
     const int fd = open_setting(disk, name, O_WRONLY);
     const bool good = fd >= 0 && write(fd, value, strlen(value)) == (ssize_t)strlen(value);
     if (!good)
-        snprintf(reason, SCHEDULER_REASON, "disk %s: %s=%s: %s", disk, name, value, strerror(errno));
+        snprintf(reason, SCHEDULER_REASON, "disk %s: %s=%s: %s", disk, name, value,
+                 strerror(errno));
     if (fd >= 0)
         close(fd);
     return good;
@@ -43,7 +44,8 @@ static bool set(const char *disk, const char *name, const char *value, char *rea
 bool scheduler_number(const char *disk, char number[static DISK_NUMBER])
 {
     char value[VALUE_BYTES];
-    if (!name_is_valid(disk, strlen(disk), DISK_NAME_BYTES - 1) || !get(disk, "dev", value) || strlen(value) >= DISK_NUMBER)
+    if (!name_is_valid(disk, strlen(disk), DISK_NAME_BYTES - 1) || !get(disk, "dev", value) ||
+        strlen(value) >= DISK_NUMBER)
         return false;
     snprintf(number, DISK_NUMBER, "%.23s", value);
     return true;
@@ -71,17 +73,22 @@ bool scheduler_begin(const char *disk, char reason[static SCHEDULER_REASON])
     /* Only if another scheduler is in force: writing "bfq" again would reset the weights. */
     if (strstr(value, "[bfq]") == NULL && !set(disk, "queue/scheduler", "bfq", reason))
         return false;
-    return set(disk, "queue/iosched/low_latency", "0", reason) && set(disk, "queue/iosched/strict_guarantees", "1", reason);
+    return set(disk, "queue/iosched/low_latency", "0", reason) &&
+           set(disk, "queue/iosched/strict_guarantees", "1", reason);
 }
 
 bool scheduler_end(const char *former, char reason[static SCHEDULER_REASON])
 {
     char text[VALUE_BYTES], value[VALUE_BYTES], *rest = text;
     snprintf(text, sizeof text, "%s", former);
-    const char *disk = strsep(&rest, "="), *scheduler = strsep(&rest, ","), *low = strsep(&rest, ","), *strict = rest;
-    if (scheduler == NULL || !name_is_valid(disk, strlen(disk), DISK_NAME_BYTES - 1) || !get(disk, "queue/scheduler", value))
+    const char *disk = strsep(&rest, "="), *scheduler = strsep(&rest, ","),
+               *low = strsep(&rest, ","), *strict = rest;
+    if (scheduler == NULL || !name_is_valid(disk, strlen(disk), DISK_NAME_BYTES - 1) ||
+        !get(disk, "queue/scheduler", value))
         return true;
     if (strcmp(scheduler, "bfq") != 0)
         return set(disk, "queue/scheduler", scheduler, reason);
-    return low == NULL || strict == NULL || (set(disk, "queue/iosched/low_latency", low, reason) && set(disk, "queue/iosched/strict_guarantees", strict, reason));
+    return low == NULL || strict == NULL ||
+           (set(disk, "queue/iosched/low_latency", low, reason) &&
+            set(disk, "queue/iosched/strict_guarantees", strict, reason));
 }

@@ -14,7 +14,9 @@ bool way_hold(const char *lock, char reason[static SERVE_REASON])
     static int held = -1, tries;
     for (; held < 0 && (held = register_lock(lock)) < 0; tries++) {
         if (errno != EWOULDBLOCK)
-            snprintf(reason, SERVE_REASON, "the lock of the machine's disks cannot be taken (%s/%s): %s", REGISTER, lock, strerror(errno));
+            snprintf(reason, SERVE_REASON,
+                     "the lock of the machine's disks cannot be taken (%s/%s): %s", REGISTER, lock,
+                     strerror(errno));
         else if (tries >= TRIES)
             snprintf(reason, SERVE_REASON, "another broker manages the disks of this machine");
         if (errno != EWOULDBLOCK || tries >= TRIES)
@@ -32,11 +34,14 @@ enum done way_failed(char reason[static SERVE_REASON], const char *what)
     return REFUSED;
 }
 
-enum done way_identify(const struct member *member, bool bind, struct identity *identity, char reason[static SERVE_REASON])
+enum done way_identify(const struct member *member, bool bind, struct identity *identity,
+                       char reason[static SERVE_REASON])
 {
     if (!thread_identify(member->tid, identity))
         return way_failed(reason, "the thread's state cannot be read");
     if (identity->ended || identity->start > member->started_by)
         return GONE;
-    return bind && (identity->kernel || !thread_is_of(identity, member->owner)) ? refuse(reason, "the thread does not belong to the user") : DONE;
+    return bind && (identity->kernel || !thread_is_of(identity, member->owner))
+               ? refuse(reason, "the thread does not belong to the user")
+               : DONE;
 }

@@ -36,7 +36,8 @@ struct way {
      * of the disk's time. drop removes it; settle removes the classes for which `keep` returns
      * false. False: *reason with errno, ETIMEDOUT if processes in the class fork faster than they
      * can be found. */
-    bool (*add)(uint16_t class, const char *number, uint64_t rate, uint64_t block, uint64_t share, char reason[static SERVE_REASON]);
+    bool (*add)(uint16_t class, const char *number, uint64_t rate, uint64_t block, uint64_t share,
+                char reason[static SERVE_REASON]);
     bool (*drop)(uint16_t class, char reason[static SERVE_REASON]);
     bool (*settle)(bool (*keep)(uint16_t class), char reason[static SERVE_REASON]);
 
@@ -60,7 +61,8 @@ struct way {
 bool way_hold(const char *lock, char reason[static SERVE_REASON]);
 
 /* DONE if the thread is still the same. bind: the thread must also belong to its owner. */
-enum done way_identify(const struct member *member, bool bind, struct identity *identity, char reason[static SERVE_REASON]);
+enum done way_identify(const struct member *member, bool bind, struct identity *identity,
+                       char reason[static SERVE_REASON]);
 
 /* Converts errno after a look at a thread: GONE only if the thread has ended; REFUSED with *reason
  * if it could not be looked at. */

@@ -54,7 +54,8 @@ static void find_program(char path[static PATH_MAX])
         command_fail(EX_OSERR, "%s: the name of this directory is too long", self);
 }
 
-void as_user(const char *user, const char *timeout, bool input, const char *const words[static AS_USER_WORDS])
+void as_user(const char *user, const char *timeout, bool input,
+             const char *const words[static AS_USER_WORDS])
 {
     char program[PATH_MAX], self[PATH_MAX], place[PATH_MAX];
     const char *all[AS_USER_WORDS + 16];

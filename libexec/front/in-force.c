@@ -14,7 +14,8 @@
 
 static const struct {
     const char *name, *key, *cure;
-} files[] = {[ACL_CONF] = {"acl.conf", "rules", "rtf reload"}, [PLUGINS_CONF] = {"plugins.conf", "plugins", "rtf restart"}};
+} files[] = {[ACL_CONF] = {"acl.conf", "rules", "rtf reload"},
+             [PLUGINS_CONF] = {"plugins.conf", "plugins", "rtf restart"}};
 
 const char *in_force_directory(int root, const json_t *status)
 {
@@ -26,8 +27,7 @@ const char *in_force_directory(int root, const json_t *status)
 
 /* ---- lines ---- */
 
-__attribute__((noreturn))
-static void no_memory(void)
+__attribute__((noreturn)) static void no_memory(void)
 {
     fprintf(stderr, "%s\n", strerror(ENOMEM));
     exit(EX_OSERR);
@@ -35,7 +35,8 @@ static void no_memory(void)
 
 static void add_line(struct conf_lines *lines, int line, const char *text)
 {
-    if ((lines->count & (lines->count + 1)) == 0) { /* full: there is room for 0, 1, 3, 7 and so on */
+    /* full: there is room for 0, 1, 3, 7 and so on */
+    if ((lines->count & (lines->count + 1)) == 0) {
         struct conf_line *list = reallocarray(lines->list, 2 * lines->count + 1, sizeof *list);
         if (list == NULL)
             no_memory();
@@ -60,7 +61,8 @@ bool in_force_lines(const json_t *status, enum conf_file file, struct conf_lines
     const json_t *told = json_object_get(status, files[file].key), *line;
     size_t i;
     *lines = (struct conf_lines){0};
-    json_array_foreach(told, i, line) {
+    json_array_foreach(told, i, line)
+    {
         const char *text = client_string(line, "text");
         if (text != NULL)
             add_line(lines, (int)json_integer_value(json_object_get(line, "line")), text);
@@ -91,8 +93,10 @@ static FILE *open_file(const char *directory, enum conf_file file)
     char path[PATH_MAX];
     struct stat status;
     const int length = snprintf(path, sizeof path, "%s/%s", directory, files[file].name);
-    const int fd = length >= (int)sizeof path ? -1 : open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-    FILE *stream = fd >= 0 && fstat(fd, &status) == 0 && S_ISREG(status.st_mode) ? fdopen(fd, "r") : NULL;
+    const int fd =
+        length >= (int)sizeof path ? -1 : open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    FILE *stream =
+        fd >= 0 && fstat(fd, &status) == 0 && S_ISREG(status.st_mode) ? fdopen(fd, "r") : NULL;
     if (stream == NULL && fd >= 0)
         close(fd);
     return stream;
@@ -120,12 +124,14 @@ bool in_force_file_lines(const char *directory, enum conf_file file, struct conf
 
 static int compare(const void *one, const void *two)
 {
-    const struct conf_line *a = *(const struct conf_line *const *)one, *b = *(const struct conf_line *const *)two;
+    const struct conf_line *a = *(const struct conf_line *const *)one,
+                           *b = *(const struct conf_line *const *)two;
     const int by = strcmp(a->text, b->text);
     return by != 0 ? by : (a > b) - (a < b);
 }
 
-/* Returns the lines sorted by text. Lines with the same text keep their order. The caller frees the list, which ends with NULL. */
+/* Returns the lines sorted by text. Lines with the same text keep their order. The caller frees the
+ * list, which ends with NULL. */
 static const struct conf_line **sorted(const struct conf_lines *lines)
 {
     const struct conf_line **list = calloc(lines->count + 1, sizeof *list);
@@ -146,7 +152,8 @@ static size_t count_same(const struct conf_line *const *list, const char *text)
     return count;
 }
 
-/* Returns an array for the lines of `of`: true for the first line of each text that is in `of` more often than in `others`. The caller frees the array. */
+/* Returns an array for the lines of `of`: true for the first line of each text that is in `of` more
+ * often than in `others`. The caller frees the array. */
 static bool *find_missing(const struct conf_lines *of, const struct conf_lines *others)
 {
     bool *missing = calloc(of->count + 1, sizeof *missing);
@@ -166,9 +173,10 @@ static bool *find_missing(const struct conf_lines *of, const struct conf_lines *
     return missing;
 }
 
-/* Passes on the sentence in printable ASCII: a line of a file may have escape sequences for a terminal. */
-__attribute__((format(printf, 2, 3)))
-static void say(void (*tell)(const char *sentence), const char *format, ...)
+/* Passes on the sentence in printable ASCII: a line of a file may have escape sequences for a
+ * terminal. */
+__attribute__((format(printf, 2, 3))) static void say(void (*tell)(const char *sentence),
+                                                      const char *format, ...)
 {
     char *plain = NULL, *printable;
     va_list values;
@@ -195,18 +203,21 @@ static bool has_same_order(const struct conf_lines *one, const struct conf_lines
     return true;
 }
 
-static void compare_lines(enum conf_file file, const struct conf_lines *force, const struct conf_lines *now, void (*tell)(const char *sentence))
+static void compare_lines(enum conf_file file, const struct conf_lines *force,
+                          const struct conf_lines *now, void (*tell)(const char *sentence))
 {
     const char *name = files[file].name, *cure = files[file].cure;
     bool *added = find_missing(now, force), *removed = find_missing(force, now), differ = false;
     for (size_t i = 0; i < now->count; i++)
         if (added[i]) {
-            say(tell, "%s:%d: \"%s\" is not in force before %s", name, now->list[i].line, now->list[i].text, cure);
+            say(tell, "%s:%d: \"%s\" is not in force before %s", name, now->list[i].line,
+                now->list[i].text, cure);
             differ = true;
         }
     for (size_t i = 0; i < force->count; i++)
         if (removed[i]) {
-            say(tell, "%s: \"%s\" is not there any more, and in force until %s", name, force->list[i].text, cure);
+            say(tell, "%s: \"%s\" is not there any more, and in force until %s", name,
+                force->list[i].text, cure);
             differ = true;
         }
     if (!differ && file == PLUGINS_CONF && !has_same_order(now, force))
@@ -215,7 +226,8 @@ static void compare_lines(enum conf_file file, const struct conf_lines *force, c
     free(removed);
 }
 
-void in_force_differences(const json_t *status, enum conf_file file, const char *directory, void (*tell)(const char *sentence))
+void in_force_differences(const json_t *status, enum conf_file file, const char *directory,
+                          void (*tell)(const char *sentence))
 {
     struct conf_lines force, now = {0};
     if (in_force_lines(status, file, &force) && in_force_file_lines(directory, file, &now))

@@ -1,4 +1,5 @@
-/* The lines of acl.conf and plugins.conf that a broker has in force, as status.json tells them, and the lines that the files have now. */
+/* The lines of acl.conf and plugins.conf that a broker has in force, as status.json tells them, and
+ * the lines that the files have now. */
 #ifndef RTF_IN_FORCE_H
 #define RTF_IN_FORCE_H
 
@@ -18,8 +19,9 @@ struct conf_lines {
     size_t count;
 };
 
-/* Returns the directory of the configuration that the broker of this spool has read. `root` is the open spool; the text lives as long as `status`. NULL: the
- * broker does not tell the directory; or the spool belongs to another user, who could name a directory that holds up its readers. */
+/* Returns the directory of the configuration that the broker of this spool has read. `root` is the
+ * open spool; the text lives as long as `status`. NULL: the broker does not tell the directory; or
+ * the spool belongs to another user, who could name a directory that holds up its readers. */
 const char *in_force_directory(int root, const json_t *status);
 
 /* Reads the lines in force. False: status.json does not tell them. */
@@ -30,7 +32,9 @@ bool in_force_file_lines(const char *directory, enum conf_file file, struct conf
 
 void in_force_free(struct conf_lines *lines);
 
-/* Calls `tell` with a sentence for each difference between the file and the lines in force, in printable ASCII. */
-void in_force_differences(const json_t *status, enum conf_file file, const char *directory, void (*tell)(const char *sentence));
+/* Calls `tell` with a sentence for each difference between the file and the lines in force, in
+ * printable ASCII. */
+void in_force_differences(const json_t *status, enum conf_file file, const char *directory,
+                          void (*tell)(const char *sentence));
 
 #endif

@@ -1,7 +1,9 @@
-/* log-lines: reads a log from standard input, selects lines, and prints each as a sentence, or as it is with --json. For rtf-log(1) and rtf-history(8).
+/* log-lines: reads a log from standard input, selects lines, and prints each as a sentence, or as
+ * it is with --json. For rtf-log(1) and rtf-history(8).
  *
- * With --own the input is a user's own log (.events in the user's directory), whose lines are turned into lines as in the broker's log. A sentence has only
- * printable ASCII: users choose names, and may put escape sequences into them. */
+ * With --own the input is a user's own log (.events in the user's directory), whose lines are
+ * turned into lines as in the broker's log. A sentence has only printable ASCII: users choose
+ * names, and may put escape sequences into them. */
 #include <fnmatch.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -20,13 +22,15 @@ enum { KEY_SINCE = 256, KEY_UNTIL, KEY_USER, KEY_NAME, KEY_STAGE, KEY_DECISION, 
 static struct {
     const char *since, *until;                  /* times as in the log; "": no limit */
     const char *user, *name, *stage, *decision; /* patterns; "*": any */
-    const char *own;                            /* the user whose own log is read; NULL: the broker's log is read */
+    /* the user whose own log is read; NULL: the broker's log is read */
+    const char *own;
     bool json;
 } options = {"", "", "*", "*", "*", "*", NULL, false};
 
 /* ---- selection ---- */
 
-/* The value matches the pattern, in which only * and ? are special. NULL: the line has null there, which "*" and the empty pattern match. */
+/* The value matches the pattern, in which only * and ? are special. NULL: the line has null there,
+ * which "*" and the empty pattern match. */
 static bool is_like(const char *value, const char *pattern)
 {
     char plain[512];
@@ -53,10 +57,14 @@ static const char *uid_text(const json_t *line)
 static bool is_selected(const json_t *line)
 {
     const char *time = client_string(line, "time");
-    if (time == NULL || strcmp(time, options.since) < 0 || (options.until[0] != '\0' && strcmp(time, options.until) > 0))
+    if (time == NULL || strcmp(time, options.since) < 0 ||
+        (options.until[0] != '\0' && strcmp(time, options.until) > 0))
         return false;
-    return (is_like(client_string(line, "user"), options.user) || is_like(uid_text(line), options.user)) && is_like(client_string(line, "name"), options.name) &&
-           is_like(client_string(line, "stage"), options.stage) && is_like(client_string(line, "decision"), options.decision);
+    return (is_like(client_string(line, "user"), options.user) ||
+            is_like(uid_text(line), options.user)) &&
+           is_like(client_string(line, "name"), options.name) &&
+           is_like(client_string(line, "stage"), options.stage) &&
+           is_like(client_string(line, "decision"), options.decision);
 }
 
 /* ---- a sentence ---- */
@@ -69,7 +77,8 @@ static const char *word(const json_t *line, const char *key)
 
 static void write_subject(FILE *stream, const json_t *line)
 {
-    const char *user = client_string(line, "user"), *name = client_string(line, "name"), *plugin = client_string(line, "plugin");
+    const char *user = client_string(line, "user"), *name = client_string(line, "name"),
+               *plugin = client_string(line, "plugin");
     if (user == NULL)
         user = uid_text(line);
     if (user == NULL)
@@ -81,7 +90,8 @@ static void write_subject(FILE *stream, const json_t *line)
 static void write_sentence(FILE *stream, const json_t *line)
 {
     const char *stage = word(line, "stage"), *decision = word(line, "decision");
-    const char *request = client_string(line, "request"), *reason = client_string(line, "reason"), *plugin = client_string(line, "plugin");
+    const char *request = client_string(line, "request"), *reason = client_string(line, "reason"),
+               *plugin = client_string(line, "plugin");
     const char *why = reason == NULL ? client_string(line, "ended") : reason;
     const json_t *grant = json_object_get(line, "grant");
     char text[GRANT_TEXT];
@@ -116,13 +126,15 @@ static bool print_sentence(const json_t *line)
 
 /* ---- lines of a user's own log ---- */
 
-/* Turns "1763632154.123456789" (seconds since 1970) into a time as in the log; null: the text is no such time. */
+/* Turns "1763632154.123456789" (seconds since 1970) into a time as in the log; null: the text is no
+ * such time. */
 static json_t *released_at(const char *text)
 {
     char *rest, moment[48], whole[32];
     struct tm parts;
     const time_t seconds = text == NULL ? 0 : (time_t)strtoll(text, &rest, 10);
-    if (text == NULL || *rest != '.' || strspn(rest + 1, "0123456789") < 6 || gmtime_r(&seconds, &parts) == NULL)
+    if (text == NULL || *rest != '.' || strspn(rest + 1, "0123456789") < 6 ||
+        gmtime_r(&seconds, &parts) == NULL)
         return json_null();
     strftime(whole, sizeof whole, "%Y-%m-%dT%H:%M:%S", &parts);
     snprintf(moment, sizeof moment, "%s.%.6sZ", whole, rest + 1);
@@ -141,20 +153,26 @@ static void add_verdict(json_t *event, const json_t *verdict)
     const char *result = client_string(verdict, "result");
     for (size_t i = 0; i < sizeof same / sizeof *same; i++)
         json_object_set_new(event, same[i], value_of(verdict, same[i]));
-    json_object_set_new(event, "decision", json_string(result != NULL && strcmp(result, "OK") == 0 ? "ok" : "refused"));
+    json_object_set_new(event, "decision",
+                        json_string(result != NULL && strcmp(result, "OK") == 0 ? "ok"
+                                                                                : "refused"));
     json_object_set_new(event, "plugin", value_of(json_object_get(verdict, "grant"), "plugin"));
     json_object_set_new(event, "tid", value_of(json_object_get(verdict, "thread"), "tid"));
 }
 
-/* Returns the line as in the broker's log; NULL: the line is about no reservation. The caller owns the object. */
+/* Returns the line as in the broker's log; NULL: the line is about no reservation. The caller owns
+ * the object. */
 static json_t *as_event(const json_t *told)
 {
     const json_t *verdict = json_object_get(told, "verdict");
     const char *name = client_string(told, "name");
     if (name == NULL)
         return NULL;
-    json_t *event = json_pack("{s:i, s:n, s:s, s:I, s:s, s:s, s:n, s:s, s:n, s:n, s:n, s:n, s:n, s:n, s:n}", "schema", 1, "time", "stage", "verdict", "uid",
-                              (json_int_t)getuid(), "user", options.own, "name", name, "request", "decision", "ok", "reason", "plugin", "tid", "us", "token", "grant", "ended");
+    json_t *event =
+        json_pack("{s:i, s:n, s:s, s:I, s:s, s:s, s:n, s:s, s:n, s:n, s:n, s:n, s:n, s:n, s:n}",
+                  "schema", 1, "time", "stage", "verdict", "uid", (json_int_t)getuid(), "user",
+                  options.own, "name", name, "request", "decision", "ok", "reason", "plugin", "tid",
+                  "us", "token", "grant", "ended");
     if (json_is_object(verdict)) {
         add_verdict(event, verdict);
         return event;
@@ -179,7 +197,8 @@ static bool print_event(const json_t *event, const char *text)
     return json_dumpf(event, stdout, JSON_COMPACT) == 0 && putchar('\n') != EOF;
 }
 
-/* Prints the line if it is selected. False: standard output cannot be written. A line that is no JSON object is left out. */
+/* Prints the line if it is selected. False: standard output cannot be written. A line that is no
+ * JSON object is left out. */
 static bool take_line(const char *text)
 {
     json_t *line = client_parse_object(text);
@@ -209,16 +228,20 @@ static error_t take_option(int key, char *argument, struct argp_state *state)
 
 int main(int argc, char **argv)
 {
-    static const struct argp_option table[] = {{"since", KEY_SINCE, "MOMENT", 0, "Lines since this time", 0},
-                                               {"until", KEY_UNTIL, "MOMENT", 0, "Lines until this time", 0},
-                                               {"user", KEY_USER, "PATTERN", 0, "Of these users", 0},
-                                               {"name", KEY_NAME, "PATTERN", 0, "About these specs", 0},
-                                               {"stage", KEY_STAGE, "PATTERN", 0, "Of these stages", 0},
-                                               {"decision", KEY_DECISION, "PATTERN", 0, "With these decisions", 0},
-                                               {"json", KEY_JSON, NULL, 0, "Print the lines as they are", 0},
-                                               {"own", KEY_OWN, "USER", 0, "The input is this user's own log", 0},
-                                               {0}};
-    static const struct argp argp = {.options = table, .parser = take_option, .doc = "Select lines of a log on standard input, and print them."};
+    static const struct argp_option table[] = {
+        {"since", KEY_SINCE, "MOMENT", 0, "Lines since this time", 0},
+        {"until", KEY_UNTIL, "MOMENT", 0, "Lines until this time", 0},
+        {"user", KEY_USER, "PATTERN", 0, "Of these users", 0},
+        {"name", KEY_NAME, "PATTERN", 0, "About these specs", 0},
+        {"stage", KEY_STAGE, "PATTERN", 0, "Of these stages", 0},
+        {"decision", KEY_DECISION, "PATTERN", 0, "With these decisions", 0},
+        {"json", KEY_JSON, NULL, 0, "Print the lines as they are", 0},
+        {"own", KEY_OWN, "USER", 0, "The input is this user's own log", 0},
+        {0}};
+    static const struct argp argp = {
+        .options = table,
+        .parser = take_option,
+        .doc = "Select lines of a log on standard input, and print them."};
     char *text = NULL;
     size_t size = 0;
     if (parse_options(&argp, argc, argv, 0, NULL, EX_USAGE, EX_IOERR) != 0)

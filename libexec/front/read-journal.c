@@ -41,7 +41,9 @@ static const struct journal_listener *tell;
 static json_t *number_or_null(const struct paragraph *record, const char *key)
 {
     uint64_t number;
-    return paragraph_get_number(record, key, INT64_MAX, &number) == 1 && number != 0 ? json_integer((json_int_t)number) : json_null();
+    return paragraph_get_number(record, key, INT64_MAX, &number) == 1 && number != 0
+               ? json_integer((json_int_t)number)
+               : json_null();
 }
 
 static json_t *text_or_null(const struct paragraph *record, const char *key)
@@ -63,9 +65,14 @@ static json_t *claims_as_json(const struct paragraph *record)
     (void)claims_get(record, &claims);
     for (const struct claim *claim = claims; claim != NULL; claim = claim->next) {
         const char *where = resource_where(claim->resource);
-        json_t *object = json_pack("{s:s, s:s}", "resource", resource_name(claim->resource), "plugin", claim->plugin);
-        for (int i = 0; i < CLAIM_VALUES && resource_keys(claim->resource)[i].name != NULL && !claim->background; i++)
-            json_object_set_new(object, resource_keys(claim->resource)[i].name, json_integer((json_int_t)(i == 0 ? claim_least(claim) : claim->values[i])));
+        json_t *object = json_pack("{s:s, s:s}", "resource", resource_name(claim->resource),
+                                   "plugin", claim->plugin);
+        for (int i = 0; i < CLAIM_VALUES && resource_keys(claim->resource)[i].name != NULL &&
+                        !claim->background;
+             i++)
+            json_object_set_new(object, resource_keys(claim->resource)[i].name,
+                                json_integer(
+                                    (json_int_t)(i == 0 ? claim_least(claim) : claim->values[i])));
         if (where != NULL && claim->where[0] != '\0')
             json_object_set_new(object, where, json_string(claim->where));
         if (claim->background)
@@ -82,11 +89,17 @@ static json_t *grant_as_json(const struct paragraph *record)
     if (plugin == NULL)
         return json_null();
     const bool has_plan = strcmp(plugin, no_plugin) != 0;
-    json_t *deadline = number(record, "deadline") != 0 ? number_or_null(record, "deadline") : number_or_null(record, "period");
-    json_t *grant = json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I}", "plugin", has_plan ? json_string(plugin) : json_null(), "policy",
-                              text_or_null(record, "policy"), "cpus", text_or_null(record, "cpus"), "priority", number_or_null(record, "priority"), "runtime",
-                              number_or_null(record, "runtime"), "desired_runtime", number_or_null(record, "desired_runtime"), "accepted_runtime",
-                              number_or_null(record, "accepted_runtime"), "period", number_or_null(record, "period"), "deadline", deadline, "utilization", (json_int_t)number(record, "utilization"));
+    json_t *deadline = number(record, "deadline") != 0 ? number_or_null(record, "deadline")
+                                                       : number_or_null(record, "period");
+    json_t *grant =
+        json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I}", "plugin",
+                  has_plan ? json_string(plugin) : json_null(), "policy",
+                  text_or_null(record, "policy"), "cpus", text_or_null(record, "cpus"), "priority",
+                  number_or_null(record, "priority"), "runtime", number_or_null(record, "runtime"),
+                  "desired_runtime", number_or_null(record, "desired_runtime"), "accepted_runtime",
+                  number_or_null(record, "accepted_runtime"), "period",
+                  number_or_null(record, "period"), "deadline", deadline, "utilization",
+                  (json_int_t)number(record, "utilization"));
     json_object_set_new(grant, "expires", number_or_null(record, "expires"));
     json_object_set_new(grant, "claims", claims_as_json(record));
     return grant;
@@ -95,9 +108,11 @@ static json_t *grant_as_json(const struct paragraph *record)
 static json_t *thread_as_json(const struct paragraph *record)
 {
     uint64_t tid;
-    if (paragraph_get_number(record, "tid", INT32_MAX, &tid) != 1 || paragraph_get(record, "laid_down") != NULL)
+    if (paragraph_get_number(record, "tid", INT32_MAX, &tid) != 1 ||
+        paragraph_get(record, "laid_down") != NULL)
         return json_null(); /* there is no thread, or a broker that ended has made it ordinary */
-    return json_pack("{s:I, s:s}", "tid", (json_int_t)tid, "state", paragraph_get(record, "pending") != NULL ? "pending" : "attached");
+    return json_pack("{s:I, s:s}", "tid", (json_int_t)tid, "state",
+                     paragraph_get(record, "pending") != NULL ? "pending" : "attached");
 }
 
 static json_t *time_as_json(const struct paragraph *record)
@@ -116,12 +131,17 @@ static json_t *time_as_json(const struct paragraph *record)
 
 static json_t *verdict_of(const struct paragraph *record)
 {
-    const char *result = paragraph_get(record, "plugin") != NULL ? "OK" : paragraph_get(record, "waits") != NULL ? "WAITING" : NULL;
-    return json_pack("{s:o, s:s?, s:o, s:o, s:o, s:o}", "token", text_or_null(record, "token"), "result", result, "grant", grant_as_json(record), "thread",
-                                thread_as_json(record), "time", time_as_json(record), "lease", number_or_null(record, "lease"));
+    const char *result = paragraph_get(record, "plugin") != NULL  ? "OK"
+                         : paragraph_get(record, "waits") != NULL ? "WAITING"
+                                                                  : NULL;
+    return json_pack("{s:o, s:s?, s:o, s:o, s:o, s:o}", "token", text_or_null(record, "token"),
+                     "result", result, "grant", grant_as_json(record), "thread",
+                     thread_as_json(record), "time", time_as_json(record), "lease",
+                     number_or_null(record, "lease"));
 }
 
-/* Takes the verdict over, and has it told. Of several verdicts that are read in one call, the listener hears the last. */
+/* Takes the verdict over, and has it told. Of several verdicts that are read in one call, the
+ * listener hears the last. */
 static void change(struct booked *booked, json_t *verdict)
 {
     json_decref(booked->verdict);
@@ -175,13 +195,15 @@ static struct booked *find(const char *place)
     return booked;
 }
 
-/* A user may move the directory away and get a new one. Then both may have a reservation of the same name: the record with the larger task number counts. */
+/* A user may move the directory away and get a new one. Then both may have a reservation of the
+ * same name: the record with the larger task number counts. */
 static void take_reservation(const struct paragraph *record, bool gone)
 {
     char place[PARAGRAPH_BYTES];
     uint64_t task;
     const char *user = paragraph_get(record, "user"), *name = paragraph_get(record, "name");
-    if (user == NULL || name == NULL || strchr(user, '/') != NULL || paragraph_get_number(record, "task", UINT64_MAX, &task) != 1)
+    if (user == NULL || name == NULL || strchr(user, '/') != NULL ||
+        paragraph_get_number(record, "task", UINT64_MAX, &task) != 1)
         return;
     snprintf(place, sizeof place, "%s/%s", user, name);
     struct booked *booked = find(place);
@@ -203,7 +225,8 @@ static void take_record(const struct paragraph *record)
 
 /* ---- the files ---- */
 
-/* Reads from `length` to the end of the file. The rest of a record that is not complete yet is read by the next call. */
+/* Reads from `length` to the end of the file. The rest of a record that is not complete yet is read
+ * by the next call. */
 static void read_on(void)
 {
     char bytes[1 << 16];
@@ -220,12 +243,14 @@ static void read_on(void)
     }
 }
 
-/* Opens state/current, and refuses a directory in which a user can have made a file: errno EPERM. */
+/* Opens state/current, and refuses a directory in which a user can have made a file: errno
+ * EPERM. */
 static int open_state(int root)
 {
     struct stat status;
     const int state = openat(root, "state/current", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (state < 0 || (fstat(state, &status) == 0 && status.st_uid == 0 && (status.st_mode & 022) == 0))
+    if (state < 0 ||
+        (fstat(state, &status) == 0 && status.st_uid == 0 && (status.st_mode & 022) == 0))
         return state;
     close(state);
     errno = EPERM;
@@ -238,7 +263,8 @@ static bool is_in_force_still(int state)
     struct stat open, named;
     if (file < 0 || fstat(file, &open) != 0 || open.st_size < length)
         return false;
-    return length > 0 && fstatat(state, file_name, &named, AT_SYMLINK_NOFOLLOW) == 0 && named.st_ino == open.st_ino && named.st_dev == open.st_dev;
+    return length > 0 && fstatat(state, file_name, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+           named.st_ino == open.st_ino && named.st_dev == open.st_dev;
 }
 
 static void read_anew(int state)
@@ -246,17 +272,18 @@ static void read_anew(int state)
     struct booked *booked, *next;
     if (file >= 0)
         close(file);
-    file = state < 0 ? -1 : openat(state, file_name, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
+    file =
+        state < 0 ? -1 : openat(state, file_name, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
     length = 0;
     paragraph_input_free(&input);
     input = (struct paragraph_input){0};
-    HASH_ITER(hh, all, booked, next) {
+    HASH_ITER (hh, all, booked, next) {
         booked->seen = false;
         booked->task = 0;
     }
     if (file >= 0)
         read_on();
-    HASH_ITER(hh, all, booked, next)
+    HASH_ITER (hh, all, booked, next)
         if (!booked->seen)
             change(booked, NULL);
 }

@@ -1,5 +1,6 @@
-/* Reads the reservations of all users from the broker's journal, for root. Root enters no user's directory: its owner can
- * make a process wait there without end. The journal is in state/current, where only root can write. broker/state/state.h describes its records.
+/* Reads the reservations of all users from the broker's journal, for root. Root enters no user's
+ * directory: its owner can make a process wait there without end. The journal is in state/current,
+ * where only root can write. broker/state/state.h describes its records.
  *
  * The journal has no reason of a refusal. */
 #ifndef RTF_READ_JOURNAL_H
@@ -9,15 +10,17 @@
 #include <stdbool.h>
 
 struct journal_listener {
-    /* A reservation exists, or has changed. The verdict has the keys of rtf-verdict(5) that the journal has: token, result, grant, thread, time; and `lease`,
-     * the end of its lease: CLOCK_BOOTTIME in ns; null: no lease. The listener frees the verdict. */
+    /* A reservation exists, or has changed. The verdict has the keys of rtf-verdict(5) that the
+     * journal has: token, result, grant, thread, time; and `lease`, the end of its lease:
+     * CLOCK_BOOTTIME in ns; null: no lease. The listener frees the verdict. */
     void (*booked)(const char *user, const char *name, json_t *verdict);
     /* A reservation that was told has ended. */
     void (*gone)(const char *user, const char *name);
 };
 
-/* Tells the listener what has changed since the last call; the first call tells all reservations. Tells nothing if there is no journal. `root` is the open
- * spool. False with errno EACCES or EPERM: the caller may not read the journal, or the journal is not root's. */
+/* Tells the listener what has changed since the last call; the first call tells all reservations.
+ * Tells nothing if there is no journal. `root` is the open spool. False with errno EACCES or EPERM:
+ * the caller may not read the journal, or the journal is not root's. */
 bool journal_read(int root, const struct journal_listener *listener);
 
 #endif

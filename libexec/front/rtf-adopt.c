@@ -1,5 +1,5 @@
-/* rtf-adopt(1): makes a reservation of the policy, runtime, period or priority that a thread has already, without rtf. The thread keeps them, and the broker
- * counts them. */
+/* rtf-adopt(1): makes a reservation of the policy, runtime, period or priority that a thread has
+ * already, without rtf. The thread keeps them, and the broker counts them. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,15 +58,19 @@ static struct attributes look_at(pid_t tid)
 {
     struct identity identity;
     struct attributes attributes;
-    if (tid == 0 || !thread_identify(tid, &identity) || identity.kernel || identity.ended || !thread_attributes(tid, &attributes))
+    if (tid == 0 || !thread_identify(tid, &identity) || identity.kernel || identity.ended ||
+        !thread_attributes(tid, &attributes))
         command_fail(EX_NOINPUT, "there is no thread %d, or it is the kernel's own", (int)tid);
     if (!policy_is_real_time(attributes.policy))
-        command_fail(EX_DATAERR, "thread %d is ordinary, there is nothing to adopt: 'rtf attach NAME %d -T TIME -P TIME' gives it a reservation", (int)tid, (int)tid);
+        command_fail(
+            EX_DATAERR,
+            "thread %d is ordinary, there is nothing to adopt: 'rtf attach NAME %d -T TIME -P TIME' gives it a reservation",
+            (int)tid, (int)tid);
     return attributes;
 }
 
-/* The plugin, as in status.json, grants this policy. A fixed-priority plugin grants SCHED_FIFO, and the program rr SCHED_RR; rm chooses priorities itself, and
- * so cannot keep the thread's. */
+/* The plugin, as in status.json, grants this policy. A fixed-priority plugin grants SCHED_FIFO, and
+ * the program rr SCHED_RR; rm chooses priorities itself, and so cannot keep the thread's. */
 static bool is_for(const json_t *line, enum policy policy)
 {
     const char *kind = client_string(line, "policy"), *program = client_string(line, "program");
@@ -75,7 +79,9 @@ static bool is_for(const json_t *line, enum policy policy)
     if (policy == POLICY_DEADLINE)
         return strcmp(kind, "deadline") == 0;
     const bool is_rr = strcmp(program, "rr") == 0;
-    return policy == POLICY_RR ? is_rr : strcmp(kind, "fixed-priority") == 0 && !is_rr && strcmp(program, "rm") != 0;
+    return policy == POLICY_RR
+               ? is_rr
+               : strcmp(kind, "fixed-priority") == 0 && !is_rr && strcmp(program, "rm") != 0;
 }
 
 /* Has the spec ask the first plugin of this policy, if there is one. */
@@ -85,11 +91,11 @@ static void add_plugin(json_t *spec, enum policy policy)
     json_t *status = directory < 0 ? NULL : client_read_object(directory, "status.json");
     const json_t *line;
     size_t i;
-    json_array_foreach(json_object_get(status, "plugins"), i, line)
-        if (is_for(line, policy)) {
-            json_object_set(spec, "plugin", json_object_get(line, "name"));
-            break;
-        }
+    json_array_foreach(json_object_get(status, "plugins"), i, line) if (is_for(line, policy))
+    {
+        json_object_set(spec, "plugin", json_object_get(line, "name"));
+        break;
+    }
     json_decref(status);
     if (directory >= 0)
         close(directory);
@@ -97,10 +103,11 @@ static void add_plugin(json_t *spec, enum policy policy)
 
 static json_t *spec_of(pid_t tid, const struct attributes *attributes)
 {
-    json_t *spec = attributes->policy == POLICY_DEADLINE
-                       ? json_pack("{s:I, s:I, s:I}", "runtime", (json_int_t)attributes->runtime, "deadline", (json_int_t)attributes->deadline, "period",
-                                   (json_int_t)attributes->period)
-                       : json_pack("{s:i}", "priority", attributes->priority);
+    json_t *spec =
+        attributes->policy == POLICY_DEADLINE
+            ? json_pack("{s:I, s:I, s:I}", "runtime", (json_int_t)attributes->runtime, "deadline",
+                        (json_int_t)attributes->deadline, "period", (json_int_t)attributes->period)
+            : json_pack("{s:i}", "priority", attributes->priority);
     add_plugin(spec, attributes->policy);
     json_object_set_new(spec, "attach", json_integer(tid));
     json_object_set_new(spec, "lifetime", json_string("thread"));
@@ -109,20 +116,22 @@ static json_t *spec_of(pid_t tid, const struct attributes *attributes)
 
 static int print(const json_t *spec)
 {
-    if (json_dumpf(spec, stdout, JSON_COMPACT) != 0 || putchar('\n') == EOF || !command_is_written())
+    if (json_dumpf(spec, stdout, JSON_COMPACT) != 0 || putchar('\n') == EOF ||
+        !command_is_written())
         command_unwritten();
     return EX_OK;
 }
 
 int main(int argc, char **argv)
 {
-    static const struct command command = {.name = "adopt",
-                                           .about = "Reserve what a thread has already: its policy, runtime, period and priority\n"
-                                                    "as the kernel has them become a reservation.",
-                                           .operands = "TID [OPTION...]",
-                                           .options = table,
-                                           .needs = needs_options,
-                                           .take = take};
+    static const struct command command = {
+        .name = "adopt",
+        .about = "Reserve what a thread has already: its policy, runtime, period and priority\n"
+                 "as the kernel has them become a reservation.",
+        .operands = "TID [OPTION...]",
+        .options = table,
+        .needs = needs_options,
+        .take = take};
     struct options options = {.declaration = {.timeout = REQUEST_TIMEOUT}};
     char name[CLIENT_NAME_MAX + 1];
     char **operands = command_parse(&command, argc, argv, &options);

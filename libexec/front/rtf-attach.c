@@ -1,5 +1,5 @@
-/* rtf-attach(1): attaches threads of a running program. Either one thread to a reservation that exists; or one or more threads, each to a new reservation of its
- * own, all of them or none. */
+/* rtf-attach(1): attaches threads of a running program. Either one thread to a reservation that
+ * exists; or one or more threads, each to a new reservation of its own, all of them or none. */
 #include <ctype.h>
 #include <dirent.h>
 #include <fcntl.h>
@@ -56,7 +56,8 @@ static void take(void *context, const char *name, const char *value)
         (void)needs_take(&options->needs, name, value);
 }
 
-/* Says why the thread is not attached, or what is granted with -v; prints the verdict with --json. False: standard output cannot be written. */
+/* Says why the thread is not attached, or what is granted with -v; prints the verdict with --json.
+ * False: standard output cannot be written. */
 static bool tell(const struct request *request, const struct options *options, const char *name)
 {
     if (request->status != EX_OK)
@@ -68,13 +69,15 @@ static bool tell(const struct request *request, const struct options *options, c
 
 /* ---- one thread, to a reservation that exists ---- */
 
-static bool find_file(const struct request *request, const char *name, struct stat *status, char file[static CLIENT_NAME_MAX + 8])
+static bool find_file(const struct request *request, const char *name, struct stat *status,
+                      char file[static CLIENT_NAME_MAX + 8])
 {
     snprintf(file, CLIENT_NAME_MAX + 8, "%s.tid", name);
     return fstatat(request->client.directory, file, status, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-/* Removes NAME.tid if it is still the file with this inode: a thread that could not be attached must not be attached later. */
+/* Removes NAME.tid if it is still the file with this inode: a thread that could not be attached
+ * must not be attached later. */
 static void let_go(const struct request *request, const char *name, ino_t placed)
 {
     char file[CLIENT_NAME_MAX + 8];
@@ -93,9 +96,11 @@ static ino_t put_file(struct request *request, const char *name, pid_t thread)
     return find_file(request, name, &status, file) ? status.st_ino : 0;
 }
 
-/* Puts the thread into NAME.tid, or into the key `attach` of the spec if the spec has that key already. The broker detaches the thread that had the
- * reservation. Returns the inode of NAME.tid; 0: the spec names the thread. */
-static ino_t put_thread(struct request *request, const char *name, const struct request_spec *former, pid_t thread)
+/* Puts the thread into NAME.tid, or into the key `attach` of the spec if the spec has that key
+ * already. The broker detaches the thread that had the reservation. Returns the inode of NAME.tid;
+ * 0: the spec names the thread. */
+static ino_t put_thread(struct request *request, const char *name,
+                        const struct request_spec *former, pid_t thread)
 {
     const json_t *attach = json_object_get(former->json, "attach");
     if (attach == NULL || json_is_null(attach))
@@ -111,7 +116,8 @@ static bool says_where(const json_t *spec)
     return json_is_string(json_object_get(spec, "cpus"));
 }
 
-static void attach_to(struct request *request, const struct options *options, const char *name, const struct request_spec *former, pid_t thread)
+static void attach_to(struct request *request, const struct options *options, const char *name,
+                      const struct request_spec *former, pid_t thread)
 {
     const struct affinity before = affinity_of(thread);
     const ino_t placed = put_thread(request, name, former, thread);
@@ -126,7 +132,8 @@ static void attach_to(struct request *request, const struct options *options, co
     }
 }
 
-static void attach_one(struct request *request, const struct options *options, const char *name, pid_t thread)
+static void attach_one(struct request *request, const struct options *options, const char *name,
+                       pid_t thread)
 {
     request_open(request, command_spool(), options->timeout, false);
     struct request_spec former = request_read(request, name);
@@ -141,7 +148,8 @@ static void attach_one(struct request *request, const struct options *options, c
 
 enum { MANY = 65536 };
 
-/* The specs that are in the spool. take_back removes them, however the process ends, unless all threads are attached. */
+/* The specs that are in the spool. take_back removes them, however the process ends, unless all
+ * threads are attached. */
 static struct {
     struct request *request;
     struct placed {
@@ -149,7 +157,7 @@ static struct {
         char name[CLIENT_NAME_MAX + 1], token[CLIENT_TOKEN];
         ino_t inode;
         struct affinity before;
-    } *all;
+    } * all;
     size_t count, told; /* told: how many answers have been read */
     bool says_where;    /* of the spec that all threads have */
 } group;
@@ -172,7 +180,8 @@ static bool is_placed(pid_t thread)
 static struct placed *new_place(pid_t thread, const char *base)
 {
     char name[CLIENT_NAME_MAX + 32];
-    struct placed *more = group.count >= MANY ? NULL : reallocarray(group.all, group.count + 1, sizeof *group.all);
+    struct placed *more =
+        group.count >= MANY ? NULL : reallocarray(group.all, group.count + 1, sizeof *group.all);
     if (more == NULL)
         command_fail(EX_OSERR, "these are too many threads");
     group.all = more;
@@ -189,14 +198,16 @@ static void put_one(struct request *request, json_t *spec, const char *base, pid
     json_object_set_new(spec, "attach", json_integer(thread));
     json_object_set_new(spec, "lifetime", json_string("thread"));
     if (!request_put(request, place->name, spec))
-        command_fail(EX_CANTCREAT, "%s exists already: 'rtf release %s' ends it", place->name, place->name);
+        command_fail(EX_CANTCREAT, "%s exists already: 'rtf release %s' ends it", place->name,
+                     place->name);
     snprintf(place->token, sizeof place->token, "%s", request->token);
     place->inode = request->inode;
     group.count++;
 }
 
 /* Waits for one answer. A refusal removes all specs and ends the process. */
-static void await_one(struct request *request, const struct options *options, const struct placed *place)
+static void await_one(struct request *request, const struct options *options,
+                      const struct placed *place)
 {
     request->name = place->name;
     request->inode = place->inode;
@@ -216,8 +227,10 @@ static void await_one(struct request *request, const struct options *options, co
         affinity_tell(place->thread, &place->before);
 }
 
-/* Puts all specs into the spool before it waits for the first answer: the broker judges them meanwhile. */
-static void attach_threads(struct request *request, const struct options *options, json_t *spec, const char *base, const pid_t *threads, size_t count)
+/* Puts all specs into the spool before it waits for the first answer: the broker judges them
+ * meanwhile. */
+static void attach_threads(struct request *request, const struct options *options, json_t *spec,
+                           const char *base, const pid_t *threads, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         put_one(request, spec, base, threads[i]);
@@ -236,14 +249,16 @@ static bool is_called(const char *directory, const char *thread, const char *pat
         return false;
     fclose(file);
     size_t kept = 0;
-    for (size_t i = 0; i < length; i++) /* a name may have line feeds, which the pattern does not see */
+    /* a name may have line feeds, which the pattern does not see */
+    for (size_t i = 0; i < length; i++)
         if (comm[i] != '\n')
             comm[kept++] = comm[i];
     comm[kept] = '\0';
     return pattern == NULL || fnmatch(pattern, comm, 0) == 0;
 }
 
-/* Finds the threads of the process whose name matches and that have no spec here yet. Returns how many; the caller frees *threads. */
+/* Finds the threads of the process whose name matches and that have no spec here yet. Returns how
+ * many; the caller frees *threads. */
 static size_t find_threads(const struct options *options, pid_t **threads)
 {
     char directory[48];
@@ -251,8 +266,10 @@ static size_t find_threads(const struct options *options, pid_t **threads)
     uint64_t thread;
     snprintf(directory, sizeof directory, "/proc/%llu/task", (unsigned long long)options->process);
     DIR *tasks = opendir(directory);
-    for (const struct dirent *task; tasks != NULL && count < MANY && (task = readdir(tasks)) != NULL;) {
-        if (!parse_number(task->d_name, INT32_MAX, &thread) || is_placed((pid_t)thread) || !is_called(directory, task->d_name, options->pattern))
+    for (const struct dirent *task;
+         tasks != NULL && count < MANY && (task = readdir(tasks)) != NULL;) {
+        if (!parse_number(task->d_name, INT32_MAX, &thread) || is_placed((pid_t)thread) ||
+            !is_called(directory, task->d_name, options->pattern))
             continue;
         pid_t *more = reallocarray(*threads, count + 1, sizeof **threads);
         if (more == NULL)
@@ -265,24 +282,30 @@ static size_t find_threads(const struct options *options, pid_t **threads)
     return count;
 }
 
-/* Attaches all threads of the process, and then the threads that the process has started meanwhile. */
-static void attach_all(struct request *request, const struct options *options, json_t *spec, const char *base)
+/* Attaches all threads of the process, and then the threads that the process has started
+ * meanwhile. */
+static void attach_all(struct request *request, const struct options *options, json_t *spec,
+                       const char *base)
 {
     enum { ROUNDS = 5 };
     pid_t *threads = NULL;
     size_t count = find_threads(options, &threads);
     if (count == 0)
-        command_fail(EX_NOINPUT, "process %llu has no thread whose name matches", (unsigned long long)options->process);
+        command_fail(EX_NOINPUT, "process %llu has no thread whose name matches",
+                     (unsigned long long)options->process);
     for (int round = 0; round < ROUNDS && count > 0; round++) {
         attach_threads(request, options, spec, base, threads, count);
         count = find_threads(options, &threads);
     }
-    command_say("%zu thread%s of process %llu %s attached; a thread that the process starts from now on is ordinary", group.count, group.count == 1 ? "" : "s",
-                (unsigned long long)options->process, group.count == 1 ? "is" : "are");
+    command_say(
+        "%zu thread%s of process %llu %s attached; a thread that the process starts from now on is ordinary",
+        group.count, group.count == 1 ? "" : "s", (unsigned long long)options->process,
+        group.count == 1 ? "is" : "are");
     free(threads);
 }
 
-static void attach_each(struct request *request, struct options *options, const char *base, const pid_t *threads, size_t count)
+static void attach_each(struct request *request, struct options *options, const char *base,
+                        const pid_t *threads, size_t count)
 {
     json_t *spec = needs_read_spec(options->file);
     needs_lay_over(&options->needs, spec);
@@ -364,7 +387,8 @@ int main(int argc, char **argv)
 {
     static const struct command command = {
         .name = "attach",
-        .about = "Attach threads of a running program: one to a reservation that exists,\nor each to a new one of its own (NAME-TID), all of them or none.",
+        .about =
+            "Attach threads of a running program: one to a reservation that exists,\nor each to a new one of its own (NAME-TID), all of them or none.",
         .operands = "NAME TID | NAME [NEEDS] TID... | NAME [NEEDS] -p PID [-a]",
         .options = table,
         .needs = needs_options,

@@ -1,4 +1,5 @@
-/* rtf-change(1): changes keys of a spec, and waits for the answer. If the broker refuses the change, the former spec is put back. */
+/* rtf-change(1): changes keys of a spec, and waits for the answer. If the broker refuses the
+ * change, the former spec is put back. */
 #include <string.h>
 #include <sysexits.h>
 
@@ -45,7 +46,8 @@ static void take_pair(struct options *options, const char *word)
     needs_add_pair(&options->needs, word);
 }
 
-static void settle(struct request *request, const struct options *options, const struct request_spec *former)
+static void settle(struct request *request, const struct options *options,
+                   const struct request_spec *former)
 {
     const bool is_granted = request_wait(request);
     if (!is_granted && !options->keep)
@@ -83,12 +85,13 @@ static void change(struct request *request, struct options *options, const char 
 
 int main(int argc, char **argv)
 {
-    static const struct command command = {.name = "change",
-                                           .about = "Change what is reserved under a name, and wait for the answer.",
-                                           .operands = "NAME [KEY=VALUE...] [OPTION...]",
-                                           .options = table,
-                                           .needs = needs_options,
-                                           .take = take};
+    static const struct command command = {
+        .name = "change",
+        .about = "Change what is reserved under a name, and wait for the answer.",
+        .operands = "NAME [KEY=VALUE...] [OPTION...]",
+        .options = table,
+        .needs = needs_options,
+        .take = take};
     struct options options = {.timeout = REQUEST_TIMEOUT};
     struct request request;
     char **operands = command_parse(&command, argc, argv, &options);

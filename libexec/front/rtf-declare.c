@@ -1,4 +1,5 @@
-/* rtf-declare(1): puts a spec into the spool and waits for the answer. A refused spec is taken back. */
+/* rtf-declare(1): puts a spec into the spool and waits for the answer. A refused spec is taken
+ * back. */
 #include <string.h>
 
 #include "command-line.h"
@@ -55,12 +56,13 @@ static void take(void *context, const char *name, const char *value)
 
 int main(int argc, char **argv)
 {
-    static const struct command command = {.name = "declare",
-                                           .about = "Reserve CPU time under a name, and wait for the answer.",
-                                           .operands = "NAME [OPTION...]",
-                                           .options = table,
-                                           .needs = needs_options,
-                                           .take = take};
+    static const struct command command = {
+        .name = "declare",
+        .about = "Reserve CPU time under a name, and wait for the answer.",
+        .operands = "NAME [OPTION...]",
+        .options = table,
+        .needs = needs_options,
+        .take = take};
     struct options options = {.declaration = {.timeout = REQUEST_TIMEOUT}};
     char **operands = command_parse(&command, argc, argv, &options);
     if (operands[0] == NULL)

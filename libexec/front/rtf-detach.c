@@ -4,7 +4,8 @@
 #include "command-line.h"
 #include "request/request.h"
 
-static const struct command_option table[] = {{0, "timeout", "TIME", "Wait no longer than this for each answer (default: 30s)"}, {0}};
+static const struct command_option table[] = {
+    {0, "timeout", "TIME", "Wait no longer than this for each answer (default: 30s)"}, {0}};
 
 static void take(void *timeout, const char *name, const char *value)
 {
@@ -12,11 +13,13 @@ static void take(void *timeout, const char *name, const char *value)
     *(uint64_t *)timeout = command_wait("--timeout", value);
 }
 
-/* Removes NAME.tid, which detaches a thread that NAME.tid named. A thread that the spec names, or has named, is detached by "attach": null in the spec. */
+/* Removes NAME.tid, which detaches a thread that NAME.tid named. A thread that the spec names, or
+ * has named, is detached by "attach": null in the spec. */
 static bool detach(struct request *request, const char *name)
 {
     struct request_spec former = request_read(request, name);
-    const bool is_named = !json_is_null(json_object_get(former.json, "attach")) && json_object_get(former.json, "attach") != NULL;
+    const bool is_named = !json_is_null(json_object_get(former.json, "attach")) &&
+                          json_object_get(former.json, "attach") != NULL;
     const bool had_file = client_detach(&request->client, name) == CLIENT_OK;
     const bool is_written = had_file ? is_named : request_thread(request, name) != 0;
     if (is_written) {
@@ -29,11 +32,12 @@ static bool detach(struct request *request, const char *name)
 
 int main(int argc, char **argv)
 {
-    static const struct command command = {.name = "detach",
-                                           .about = "Detach threads: they are as they were before, and the reservations stay.",
-                                           .operands = "NAME...",
-                                           .options = table,
-                                           .take = take};
+    static const struct command command = {
+        .name = "detach",
+        .about = "Detach threads: they are as they were before, and the reservations stay.",
+        .operands = "NAME...",
+        .options = table,
+        .take = take};
     uint64_t timeout = REQUEST_TIMEOUT;
     struct request request;
     int failed = 0;

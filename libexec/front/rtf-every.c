@@ -1,9 +1,11 @@
-/* rtf-every(1): runs a command once a period inside a reservation; or, with --loop, starts a command once, which reads a line once a period.
+/* rtf-every(1): runs a command once a period inside a reservation; or, with --loop, starts a
+ * command once, which reads a line once a period.
  *
- * A reservation belongs to one thread, and processes that this thread starts do not inherit it. So each run of the command is a new process. rtf-every attaches
- * the process before its activation, the process sleeps until then as a real-time thread, and then becomes the command: the time that the broker needs to
- * attach it makes no activation late. A loop is one process. Its activations are lines on its standard input, because a shell reads a line without a new
- * process. */
+ * A reservation belongs to one thread, and processes that this thread starts do not inherit it. So
+ * each run of the command is a new process. rtf-every attaches the process before its activation,
+ * the process sleeps until then as a real-time thread, and then becomes the command: the time that
+ * the broker needs to attach it makes no activation late. A loop is one process. Its activations
+ * are lines on its standard input, because a shell reads a line without a new process. */
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
@@ -28,17 +30,20 @@
 #include "units.h"
 
 #define ANSWER_WITHIN UINT64_C(30000000) /* us, as rtf-run */
-enum { AHEAD = 5000, HASTE = 500 };      /* us: a process is attached at most AHEAD and at least HASTE before its activation */
-enum { LEASE = 60000000 };               /* us: the reservation ends after this time if rtf-every is killed; a loop's ends with the loop */
+/* us: a process is attached at most AHEAD and at least HASTE before its activation */
+enum { AHEAD = 5000, HASTE = 500 };
+/* us: the reservation ends after this time if rtf-every is killed; a loop's ends with the loop */
+enum { LEASE = 60000000 };
 
 enum { EXIT_OURS = 125, EXIT_CANNOT_RUN = 126, EXIT_NOT_FOUND = 127 };
 struct options {
     struct needs needs;
-    json_t *spec;                      /* the needs; without the keys that a thread or a lease adds */
+    /* the needs; without the keys that a thread or a lease adds */
+    json_t *spec;
     uint64_t runtime, period, deadline; /* us, of the spec; 0: not stated */
-    uint64_t timeout, count;           /* us; 0: no limit */
-    int64_t until;                     /* CLOCK_MONOTONIC, us; 0: not stated */
-    const char *name;                  /* NULL: every-PID */
+    uint64_t timeout, count;            /* us; 0: no limit */
+    int64_t until;                      /* CLOCK_MONOTONIC, us; 0: not stated */
+    const char *name;                   /* NULL: every-PID */
     bool loop, errexit, verbose, json;
     char **command;
 };
@@ -48,7 +53,9 @@ struct tally {
     uint64_t activations, missed, skipped, failed;
     uint64_t longer; /* runs of a command that took longer than a period */
     uint64_t late;   /* runs of a command that missed their deadline because they began late */
-    int64_t worst;   /* us: the longest time from an activation to the end of its run; in a loop: the largest lateness of an activation */
+    /* us: the longest time from an activation to the end of its run; in a loop: the largest
+     * lateness of an activation */
+    int64_t worst;
 };
 
 static struct options options = {.timeout = ANSWER_WITHIN, .needs = {.in_microseconds = true}};
@@ -71,7 +78,8 @@ static int64_t now(void)
 
 /* ---- the spec ---- */
 
-/* Returns the spec as text, which the caller frees. The reservation of a thread ends with the thread; without a thread (0) it has a lease. */
+/* Returns the spec as text, which the caller frees. The reservation of a thread ends with the
+ * thread; without a thread (0) it has a lease. */
 static char *make_spec(pid_t thread)
 {
     json_t *object = json_copy(options.spec);
@@ -112,7 +120,11 @@ static bool refused(const json_t *verdict)
 /* Waits for an answer for up to `within` us. False: it has said why. */
 static bool await(const char *token, ino_t inode, uint64_t within)
 {
-    struct client_wait wait = {.name = spec.name, .token = token, .inode = inode, .until = client_until(within), .interrupt = signals};
+    struct client_wait wait = {.name = spec.name,
+                               .token = token,
+                               .inode = inode,
+                               .until = client_until(within),
+                               .interrupt = signals};
     struct client_verdict verdict;
     enum client_outcome outcome = client_wait(&client, &wait, &verdict);
     if (outcome != CLIENT_OK) {
@@ -135,7 +147,8 @@ static bool reserve(pid_t thread)
         snprintf(spec.name, sizeof spec.name, "every-%d", getpid());
     if (text != NULL)
         outcome = client_put(&client, spec.name, text, &spec.inode);
-    if (outcome == CLIENT_TAKEN && options.name == NULL) { /* an rtf every with the same pid was killed, and its spec is left */
+    /* an rtf every with the same pid was killed, and its spec is left */
+    if (outcome == CLIENT_TAKEN && options.name == NULL) {
         snprintf(spec.name, sizeof spec.name, "every-%d-%s", getpid(), spec.token);
         outcome = client_put(&client, spec.name, text, &spec.inode);
     }
@@ -150,7 +163,8 @@ static bool reserve(pid_t thread)
     return await(spec.token, spec.inode, options.timeout);
 }
 
-/* Opens the spool and finds the broker. From here on SIGINT, SIGTERM and SIGHUP wait until the spec is taken back. */
+/* Opens the spool and finds the broker. From here on SIGINT, SIGTERM and SIGHUP wait until the spec
+ * is taken back. */
 static bool begin(void)
 {
     sigset_t held;
@@ -160,7 +174,8 @@ static bool begin(void)
     sigaddset(&held, SIGHUP);
     sigprocmask(SIG_BLOCK, &held, &inherited);
     signals = signalfd(-1, &held, SFD_CLOEXEC | SFD_NONBLOCK);
-    enum client_outcome outcome = signals < 0 ? CLIENT_ERROR : client_open(&client, command_spool());
+    enum client_outcome outcome =
+        signals < 0 ? CLIENT_ERROR : client_open(&client, command_spool());
     if (outcome == CLIENT_OK)
         outcome = client_connect(&client, client_until(options.timeout));
     if (outcome == CLIENT_OK)
@@ -177,9 +192,9 @@ static int pidfd_of(pid_t child)
     return (int)syscall(SYS_pidfd_open, child, 0);
 }
 
-/* Waits for the time of the activation at the gate, sleeps until then, and becomes the command. The process ends if rtf-every ends before. */
-__attribute__((noreturn))
-static void become_command(int gate)
+/* Waits for the time of the activation at the gate, sleeps until then, and becomes the command. The
+ * process ends if rtf-every ends before. */
+__attribute__((noreturn)) static void become_command(int gate)
 {
     int64_t activation;
     ssize_t got;
@@ -188,7 +203,8 @@ static void become_command(int gate)
     while (got < 0 && errno == EINTR);
     if (got != sizeof activation)
         _exit(EXIT_OURS);
-    const struct timespec time = {.tv_sec = activation / 1000000, .tv_nsec = activation % 1000000 * 1000};
+    const struct timespec time = {.tv_sec = activation / 1000000,
+                                  .tv_nsec = activation % 1000000 * 1000};
     while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &time, NULL) == EINTR)
         ;
     sigprocmask(SIG_SETMASK, &inherited, NULL);
@@ -198,8 +214,9 @@ static void become_command(int gate)
     _exit(status);
 }
 
-/* Starts a process that becomes the command when the time of its activation is written to *gate. `input` becomes its standard input; -1: it inherits that of
- * rtf-every. -1: it cannot be started. */
+/* Starts a process that becomes the command when the time of its activation is written to *gate.
+ * `input` becomes its standard input; -1: it inherits that of rtf-every. -1: it cannot be
+ * started. */
 static pid_t start_child(int input, int *gate)
 {
     int ends[2];
@@ -239,7 +256,8 @@ static int status_of(pid_t child)
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-/* Passes signals on to the child; the child has already got a signal that the terminal has sent (SI_KERNEL). */
+/* Passes signals on to the child; the child has already got a signal that the terminal has sent
+ * (SI_KERNEL). */
 static void take_signal(pid_t child)
 {
     struct signalfd_siginfo info;
@@ -252,7 +270,8 @@ static void take_signal(pid_t child)
 
 /* ---- time ---- */
 
-static int64_t renewed; /* CLOCK_MONOTONIC, us, of the last renewal of the lease; 0: the reservation has no lease */
+/* CLOCK_MONOTONIC, us, of the last renewal of the lease; 0: the reservation has no lease */
+static int64_t renewed;
 
 static void renew(void)
 {
@@ -262,7 +281,8 @@ static void renew(void)
     renewed = now();
 }
 
-/* Sleeps until the time (CLOCK_MONOTONIC, us), or until one of the descriptors is ready, and renews the lease meanwhile. False: the time has come. */
+/* Sleeps until the time (CLOCK_MONOTONIC, us), or until one of the descriptors is ready, and renews
+ * the lease meanwhile. False: the time has come. */
 static bool sleep_until(int64_t time, struct pollfd *fds, nfds_t count)
 {
     for (int64_t left; (left = time - now()) > 0;) {
@@ -285,7 +305,8 @@ static bool put_thread(pid_t thread)
     char file[CLIENT_NAME_MAX + 8], aside[CLIENT_NAME_MAX + 32];
     snprintf(file, sizeof file, "%s.tid", spec.name);
     snprintf(aside, sizeof aside, ".%s.tid.%d", spec.name, getpid());
-    int fd = openat(client.directory, aside, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+    int fd = openat(client.directory, aside, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC,
+                    0600);
     bool good = fd >= 0 && dprintf(fd, "%d\n", thread) > 0;
     if (fd >= 0)
         good = close(fd) == 0 && good;
@@ -297,15 +318,17 @@ static bool put_thread(pid_t thread)
     return good;
 }
 
-/* Returns how long before its activation a process is attached, us. The time counts against the runtime, so it is a quarter of the runtime. */
+/* Returns how long before its activation a process is attached, us. The time counts against the
+ * runtime, so it is a quarter of the runtime. */
 static int64_t ahead(void)
 {
     const int64_t part = (int64_t)options.runtime / 4;
     return part < HASTE ? HASTE : part > AHEAD ? AHEAD : part;
 }
 
-/* Returns a child that is attached and waits at its gate; -1: it has said why not. The child is attached as late as possible: from then on its bandwidth counts
- * until its 0-lag time, and its successor can be attached only after that. */
+/* Returns a child that is attached and waits at its gate; -1: it has said why not. The child is
+ * attached as late as possible: from then on its bandwidth counts until its 0-lag time, and its
+ * successor can be attached only after that. */
 static pid_t ready_child(int64_t activation, int *gate)
 {
     pid_t child = start_child(-1, gate);
@@ -314,7 +337,8 @@ static pid_t ready_child(int64_t activation, int *gate)
         return -1;
     }
     struct pollfd fd = {.fd = signals, .events = POLLIN};
-    if (!sleep_until(activation - ahead(), &fd, 1) && put_thread(child) && await(NULL, 0, options.timeout))
+    if (!sleep_until(activation - ahead(), &fd, 1) && put_thread(child) &&
+        await(NULL, 0, options.timeout))
         return child;
     close(*gate);
     status_of(child);
@@ -324,7 +348,8 @@ static pid_t ready_child(int64_t activation, int *gate)
 /* Waits until the child has ended, and passes signals on. Returns its exit status. */
 static int finish(pid_t child)
 {
-    struct pollfd fds[] = {{.fd = pidfd_of(child), .events = POLLIN}, {.fd = signals, .events = POLLIN}};
+    struct pollfd fds[] = {{.fd = pidfd_of(child), .events = POLLIN},
+                           {.fd = signals, .events = POLLIN}};
     while (fds[0].fd >= 0 && fds[0].revents == 0)
         if (sleep_until(INT64_MAX, fds, 2) && fds[1].revents != 0)
             take_signal(child);
@@ -335,11 +360,12 @@ static int finish(pid_t child)
 
 static bool may_go_on(void)
 {
-    return ended_by == 0 && (options.count == 0 || tally.activations < options.count) && (options.until == 0 || now() < options.until);
+    return ended_by == 0 && (options.count == 0 || tally.activations < options.count) &&
+           (options.until == 0 || now() < options.until);
 }
 
-/* Counts a run for this activation, which began at `begun` and has just ended. Returns the time of the next activation: activations whose period is over are
- * skipped. */
+/* Counts a run for this activation, which began at `begun` and has just ended. Returns the time of
+ * the next activation: activations whose period is over are skipped. */
 static int64_t book(int64_t activation, int64_t begun, int status)
 {
     const int64_t period = (int64_t)options.period, end = now();
@@ -376,11 +402,13 @@ static int run_command(void)
         }
         open_gate(gate, activation);
         close(gate);
-        const int64_t begun = now() > activation ? now() : activation; /* later than the activation if the child was attached late */
+        /* later than the activation if the child was attached late */
+        const int64_t begun = now() > activation ? now() : activation;
         status = finish(child);
         activation = book(activation, begun, status);
         last = status != 0 ? status : last;
-        if (status == EXIT_NOT_FOUND || status == EXIT_CANNOT_RUN || (status != 0 && options.errexit))
+        if (status == EXIT_NOT_FOUND || status == EXIT_CANNOT_RUN ||
+            (status != 0 && options.errexit))
             break;
     }
     return last;
@@ -388,7 +416,8 @@ static int run_command(void)
 
 /* ---- a loop ---- */
 
-/* The loop waits for its next line: it is in read(2) of its standard input. True also if /proc does not show the system call. */
+/* The loop waits for its next line: it is in read(2) of its standard input. True also if /proc does
+ * not show the system call. */
 static bool is_waiting(pid_t child)
 {
     char path[48], text[128];
@@ -425,19 +454,24 @@ static void activate(pid_t child, int output, int64_t activation)
 static int periodic_timer(int64_t first)
 {
     const int64_t period = (int64_t)options.period;
-    const struct itimerspec times = {.it_value = {.tv_sec = first / 1000000, .tv_nsec = first % 1000000 * 1000},
-                                     .it_interval = {.tv_sec = period / 1000000, .tv_nsec = period % 1000000 * 1000}};
+    const struct itimerspec times = {.it_value = {.tv_sec = first / 1000000,
+                                                  .tv_nsec = first % 1000000 * 1000},
+                                     .it_interval = {.tv_sec = period / 1000000,
+                                                     .tv_nsec = period % 1000000 * 1000}};
     int fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
     if (fd >= 0)
         timerfd_settime(fd, TFD_TIMER_ABSTIME, &times, NULL);
     return fd;
 }
 
-/* Activates the loop until it ends, or until the last activation; then the caller closes the loop's input. */
+/* Activates the loop until it ends, or until the last activation; then the caller closes the loop's
+ * input. */
 static void keep_time(pid_t child, int output)
 {
     int64_t activation = now() + 1000; /* gives the loop time to start */
-    struct pollfd fds[] = {{.fd = periodic_timer(activation), .events = POLLIN}, {.fd = pidfd_of(child), .events = POLLIN}, {.fd = signals, .events = POLLIN}};
+    struct pollfd fds[] = {{.fd = periodic_timer(activation), .events = POLLIN},
+                           {.fd = pidfd_of(child), .events = POLLIN},
+                           {.fd = signals, .events = POLLIN}};
     bool ends = fds[0].fd < 0 || fds[1].fd < 0;
     while (!ends && may_go_on()) {
         uint64_t expirations = 0;
@@ -493,13 +527,15 @@ static const struct command_option table[] = {
     {'n', "name", "NAME", "Name of the spec (default: every-PID)"},
     {0, "timeout", "TIME", "Wait no longer than this for an answer (default: 30s)"},
     {0, "json", NULL, "At the end print the counts, as JSON on standard error"},
-    {'v', "verbose", NULL, "At the end print the counts, also if no activation was missed or skipped"},
+    {'v', "verbose", NULL,
+     "At the end print the counts, also if no activation was missed or skipped"},
     {0}};
 
 static void take_count(const char *text)
 {
     if (!parse_number(text, INT64_MAX, &options.count) || options.count == 0)
-        command_wrong("--count %s: this is 1 to %llu", command_typed(text), (unsigned long long)INT64_MAX);
+        command_wrong("--count %s: this is 1 to %llu", command_typed(text),
+                      (unsigned long long)INT64_MAX);
 }
 
 /* "+90s" from now, or the next time that the local time is this. To CLOCK_MONOTONIC, us. */
@@ -518,7 +554,8 @@ static void take_until(const char *text)
     if (rest == NULL || *rest != '\0')
         rest = strptime(text, "%H:%M", &day);
     if (rest == NULL || *rest != '\0')
-        command_wrong("--until %s: this is +TIME, or a time of day as 17:30 or 17:30:15", command_typed(text));
+        command_wrong("--until %s: this is +TIME, or a time of day as 17:30 or 17:30:15",
+                      command_typed(text));
     day.tm_isdst = -1;
     time_t then = mktime(&day);
     if (then <= real.tv_sec) {
@@ -577,12 +614,18 @@ static void tell(void)
 {
     const struct tally *t = &tally;
     if (options.json)
-        fprintf(stderr, "{\"activations\":%llu,\"missed\":%llu,\"skipped\":%llu,\"failed\":%llu,\"worst\":%lld}\n", (unsigned long long)t->activations,
-                (unsigned long long)t->missed, (unsigned long long)t->skipped, (unsigned long long)t->failed, (long long)t->worst);
+        fprintf(
+            stderr,
+            "{\"activations\":%llu,\"missed\":%llu,\"skipped\":%llu,\"failed\":%llu,\"worst\":%lld}\n",
+            (unsigned long long)t->activations, (unsigned long long)t->missed,
+            (unsigned long long)t->skipped, (unsigned long long)t->failed, (long long)t->worst);
     else if (options.verbose || t->missed + t->skipped > 0)
-        command_say("%llu activation%s, %llu missed their deadline, %llu skipped; %s %lld.%03lld ms", (unsigned long long)t->activations, t->activations == 1 ? "" : "s",
+        command_say(
+            "%llu activation%s, %llu missed their deadline, %llu skipped; %s %lld.%03lld ms",
+            (unsigned long long)t->activations, t->activations == 1 ? "" : "s",
             (unsigned long long)t->missed, (unsigned long long)t->skipped,
-            options.loop ? "the latest activation came late by" : "the longest took", (long long)t->worst / 1000, (long long)t->worst % 1000);
+            options.loop ? "the latest activation came late by" : "the longest took",
+            (long long)t->worst / 1000, (long long)t->worst % 1000);
 }
 
 /* Explains the counts: one long run is the reason for several skipped activations. */
@@ -592,24 +635,30 @@ static void explain(void)
     if (options.json || (t->skipped == 0 && t->late == 0))
         return;
     if (options.loop)
-        command_say("an activation is skipped while the loop has not read the line of the activation before");
+        command_say(
+            "an activation is skipped while the loop has not read the line of the activation before");
     else if (t->late > 0)
-        command_say("%llu took longer than the period: activations are skipped while CMD runs; %llu began late: CPU time beyond the runtime delays the activations that follow",
+        command_say(
+            "%llu took longer than the period: activations are skipped while CMD runs; %llu began late: CPU time beyond the runtime delays the activations that follow",
             (unsigned long long)t->longer, (unsigned long long)t->late);
     else
-        command_say("%llu took longer than the period: activations are skipped while CMD runs", (unsigned long long)t->longer);
+        command_say("%llu took longer than the period: activations are skipped while CMD runs",
+                    (unsigned long long)t->longer);
 }
 
 int main(int argc, char **argv)
 {
     static const struct command command = {
         .name = "every",
-        .about = "Run CMD once a period, inside a reservation that lasts from the first time to the last.\nA TIME is a whole number and a unit: 800us, 5ms, 1s.",
+        .about =
+            "Run CMD once a period, inside a reservation that lasts from the first time to the last.\nA TIME is a whole number and a unit: 800us, 5ms, 1s.",
         .operands = "[OPTION...] CMD [ARG...]",
-        .closing = "Exit status: 125 if rtf every fails or is refused, 126 if CMD cannot be run, 127 if CMD is not\nfound, else the last exit status of CMD that was not 0, or 0.",
+        .closing =
+            "Exit status: 125 if rtf every fails or is refused, 126 if CMD cannot be run, 127 if CMD is not\nfound, else the last exit status of CMD that was not 0, or 0.",
         .options = table,
         .needs = needs_options,
-        .needs_named = " runtime period deadline desired-runtime priority plugin ignore-admission cpus comment sched-runtime sched-period sched-deadline ",
+        .needs_named =
+            " runtime period deadline desired-runtime priority plugin ignore-admission cpus comment sched-runtime sched-period sched-deadline ",
         .runs_command = true,
         .failure = EXIT_OURS,
         .take = take};
@@ -622,7 +671,8 @@ int main(int argc, char **argv)
     }
     client_close(&client);
     json_decref(options.spec);
-    sigprocmask(SIG_SETMASK, &inherited, NULL); /* a signal that is still pending ends this process here */
+    /* a signal that is still pending ends this process here */
+    sigprocmask(SIG_SETMASK, &inherited, NULL);
     if (ended_by != 0)
         raise(ended_by);
     return status;

@@ -1,7 +1,7 @@
 /* rtf-ls(1): lists the user's own reservations, or those of all users, as a table or as JSON.
  *
- * The user's own reservations are read from the files in the user's directory, those of other users from the broker's journal (read-journal.h). No control
- * character of a file is printed. */
+ * The user's own reservations are read from the files in the user's directory, those of other users
+ * from the broker's journal (read-journal.h). No control character of a file is printed. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -28,8 +28,9 @@
 enum { PATTERNS = 64, CELL = 32 };
 enum { KEY_JSON = 256, KEY_ALL, KEY_USER, KEY_NO_HEADINGS, KEY_SPOOL, KEY_COLOR, KEY_SORT };
 
-static const char *const colours[STATES] = {[ASKED] = "\033[33m", [WAITING] = "\033[33m", [REFUSED] = "\033[31m", [DRY_RUN] = "\033[36m", [GRANTED] = NULL, [PENDING] = "\033[33m", [ATTACHED] = "\033[32m",
-                                      [DRIFTED] = "31;1"};
+static const char *const colours[STATES] = {
+    [ASKED] = "\033[33m", [WAITING] = "\033[33m", [REFUSED] = "\033[31m",  [DRY_RUN] = "\033[36m",
+    [GRANTED] = NULL,     [PENDING] = "\033[33m", [ATTACHED] = "\033[32m", [DRIFTED] = "31;1"};
 
 struct row {
     char *user, *name;
@@ -39,11 +40,32 @@ struct row {
     char comm[64];
 };
 
-enum column { USER, NAME, STATE, PLUGIN, POLICY, CPUS, PRIORITY, RUNTIME, PERIOD, DEADLINE, SHARE, EXPIRES, TID, COMMAND, RESULT, ANSWERED, REASON, COLUMNS };
+enum column {
+    USER,
+    NAME,
+    STATE,
+    PLUGIN,
+    POLICY,
+    CPUS,
+    PRIORITY,
+    RUNTIME,
+    PERIOD,
+    DEADLINE,
+    SHARE,
+    EXPIRES,
+    TID,
+    COMMAND,
+    RESULT,
+    ANSWERED,
+    REASON,
+    COLUMNS
+};
 static const char *const headings[COLUMNS] = {
-    [USER] = "USER",     [NAME] = "NAME",         [STATE] = "STATE",     [PLUGIN] = "PLUGIN",   [POLICY] = "POLICY",     [CPUS] = "CPUS",
-    [PRIORITY] = "PRIORITY", [RUNTIME] = "RUNTIME", [PERIOD] = "PERIOD", [DEADLINE] = "DEADLINE", [SHARE] = "SHARE",   [EXPIRES] = "EXPIRES", [TID] = "TID",
-    [COMMAND] = "COMMAND", [RESULT] = "RESULT", [ANSWERED] = "ANSWERED", [REASON] = "REASON"};
+    [USER] = "USER",     [NAME] = "NAME",         [STATE] = "STATE",       [PLUGIN] = "PLUGIN",
+    [POLICY] = "POLICY", [CPUS] = "CPUS",         [PRIORITY] = "PRIORITY", [RUNTIME] = "RUNTIME",
+    [PERIOD] = "PERIOD", [DEADLINE] = "DEADLINE", [SHARE] = "SHARE",       [EXPIRES] = "EXPIRES",
+    [TID] = "TID",       [COMMAND] = "COMMAND",   [RESULT] = "RESULT",     [ANSWERED] = "ANSWERED",
+    [REASON] = "REASON"};
 
 struct options {
     const char *spool, *user, *columns;
@@ -58,8 +80,7 @@ static struct options options = {.spool = RTF_SPOOL, .sort = COLUMNS, .color = -
 static struct row *rows;
 static size_t row_count;
 
-__attribute__((format(printf, 2, 3), noreturn))
-static void die(int status, const char *format, ...)
+__attribute__((format(printf, 2, 3), noreturn)) static void die(int status, const char *format, ...)
 {
     va_list values;
     va_start(values, format);
@@ -131,12 +152,14 @@ static int64_t now_of(clockid_t clock)
     return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
 }
 
-/* Returns the rest of the lease, us; -1: there is none. A lease begins when the spec is written or touched. */
+/* Returns the rest of the lease, us; -1: there is none. A lease begins when the spec is written or
+ * touched. */
 static int64_t left_since(const struct row *row, const struct stat *spec)
 {
     const json_int_t expires = number(json_object_get(row->verdict, "grant"), "expires");
     const int64_t written = (int64_t)spec->st_ctim.tv_sec * 1000000 + spec->st_ctim.tv_nsec / 1000;
-    if (expires <= 0 || expires > INT64_MAX / 2) /* there is no lease; or the owner has written the verdict, not the broker */
+    /* there is no lease; or the owner has written the verdict, not the broker */
+    if (expires <= 0 || expires > INT64_MAX / 2)
         return -1;
     const int64_t left = written + expires - now_of(CLOCK_REALTIME);
     return left < 0 ? 0 : left;
@@ -166,7 +189,8 @@ static void read_directory(int directory, const char *user)
         if (length <= tail || strcmp(entry->d_name + length - tail, suffix) != 0)
             continue;
         snprintf(name, sizeof name, "%.*s", (int)(length - tail), entry->d_name);
-        if (client_name_ok(name) && is_wanted(name) && fstatat(directory, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) == 0)
+        if (client_name_ok(name) && is_wanted(name) &&
+            fstatat(directory, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) == 0)
             add_row(directory, user, name, &status);
     }
     closedir(entries);
@@ -211,11 +235,13 @@ static void read_journal(int root)
         die(EX_NOPERM, "%s/state/current is not root's, or cannot be read", options.spool);
 }
 
-/* Refuses a word that names no user: it is a slip of the keyboard, and not a user without reservations. */
+/* Refuses a word that names no user: it is a slip of the keyboard, and not a user without
+ * reservations. */
 static void check_user(void)
 {
     uint64_t uid;
-    if (row_count == 0 && getpwnam(options.user) == NULL && !parse_number(options.user, UINT32_MAX - 1, &uid))
+    if (row_count == 0 && getpwnam(options.user) == NULL &&
+        !parse_number(options.user, UINT32_MAX - 1, &uid))
         die(EX_NOUSER, "there is no user %s", options.user);
 }
 
@@ -233,7 +259,8 @@ static void read_others(int specs)
     if (read_user(specs, options.user))
         return;
     const bool is_others = errno == EACCES || errno == ENOENT;
-    die(is_others ? EX_NOPERM : EX_OSERR, "%s/specs/%s: %s", options.spool, options.user, is_others ? "only root sees the reservations of another user" : strerror(errno));
+    die(is_others ? EX_NOPERM : EX_OSERR, "%s/specs/%s: %s", options.spool, options.user,
+        is_others ? "only root sees the reservations of another user" : strerror(errno));
 }
 
 static void read_rows(void)
@@ -270,12 +297,16 @@ static json_t *value_of(const json_t *object, const char *key)
 
 static json_t *row_as_json(const struct row *row)
 {
-    static const char *const of_grant[] = {"plugin", "policy", "cpus", "priority", "runtime", "accepted_runtime", "period", "deadline", "utilization", "expires", "claims"};
+    static const char *const of_grant[] = {"plugin",      "policy",           "cpus",   "priority",
+                                           "runtime",     "accepted_runtime", "period", "deadline",
+                                           "utilization", "expires",          "claims"};
     const json_t *grant = json_object_get(row->verdict, "grant");
-    json_t *object = json_pack("{s:s, s:s, s:s}", "user", row->user, "name", row->name, "state", state_name(row->state));
+    json_t *object = json_pack("{s:s, s:s, s:s}", "user", row->user, "name", row->name, "state",
+                               state_name(row->state));
     for (size_t i = 0; i < sizeof of_grant / sizeof *of_grant; i++)
         json_object_set_new(object, of_grant[i], value_of(grant, of_grant[i]));
-    json_object_set_new(object, "expires_in", row->left < 0 ? json_null() : json_integer((json_int_t)row->left));
+    json_object_set_new(object, "expires_in",
+                        row->left < 0 ? json_null() : json_integer((json_int_t)row->left));
     json_object_set_new(object, "tid", value_of(json_object_get(row->verdict, "thread"), "tid"));
     json_t *comm = row->comm[0] == '\0' ? NULL : json_string(row->comm);
     json_object_set_new(object, "command", comm == NULL ? json_null() : comm);
@@ -303,11 +334,12 @@ static void print_json(void)
 static enum column shown[COLUMNS];
 static int shown_count;
 
-__attribute__((noreturn))
-static void no_column(const char *option, const char *text)
+__attribute__((noreturn)) static void no_column(const char *option, const char *text)
 {
-    die(EX_USAGE, "%s %s: columns are USER, NAME, STATE, PLUGIN, POLICY, CPUS, PRIORITY, RUNTIME, PERIOD, DEADLINE, SHARE, EXPIRES, TID, COMMAND, RESULT, "
-        "ANSWERED and REASON", option, text);
+    die(EX_USAGE,
+        "%s %s: columns are USER, NAME, STATE, PLUGIN, POLICY, CPUS, PRIORITY, RUNTIME, PERIOD, DEADLINE, SHARE, EXPIRES, TID, COMMAND, RESULT, "
+        "ANSWERED and REASON",
+        option, text);
 }
 
 static enum column column_named(const char *option, const char *text, const char *word)
@@ -332,7 +364,8 @@ static void show_columns(const char *list)
 /* The column EXPIRES is shown if a reservation has a lease. */
 static void show_usual_columns(void)
 {
-    static const enum column usual[] = {USER, NAME, STATE, PLUGIN, RUNTIME, PERIOD, PRIORITY, SHARE, EXPIRES, TID, COMMAND};
+    static const enum column usual[] = {USER,     NAME,  STATE,   PLUGIN, RUNTIME, PERIOD,
+                                        PRIORITY, SHARE, EXPIRES, TID,    COMMAND};
     bool any_expires = false;
     for (size_t row = 0; row < row_count; row++)
         any_expires |= rows[row].left >= 0;
@@ -402,7 +435,8 @@ static const char *left_text(int64_t left, char text[static CELL])
 
 static const char *cell(const struct row *row, enum column column, char text[static CELL])
 {
-    const json_t *grant = json_object_get(row->verdict, "grant"), *thread = json_object_get(row->verdict, "thread");
+    const json_t *grant = json_object_get(row->verdict, "grant"),
+                 *thread = json_object_get(row->verdict, "thread");
     switch (column) {
     case USER: return row->user;
     case NAME: return row->name;
@@ -411,7 +445,9 @@ static const char *cell(const struct row *row, enum column column, char text[sta
     case POLICY: return word(grant, "policy");
     case CPUS: return word(grant, "cpus");
     case PRIORITY: return number_text(grant, "priority", text);
-    case RUNTIME: return time_text(grant, is_null(grant, "accepted_runtime") ? "runtime" : "accepted_runtime", text);
+    case RUNTIME:
+        return time_text(grant, is_null(grant, "accepted_runtime") ? "runtime" : "accepted_runtime",
+                         text);
     case PERIOD: return time_text(grant, "period", text);
     case DEADLINE: return time_text(grant, "deadline", text);
     case SHARE: return share_text(grant, text);
@@ -428,13 +464,21 @@ static const char *cell(const struct row *row, enum column column, char text[sta
 
 /* ---- order ---- */
 
-/* Returns the number that a column is sorted by; -1: the cell has no number, or the column has texts. */
+/* Returns the number that a column is sorted by; -1: the cell has no number, or the column has
+ * texts. */
 static json_int_t amount(const struct row *row, enum column column)
 {
-    static const char *const keys[COLUMNS] = {[PRIORITY] = "priority", [PERIOD] = "period", [DEADLINE] = "deadline", [SHARE] = "utilization"};
-    const json_t *grant = json_object_get(row->verdict, "grant"), *thread = json_object_get(row->verdict, "thread");
+    static const char *const keys[COLUMNS] = {[PRIORITY] = "priority",
+                                              [PERIOD] = "period",
+                                              [DEADLINE] = "deadline",
+                                              [SHARE] = "utilization"};
+    const json_t *grant = json_object_get(row->verdict, "grant"),
+                 *thread = json_object_get(row->verdict, "thread");
     const bool is_runtime = column == RUNTIME, is_tid = column == TID;
-    const char *key = is_runtime ? is_null(grant, "accepted_runtime") ? "runtime" : "accepted_runtime" : is_tid ? "tid" : keys[column];
+    const char *key = is_runtime
+                          ? is_null(grant, "accepted_runtime") ? "runtime" : "accepted_runtime"
+                      : is_tid ? "tid"
+                               : keys[column];
     if (column == EXPIRES)
         return row->left;
     if (column == STATE)
@@ -450,7 +494,9 @@ static int compare_cells(const struct row *a, const struct row *b, enum column c
     const json_int_t has = amount(a, column), had = amount(b, column);
     if ((has < 0) != (had < 0))
         return has < 0 ? 1 : -1;
-    const int by = has < 0 ? strverscmp(cell(a, column, one), cell(b, column, two)) : has < had ? -1 : has > had;
+    const int by = has < 0     ? strverscmp(cell(a, column, one), cell(b, column, two))
+                   : has < had ? -1
+                               : has > had;
     return options.reverse ? -by : by;
 }
 
@@ -477,7 +523,8 @@ static bool paints(void)
     const char *no_color = getenv("NO_COLOR"), *terminal = getenv("TERM");
     if (options.color >= 0)
         return options.color > 0;
-    return isatty(STDOUT_FILENO) && (no_color == NULL || no_color[0] == '\0') && terminal != NULL && strcmp(terminal, "dumb") != 0;
+    return isatty(STDOUT_FILENO) && (no_color == NULL || no_color[0] == '\0') && terminal != NULL &&
+           strcmp(terminal, "dumb") != 0;
 }
 
 /* Another user or a program may have written the text: a control character becomes \uXXXX, as JSON
@@ -492,20 +539,25 @@ static void set_text(struct libscols_line *line, int column, const char *text)
         (void)client_escape(&text, piece);
         fputs(piece, stream);
     }
-    if (stream == NULL || fclose(stream) != 0 || scols_line_refer_data(line, (size_t)column, safe) != 0)
+    if (stream == NULL || fclose(stream) != 0 ||
+        scols_line_refer_data(line, (size_t)column, safe) != 0)
         die(EX_OSERR, "no memory");
 }
 
 static struct libscols_table *begin_table(bool painted)
 {
     struct libscols_table *table = scols_new_table();
-    if (table == NULL || scols_table_enable_noheadings(table, options.no_headings) != 0 || scols_table_enable_noencoding(table, 1) != 0 ||
-        scols_table_enable_colors(table, painted) != 0 || scols_table_set_termforce(table, SCOLS_TERMFORCE_NEVER) != 0 ||
+    if (table == NULL || scols_table_enable_noheadings(table, options.no_headings) != 0 ||
+        scols_table_enable_noencoding(table, 1) != 0 ||
+        scols_table_enable_colors(table, painted) != 0 ||
+        scols_table_set_termforce(table, SCOLS_TERMFORCE_NEVER) != 0 ||
         scols_table_set_column_separator(table, "  ") != 0)
         die(EX_OSERR, "no memory");
     for (int i = 0; i < shown_count; i++) {
-        struct libscols_column *column = scols_table_new_column(table, options.no_headings ? "" : heading(shown[i]), 0, 0);
-        if (column == NULL || (painted && scols_cell_set_color(scols_column_get_header(column), "\033[1m") != 0))
+        struct libscols_column *column =
+            scols_table_new_column(table, options.no_headings ? "" : heading(shown[i]), 0, 0);
+        if (column == NULL ||
+            (painted && scols_cell_set_color(scols_column_get_header(column), "\033[1m") != 0))
             die(EX_OSERR, "no memory");
     }
     return table;
@@ -523,7 +575,8 @@ static void print_table(void)
         for (int i = 0; line != NULL && i < shown_count; i++) {
             set_text(line, i, cell(&rows[row], shown[i], text));
             if (painted && shown[i] == STATE && colours[rows[row].state] != NULL)
-                scols_cell_set_color(scols_line_get_cell(line, (size_t)i), colours[rows[row].state]);
+                scols_cell_set_color(scols_line_get_cell(line, (size_t)i),
+                                     colours[rows[row].state]);
         }
     }
     if (scols_print_table(table) != 0)
@@ -537,7 +590,8 @@ static void tell_no_broker(void)
     char text[CLIENT_WHY];
     const int root = open(options.spool, O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (root >= 0 && serving(root) == NOT_SERVED)
-        fprintf(stderr, "rtf ls: %s: this is what was in force last\n", client_tell_no_broker(options.spool, text));
+        fprintf(stderr, "rtf ls: %s: this is what was in force last\n",
+                client_tell_no_broker(options.spool, text));
     if (root >= 0)
         close(root);
 }
@@ -589,10 +643,12 @@ const char *argp_program_version = "rtf ls " RTF_VERSION;
 
 int main(int argc, char **argv)
 {
-    static const struct argp argp = {.options = option_table,
-                                     .parser = take_option,
-                                     .args_doc = "[NAME...]",
-                                     .doc = "List your own reservations: all, or the reservations whose names match the patterns NAME."};
+    static const struct argp argp = {
+        .options = option_table,
+        .parser = take_option,
+        .args_doc = "[NAME...]",
+        .doc =
+            "List your own reservations: all, or the reservations whose names match the patterns NAME."};
     static char name[] = "rtf ls";
     argv[0] = name;
     setlocale(LC_ALL, "");

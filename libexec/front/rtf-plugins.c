@@ -1,4 +1,5 @@
-/* rtf-plugins(1): prints the plugins and their free capacity, from status.json, as a table or as JSON. */
+/* rtf-plugins(1): prints the plugins and their free capacity, from status.json, as a table or as
+ * JSON. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,8 +21,11 @@ static struct {
     bool json, no_headings;
 } options;
 
-static const struct command_option option_table[] = {
-    {0, "json", NULL, "Print plugins and pools as one JSON object"}, {0, "noheadings", NULL, "Leave the heading out"}, {0}};
+static const struct command_option option_table[] = {{0, "json", NULL,
+                                                      "Print plugins and pools as one JSON object"},
+                                                     {0, "noheadings", NULL,
+                                                      "Leave the heading out"},
+                                                     {0}};
 
 static void take(void *context, const char *name, const char *value)
 {
@@ -52,22 +56,23 @@ static void write_free(FILE *stream, const json_t *pools, const char *plugin)
 {
     const json_t *pool, *only = NULL;
     size_t i, count = 0, written = 0;
-    json_array_foreach(pools, i, pool)
-        if (is_of(pool, plugin)) {
-            only = pool;
-            count++;
-        }
+    json_array_foreach(pools, i, pool) if (is_of(pool, plugin))
+    {
+        only = pool;
+        count++;
+    }
     if (count == 0)
         fputs("-", stream);
     else if (count == 1)
         fprintf(stream, "%s of %s", word(only, "free", ""), word(only, "capacity", ""));
     else
-        json_array_foreach(pools, i, pool)
-            if (is_of(pool, plugin))
-                fprintf(stream, "%s%s:%s", written++ == 0 ? "" : " ", word(pool, "cpus", ""), word(pool, "free", ""));
+        json_array_foreach(pools, i, pool) if (is_of(pool, plugin))
+            fprintf(stream, "%s%s:%s", written++ == 0 ? "" : " ", word(pool, "cpus", ""),
+                    word(pool, "free", ""));
 }
 
-/* Returns a copy in printable ASCII: the spool may be another user's. Frees `allocated`, which may be `text` or NULL. The caller frees the copy. */
+/* Returns a copy in printable ASCII: the spool may be another user's. Frees `allocated`, which may
+ * be `text` or NULL. The caller frees the copy. */
 static char *printable(const char *text, char *allocated)
 {
     const size_t size = strlen(text) * (CLIENT_PIECE - 1) + 1;
@@ -95,13 +100,14 @@ static char *free_text(const json_t *pools, const char *plugin)
 static struct row row_of(const json_t *plugin, const json_t *pools)
 {
     char *left = free_text(pools, word(plugin, "name", ""));
-    return (struct row){{[NAME] = printable(word(plugin, "name", ""), NULL),
-                         [POLICY] = printable(word(plugin, "policy", word(plugin, "resource", "")), NULL),
-                         [PRIORITIES] = printable(word(plugin, "priorities", "-"), NULL),
-                         [CPUS] = printable(word(plugin, "cpus", ""), NULL),
-                         [TESTS] = printable(word(plugin, "tests", ""), NULL),
-                         [STATE] = printable(word(plugin, "state", ""), NULL),
-                         [FREE] = printable(left, left)}};
+    return (struct row){
+        {[NAME] = printable(word(plugin, "name", ""), NULL),
+         [POLICY] = printable(word(plugin, "policy", word(plugin, "resource", "")), NULL),
+         [PRIORITIES] = printable(word(plugin, "priorities", "-"), NULL),
+         [CPUS] = printable(word(plugin, "cpus", ""), NULL),
+         [TESTS] = printable(word(plugin, "tests", ""), NULL),
+         [STATE] = printable(word(plugin, "state", ""), NULL),
+         [FREE] = printable(left, left)}};
 }
 
 static void print_rows(const struct row *rows, size_t count)
@@ -121,16 +127,17 @@ static void print_rows(const struct row *rows, size_t count)
 
 static void print_table(const json_t *status)
 {
-    static struct row headings = {{"NAME", "POLICY", "PRIORITIES", "CPUS", "TESTS", "STATE", "FREE"}};
-    const json_t *plugins = json_object_get(status, "plugins"), *pools = json_object_get(status, "pools"), *plugin;
+    static struct row headings = {
+        {"NAME", "POLICY", "PRIORITIES", "CPUS", "TESTS", "STATE", "FREE"}};
+    const json_t *plugins = json_object_get(status, "plugins"),
+                 *pools = json_object_get(status, "pools"), *plugin;
     const size_t first = options.no_headings ? 0 : 1, count = first + json_array_size(plugins);
     struct row *rows = calloc(count + 1, sizeof *rows);
     size_t i;
     if (rows == NULL)
         command_fail(EX_OSERR, "%s", strerror(errno));
     rows[0] = headings;
-    json_array_foreach(plugins, i, plugin)
-        rows[first + i] = row_of(plugin, pools);
+    json_array_foreach(plugins, i, plugin) rows[first + i] = row_of(plugin, pools);
     print_rows(rows, count);
     for (i = first; i < count; i++)
         for (enum column column = NAME; column < COLUMNS; column++)
@@ -140,7 +147,8 @@ static void print_table(const json_t *status)
 
 static void print_json(const json_t *status)
 {
-    json_t *object = json_pack("{s:O?, s:O?}", "plugins", json_object_get(status, "plugins"), "pools", json_object_get(status, "pools"));
+    json_t *object = json_pack("{s:O?, s:O?}", "plugins", json_object_get(status, "plugins"),
+                               "pools", json_object_get(status, "pools"));
     json_dumpf(object, stdout, JSON_COMPACT | JSON_ENSURE_ASCII);
     putchar('\n');
     json_decref(object);
@@ -158,7 +166,8 @@ static json_t *read_status(struct client *client)
     errno = 0;
     json_t *status = client_read_object(client->root, "status.json");
     if (status == NULL && errno == EACCES)
-        command_fail(client_status_of_outcome(client_denied(client, "status.json")), "%s", client->why);
+        command_fail(client_status_of_outcome(client_denied(client, "status.json")), "%s",
+                     client->why);
     if (status == NULL)
         command_fail(EX_UNAVAILABLE, "no broker has served on %s yet", client->spool);
     return status;
@@ -166,11 +175,12 @@ static json_t *read_status(struct client *client)
 
 int main(int argc, char **argv)
 {
-    static const struct command command = {.name = "plugins",
-                                           .about = "List the plugins that grant reservations, and how much each has left.",
-                                           .operands = "[OPTION...]",
-                                           .options = option_table,
-                                           .take = take};
+    static const struct command command = {
+        .name = "plugins",
+        .about = "List the plugins that grant reservations, and how much each has left.",
+        .operands = "[OPTION...]",
+        .options = option_table,
+        .take = take};
     struct client client;
     char text[CLIENT_WHY];
     command_end_of_line(command_parse(&command, argc, argv, NULL));
@@ -186,7 +196,8 @@ int main(int argc, char **argv)
     if (directory != NULL)
         in_force_differences(status, PLUGINS_CONF, directory, tell);
     if (!is_served)
-        command_fail(EX_UNAVAILABLE, "%s: this is what was in force last", client_tell_no_broker(client.spool, text));
+        command_fail(EX_UNAVAILABLE, "%s: this is what was in force last",
+                     client_tell_no_broker(client.spool, text));
     json_decref(status);
     client_close(&client);
     return EX_OK;

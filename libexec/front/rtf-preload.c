@@ -1,5 +1,6 @@
-/* rtf-preload(1): sets LD_PRELOAD to rtf-preload.so, and becomes the command. The library makes a reservation of each call of the command that asks the kernel
- * for a real-time policy (libexec/preload). */
+/* rtf-preload(1): sets LD_PRELOAD to rtf-preload.so, and becomes the command. The library makes a
+ * reservation of each call of the command that asks the kernel for a real-time policy
+ * (libexec/preload). */
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -21,7 +22,8 @@ static struct {
 
 static const struct command_option table[] = {
     COMMAND_NEEDS,
-    {0, "profiles", "DIR", "Read budgets from the files in DIR, not from preload.d of user and system"},
+    {0, "profiles", "DIR",
+     "Read budgets from the files in DIR, not from preload.d of user and system"},
     {0}};
 
 static void take(void *context, const char *name, const char *value)
@@ -36,7 +38,8 @@ static void take(void *context, const char *name, const char *value)
 /* The directories of profiles, with colons between: the user's before the system's. */
 static void find_profiles(char text[static PATH_MAX])
 {
-    const char *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME"); /* NOLINT(concurrency-mt-unsafe): there is one thread */
+    const char *config = getenv("XDG_CONFIG_HOME"),
+               *home = getenv("HOME"); /* NOLINT(concurrency-mt-unsafe): there is one thread */
     if (options.profiles != NULL)
         snprintf(text, PATH_MAX, "%s", options.profiles);
     else if (config != NULL && config[0] == '/')
@@ -47,7 +50,8 @@ static void find_profiles(char text[static PATH_MAX])
         snprintf(text, PATH_MAX, "/etc/rtf/preload.d");
 }
 
-/* Finds rtf-preload.so in the directory above this program's. False: it cannot be preloaded; the loader separates names in LD_PRELOAD at colons and spaces. */
+/* Finds rtf-preload.so in the directory above this program's. False: it cannot be preloaded; the
+ * loader separates names in LD_PRELOAD at colons and spaces. */
 static bool find_library(char path[static PATH_MAX])
 {
     const ssize_t length = readlink("/proc/self/exe", path, PATH_MAX - 1);
@@ -68,7 +72,8 @@ static void add_time(char words[static WORDS], const json_t *spec, const char *k
     const json_t *time = json_object_get(spec, key);
     const size_t used = strlen(words);
     if (time != NULL)
-        snprintf(words + used, WORDS - used, "%s=%lldus ", key, (long long)json_integer_value(time));
+        snprintf(words + used, WORDS - used, "%s=%lldus ", key,
+                 (long long)json_integer_value(time));
 }
 
 /* The value of RTF_PRELOAD=: the options as the library reads them. */
@@ -86,28 +91,39 @@ static void say_words(char words[static WORDS])
     json_decref(spec);
 }
 
-/* Sets the environment variables that the library reads, in the command and in the programs that the command starts. */
+/* Sets the environment variables that the library reads, in the command and in the programs that
+ * the command starts. */
 static bool prepare(void)
 {
-    char library[PATH_MAX], list[2 * PATH_MAX], profiles[PATH_MAX], words[WORDS], wrong[PROFILE_WRONG];
+    char library[PATH_MAX], list[2 * PATH_MAX], profiles[PATH_MAX], words[WORDS],
+        wrong[PROFILE_WRONG];
     struct profile profile = {0};
-    const char *before = getenv("LD_PRELOAD"); /* NOLINT(concurrency-mt-unsafe): there is one thread */
+    const char *before =
+        getenv("LD_PRELOAD"); /* NOLINT(concurrency-mt-unsafe): there is one thread */
     find_profiles(profiles);
     if (!profile_find(profiles, "", "", &profile, wrong)) {
         fprintf(stderr, "rtf preload: %s\n", wrong);
         return false;
     }
     if (!find_library(library)) {
-        fprintf(stderr, "rtf preload: %s cannot be preloaded: there is no such file, or its path has a colon or a space\n", library);
+        fprintf(
+            stderr,
+            "rtf preload: %s cannot be preloaded: there is no such file, or its path has a colon or a space\n",
+            library);
         return false;
     }
     say_words(words);
-    snprintf(list, sizeof list, "%s%s%s", library, before != NULL && before[0] != '\0' ? ":" : "", before != NULL ? before : "");
-    bool set = setenv("LD_PRELOAD", list, 1) == 0 && setenv("RTF_PRELOAD", words, 1) == 0 && setenv("RTF_PRELOAD_PROFILES", profiles, 1) == 0; /* NOLINT(concurrency-mt-unsafe): likewise */
+    snprintf(list, sizeof list, "%s%s%s", library, before != NULL && before[0] != '\0' ? ":" : "",
+             before != NULL ? before : "");
+    bool set = setenv("LD_PRELOAD", list, 1) == 0 && setenv("RTF_PRELOAD", words, 1) == 0 &&
+               setenv("RTF_PRELOAD_PROFILES", profiles, 1) ==
+                   0; /* NOLINT(concurrency-mt-unsafe): likewise */
     if (set && command_states_spool())
-        set = setenv("RTF_SPOOL", command_spool(), 1) == 0; /* NOLINT(concurrency-mt-unsafe): likewise */
+        set = setenv("RTF_SPOOL", command_spool(), 1) ==
+              0; /* NOLINT(concurrency-mt-unsafe): likewise */
     if (!set)
-        fprintf(stderr, "rtf preload: the environment cannot be set: %s\n", strerror(errno)); /* NOLINT(concurrency-mt-unsafe): likewise */
+        fprintf(stderr, "rtf preload: the environment cannot be set: %s\n",
+                strerror(errno)); /* NOLINT(concurrency-mt-unsafe): likewise */
     return set;
 }
 
@@ -115,10 +131,12 @@ int main(int argc, char **argv)
 {
     static const struct command command = {
         .name = "preload",
-        .about = "Run CMD, and make a reservation of each call by which it asks the kernel for a real-time policy.\n"
-                 "-T and -P are the budget of each SCHED_FIFO or SCHED_RR thread: 800us, 5ms, 1s.",
+        .about =
+            "Run CMD, and make a reservation of each call by which it asks the kernel for a real-time policy.\n"
+            "-T and -P are the budget of each SCHED_FIFO or SCHED_RR thread: 800us, 5ms, 1s.",
         .operands = "[OPTION...] CMD [ARG...]",
-        .closing = "Exit status: 125 if CMD is not started, 126 if it cannot be run, 127 if it is not found, else the\nexit status of CMD.",
+        .closing =
+            "Exit status: 125 if CMD is not started, 126 if it cannot be run, 127 if it is not found, else the\nexit status of CMD.",
         .options = table,
         .needs = needs_options,
         .needs_named = " runtime period plugin sched-runtime sched-period ",
@@ -132,6 +150,7 @@ int main(int argc, char **argv)
         return EXIT_OURS;
     execvp(operands[0], operands);
     const int status = errno == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN;
-    fprintf(stderr, "rtf preload: %s: %s\n", operands[0], strerror(errno)); /* NOLINT(concurrency-mt-unsafe): there is one thread */
+    fprintf(stderr, "rtf preload: %s: %s\n", operands[0],
+            strerror(errno)); /* NOLINT(concurrency-mt-unsafe): there is one thread */
     return status;
 }

@@ -22,11 +22,12 @@ struct names {
     size_t count;
 };
 
-static const struct command_option table[] = {
-    {'a', "all", NULL, "All of your own"},
-    {0, "no-wait", NULL, "Do not wait until they have ended"},
-    {0, "timeout", "TIME", "Wait no longer than this for each (default: 30s)"},
-    {0}};
+static const struct command_option table[] = {{'a', "all", NULL, "All of your own"},
+                                              {0, "no-wait", NULL,
+                                               "Do not wait until they have ended"},
+                                              {0, "timeout", "TIME",
+                                               "Wait no longer than this for each (default: 30s)"},
+                                              {0}};
 
 static void take(void *context, const char *name, const char *value)
 {
@@ -73,15 +74,19 @@ static int is_spec(const struct dirent *entry)
     return client_name_ok(name);
 }
 
-/* Adds the specs whose names match the pattern. The pattern may have .json at its end. False: there are none. */
+/* Adds the specs whose names match the pattern. The pattern may have .json at its end. False: there
+ * are none. */
 static bool add_matching(const struct request *request, struct names *names, const char *pattern)
 {
     char name[CLIENT_NAME_MAX + 1];
     struct dirent **entries = NULL;
     const size_t before = names->count;
-    const int count = request->is_entered ? scandirat(request->client.directory, ".", &entries, is_spec, alphasort) : 0;
+    const int count = request->is_entered
+                          ? scandirat(request->client.directory, ".", &entries, is_spec, alphasort)
+                          : 0;
     for (int i = 0; i < count; i++) {
-        snprintf(name, sizeof name, "%.*s", (int)(strlen(entries[i]->d_name) - strlen(".json")), entries[i]->d_name);
+        snprintf(name, sizeof name, "%.*s", (int)(strlen(entries[i]->d_name) - strlen(".json")),
+                 entries[i]->d_name);
         if (fnmatch(pattern, name, 0) == 0 || fnmatch(pattern, entries[i]->d_name, 0) == 0)
             add(names, name);
         free(entries[i]);
@@ -103,7 +108,8 @@ static void say_missing(const struct request *request, const char *word)
 {
     const struct client *client = &request->client;
     if (request->is_entered)
-        command_say("there is no spec %s in %s/specs/%s", command_typed(word), client->spool, client->user);
+        command_say("there is no spec %s in %s/specs/%s", command_typed(word), client->spool,
+                    client->user);
     else
         command_say("there is no spec %s", command_typed(word));
 }
@@ -113,7 +119,8 @@ static int find(const struct request *request, char **words, struct names *names
 {
     int status = EX_OK;
     for (; *words != NULL; words++)
-        if (!(is_pattern(*words) ? add_matching(request, names, *words) : add_named(request, names, *words))) {
+        if (!(is_pattern(*words) ? add_matching(request, names, *words)
+                                 : add_named(request, names, *words))) {
             say_missing(request, *words);
             status = EX_NOINPUT;
         }
@@ -132,20 +139,23 @@ static bool remove_file(const struct request *request, const char *name, const c
     return false;
 }
 
-/* Removes the specs. A spec that cannot be removed leaves the list: its reservation does not end. */
+/* Removes the specs. A spec that cannot be removed leaves the list: its reservation does not
+ * end. */
 static int remove_all(const struct request *request, struct names *names)
 {
     const size_t all = names->count;
     names->count = 0;
     for (size_t i = 0; i < all; i++)
-        if (remove_file(request, names->list[i], "json") && remove_file(request, names->list[i], "tid"))
+        if (remove_file(request, names->list[i], "json") &&
+            remove_file(request, names->list[i], "tid"))
             names->list[names->count++] = names->list[i];
         else
             free(names->list[i]);
     return names->count == all ? EX_OK : EX_OSERR;
 }
 
-/* Waits for the last reservation first: when it has ended, nearly all have, and thousands are not waited for one by one. */
+/* Waits for the last reservation first: when it has ended, nearly all have, and thousands are not
+ * waited for one by one. */
 static int wait_for_all(struct request *request, const struct names *names)
 {
     int status = EX_OK;
@@ -173,11 +183,12 @@ static int release(struct request *request, const struct options *options, char 
 
 int main(int argc, char **argv)
 {
-    static const struct command command = {.name = "release",
-                                           .about = "End reservations: threads are as they were before, and the capacity is free.",
-                                           .operands = "NAME...",
-                                           .options = table,
-                                           .take = take};
+    static const struct command command = {
+        .name = "release",
+        .about = "End reservations: threads are as they were before, and the capacity is free.",
+        .operands = "NAME...",
+        .options = table,
+        .take = take};
     struct options options = {.timeout = REQUEST_TIMEOUT};
     struct request request;
     char **operands = command_parse(&command, argc, argv, &options);

@@ -1,6 +1,8 @@
-/* rtf-show(1): shows one reservation: the spec, the verdict, and the kernel's attributes of the thread.
+/* rtf-show(1): shows one reservation: the spec, the verdict, and the kernel's attributes of the
+ * thread.
  *
- * Both files are in the user's own directory, where the user may have put any file. Root reads another user's files as that user (as-user.h). */
+ * Both files are in the user's own directory, where the user may have put any file. Root reads
+ * another user's files as that user (as-user.h). */
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
@@ -31,7 +33,8 @@ static struct {
 
 /* ---- reading ---- */
 
-/* Returns bytes that are no JSON as a string. If they are no UTF-8, each byte above 127 becomes a question mark. */
+/* Returns bytes that are no JSON as a string. If they are no UTF-8, each byte above 127 becomes a
+ * question mark. */
 static json_t *as_string(char *text, size_t length)
 {
     length = length < TEXT_MOST ? length : TEXT_MOST;
@@ -53,19 +56,23 @@ static size_t read_all(int fd, char *text, size_t size)
 {
     size_t length = 0;
     ssize_t got = 0;
-    while (length < size && ((got = read(fd, text + length, size - length)) > 0 || (got < 0 && errno == EINTR)))
+    while (length < size &&
+           ((got = read(fd, text + length, size - length)) > 0 || (got < 0 && errno == EINTR)))
         length += got > 0 ? (size_t)got : 0;
     return length;
 }
 
-/* Returns JSON null if there is no such regular file. O_NONBLOCK: a lease or a FIFO must not make this process wait. */
+/* Returns JSON null if there is no such regular file. O_NONBLOCK: a lease or a FIFO must not make
+ * this process wait. */
 static json_t *read_value(int directory, const char *file, struct stat *status)
 {
     static char text[FILE_MOST];
     const int fd = openat(directory, file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0)
         return json_null();
-    json_t *value = fstat(fd, status) == 0 && S_ISREG(status->st_mode) ? parse(text, read_all(fd, text, sizeof text)) : json_null();
+    json_t *value = fstat(fd, status) == 0 && S_ISREG(status->st_mode)
+                        ? parse(text, read_all(fd, text, sizeof text))
+                        : json_null();
     close(fd);
     return value;
 }
@@ -75,8 +82,10 @@ static bool is_stamped(const json_t *stamp, const struct stat *status)
 {
     char changed[40];
     const char *text = client_string(stamp, "changed");
-    snprintf(changed, sizeof changed, "%lld.%09ld", (long long)status->st_ctim.tv_sec, status->st_ctim.tv_nsec);
-    return text != NULL && strcmp(text, changed) == 0 && json_integer_value(json_object_get(stamp, "inode")) == (json_int_t)status->st_ino;
+    snprintf(changed, sizeof changed, "%lld.%09ld", (long long)status->st_ctim.tv_sec,
+             status->st_ctim.tv_nsec);
+    return text != NULL && strcmp(text, changed) == 0 &&
+           json_integer_value(json_object_get(stamp, "inode")) == (json_int_t)status->st_ino;
 }
 
 static json_t *comm_of(pid_t tid)
@@ -112,11 +121,13 @@ static void look(const struct request *request)
     snprintf(file, sizeof file, "%s.json", shown.name);
     shown.spec = request->is_entered ? read_value(client->directory, file, &spec) : json_null();
     snprintf(file, sizeof file, "%s.verdict", shown.name);
-    shown.verdict = request->is_entered ? read_value(client->directory, file, &verdict) : json_null();
+    shown.verdict =
+        request->is_entered ? read_value(client->directory, file, &verdict) : json_null();
     if (!request->is_entered)
         command_fail(EX_NOINPUT, "there is no spec %s", shown.name);
     if (json_is_null(shown.spec) && json_is_null(shown.verdict))
-        command_fail(EX_NOINPUT, "there is no spec %s in %s/specs/%s", shown.name, client->spool, client->user);
+        command_fail(EX_NOINPUT, "there is no spec %s in %s/specs/%s", shown.name, client->spool,
+                     client->user);
     shown.current = is_stamped(json_object_get(shown.verdict, "spec"), &spec);
     shown.kernel = look_at_thread(json_object_get(json_object_get(shown.verdict, "thread"), "tid"));
 }
@@ -133,7 +144,8 @@ static FILE *open_text(char **text)
     return stream;
 }
 
-/* Prints a line, and frees the text. A character other than printable ASCII becomes \uXXXX: the user may have written escape sequences. */
+/* Prints a line, and frees the text. A character other than printable ASCII becomes \uXXXX: the
+ * user may have written escape sequences. */
 static void print_line(const char *left, char *text)
 {
     char piece[CLIENT_PIECE];
@@ -154,7 +166,8 @@ static const char *text_of(const json_t *object, const char *key)
 
 static bool is_time(const char *key)
 {
-    static const char *const keys[] = {"runtime", "period", "deadline", "desired_runtime", "expires"};
+    static const char *const keys[] = {"runtime", "period", "deadline", "desired_runtime",
+                                       "expires"};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         if (strcmp(key, keys[i]) == 0)
             return true;
@@ -180,7 +193,8 @@ static char *asked(void)
     FILE *stream = open_text(&text);
     if (!json_is_object(shown.spec))
         fputs("(the file is not one JSON object)", stream);
-    json_object_foreach(shown.spec, key, value) {
+    json_object_foreach(shown.spec, key, value)
+    {
         if (strcmp(key, "token") == 0)
             continue;
         fprintf(stream, "%s%s=", between, key);
@@ -244,8 +258,9 @@ static char *answer_text(void)
     char *text;
     FILE *stream = open_text(&text);
     if (json_is_object(shown.verdict))
-        fprintf(stream, "%s to %s%s, %s", text_of(shown.verdict, "result"), text_of(shown.verdict, "request"),
-                shown.current ? "" : ", before the last change", text_of(shown.verdict, "time"));
+        fprintf(stream, "%s to %s%s, %s", text_of(shown.verdict, "result"),
+                text_of(shown.verdict, "request"), shown.current ? "" : ", before the last change",
+                text_of(shown.verdict, "time"));
     else
         fputs("none yet", stream);
     fclose(stream);
@@ -259,7 +274,8 @@ static void print_reply(const json_t *reply)
     if (strcmp(answer, "ok") == 0)
         return;
     FILE *stream = open_text(&text);
-    fprintf(stream, "%s: %s%s%s", text_of(reply, "plugin"), answer, reason != NULL ? ", " : "", reason != NULL ? reason : "");
+    fprintf(stream, "%s: %s%s%s", text_of(reply, "plugin"), answer, reason != NULL ? ", " : "",
+            reason != NULL ? reason : "");
     fclose(stream);
     print_line("", text);
 }
@@ -279,7 +295,8 @@ static void print_refusal(void)
 static void print_lines(void)
 {
     char granted[GRANT_TEXT];
-    const json_t *thread = json_object_get(shown.verdict, "thread"), *grant = json_object_get(shown.verdict, "grant");
+    const json_t *thread = json_object_get(shown.verdict, "thread"),
+                 *grant = json_object_get(shown.verdict, "grant");
     puts(shown.name);
     print_line("asked", asked());
     printf("%-12s%s\n", "granted", json_is_object(grant) ? grant_text(grant, granted) : "nothing");
@@ -294,8 +311,9 @@ static void print_lines(void)
 
 static void print_json(void)
 {
-    json_t *all = json_pack("{s:s, s:b, s:O, s:O, s:O}", "name", shown.name, "current", shown.current, "spec", shown.spec, "verdict", shown.verdict, "kernel",
-                            shown.kernel);
+    json_t *all =
+        json_pack("{s:s, s:b, s:O, s:O, s:O}", "name", shown.name, "current", shown.current, "spec",
+                  shown.spec, "verdict", shown.verdict, "kernel", shown.kernel);
     json_dumpf(all, stdout, JSON_COMPACT | JSON_ENSURE_ASCII | JSON_REAL_PRECISION(15));
     putchar('\n');
     json_decref(all);
@@ -313,7 +331,9 @@ static void take(void *context, const char *name, const char *value)
 }
 
 static const struct command_option option_table[] = {
-    {0, "user", "USER", "Of that user (root only)"}, {0, "json", NULL, "Print spec, verdict and thread as one JSON object"}, {0}};
+    {0, "user", "USER", "Of that user (root only)"},
+    {0, "json", NULL, "Print spec, verdict and thread as one JSON object"},
+    {0}};
 
 static const char *take_name(char **operands)
 {
@@ -332,11 +352,12 @@ static void show_as_user(void)
 
 int main(int argc, char **argv)
 {
-    static const struct command command = {.name = "show",
-                                           .about = "Show one reservation: what was asked, what is granted, and what runs.",
-                                           .operands = "NAME",
-                                           .options = option_table,
-                                           .take = take};
+    static const struct command command = {
+        .name = "show",
+        .about = "Show one reservation: what was asked, what is granted, and what runs.",
+        .operands = "NAME",
+        .options = option_table,
+        .take = take};
     struct request request;
     char text[CLIENT_WHY];
     shown.name = take_name(command_parse(&command, argc, argv, NULL));
@@ -345,7 +366,8 @@ int main(int argc, char **argv)
     request_open(&request, command_spool(), 0, false);
     look(&request);
     if (serving(request.client.root) == NOT_SERVED)
-        command_say("%s: this is what was in force last", client_tell_no_broker(command_spool(), text));
+        command_say("%s: this is what was in force last",
+                    client_tell_no_broker(command_spool(), text));
     options.json ? print_json() : print_lines();
     if (!command_is_written())
         command_unwritten();

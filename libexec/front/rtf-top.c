@@ -70,17 +70,22 @@ static bool is_served(void)
 
 /* ---- to detach a thread ---- */
 
-/* Becomes rtf detach; as the owner of the reservation, by rtf-as-user, if the owner is another user. `said` becomes its output. */
+/* Becomes rtf detach; as the owner of the reservation, by rtf-as-user, if the owner is another
+ * user. `said` becomes its output. */
 static void run_detach(const struct row *row, int said)
 {
     char uid[16], user[sizeof "USER=" + NAME_MAX];
-    const char *words[] = {act_program, "--spool", place, "--timeout", "3s", "--", uid, "env", user, detach_program, "--spool", place, "--timeout", "3s", row->name, NULL};
+    const char *words[] = {act_program, "--spool",      place,     "--timeout",
+                           "3s",        "--",           uid,       "env",
+                           user,        detach_program, "--spool", place,
+                           "--timeout", "3s",           row->name, NULL};
     const char **first = row->owner->uid == geteuid() ? words + 9 : words;
     int null = open("/dev/null", O_RDWR);
     snprintf(uid, sizeof uid, "%u", row->owner->uid);
     snprintf(user, sizeof user, "USER=%s", row->owner->name);
     (void)setsid();
-    if (null < 0 || dup2(null, 0) < 0 || dup2(said, 1) < 0 || dup2(said, 2) < 0 || setenv("USER", row->owner->name, 1) != 0)
+    if (null < 0 || dup2(null, 0) < 0 || dup2(said, 1) < 0 || dup2(said, 2) < 0 ||
+        setenv("USER", row->owner->name, 1) != 0)
         _exit(EX_OSERR);
     execv(first[0], (char **)first);
     fprintf(stderr, "%s: %s\n", first[0], strerror(errno));
@@ -106,7 +111,8 @@ static void detach(const struct row *row)
     if (child > 0 && code == 0)
         snprintf(view.message, sizeof view.message, "%s/%s: detached", row->owner->name, row->name);
     else
-        snprintf(view.message, sizeof view.message, "%s", said[0] == '\0' ? "it could not be detached" : said);
+        snprintf(view.message, sizeof view.message, "%s",
+                 said[0] == '\0' ? "it could not be detached" : said);
 }
 
 /* ---- keys ---- */
@@ -128,7 +134,8 @@ static void ask_to_detach(void)
         snprintf(view.message, sizeof view.message, "It is another user's reservation.");
         return;
     }
-    snprintf(view.message, sizeof view.message, "Detach thread %d? (y/n) %.32s/%.64s", (int)view.row->tid, view.row->owner->name, view.row->name);
+    snprintf(view.message, sizeof view.message, "Detach thread %d? (y/n) %.32s/%.64s",
+             (int)view.row->tid, view.row->owner->name, view.row->name);
     mode = MODE_CONFIRM;
 }
 
@@ -158,7 +165,8 @@ static void sort_by(enum row_order order)
 static bool take_sorting(int key)
 {
     static const char keys[ROW_ORDERS + 1] = "NUPS%GWOT";
-    static const enum row_order by[ROW_ORDERS] = {BY_NAME, BY_USER, BY_PLUGIN, BY_SHARE, BY_RATIO, BY_USE, BY_WAIT, BY_OVER, BY_TID};
+    static const enum row_order by[ROW_ORDERS] = {BY_NAME, BY_USER, BY_PLUGIN, BY_SHARE, BY_RATIO,
+                                                  BY_USE,  BY_WAIT, BY_OVER,   BY_TID};
     const char *at = key > 0 && key < 128 ? strchr(keys, key) : NULL;
     if (at == NULL)
         return false;
@@ -175,18 +183,25 @@ static bool take_key(int key)
     }
     view.message[0] = '\0';
     switch (key) {
-    case 'q': case 'Q': case 3: return false;
+    case 'q':
+    case 'Q':
+    case 3: return false;
     case 'd': ask_to_detach(); break;
     case 'a': view.attached = !view.attached; break;
     case 'r': view.reverse = !view.reverse; break;
     case '>': sort_by((view.order + 1) % ROW_ORDERS); break;
     case '<': sort_by((view.order + ROW_ORDERS - 1) % ROW_ORDERS); break;
-    case KEY_UP: case 'k': move_selection(-1); break;
-    case KEY_DOWN: case 'j': move_selection(1); break;
+    case KEY_UP:
+    case 'k': move_selection(-1); break;
+    case KEY_DOWN:
+    case 'j': move_selection(1); break;
     case KEY_PPAGE: move_selection(-(long)view.page); break;
-    case KEY_NPAGE: case ' ': move_selection((long)view.page); break;
-    case KEY_HOME: case 'g': move_selection(-(1L << 30)); break;
-    case KEY_END: case 'G': move_selection(1L << 30); break;
+    case KEY_NPAGE:
+    case ' ': move_selection((long)view.page); break;
+    case KEY_HOME:
+    case 'g': move_selection(-(1L << 30)); break;
+    case KEY_END:
+    case 'G': move_selection(1L << 30); break;
     default: (void)take_sorting(key); break;
     }
     return true;
@@ -225,7 +240,8 @@ static void end(int number)
     ended = 1;
 }
 
-/* Files that have changed are read once a second, and not at each change: a user who changes files all the time must not keep this process busy. */
+/* Files that have changed are read once a second, and not at each change: a user who changes files
+ * all the time must not keep this process busy. */
 static void tick(void)
 {
     if (rows_take_events())
@@ -236,7 +252,8 @@ static void tick(void)
 static void run(void)
 {
     uint64_t ticks;
-    struct pollfd fds[] = {{.fd = STDIN_FILENO, .events = POLLIN}, {.fd = start_ticking(), .events = POLLIN}};
+    struct pollfd fds[] = {{.fd = STDIN_FILENO, .events = POLLIN},
+                           {.fd = start_ticking(), .events = POLLIN}};
     bool goes_on = true;
     rows_refresh(now());
     while (goes_on && !ended) {
@@ -279,20 +296,25 @@ static void find_programs(void)
     char *slash = length < 0 ? NULL : memrchr(detach_program, '/', (size_t)length);
     if (slash == NULL || realpath(options.spool, place) == NULL)
         return;
-    snprintf(act_program, sizeof act_program, "%.*s/../rtf-as-user", (int)(slash - detach_program), detach_program);
+    snprintf(act_program, sizeof act_program, "%.*s/../rtf-as-user", (int)(slash - detach_program),
+             detach_program);
     memcpy(slash, "/rtf-detach", sizeof "/rtf-detach");
 }
 
 static void check_terminal(void)
 {
     const char *terminal = getenv("TERM");
-    if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO) || terminal == NULL || strcmp(terminal, "dumb") == 0)
+    if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO) || terminal == NULL ||
+        strcmp(terminal, "dumb") == 0)
         die(EX_USAGE, "this needs a terminal; 'rtf ls' prints a list, 'rtf ls --json' prints JSON");
 }
 
 int main(int argc, char **argv)
 {
-    static const struct argp argp = {.options = option_table, .parser = take_option, .doc = "Watch reservations: what is granted, and what is used of it."};
+    static const struct argp argp = {
+        .options = option_table,
+        .parser = take_option,
+        .doc = "Watch reservations: what is granted, and what is used of it."};
     static char name[] = "rtf top";
     const struct sigaction on_end = {.sa_handler = end};
     const char *why = NULL;

@@ -1,4 +1,5 @@
-/* rtf-what-if(1): puts a dry run into the spool, waits for the answer, and takes the dry run back. Root asks for another user as that user (as-user.h). */
+/* rtf-what-if(1): puts a dry run into the spool, waits for the answer, and takes the dry run back.
+ * Root asks for another user as that user (as-user.h). */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -64,12 +65,12 @@ static void make_input(const json_t *spec)
 {
     const int fd = memfd_create("spec", MFD_CLOEXEC);
     FILE *stream = fd < 0 ? NULL : fdopen(fd, "w");
-    if (stream == NULL || json_dumpf(spec, stream, JSON_COMPACT) != 0 || fflush(stream) != 0 || lseek(fd, 0, SEEK_SET) != 0 || dup2(fd, STDIN_FILENO) < 0)
+    if (stream == NULL || json_dumpf(spec, stream, JSON_COMPACT) != 0 || fflush(stream) != 0 ||
+        lseek(fd, 0, SEEK_SET) != 0 || dup2(fd, STDIN_FILENO) < 0)
         command_fail(EX_OSERR, "cannot pass the spec on: %s", strerror(errno));
 }
 
-__attribute__((noreturn))
-static void ask_as_user(const struct options *options, const json_t *spec)
+__attribute__((noreturn)) static void ask_as_user(const struct options *options, const json_t *spec)
 {
     const char *words[AS_USER_WORDS] = {"--timeout", options->timeout_text, "-f", "-"};
     size_t count = 4;
@@ -107,8 +108,9 @@ static void print_rule(const json_t *rule)
     const char *used = client_string(rule, "used");
     if (used != NULL)
         snprintf(sums, sizeof sums, " (%.64s used, %.64s asked)", used, word(rule, "asked"));
-    snprintf(line, sizeof line, "%.64s: acl.conf:%lld: %.512s: %.128s%s", word(rule, "plugin"), (long long)json_integer_value(json_object_get(rule, "line")),
-             word(rule, "text"), word(rule, "says"), sums);
+    snprintf(line, sizeof line, "%.64s: acl.conf:%lld: %.512s: %.128s%s", word(rule, "plugin"),
+             (long long)json_integer_value(json_object_get(rule, "line")), word(rule, "text"),
+             word(rule, "says"), sums);
     puts(client_printable(line, text, sizeof text));
 }
 
@@ -137,8 +139,9 @@ static void print(const struct request *request, const struct options *options)
         tell_why_not(request);
 }
 
-/* The dry run has a name that the user does not choose. A killed rtf-what-if with the same process id, or another program, may have a spec of this name. Then
- * the token, 64 random bits, makes another name. */
+/* The dry run has a name that the user does not choose. A killed rtf-what-if with the same process
+ * id, or another program, may have a spec of this name. Then the token, 64 random bits, makes
+ * another name. */
 static void put(struct request *request, json_t *spec)
 {
     static char name[CLIENT_NAME_MAX + 1];
@@ -166,7 +169,8 @@ static void ask(struct request *request, const struct options *options, json_t *
 int main(int argc, char **argv)
 {
     static const struct command command = {.name = "what-if",
-                                           .about = "Ask what would be granted, and reserve nothing.",
+                                           .about =
+                                               "Ask what would be granted, and reserve nothing.",
                                            .operands = "[OPTION...]",
                                            .options = table,
                                            .needs = needs_options,

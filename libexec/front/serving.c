@@ -20,5 +20,7 @@ static bool has_reader(int root, const char *fifo)
 
 enum serving serving(int root)
 {
-    return has_reader(root, "alive") ? SERVED : has_reader(root, "starting") ? STARTING : NOT_SERVED;
+    return has_reader(root, "alive")      ? SERVED
+           : has_reader(root, "starting") ? STARTING
+                                          : NOT_SERVED;
 }

@@ -1,4 +1,5 @@
-/* The state of a reservation, for lists: from its verdict, and from the kernel's attributes of its thread. */
+/* The state of a reservation, for lists: from its verdict, and from the kernel's attributes of its
+ * thread. */
 #ifndef RTF_STATES_H
 #define RTF_STATES_H
 
@@ -13,8 +14,8 @@ enum state { ASKED, WAITING, REFUSED, DRY_RUN, GRANTED, PENDING, ATTACHED, DRIFT
 
 /* The part of a grant that the kernel's attributes of a thread show. */
 struct shown_grant {
-    bool is_known;          /* the verdict names a policy */
-    bool has_runtime;       /* the spec states a runtime */
+    bool is_known;    /* the verdict names a policy */
+    bool has_runtime; /* the spec states a runtime */
     bool has_cpus;
     enum policy policy;
     int priority;
@@ -32,8 +33,8 @@ enum state state_of(const json_t *verdict, bool is_current);
 
 struct shown_grant grant_shown(const json_t *grant);
 
-/* The kernel runs the thread with other attributes than granted. A thread that has used up its runtime is ordinary until its next period, and has not
- * drifted. */
+/* The kernel runs the thread with other attributes than granted. A thread that has used up its
+ * runtime is ordinary until its next period, and has not drifted. */
 bool has_drifted(const struct shown_grant *grant, pid_t tid);
 
 #endif

@@ -1,5 +1,6 @@
-/* status-lines: prints the facts in status.json and in the files of the configuration, for commands in sh. (jq takes 30 ms to start.) Each fact is a line,
- * in this order, with tabs between its words:
+/* status-lines: prints the facts in status.json and in the files of the configuration, for commands
+ * in sh. (jq takes 30 ms to start.) Each fact is a line, in this order, with tabs between its
+ * words:
  *
  *     is             serving, starting or absent: the broker of this spool
  *     start          COMMAND, which starts a broker of this spool
@@ -11,8 +12,7 @@
  *     unread         rules or plugins, SENTENCE: a difference between a file of this directory and the lines in force
  *     force          yes: the lines that follow are in force. Without this line they are from the files of --config
  *     rules          LINE WORDS
- *     plugins        LINE WORDS
- */
+ *     plugins        LINE WORDS */
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
@@ -34,7 +34,8 @@ static struct {
     const char *spool, *config; /* config NULL: the broker's directory, or else /etc/rtf */
 } options = {.spool = RTF_SPOOL};
 
-/* A word of status.json, as the broker or the owner of the spool has written it. Escaped, it can neither end its line nor command a terminal. */
+/* A word of status.json, as the broker or the owner of the spool has written it. Escaped, it can
+ * neither end its line nor command a terminal. */
 static void print_word(const char *text)
 {
     char piece[CLIENT_PIECE];
@@ -81,7 +82,8 @@ static void print_rules(const json_t *status, const char *directory)
 {
     for (enum conf_file file = ACL_CONF; file <= PLUGINS_CONF; file++) {
         struct conf_lines lines;
-        if (status != NULL ? in_force_lines(status, file, &lines) : in_force_file_lines(directory, file, &lines))
+        if (status != NULL ? in_force_lines(status, file, &lines)
+                           : in_force_file_lines(directory, file, &lines))
             print_lines(file, &lines);
         in_force_free(&lines);
     }
@@ -90,7 +92,9 @@ static void print_rules(const json_t *status, const char *directory)
 static void print_config(int root, const json_t *status, bool is_served)
 {
     const char *served = is_served ? in_force_directory(root, status) : NULL;
-    const char *directory = options.config != NULL ? options.config : served != NULL ? served : "/etc/rtf";
+    const char *directory = options.config != NULL ? options.config
+                            : served != NULL       ? served
+                                                   : "/etc/rtf";
     const bool is_ours = served != NULL && is_same(directory, served);
     const bool is_told = is_ours && json_is_array(json_object_get(status, "rules"));
     if (served != NULL && strpbrk(served, "\t\n") == NULL) /* as it is, because it is opened */
@@ -109,12 +113,14 @@ static void print_healthy(const json_t *status)
     const json_t *plugin;
     size_t i;
     printf("healthy\tAll is well: the broker serves %s with ", options.spool);
-    json_array_foreach(json_object_get(status, "plugins"), i, plugin) {
+    json_array_foreach(json_object_get(status, "plugins"), i, plugin)
+    {
         const char *name = client_string(plugin, "name");
         fputs(i == 0 ? "" : ", ", stdout);
         print_word(name == NULL ? "" : name);
     }
-    printf("; reservations: %lld, with a thread: %lld.\n", (long long)json_integer_value(json_object_get(status, "reservations")),
+    printf("; reservations: %lld, with a thread: %lld.\n",
+           (long long)json_integer_value(json_object_get(status, "reservations")),
            (long long)json_integer_value(json_object_get(status, "attached")));
 }
 
@@ -134,7 +140,8 @@ static void print_broker(const json_t *status)
     if (status == NULL)
         return;
     printf("running\t%s\n", json_is_true(json_object_get(status, "running")) ? "true" : "false");
-    json_array_foreach(json_object_get(status, "plugins"), i, plugin) {
+    json_array_foreach(json_object_get(status, "plugins"), i, plugin)
+    {
         const char *state = client_string(plugin, "state"), *name = client_string(plugin, "name");
         if (state != NULL && name != NULL && strcmp(state, "serving") != 0)
             print_plugin(state, name);
@@ -157,10 +164,16 @@ static error_t take_option(int key, char *argument, struct argp_state *state)
 
 int main(int argc, char **argv)
 {
-    static const struct argp_option table[] = {
-        {"spool", KEY_SPOOL, "DIR", 0, "The spool", 0}, {"config", KEY_CONFIG, "DIR", 0, "Where plugins.conf and acl.conf are", 0}, {0}};
-    static const struct argp argp = {.options = table, .parser = take_option, .doc = "Print the facts in status.json and in the files of the configuration."};
-    static const char *const words[] = {[NOT_SERVED] = "absent", [STARTING] = "starting", [SERVED] = "serving"};
+    static const struct argp_option table[] = {{"spool", KEY_SPOOL, "DIR", 0, "The spool", 0},
+                                               {"config", KEY_CONFIG, "DIR", 0,
+                                                "Where plugins.conf and acl.conf are", 0},
+                                               {0}};
+    static const struct argp argp = {
+        .options = table,
+        .parser = take_option,
+        .doc = "Print the facts in status.json and in the files of the configuration."};
+    static const char *const words[] = {
+        [NOT_SERVED] = "absent", [STARTING] = "starting", [SERVED] = "serving"};
     if (parse_options(&argp, argc, argv, 0, NULL, EX_USAGE, EX_IOERR) != 0)
         return EX_USAGE;
     const int root = open(options.spool, O_PATH | O_DIRECTORY | O_CLOEXEC);

@@ -6,7 +6,8 @@ enum { CPUS_SHOWN = 1024 };
 struct cpu {
     int number;
     unsigned long long busy, all; /* ticks since boot */
-    int thousandths;              /* the part of the time between the last two calls of cpus_look that the CPU was busy */
+    /* the part of the time between the last two calls of cpus_look that the CPU was busy */
+    int thousandths;
 };
 
 /* Reads /proc/stat. *all is an array that the next call overwrites. Returns its length. */

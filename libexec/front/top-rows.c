@@ -19,7 +19,9 @@
 
 enum { EVENTS_BYTES = 1 << 16 };
 static const uint64_t one_cpu = UINT64_C(1000000000), second = UINT64_C(1000000000);
-static const uint32_t directory_events = IN_MOVED_TO | IN_MOVED_FROM | IN_CREATE | IN_DELETE | IN_CLOSE_WRITE | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR;
+static const uint32_t directory_events = IN_MOVED_TO | IN_MOVED_FROM | IN_CREATE | IN_DELETE |
+                                         IN_CLOSE_WRITE | IN_DELETE_SELF | IN_MOVE_SELF |
+                                         IN_ONLYDIR;
 
 static struct member *members;
 static struct row *news;
@@ -76,7 +78,8 @@ static void read_command(struct row *row)
     (void)client_printable(name, row->command, sizeof row->command);
 }
 
-/* The file schedstat stays open: a read then takes a third of the time, and fails if another thread gets the same id. */
+/* The file schedstat stays open: a read then takes a third of the time, and fails if another thread
+ * gets the same id. */
 static void open_thread(struct row *row, pid_t tid)
 {
     char path[40];
@@ -93,8 +96,10 @@ static void open_thread(struct row *row, pid_t tid)
 
 static bool exceeds(const struct row *row, uint64_t ran, uint64_t elapsed)
 {
-    /* Two runtimes more than the share are no excess: a thread may get its runtime at the end of one period and at the beginning of the next. */
-    return row->share > 0 && row->grant.runtime > 0 && !row->is_held && ran > elapsed / 1000 * row->share / (one_cpu / 1000) + 2000 * row->grant.runtime;
+    /* Two runtimes more than the share are no excess: a thread may get its runtime at the end of
+     * one period and at the beginning of the next. */
+    return row->share > 0 && row->grant.runtime > 0 && !row->is_held &&
+           ran > elapsed / 1000 * row->share / (one_cpu / 1000) + 2000 * row->grant.runtime;
 }
 
 static void look_at_thread(struct row *row, int64_t now)
@@ -114,7 +119,8 @@ static void look_at_thread(struct row *row, int64_t now)
     if (row->looked != 0 && now > row->looked && ran >= row->ran && waited >= row->waited) {
         const uint64_t elapsed = (uint64_t)(now - row->looked);
         row->uses = (ran - row->ran) * 1000 / (elapsed / 1000000 + 1) * (second / 1000000 / 1000);
-        row->waits = (waited - row->waited) * 1000 / (elapsed / 1000000 + 1) * (second / 1000000 / 1000);
+        row->waits =
+            (waited - row->waited) * 1000 / (elapsed / 1000000 + 1) * (second / 1000000 / 1000);
         row->over += exceeds(row, ran - row->ran, elapsed);
     }
     row->ran = ran;
@@ -141,7 +147,8 @@ static bool holds(const char *plugin)
     return false;
 }
 
-/* A name that is longer than WORD_BYTES is cut here and in each row, so that the two still match. */
+/* A name that is longer than WORD_BYTES is cut here and in each row, so that the two still
+ * match. */
 void rows_take_plugins(const json_t *plugins)
 {
     size_t i;
@@ -151,8 +158,10 @@ void rows_take_plugins(const json_t *plugins)
     holding = calloc(json_array_size(plugins) + 1, sizeof *holding);
     if (holding == NULL)
         abort();
-    json_array_foreach(plugins, i, plugin) {
-        const char *enforce = client_string(plugin, "enforce"), *name = client_string(plugin, "name");
+    json_array_foreach(plugins, i, plugin)
+    {
+        const char *enforce = client_string(plugin, "enforce"),
+                   *name = client_string(plugin, "name");
         if (enforce != NULL && name != NULL && strcmp(enforce, "runtime") == 0)
             (void)client_printable(name, holding[holding_count++], WORD_BYTES);
     }
@@ -204,7 +213,8 @@ static void remove_row(struct row *row)
 
 static void take_verdict(struct row *row, const json_t *verdict, bool is_current)
 {
-    const json_t *grant = json_object_get(verdict, "grant"), *thread = json_object_get(verdict, "thread");
+    const json_t *grant = json_object_get(verdict, "grant"),
+                 *thread = json_object_get(verdict, "thread");
     const char *plugin = client_string(grant, "plugin");
     row->state = state_of(verdict, is_current);
     row->grant = grant_shown(grant);
@@ -242,7 +252,8 @@ static void take_name(struct member *member, const char *file)
 {
     char name[CLIENT_NAME_MAX + 1];
     const char *suffix = strrchr(file, '.');
-    if (suffix == NULL || (strcmp(suffix, ".json") != 0 && strcmp(suffix, ".verdict") != 0) || suffix - file > CLIENT_NAME_MAX)
+    if (suffix == NULL || (strcmp(suffix, ".json") != 0 && strcmp(suffix, ".verdict") != 0) ||
+        suffix - file > CLIENT_NAME_MAX)
         return;
     snprintf(name, sizeof name, "%.*s", (int)(suffix - file), file);
     if (client_name_ok(name))
@@ -274,7 +285,8 @@ static struct member *member_named(const char *name)
 
 static struct member *member_of_journal(const char *name)
 {
-    static int next = -1; /* a key below 0 in the place of a watch: root watches no user's directory */
+    /* a key below 0 in the place of a watch: root watches no user's directory */
+    static int next = -1;
     const struct passwd *account;
     uint64_t uid = 0;
     struct member *member = member_named(name);
@@ -337,7 +349,8 @@ static void drop_member(struct member *member)
 static bool is_same(const struct member *member, int fd)
 {
     struct stat one, other;
-    return fstat(member->directory, &one) == 0 && fstat(fd, &other) == 0 && one.st_ino == other.st_ino && one.st_dev == other.st_dev;
+    return fstat(member->directory, &one) == 0 && fstat(fd, &other) == 0 &&
+           one.st_ino == other.st_ino && one.st_dev == other.st_dev;
 }
 
 static bool add_member(const char *name)
@@ -358,11 +371,14 @@ static bool add_member(const char *name)
     int watch = inotify_add_watch(events, path, directory_events);
     HASH_FIND_INT(members, &watch, member);
     member = watch < 0 || member != NULL ? NULL : calloc(1, sizeof *member);
-    if (member == NULL) { /* a directory that is watched under another name has been renamed: inotify tells the new name, too */
+    /* a directory that is watched under another name has been renamed: inotify tells the new name,
+     * too */
+    if (member == NULL) {
         close(fd);
         return false;
     }
-    *member = (struct member){.name = strdup(name), .uid = status.st_uid, .directory = fd, .watch = watch, .scan = true};
+    *member = (struct member){
+        .name = strdup(name), .uid = status.st_uid, .directory = fd, .watch = watch, .scan = true};
     HASH_ADD_INT(members, watch, member);
     return true;
 }
@@ -392,7 +408,8 @@ bool rows_take_events(void)
     bool status_changed = false;
     ssize_t length;
     while ((length = read(events, room, sizeof room)) > 0)
-        for (const char *at = room; at < room + length; at += sizeof(struct inotify_event) + ((const struct inotify_event *)at)->len)
+        for (const char *at = room; at < room + length;
+             at += sizeof(struct inotify_event) + ((const struct inotify_event *)at)->len)
             status_changed |= take_event((const struct inotify_event *)at);
     return status_changed;
 }
@@ -509,5 +526,6 @@ int rows_open(struct client *client, bool all, const char **why)
     if (outcome == CLIENT_OK)
         (void)add_member(client->user);
     *why = client->why;
-    return outcome == CLIENT_OK || outcome == CLIENT_GONE ? EX_OK : client_status_of_outcome(outcome);
+    return outcome == CLIENT_OK || outcome == CLIENT_GONE ? EX_OK
+                                                          : client_status_of_outcome(outcome);
 }

@@ -1,5 +1,7 @@
-/* The rows of rtf-top(1): reservations, and the CPU time that their threads use, from the kernel. The user's own reservations are read from their verdicts;
- * inotify(7) tells which files have changed, and only these are read again. The reservations of all users are read from the broker's journal (read-journal.h). */
+/* The rows of rtf-top(1): reservations, and the CPU time that their threads use, from the kernel.
+ * The user's own reservations are read from their verdicts; inotify(7) tells which files have
+ * changed, and only these are read again. The reservations of all users are read from the broker's
+ * journal (read-journal.h). */
 #ifndef RTF_TOP_ROWS_H
 #define RTF_TOP_ROWS_H
 
@@ -22,32 +24,46 @@ struct row {
     enum state state;
     struct shown_grant grant;
     char plugin[WORD_BYTES], command[COMMAND_BYTES];
-    bool is_held;              /* the guard suspends the thread when its runtime is used up; it may then use idle time as an ordinary thread */
-    uint64_t share;            /* granted, billionths of a CPU; 0: the spec states no runtime */
-    pid_t tid;                 /* 0: none */
-    int schedstat;             /* the open file /proc/TID/schedstat; -1: not open */
-    uint64_t ran, waited;      /* ns since the thread began, at the time `looked` */
-    int64_t looked;            /* CLOCK_MONOTONIC, ns, of the last refresh; 0: none yet */
-    uint64_t uses, waits;      /* between the last two refreshes: billionths of a CPU */
-    unsigned over;             /* how many times it used more than granted between two refreshes */
-    bool is_news;              /* in the list of rows to read again */
+    /* the guard suspends the thread when its runtime is used up; it may then use idle time as an
+     * ordinary thread */
+    bool is_held;
+    uint64_t share;       /* granted, billionths of a CPU; 0: the spec states no runtime */
+    pid_t tid;            /* 0: none */
+    int schedstat;        /* the open file /proc/TID/schedstat; -1: not open */
+    uint64_t ran, waited; /* ns since the thread began, at the time `looked` */
+    int64_t looked;       /* CLOCK_MONOTONIC, ns, of the last refresh; 0: none yet */
+    uint64_t uses, waits; /* between the last two refreshes: billionths of a CPU */
+    unsigned over;        /* how many times it used more than granted between two refreshes */
+    bool is_news;         /* in the list of rows to read again */
     struct row *next_news;
-    UT_hash_handle hh;         /* by name within its owner */
+    UT_hash_handle hh; /* by name within its owner */
 };
 
 /* A directory in specs/; the caller's own is open. */
 struct member {
     char *name;
-    uid_t uid;             /* (uid_t)-1: not known */
+    uid_t uid; /* (uid_t)-1: not known */
     int directory, watch;
     struct row *rows;
-    bool scan;                 /* read the whole directory again */
-    UT_hash_handle hh;         /* by watch */
+    bool scan;         /* read the whole directory again */
+    UT_hash_handle hh; /* by watch */
 };
 
-enum row_order { BY_NAME, BY_USER, BY_PLUGIN, BY_SHARE, BY_USE, BY_RATIO, BY_WAIT, BY_OVER, BY_TID, ROW_ORDERS };
+enum row_order {
+    BY_NAME,
+    BY_USER,
+    BY_PLUGIN,
+    BY_SHARE,
+    BY_USE,
+    BY_RATIO,
+    BY_WAIT,
+    BY_OVER,
+    BY_TID,
+    ROW_ORDERS
+};
 
-/* Opens the rows of all users, or of the caller. Returns 0, or the exit status, with the reason *why. */
+/* Opens the rows of all users, or of the caller. Returns 0, or the exit status, with the reason
+ * *why. */
 int rows_open(struct client *client, bool all, const char **why);
 
 bool rows_are_everybodys(void);
@@ -55,16 +71,20 @@ bool rows_are_everybodys(void);
 /* Notes which files have changed. True: status.json has changed. Does not block. */
 bool rows_take_events(void);
 
-/* Reads the files that have changed, and the CPU time of the threads. `now` is CLOCK_MONOTONIC, ns. */
+/* Reads the files that have changed, and the CPU time of the threads. `now` is CLOCK_MONOTONIC,
+ * ns. */
 void rows_refresh(int64_t now);
 
-/* Returns all rows, or those with a thread, in this order. The array is valid until the next call of a function of this header. */
+/* Returns all rows, or those with a thread, in this order. The array is valid until the next call
+ * of a function of this header. */
 struct row *const *rows_sorted(enum row_order order, bool reverse, bool attached, size_t *count);
 
-/* Takes "plugins" of rtf-status(5): the plugins with "enforce": "runtime" have their threads suspended when the runtime is used up. */
+/* Takes "plugins" of rtf-status(5): the plugins with "enforce": "runtime" have their threads
+ * suspended when the runtime is used up. */
 void rows_take_plugins(const json_t *plugins);
 
-/* Returns how much of its share a thread uses, in thousandths; at most ROW_ALL if the thread is held to its runtime. */
+/* Returns how much of its share a thread uses, in thousandths; at most ROW_ALL if the thread is
+ * held to its runtime. */
 enum { ROW_ALL = 1000 };
 uint64_t row_ratio(const struct row *row);
 

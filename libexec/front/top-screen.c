@@ -11,8 +11,10 @@
 enum { PAIR_GOOD = 1, PAIR_BUSY, PAIR_FULL, PAIR_HEAD };
 static bool painted;
 
-static const char *const orders[ROW_ORDERS] = {[BY_NAME] = "name", [BY_USER] = "user",    [BY_PLUGIN] = "plugin", [BY_SHARE] = "share", [BY_USE] = "used",
-                                               [BY_RATIO] = "% of grant", [BY_WAIT] = "wait", [BY_OVER] = "over",     [BY_TID] = "tid"};
+static const char *const orders[ROW_ORDERS] = {
+    [BY_NAME] = "name",   [BY_USER] = "user", [BY_PLUGIN] = "plugin",
+    [BY_SHARE] = "share", [BY_USE] = "used",  [BY_RATIO] = "% of grant",
+    [BY_WAIT] = "wait",   [BY_OVER] = "over", [BY_TID] = "tid"};
 
 const char *order_name(enum row_order order)
 {
@@ -66,7 +68,8 @@ static int pair_of(uint64_t thousandths)
 /* Draws "LABEL [|||||      TEXT]", `width` columns wide. */
 static void bar(int y, int x, int width, const char *label, uint64_t thousandths, const char *text)
 {
-    const int label_width = width / 2 < 20 ? width / 2 : 20, inside = width - label_width - 3, length = (int)strlen(text);
+    const int label_width = width / 2 < 20 ? width / 2 : 20, inside = width - label_width - 3,
+              length = (int)strlen(text);
     if (inside < 4)
         return;
     const int full = thousandths >= 1000 ? inside : (int)((uint64_t)inside * thousandths / 1000);
@@ -152,7 +155,8 @@ static void draw_pool(const json_t *pool, struct place *place, int x, int width)
     char used[64], capacity[64], name[64], text[132];
     const uint64_t of = billionths(word(pool, "capacity", capacity));
     snprintf(text, sizeof text, "%s of %s", word(pool, "used", used), capacity);
-    bar(place->y, x, width, word(pool, "name", name), of < 1000 ? 0 : billionths(used) / (of / 1000), text);
+    bar(place->y, x, width, word(pool, "name", name),
+        of < 1000 ? 0 : billionths(used) / (of / 1000), text);
 }
 
 static void draw_pools(const json_t *status, struct place *place)
@@ -160,29 +164,48 @@ static void draw_pools(const json_t *status, struct place *place)
     size_t i;
     const json_t *pool;
     int x, width;
-    json_array_foreach(json_object_get(status, "pools"), i, pool)
-        if (next_place(place, &x, &width))
-            draw_pool(pool, place, x, width);
+    json_array_foreach(json_object_get(status, "pools"), i, pool) if (next_place(place, &x, &width))
+        draw_pool(pool, place, x, width);
     end_of_row(place);
 }
 
 /* ---- the table ---- */
 
-enum column { NAME, USER, STATE, PLUGIN, PRIORITY, BUDGET, SHARE, USED, RATIO, WAIT, OVER, TID, COMMAND, COLUMNS };
+enum column {
+    NAME,
+    USER,
+    STATE,
+    PLUGIN,
+    PRIORITY,
+    BUDGET,
+    SHARE,
+    USED,
+    RATIO,
+    WAIT,
+    OVER,
+    TID,
+    COMMAND,
+    COLUMNS
+};
 static const struct {
     const char *heading;
-    int width, from; /* the column is shown on a screen with at least `from` columns, which leaves eight columns for NAME */
+    /* the column is shown on a screen with at least `from` columns, which leaves eight columns for
+     * NAME */
+    int width, from;
     bool right;
-} columns[COLUMNS] = {
-    [NAME] = {"NAME", 16, 0, false},   [USER] = {"USER", 8, 73, false},     [STATE] = {"STATE", 8, 59, false}, [PLUGIN] = {"PLUGIN", 6, 87, false},
-    [PRIORITY] = {"PR", 2, 90, true},  [BUDGET] = {"BUDGET", 13, 22, true}, [SHARE] = {"SHARE", 6, 29, true},  [USED] = {"USED", 6, 36, true},
-    [RATIO] = {"%GRNT", 5, 50, true},  [WAIT] = {"WAIT", 6, 113, true},     [OVER] = {"OVER", 4, 64, true},    [TID] = {"TID", 7, 44, true},
-    [COMMAND] = {"COMMAND", 15, 106, false}};
+} columns[COLUMNS] = {[NAME] = {"NAME", 16, 0, false},        [USER] = {"USER", 8, 73, false},
+                      [STATE] = {"STATE", 8, 59, false},      [PLUGIN] = {"PLUGIN", 6, 87, false},
+                      [PRIORITY] = {"PR", 2, 90, true},       [BUDGET] = {"BUDGET", 13, 22, true},
+                      [SHARE] = {"SHARE", 6, 29, true},       [USED] = {"USED", 6, 36, true},
+                      [RATIO] = {"%GRNT", 5, 50, true},       [WAIT] = {"WAIT", 6, 113, true},
+                      [OVER] = {"OVER", 4, 64, true},         [TID] = {"TID", 7, 44, true},
+                      [COMMAND] = {"COMMAND", 15, 106, false}};
 
 /* The user's own reservations need no column USER, which leaves room for other columns. */
 static bool is_shown(enum column column)
 {
-    const bool own = !rows_are_everybodys(), gains = own && (column == PLUGIN || column == PRIORITY);
+    const bool own = !rows_are_everybodys(),
+               gains = own && (column == PLUGIN || column == PRIORITY);
     const int room = gains ? columns[USER].width + 1 : 0;
     return !(own && column == USER) && COLS + room >= columns[column].from;
 }
@@ -215,17 +238,20 @@ static const char *time_text(uint64_t us, char text[static 24])
 
 static void share_text(uint64_t share, char text[static 64])
 {
-    snprintf(text, 64, "%llu.%03llu", (unsigned long long)(share / 1000000000), (unsigned long long)(share % 1000000000 / 1000000));
+    snprintf(text, 64, "%llu.%03llu", (unsigned long long)(share / 1000000000),
+             (unsigned long long)(share % 1000000000 / 1000000));
 }
 
 static void budget_text(const struct row *row, char text[static 64])
 {
     char runtime[24], period[24];
     if (row->grant.runtime > 0 && row->grant.period > 0)
-        snprintf(text, 64, "%s/%s", time_text(row->grant.runtime, runtime), time_text(row->grant.period, period));
+        snprintf(text, 64, "%s/%s", time_text(row->grant.runtime, runtime),
+                 time_text(row->grant.period, period));
 }
 
-/* A held thread that uses more than its share is an ordinary thread then, and uses idle time: ">100". */
+/* A held thread that uses more than its share is an ordinary thread then, and uses idle time:
+ * ">100". */
 static void ratio_text(const struct row *row, char text[static 64])
 {
     if (row->is_held && row->uses > row->share)
@@ -243,14 +269,35 @@ static const char *cell(const struct row *row, enum column column, char text[sta
     case USER: return row->owner->name;
     case STATE: return state_name(row->state);
     case PLUGIN: return row->plugin[0] == '\0' ? text : row->plugin;
-    case PRIORITY: if (row->grant.priority > 0) snprintf(text, 64, "%d", row->grant.priority); break;
+    case PRIORITY:
+        if (row->grant.priority > 0)
+            snprintf(text, 64, "%d", row->grant.priority);
+        break;
     case BUDGET: budget_text(row, text); break;
-    case SHARE: if (row->share > 0) share_text(row->share, text); break;
-    case USED: if (runs) share_text(row->uses, text); break;
-    case RATIO: if (runs && row->share > 0) ratio_text(row, text); break;
-    case WAIT: if (runs) share_text(row->waits, text); break;
-    case OVER: if (runs) snprintf(text, 64, "%u", row->over); break;
-    case TID: if (runs) snprintf(text, 64, "%d", (int)row->tid); break;
+    case SHARE:
+        if (row->share > 0)
+            share_text(row->share, text);
+        break;
+    case USED:
+        if (runs)
+            share_text(row->uses, text);
+        break;
+    case RATIO:
+        if (runs && row->share > 0)
+            ratio_text(row, text);
+        break;
+    case WAIT:
+        if (runs)
+            share_text(row->waits, text);
+        break;
+    case OVER:
+        if (runs)
+            snprintf(text, 64, "%u", row->over);
+        break;
+    case TID:
+        if (runs)
+            snprintf(text, 64, "%d", (int)row->tid);
+        break;
     case COMMAND: return row->command[0] == '\0' ? text : row->command;
     case COLUMNS: break;
     }
@@ -279,14 +326,17 @@ static void draw_line(int y, const struct row *row, const int widths[static COLU
         move(y, x);
         if (x > 0)
             addch(' ');
-        put(row == NULL ? columns[column].heading : cell(row, column, text), widths[column] < COLS - x - 1 ? widths[column] : COLS - x - 1, columns[column].right);
+        put(row == NULL ? columns[column].heading : cell(row, column, text),
+            widths[column] < COLS - x - 1 ? widths[column] : COLS - x - 1, columns[column].right);
         x += widths[column] + (x > 0);
     }
 }
 
 static int pair_of_row(const struct row *row)
 {
-    static const int pairs[STATES] = {[ASKED] = PAIR_BUSY, [WAITING] = PAIR_BUSY, [REFUSED] = PAIR_FULL, [PENDING] = PAIR_BUSY, [ATTACHED] = PAIR_GOOD, [DRIFTED] = PAIR_FULL};
+    static const int pairs[STATES] = {
+        [ASKED] = PAIR_BUSY,   [WAITING] = PAIR_BUSY,  [REFUSED] = PAIR_FULL,
+        [PENDING] = PAIR_BUSY, [ATTACHED] = PAIR_GOOD, [DRIFTED] = PAIR_FULL};
     return row->over > 0 ? PAIR_FULL : pairs[row->state];
 }
 
@@ -330,7 +380,8 @@ static void draw_table(struct view *view, int y)
         paint(pair_of_row(row), false);
     }
     if (count == 0)
-        mvaddstr(y + 1, 0, view->attached ? "No reservation has a thread." : "There are no reservations.");
+        mvaddstr(y + 1, 0,
+                 view->attached ? "No reservation has a thread." : "There are no reservations.");
 }
 
 /* ---- above and below ---- */
@@ -343,15 +394,22 @@ static void draw_head(const char *spool, const json_t *status, bool served)
     const time_t seconds = time(NULL);
     struct tm local;
     strftime(now, sizeof now, "%H:%M:%S", localtime_r(&seconds, &local));
-    json_array_foreach(json_object_get(status, "plugins"), i, plugin) {
+    json_array_foreach(json_object_get(status, "plugins"), i, plugin)
+    {
         const size_t length = strlen(plugins);
         char name[64];
         const char *state = client_string(plugin, "state");
-        snprintf(plugins + length, sizeof plugins - length, " %s%s", word(plugin, "name", name), state == NULL ? "" : strcmp(state, "restarting") == 0 ? "(restarting)" : strcmp(state, "off") == 0 ? "(off)" : "");
+        snprintf(plugins + length, sizeof plugins - length, " %s%s", word(plugin, "name", name),
+                 state == NULL                      ? ""
+                 : strcmp(state, "restarting") == 0 ? "(restarting)"
+                 : strcmp(state, "off") == 0        ? "(off)"
+                                                    : "");
     }
     const long long reservations = json_integer_value(json_object_get(status, "reservations"));
-    snprintf(line, sizeof line, "rtf top %s  %s%lld reservation%s, %lld attached  plugins%s  %s", now, served ? "" : "NO BROKER  ", reservations,
-             reservations == 1 ? "" : "s", (long long)json_integer_value(json_object_get(status, "attached")), plugins[0] == '\0' ? " -" : plugins, client_printable(spool, place, sizeof place));
+    snprintf(line, sizeof line, "rtf top %s  %s%lld reservation%s, %lld attached  plugins%s  %s",
+             now, served ? "" : "NO BROKER  ", reservations, reservations == 1 ? "" : "s",
+             (long long)json_integer_value(json_object_get(status, "attached")),
+             plugins[0] == '\0' ? " -" : plugins, client_printable(spool, place, sizeof place));
     attron(A_BOLD);
     mvaddnstr(0, 0, line, COLS);
     attroff(A_BOLD);
@@ -363,7 +421,8 @@ static void draw_foot(const struct view *view)
     if (view->message[0] != '\0')
         snprintf(line, sizeof line, "%s", view->message);
     else
-        snprintf(line, sizeof line, "q quit  d detach  a %s  r reverse  NUS%%PGWOT <> sort: %s", view->attached ? "all" : "attached", orders[view->order]);
+        snprintf(line, sizeof line, "q quit  d detach  a %s  r reverse  NUS%%PGWOT <> sort: %s",
+                 view->attached ? "all" : "attached", orders[view->order]);
     attron(A_REVERSE);
     mvhline(LINES - 1, 0, ' ', COLS);
     mvaddnstr(LINES - 1, 0, line, COLS);

@@ -13,10 +13,11 @@
 struct view {
     enum row_order order;
     bool reverse;
-    bool attached;          /* show only rows with a thread */
-    size_t first, selected; /* indices of the sorted rows: the first row on the screen, the selected row */
-    const struct row *row;  /* the selected row; NULL: none */
-    size_t page;            /* how many rows fit on the screen */
+    bool attached; /* show only rows with a thread */
+    /* indices of the sorted rows: the first row on the screen, the selected row */
+    size_t first, selected;
+    const struct row *row; /* the selected row; NULL: none */
+    size_t page;           /* how many rows fit on the screen */
     char message[160];
 };
 

@@ -17,6 +17,7 @@ static int64_t later(int64_t one, int64_t other)
 int64_t window_used_up(struct window *window, int64_t now, int64_t waited, int64_t times)
 {
     const int64_t most = waited < window->period ? waited : window->period;
-    window->began = later(window->began + window->period, now - most) + (times - 1) * window->period;
+    window->began =
+        later(window->began + window->period, now - most) + (times - 1) * window->period;
     return window->began <= now + tolerance(window) ? 0 : window->began;
 }

@@ -48,8 +48,12 @@ void guard_rank_yield(void)
 
 bool guard_rank_rise(void)
 {
-    const struct kernel_sched_attr wanted = {.size = sizeof wanted, .policy = SCHED_DEADLINE, .flags = SCHED_FLAG_RECLAIM,
-                                            .runtime = RUNTIME, .deadline = PERIOD, .period = PERIOD};
+    const struct kernel_sched_attr wanted = {.size = sizeof wanted,
+                                             .policy = SCHED_DEADLINE,
+                                             .flags = SCHED_FLAG_RECLAIM,
+                                             .runtime = RUNTIME,
+                                             .deadline = PERIOD,
+                                             .period = PERIOD};
     if (rank != RANK_FIFO)
         return true;
     if (sched_setattr_of(0, &wanted) != 0)

@@ -50,7 +50,10 @@ struct guarded *guarded_first(void)
 static int64_t cpu_time_of(const struct guarded *guarded)
 {
     int64_t count;
-    return guarded->event >= 0 && read(guarded->event, &count, sizeof count) == (ssize_t)sizeof count ? count : guarded->count_at_window;
+    return guarded->event >= 0 &&
+                   read(guarded->event, &count, sizeof count) == (ssize_t)sizeof count
+               ? count
+               : guarded->count_at_window;
 }
 
 /* Opened once for each thread: opening the file for each used runtime would be a sixth of the
@@ -65,7 +68,8 @@ static int open_schedstat(pid_t tid)
 static bool read_schedstat(const struct guarded *guarded, long long *ran, long long *waits)
 {
     char text[96] = "";
-    return guarded->schedstat >= 0 && pread(guarded->schedstat, text, sizeof text - 1, 0) > 0 && sscanf(text, "%lld %lld", ran, waits) == 2;
+    return guarded->schedstat >= 0 && pread(guarded->schedstat, text, sizeof text - 1, 0) > 0 &&
+           sscanf(text, "%lld %lld", ran, waits) == 2;
 }
 
 static int64_t wait_time_of(const struct guarded *guarded)
@@ -200,7 +204,9 @@ struct guarded *guarded_resume_due(int64_t now)
 
 int64_t guarded_used_in_window(const struct guarded *guarded, int64_t now)
 {
-    return now >= guarded->window.began + guarded->window.period ? 0 : cpu_time_of(guarded) - guarded->count_at_window;
+    return now >= guarded->window.began + guarded->window.period
+               ? 0
+               : cpu_time_of(guarded) - guarded->count_at_window;
 }
 
 int64_t guarded_next_resume(void)
@@ -216,12 +222,14 @@ void guarded_used_up(struct guarded *guarded, int64_t now)
     uint64_t whole = (uint64_t)guarded->window.runtime;
     if (guarded->shortened)
         guarded->shortened = ioctl(guarded->event, PERF_EVENT_IOC_PERIOD, &whole) != 0;
-    const int64_t has = cpu_time_of(guarded), waits = wait_time_of(guarded), runtime = guarded->window.runtime;
+    const int64_t has = cpu_time_of(guarded), waits = wait_time_of(guarded),
+                  runtime = guarded->window.runtime;
     /* More than once if the guard could not run in the meantime. */
     int64_t times = (has - guarded->count_at_window) / runtime;
     if (times < 1)
         times = 1;
-    const int64_t until = window_used_up(&guarded->window, now, waits - guarded->wait_at_window, times);
+    const int64_t until =
+        window_used_up(&guarded->window, now, waits - guarded->wait_at_window, times);
     guarded->count_at_window = has;
     guarded->wait_at_window = waits;
     if (until != 0)
@@ -230,7 +238,8 @@ void guarded_used_up(struct guarded *guarded, int64_t now)
 
 bool guarded_lose_counter(struct guarded *guarded)
 {
-    if (guarded->state == GUARDED_LOST || guarded->state == GUARDED_ENDING || thread_has_ended(guarded->pidfd))
+    if (guarded->state == GUARDED_LOST || guarded->state == GUARDED_ENDING ||
+        thread_has_ended(guarded->pidfd))
         return false;
     if (guarded->state == GUARDED_IN_FORCE)
         make_ordinary(guarded);
@@ -244,7 +253,8 @@ bool guarded_lose_counter(struct guarded *guarded)
 
 void guarded_renew_boosts(struct guarded *guarded)
 {
-    if ((guarded->state != GUARDED_IN_FORCE && guarded->state != GUARDED_ENDING) || !thread_sleeps(guarded->tid))
+    if ((guarded->state != GUARDED_IN_FORCE && guarded->state != GUARDED_ENDING) ||
+        !thread_sleeps(guarded->tid))
         return;
     tell->forget(guarded);
     guarded_suspend(guarded, monotonic_now() + guarded->window.period);
@@ -267,7 +277,8 @@ static unsigned last_windows_count;
 static void remember_window(const struct guarded *guarded)
 {
     const bool is_suspended = guarded->state == GUARDED_SUSPENDED;
-    const int64_t until = is_suspended ? guarded->resume_at : guarded->window.began + guarded->window.period;
+    const int64_t until =
+        is_suspended ? guarded->resume_at : guarded->window.began + guarded->window.period;
     last_windows[last_windows_count++ % LAST_WINDOWS_MAX] = (struct last_window){
         .tid = guarded->tid,
         .started_by = guarded->started_by,
@@ -341,7 +352,8 @@ void guarded_forget_ended(void)
     for (guarded = TAILQ_FIRST(&ending); guarded != NULL; guarded = next) {
         struct attributes now;
         next = TAILQ_NEXT(guarded, of_ending);
-        if (thread_has_ended(guarded->pidfd) || !thread_attributes(guarded->tid, &now) || now.policy != POLICY_DEADLINE)
+        if (thread_has_ended(guarded->pidfd) || !thread_attributes(guarded->tid, &now) ||
+            now.policy != POLICY_DEADLINE)
             drop(guarded);
     }
 }
@@ -358,7 +370,8 @@ static void leave_in_force(struct guarded *guarded)
 
 void guarded_leave(struct guarded *guarded)
 {
-    const bool would_lend = guarded->state == GUARDED_SUSPENDED && guarded->report_attempts > 0 && thread_sleeps(guarded->tid);
+    const bool would_lend = guarded->state == GUARDED_SUSPENDED && guarded->report_attempts > 0 &&
+                            thread_sleeps(guarded->tid);
     if (guarded->boost_count == 0 && !would_lend) {
         leave_in_force(guarded);
         return;
@@ -411,7 +424,8 @@ struct guarded *guarded_begin(const struct guarded *wanted, bool again, const ch
     if (guarded->event >= 0) {
         /* Mapped read-only: in a writable ring the kernel drops records that nobody reads, and a
          * dropped record wakes nobody. */
-        guarded->event_page = mmap(NULL, (size_t)sysconf(_SC_PAGESIZE) * 2, PROT_READ, MAP_SHARED, guarded->event, 0);
+        guarded->event_page =
+            mmap(NULL, (size_t)sysconf(_SC_PAGESIZE) * 2, PROT_READ, MAP_SHARED, guarded->event, 0);
         if (guarded->event_page == MAP_FAILED) {
             *why = "the memory for its event cannot be had";
             free_guarded(guarded);
@@ -421,7 +435,10 @@ struct guarded *guarded_begin(const struct guarded *wanted, bool again, const ch
         guarded->count_at_window = cpu_time_of(guarded);
         guarded->wait_at_window = wait_time_of(guarded);
     }
-    const bool is_left_over = (again || came_back || is_deadline(guarded)) && suspension_is_left_over(&(struct target){guarded->tid, guarded->started_by, guarded->pidfd});
+    const bool is_left_over =
+        (again || came_back || is_deadline(guarded)) &&
+        suspension_is_left_over(
+            &(struct target){guarded->tid, guarded->started_by, guarded->pidfd});
     if (is_left_over && is_deadline(guarded))
         /* guarded_resume_due puts it in force once the kernel no longer counts its bandwidth */
         enter_suspended(guarded, 0);

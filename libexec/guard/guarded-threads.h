@@ -43,38 +43,38 @@ enum guarded_state {
 /* All times are ns; points in time are CLOCK_MONOTONIC. */
 struct guarded {
     pid_t tid;
-    uint64_t started_by;        /* lib/thread.h */
-    int pidfd, event;           /* owned; event counts CPU time; -1: the kernel does (DEADLINE) */
-    int schedstat;              /* owned: /proc/TID/schedstat, time run and waited; -1: not open */
-    void *event_page;           /* owned: the mapping of `event`, two pages; or MAP_FAILED */
+    uint64_t started_by; /* lib/thread.h */
+    int pidfd, event;    /* owned; event counts CPU time; -1: the kernel does (DEADLINE) */
+    int schedstat;       /* owned: /proc/TID/schedstat, time run and waited; -1: not open */
+    void *event_page;    /* owned: the mapping of `event`, two pages; or MAP_FAILED */
     enum guarded_state state;
     struct attributes granted;
     /* FIFO and RR: the kernel's policy and priority at suspension; the owner may have lowered
      * them. */
     int suspended_policy, suspended_priority;
     struct window window;
-    bool shortened;             /* `event` fires after the rest of a window begun earlier */
-    int64_t count_at_window;    /* count of `event` when the window began */
-    int64_t wait_at_window;     /* time waited for a CPU until the window began */
-    int64_t resume_at;          /* SUSPENDED: at counted_until or later */
-    int64_t counted_until; /* the kernel counts the former bandwidth until then; 0: no longer */
-    struct overrun overrun;     /* SCHED_DEADLINE: demote.h */
+    bool shortened;          /* `event` fires after the rest of a window begun earlier */
+    int64_t count_at_window; /* count of `event` when the window began */
+    int64_t wait_at_window;  /* time waited for a CPU until the window began */
+    int64_t resume_at;       /* SUSPENDED: at counted_until or later */
+    int64_t counted_until;   /* the kernel counts the former bandwidth until then; 0: no longer */
+    struct overrun overrun;  /* SCHED_DEADLINE: demote.h */
     /* Lending, see lending.h. */
-    int boost_count;            /* threads that run with its rank now */
-    int64_t lend_window_began;  /* the window for lending, one period long */
-    int64_t lent_counted_to;    /* `lent` includes the time up to here */
-    int64_t used_itself;        /* of the runtime, before it began to lend */
-    int64_t lent;               /* in the window for lending */
-    int report_attempts; /* further attempts to have the kernel report its boosts; lending.c */
-    int64_t check_at;           /* next check for a boost that the kernel did not report, */
-    int64_t ran_at_check;       /* and CPU time at the last check: due if it has not run since */
+    int boost_count;           /* threads that run with its rank now */
+    int64_t lend_window_began; /* the window for lending, one period long */
+    int64_t lent_counted_to;   /* `lent` includes the time up to here */
+    int64_t used_itself;       /* of the runtime, before it began to lend */
+    int64_t lent;              /* in the window for lending */
+    int report_attempts;  /* further attempts to have the kernel report its boosts; lending.c */
+    int64_t check_at;     /* next check for a boost that the kernel did not report, */
+    int64_t ran_at_check; /* and CPU time at the last check: due if it has not run since */
     TAILQ_ENTRY(guarded) of_lenders, of_ending;
     /* The next report to the broker. */
     bool suspended_for_lending;
-    int64_t report_at;          /* no earlier */
-    uint64_t unreported;        /* suspensions since the last report */
+    int64_t report_at;   /* no earlier */
+    uint64_t unreported; /* suspensions since the last report */
     RB_ENTRY(guarded) of_suspended;
-    UT_hash_handle hh;          /* by tid */
+    UT_hash_handle hh; /* by tid */
 };
 
 /* How lending.c learns of the guarded threads. */

@@ -40,7 +40,8 @@ static int number_at(const unsigned char *raw, size_t size, unsigned offset)
     return number;
 }
 
-static void take_record(const unsigned char *record, size_t size, void (*take)(const struct priority_change *))
+static void take_record(const unsigned char *record, size_t size,
+                        void (*take)(const struct priority_change *))
 {
     const struct sample *sample = (const struct sample *)(const void *)record;
     /* Not sizeof, which includes padding: in Linux 6.1 newprio is the last field. */
@@ -48,8 +49,11 @@ static void take_record(const unsigned char *record, size_t size, void (*take)(c
     if (sample->header.type != PERF_RECORD_SAMPLE || size < before_raw)
         return;
     const size_t raw = sample->raw_size < size - before_raw ? sample->raw_size : size - before_raw;
-    take(&(struct priority_change){.tid = number_at(sample->raw, raw, pid_at), .caller = (pid_t)sample->thread, .before = number_at(sample->raw, raw, old_at),
-                          .after = number_at(sample->raw, raw, new_at), .time = (int64_t)sample->time});
+    take(&(struct priority_change){.tid = number_at(sample->raw, raw, pid_at),
+                                   .caller = (pid_t)sample->thread,
+                                   .before = number_at(sample->raw, raw, old_at),
+                                   .after = number_at(sample->raw, raw, new_at),
+                                   .time = (int64_t)sample->time});
 }
 
 /* Copies from a ring; a record may wrap around its end. */
@@ -119,9 +123,11 @@ static bool open_ring(const struct perf_event_attr *event, int cpu)
     ring->fd = (int)syscall(SYS_perf_event_open, event, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
     if (ring->fd < 0)
         return errno == ENODEV || errno == EINVAL; /* no such CPU, or an offline CPU */
-    ring->page = mmap(NULL, page_bytes * (1 + RING_PAGES), PROT_READ | PROT_WRITE, MAP_SHARED, ring->fd, 0);
+    ring->page =
+        mmap(NULL, page_bytes * (1 + RING_PAGES), PROT_READ | PROT_WRITE, MAP_SHARED, ring->fd, 0);
     ring_count++;
-    return ring->page != MAP_FAILED && ioctl(ring->fd, PERF_EVENT_IOC_SET_FILTER, filter) == 0 && epoll_ctl(epoll_fd, EPOLL_CTL_ADD, ring->fd, &wanted) == 0 &&
+    return ring->page != MAP_FAILED && ioctl(ring->fd, PERF_EVENT_IOC_SET_FILTER, filter) == 0 &&
+           epoll_ctl(epoll_fd, EPOLL_CTL_ADD, ring->fd, &wanted) == 0 &&
            ioctl(ring->fd, PERF_EVENT_IOC_ENABLE, 0) == 0;
 }
 

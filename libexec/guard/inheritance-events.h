@@ -9,12 +9,12 @@
 #include <sys/types.h>
 
 struct priority_change {
-    pid_t tid;         /* the thread whose priority changes */
-    pid_t caller;      /* the thread whose system call changes it */
+    pid_t tid;    /* the thread whose priority changes */
+    pid_t caller; /* the thread whose system call changes it */
     /* the kernel's priorities: 99 - rt_priority; -1 under SCHED_DEADLINE; 100 or more for
      * ordinary threads */
     int before, after;
-    int64_t time;      /* CLOCK_MONOTONIC, ns */
+    int64_t time; /* CLOCK_MONOTONIC, ns */
 };
 
 /* Opens one ring for each CPU. `tracepoint` is "ID:PID:OLDPRIO:NEWPRIO": the id of the

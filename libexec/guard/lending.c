@@ -20,8 +20,8 @@ struct boost {
     pid_t tid;              /* the thread that is boosted */
     struct guarded *lender; /* the guarded thread whose rank it has; NULL: unknown */
     unsigned tried; /* while unknown: guarded threads of this priority that are not the lender */
-    int64_t try_at;         /* when to try the next; INT64_MAX: no more candidates */
-    int priority;           /* the kernel's: 99 - rt_priority; -1 under SCHED_DEADLINE */
+    int64_t try_at; /* when to try the next; INT64_MAX: no more candidates */
+    int priority;   /* the kernel's: 99 - rt_priority; -1 under SCHED_DEADLINE */
     int64_t since;
     TAILQ_ENTRY(boost) of_unknown;
     UT_hash_handle hh; /* by tid */
@@ -30,10 +30,10 @@ static struct boost *boosts;
 static TAILQ_HEAD(, boost) unknown = TAILQ_HEAD_INITIALIZER(unknown);
 static TAILQ_HEAD(, guarded) lenders = TAILQ_HEAD_INITIALIZER(lenders);
 
-static int64_t read_at = INT64_MAX; /* next read of the events; INT64_MAX: they wake the guard */
-static bool is_preempt_rt;          /* then a wakeup may fail to come, see lending.h */
+static int64_t read_at = INT64_MAX;  /* next read of the events; INT64_MAX: they wake the guard */
+static bool is_preempt_rt;           /* then a wakeup may fail to come, see lending.h */
 static int64_t last_unprompted_read; /* when the events were last read without a wakeup or timer */
-static int64_t expect_until;        /* until then a thread may be made SCHED_DEADLINE */
+static int64_t expect_until;         /* until then a thread may be made SCHED_DEADLINE */
 static struct guarded *resuming;     /* the guard is putting this thread in force; or NULL */
 
 static int64_t later(int64_t one, int64_t other)
@@ -45,7 +45,9 @@ static int64_t later(int64_t one, int64_t other)
 
 static int kernel_priority(const struct guarded *guarded)
 {
-    return guarded->granted.policy == POLICY_DEADLINE ? -1 : RT_PRIORITIES - 1 - guarded->granted.priority;
+    return guarded->granted.policy == POLICY_DEADLINE
+               ? -1
+               : RT_PRIORITIES - 1 - guarded->granted.priority;
 }
 
 static void count_lent(struct guarded *lender, int64_t now)
@@ -96,7 +98,9 @@ static struct guarded *lender_by(pid_t caller)
 {
     struct guarded *guarded = guarded_find(caller);
     const struct boost *boost = boost_of(caller);
-    return guarded != NULL ? guarded : boost != NULL && boost->lender != NULL ? boost->lender : resuming;
+    return guarded != NULL                          ? guarded
+           : boost != NULL && boost->lender != NULL ? boost->lender
+                                                    : resuming;
 }
 
 static void forget(const struct guarded *lender);
@@ -107,7 +111,9 @@ enum { REPORT_ATTEMPTS = 5 };
 static void suspend_lender(struct guarded *lender, int64_t now)
 {
     lender->report_attempts = lender->boost_count > 0 ? REPORT_ATTEMPTS : 0;
-    guarded_suspend(lender, lender->lend_window_began + lender->window.period > now ? lender->lend_window_began + lender->window.period : now + 1);
+    guarded_suspend(lender, lender->lend_window_began + lender->window.period > now
+                                ? lender->lend_window_began + lender->window.period
+                                : now + 1);
     forget(lender);
     lender->suspended_for_lending = true;
 }
@@ -125,7 +131,7 @@ static void retry_unknown(const struct guarded *lender)
 {
     struct boost *boost;
     const int64_t at = monotonic_now() + lender->window.runtime;
-    TAILQ_FOREACH(boost, &unknown, of_unknown)
+    TAILQ_FOREACH (boost, &unknown, of_unknown)
         if (boost->priority == kernel_priority(lender) && boost->try_at == INT64_MAX) {
             boost->try_at = at;
             boost->tried = 0;
@@ -153,7 +159,9 @@ static int64_t first_try(int priority, int64_t since)
         promotions_drain();
         return promotions_any() ? since + patience : INT64_MAX;
     }
-    return priority < -1 || priority >= RT_PRIORITIES || ranks[priority + 1].count == 0 ? INT64_MAX : since + ranks[priority + 1].least;
+    return priority < -1 || priority >= RT_PRIORITIES || ranks[priority + 1].count == 0
+               ? INT64_MAX
+               : since + ranks[priority + 1].least;
 }
 
 /* Boosts that no guarded thread lends make room for new ones. */
@@ -162,7 +170,7 @@ static bool has_room(void)
     struct boost *boost;
     if (HASH_COUNT(boosts) < BOOSTS_MAX)
         return true;
-    TAILQ_FOREACH(boost, &unknown, of_unknown)
+    TAILQ_FOREACH (boost, &unknown, of_unknown)
         if (boost->try_at == INT64_MAX) {
             end_boost(boost, boost->since);
             return true;
@@ -182,7 +190,11 @@ static void begin_boost(pid_t tid, pid_t caller, int priority, int64_t time)
             suspend_lender(lender, time);
         return;
     }
-    *boost = (struct boost){.tid = tid, .lender = lender, .priority = priority, .since = time, .try_at = first_try(priority, time)};
+    *boost = (struct boost){.tid = tid,
+                            .lender = lender,
+                            .priority = priority,
+                            .since = time,
+                            .try_at = first_try(priority, time)};
     HASH_ADD(hh, boosts, tid, sizeof boost->tid, boost);
     if (lender != NULL)
         begin_lending(lender, time);
@@ -238,7 +250,9 @@ static int64_t next_unprompted_read(void)
     if (!is_preempt_rt)
         return INT64_MAX;
     if (ranks[0].count > 0)
-        return last_unprompted_read + (ranks[0].least < check_interval ? later(ranks[0].least, read_interval) : check_interval);
+        return last_unprompted_read + (ranks[0].least < check_interval
+                                           ? later(ranks[0].least, read_interval)
+                                           : check_interval);
     if (promotions_any() && last_unprompted_read < expect_until)
         return last_unprompted_read + read_interval;
     return guarded_first() != NULL ? last_unprompted_read + check_interval : INT64_MAX;
@@ -263,7 +277,7 @@ static void forget(const struct guarded *lender)
 {
     struct boost *boost, *next;
     (void)drain_all();
-    HASH_ITER(hh, boosts, boost, next)
+    HASH_ITER (hh, boosts, boost, next)
         if (boost->lender == lender)
             end_boost(boost, monotonic_now());
 }
@@ -274,7 +288,8 @@ static void forget(const struct guarded *lender)
  * but no report of the kernel has come since it is in force again. */
 static bool boosts_reported(struct guarded *lender)
 {
-    if (!is_preempt_rt || lender->report_attempts == 0 || lender->boost_count > 0 || !thread_sleeps(lender->tid))
+    if (!is_preempt_rt || lender->report_attempts == 0 || lender->boost_count > 0 ||
+        !thread_sleeps(lender->tid))
         return true;
     lender->report_attempts--;
     return false;
@@ -323,9 +338,14 @@ static bool is_boosted(pid_t tid)
     if (file != NULL)
         fclose(file);
     const char *rest = strrchr(text, ')');
-    if (rest == NULL || sscanf(rest + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %d", &priority) != 1 || !thread_attributes(tid, &now))
+    if (rest == NULL ||
+        sscanf(rest + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %d",
+               &priority) != 1 ||
+        !thread_attributes(tid, &now))
         return false;
-    const int own = now.policy == POLICY_DEADLINE ? -1 - RT_PRIORITIES : policy_is_real_time(now.policy) ? -1 - now.priority : 0;
+    const int own = now.policy == POLICY_DEADLINE     ? -1 - RT_PRIORITIES
+                    : policy_is_real_time(now.policy) ? -1 - now.priority
+                                                      : 0;
     return priority < own;
 }
 
@@ -350,7 +370,7 @@ static bool still_lends(const struct guarded *lender)
     bool really = false;
     if (!may_wait(lender))
         return false;
-    HASH_ITER(hh, boosts, boost, next)
+    HASH_ITER (hh, boosts, boost, next)
         if (boost->lender == lender)
             really |= is_boosted(boost->tid);
     return really;
@@ -382,7 +402,8 @@ static struct guarded *find_lender(struct boost *boost, int64_t now)
         return NULL;
     }
     for (; guarded != NULL && tries < TRIES_AT_ONCE; guarded = guarded->hh.next) {
-        if ((guarded->state != GUARDED_IN_FORCE && guarded->state != GUARDED_ENDING) || kernel_priority(guarded) != priority || place++ < boost->tried)
+        if ((guarded->state != GUARDED_IN_FORCE && guarded->state != GUARDED_ENDING) ||
+            kernel_priority(guarded) != priority || place++ < boost->tried)
             continue;
         tries++;
         if (!lasts && !thread_sleeps(guarded->tid))
@@ -403,7 +424,9 @@ static struct guarded *find_lender(struct boost *boost, int64_t now)
             return NULL;
     }
     boost->tried = guarded == NULL ? 0 : boost->tried + tries;
-    boost->try_at = guarded != NULL ? now : is_preempt_rt && !lasts ? boost->since + long_boost : INT64_MAX;
+    boost->try_at = guarded != NULL           ? now
+                    : is_preempt_rt && !lasts ? boost->since + long_boost
+                                              : INT64_MAX;
     return NULL;
 }
 
@@ -420,7 +443,7 @@ static void resynchronize(void)
 static struct boost *boost_to_try(int64_t now)
 {
     struct boost *boost;
-    TAILQ_FOREACH(boost, &unknown, of_unknown)
+    TAILQ_FOREACH (boost, &unknown, of_unknown)
         if (boost->try_at <= now && now >= next_try)
             return boost;
     return NULL;
@@ -481,10 +504,10 @@ int64_t lending_next_due(void)
     int64_t first = read_at < next_unprompted_read() ? read_at : next_unprompted_read();
     if (later(resynchronize_at, next_try) < first)
         first = later(resynchronize_at, next_try);
-    TAILQ_FOREACH(lender, &lenders, of_lenders)
+    TAILQ_FOREACH (lender, &lenders, of_lenders)
         if (runtime_over_at(lender) < first)
             first = runtime_over_at(lender);
-    TAILQ_FOREACH(boost, &unknown, of_unknown)
+    TAILQ_FOREACH (boost, &unknown, of_unknown)
         if (later(boost->try_at, next_try) < first)
             first = later(boost->try_at, next_try);
     return first;
@@ -497,7 +520,10 @@ bool lending_wakeup_may_fail(void)
 
 bool lending_open(const char *tracepoint, int epoll, uint64_t as)
 {
-    static const struct guarded_events events = {.attribute_boosts = attribute_boosts, .may_lend = may_lend, .forget = forget, .boosts_reported = boosts_reported};
+    static const struct guarded_events events = {.attribute_boosts = attribute_boosts,
+                                                 .may_lend = may_lend,
+                                                 .forget = forget,
+                                                 .boosts_reported = boosts_reported};
     struct utsname kernel;
     is_preempt_rt = uname(&kernel) == 0 && strstr(kernel.version, "PREEMPT_RT") != NULL;
     guarded_listen(&events);

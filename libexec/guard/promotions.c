@@ -51,7 +51,8 @@ bool promotions_any(void)
 
 static void suspend(struct expected *one, int pidfd)
 {
-    const int64_t counted = suspend_deadline(&(struct target){one->who.tid, one->who.started_by, pidfd}, &one->overrun);
+    const int64_t counted =
+        suspend_deadline(&(struct target){one->who.tid, one->who.started_by, pidfd}, &one->overrun);
     if (counted > 0)
         one->counted = counted;
 }

@@ -67,7 +67,8 @@ static bool wait_on(int fd, int64_t as)
 static bool send_out(struct paragraph_output *output)
 {
     paragraph_close(output);
-    bool sent = send_with_fd(STDIN_FILENO, output->data, output->length, -1, MSG_NOSIGNAL | MSG_DONTWAIT);
+    bool sent =
+        send_with_fd(STDIN_FILENO, output->data, output->length, -1, MSG_NOSIGNAL | MSG_DONTWAIT);
     paragraph_drop(output, output->length);
     return sent;
 }
@@ -103,7 +104,8 @@ static void rise(void)
  * number. */
 static void report_suspended(struct guarded *guarded, int64_t now)
 {
-    if (guarded->unreported == 0 || now < guarded->report_at || !report(guarded, guarded->suspended_for_lending ? "lent" : "suspended"))
+    if (guarded->unreported == 0 || now < guarded->report_at ||
+        !report(guarded, guarded->suspended_for_lending ? "lent" : "suspended"))
         return;
     guarded->report_at = now + report_pause;
     guarded->unreported = 0;
@@ -115,7 +117,8 @@ static void report_suspended(struct guarded *guarded, int64_t now)
 static bool named_thread(const struct paragraph *request, pid_t *tid, uint64_t *started_by)
 {
     uint64_t number;
-    if (paragraph_get_number(request, "tid", INT32_MAX, &number) != 1 || number == 0 || paragraph_get_number(request, "started_by", UINT64_MAX, started_by) != 1)
+    if (paragraph_get_number(request, "tid", INT32_MAX, &number) != 1 || number == 0 ||
+        paragraph_get_number(request, "started_by", UINT64_MAX, started_by) != 1)
         return false;
     *tid = (pid_t)number;
     return true;
@@ -138,10 +141,15 @@ static const char *begin(const struct paragraph *request, int fds[2])
     int64_t runtime, period;
     struct attributes granted;
     const char *why = NULL;
-    if (!named_thread(request, &tid, &started_by) || !get_time(request, "budget", &runtime) || !get_time(request, "every", &period) ||
-        !attributes_get(request, "", &granted) || !policy_is_real_time(granted.policy) || fds[0] < 0)
+    if (!named_thread(request, &tid, &started_by) || !get_time(request, "budget", &runtime) ||
+        !get_time(request, "every", &period) || !attributes_get(request, "", &granted) ||
+        !policy_is_real_time(granted.policy) || fds[0] < 0)
         return "begin without tid, started_by, budget, every, attributes or pidfd";
-    struct guarded wanted = {.tid = tid, .started_by = started_by, .granted = granted, .pidfd = fds[0], .event = fds[1],
+    struct guarded wanted = {.tid = tid,
+                             .started_by = started_by,
+                             .granted = granted,
+                             .pidfd = fds[0],
+                             .event = fds[1],
                              .window = {.runtime = runtime, .period = period}};
     if (granted.policy == POLICY_DEADLINE) {
         promotions_drain();
@@ -164,7 +172,9 @@ static const char *begin(const struct paragraph *request, int fds[2])
 static const char *listen_to(int fd)
 {
     promotions_from(fd);
-    return !lending_wakeup_may_fail() || wait_on(fd, FROM_PROMOTIONS) ? NULL : "the pipe cannot be waited for";
+    return !lending_wakeup_may_fail() || wait_on(fd, FROM_PROMOTIONS)
+               ? NULL
+               : "the pipe cannot be waited for";
 }
 
 static void end(const struct paragraph *request)
@@ -206,7 +216,8 @@ static bool serve_one(const struct paragraph *request, int fds[2])
         leave_all();
     else
         why = "unknown op";
-    if (why == NULL && strcmp(op, "end") != 0 && strcmp(op, "leave") != 0 && strcmp(op, "rise") != 0)
+    if (why == NULL && strcmp(op, "end") != 0 && strcmp(op, "leave") != 0 &&
+        strcmp(op, "rise") != 0)
         return true; /* the broker does not wait for an answer */
     paragraph_add(&output, "id", id);
     paragraph_add(&output, "answer", why == NULL ? "ok" : "no");
@@ -226,7 +237,8 @@ static bool take_request(void)
     const ssize_t got = receive_with_fds(STDIN_FILENO, bytes, sizeof bytes, fds, 2);
     if (got <= 0)
         return got < 0 && (errno == EINTR || errno == EAGAIN);
-    const bool good = paragraph_feed(&input, bytes, (size_t)got) && paragraph_take(&input, &request, &why) == 1 && serve_one(&request, fds);
+    const bool good = paragraph_feed(&input, bytes, (size_t)got) &&
+                      paragraph_take(&input, &request, &why) == 1 && serve_one(&request, fds);
     for (int i = 0; i < 2; i++)
         if (fds[i] >= 0)
             close(fds[i]);
@@ -256,7 +268,8 @@ static void take_budget_event(const struct epoll_event *ready, int64_t now)
  * sleep fires in the interrupt (__hrtimer_init_sleeper). */
 static int wait_for_events(struct epoll_event *ready)
 {
-    const int64_t of_boosts = lending_next_due(), of_windows = guarded_next_resume(), due = of_boosts < of_windows ? of_boosts : of_windows;
+    const int64_t of_boosts = lending_next_due(), of_windows = guarded_next_resume(),
+                  due = of_boosts < of_windows ? of_boosts : of_windows;
     const int64_t now = due == INT64_MAX ? 0 : monotonic_now(), left = due > now ? due - now : 0;
     const struct timespec time = {.tv_sec = left / 1000000000, .tv_nsec = left % 1000000000};
     return epoll_pwait2(epoll, ready, EVENTS, due == INT64_MAX ? NULL : &time, NULL);
@@ -295,13 +308,48 @@ static bool confine(void)
 {
     enum { END_OF_LIST = -1 };
     const bool hidden = confine_proc_is_hidden();
-    const int powers[] = {CAP_SYS_NICE, CAP_IPC_LOCK, hidden ? CAP_SYS_PTRACE : END_OF_LIST, END_OF_LIST};
+    const int powers[] = {CAP_SYS_NICE, CAP_IPC_LOCK, hidden ? CAP_SYS_PTRACE : END_OF_LIST,
+                          END_OF_LIST};
     static const struct confine_path files[] = {{"/proc", MAY_READ}, {0}};
-    static const char *const calls[] = {
-        "sched_setattr", "sched_setscheduler", "sched_setaffinity", "sched_getattr", "sched_getscheduler", "sched_getparam", "sched_getaffinity", "getpriority",
-        "epoll_pwait2", "epoll_ctl", "poll", "ppoll", "read", "pread64", "recvmsg", "sendmsg", "open", "openat", "close", "fstat", "newfstatat",
-        "clock_gettime", "clock_getres", "clock_nanosleep", "nanosleep", "mmap", "munmap", "mremap", "brk", "madvise", "pidfd_open", "rt_sigreturn", "restart_syscall", "futex",
-        "exit", "exit_group", "lseek", "write", NULL};
+    static const char *const calls[] = {"sched_setattr",
+                                        "sched_setscheduler",
+                                        "sched_setaffinity",
+                                        "sched_getattr",
+                                        "sched_getscheduler",
+                                        "sched_getparam",
+                                        "sched_getaffinity",
+                                        "getpriority",
+                                        "epoll_pwait2",
+                                        "epoll_ctl",
+                                        "poll",
+                                        "ppoll",
+                                        "read",
+                                        "pread64",
+                                        "recvmsg",
+                                        "sendmsg",
+                                        "open",
+                                        "openat",
+                                        "close",
+                                        "fstat",
+                                        "newfstatat",
+                                        "clock_gettime",
+                                        "clock_getres",
+                                        "clock_nanosleep",
+                                        "nanosleep",
+                                        "mmap",
+                                        "munmap",
+                                        "mremap",
+                                        "brk",
+                                        "madvise",
+                                        "pidfd_open",
+                                        "rt_sigreturn",
+                                        "restart_syscall",
+                                        "futex",
+                                        "exit",
+                                        "exit_group",
+                                        "lseek",
+                                        "write",
+                                        NULL};
     if (!confine_for_good() || !capabilities_keep(powers))
         return false;
     if (!hidden)
@@ -312,8 +360,11 @@ static bool confine(void)
 int main(int argc, char **argv)
 {
     cpu_set_t domains;
-    if (argc != 4 || strcmp(argv[1], "--serve") != 0 || (argv[3][0] != '\0' && !parse_cpus(argv[3], &domains))) {
-        fprintf(stderr, "rtf-guard: only the broker starts this program, as rtf-guard --serve TRACEPOINT DOMAINS\n");
+    if (argc != 4 || strcmp(argv[1], "--serve") != 0 ||
+        (argv[3][0] != '\0' && !parse_cpus(argv[3], &domains))) {
+        fprintf(
+            stderr,
+            "rtf-guard: only the broker starts this program, as rtf-guard --serve TRACEPOINT DOMAINS\n");
         return EX_USAGE;
     }
     if (argv[3][0] == '\0')

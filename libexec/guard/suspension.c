@@ -13,8 +13,9 @@ static void read_interval(const struct target *target)
     const struct sched_param none = {0};
     if (!thread_has_ended(target->pidfd))
         return;
-    if (thread_look(target->tid, &identity) && !identity.ended && thread_attributes(target->tid, &now) &&
-        now.reset_on_fork && policy_is_real_time(now.policy))
+    if (thread_look(target->tid, &identity) && !identity.ended &&
+        thread_attributes(target->tid, &now) && now.reset_on_fork &&
+        policy_is_real_time(now.policy))
         (void)sched_setscheduler(target->tid, SCHED_OTHER | SCHED_RESET_ON_FORK, &none);
 }
 
@@ -54,13 +55,16 @@ int64_t suspend_deadline(const struct target *target, struct overrun *overrun)
     overrun->counted_us = 0;
     if (!thread_has_ended(target->pidfd))
         scheduling_suspend(target, overrun);
-    return overrun->counted_us == 0 ? 0 : monotonic_now() + (int64_t)overrun->counted_us * 1000 + late;
+    return overrun->counted_us == 0 ? 0
+                                    : monotonic_now() + (int64_t)overrun->counted_us * 1000 + late;
 }
 
-enum apply_result resume_deadline(const struct target *target, const struct attributes *granted, const struct overrun *overrun)
+enum apply_result resume_deadline(const struct target *target, const struct attributes *granted,
+                                  const struct overrun *overrun)
 {
     struct attributes wanted = *granted, now;
-    if (thread_has_ended(target->pidfd) || !thread_attributes(target->tid, &now) || policy_is_real_time(now.policy))
+    if (thread_has_ended(target->pidfd) || !thread_attributes(target->tid, &now) ||
+        policy_is_real_time(now.policy))
         return APPLY_DONE;
     wanted.domain = false; /* the thread is still in its cpuset domain */
     wanted.reset_on_fork = true;
@@ -70,5 +74,6 @@ enum apply_result resume_deadline(const struct target *target, const struct attr
 bool suspension_is_left_over(const struct target *target)
 {
     struct attributes now;
-    return !thread_has_ended(target->pidfd) && thread_attributes(target->tid, &now) && !policy_is_real_time(now.policy) && now.reset_on_fork;
+    return !thread_has_ended(target->pidfd) && thread_attributes(target->tid, &now) &&
+           !policy_is_real_time(now.policy) && now.reset_on_fork;
 }

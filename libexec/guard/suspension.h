@@ -19,7 +19,8 @@ void resume_fixed_priority(const struct target *target, int policy, int priority
  * none. */
 int64_t suspend_deadline(const struct target *target, struct overrun *overrun);
 /* As scheduling_resume; also APPLY_DONE if the thread has ended or is real-time already. */
-enum apply_result resume_deadline(const struct target *target, const struct attributes *granted, const struct overrun *overrun);
+enum apply_result resume_deadline(const struct target *target, const struct attributes *granted,
+                                  const struct overrun *overrun);
 
 /* True: the thread is ordinary with reset-on-fork, as only a suspended thread is. */
 bool suspension_is_left_over(const struct target *target);

@@ -27,7 +27,8 @@ static void reopen(void)
 {
     if (file >= 0)
         close(file);
-    file = openat(DIRECTORY, log_name, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0640);
+    file = openat(DIRECTORY, log_name,
+                  O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0640);
     if (file >= 0)
         (void)fchmod(file, 0640); /* independent of the umask; the group is that of the directory */
 }
@@ -69,11 +70,12 @@ static bool report_lost(void)
     clock_gettime(CLOCK_REALTIME, &now);
     gmtime_r(&now.tv_sec, &utc);
     strftime(seconds, sizeof seconds, "%Y-%m-%dT%H:%M:%S", &utc);
-    int length = snprintf(line, sizeof line,
-                          "{\"schema\":1,\"time\":\"%s.%06ldZ\",\"stage\":\"broker\",\"uid\":null,\"user\":null,\"name\":null,\"request\":null,"
-                          "\"decision\":\"error\",\"reason\":\"the log could not be written for a time, %llu lines are missing\","
-                          "\"plugin\":null,\"tid\":null,\"us\":null,\"token\":null,\"grant\":null,\"ended\":null}\n",
-                          seconds, now.tv_nsec / 1000, lost);
+    int length = snprintf(
+        line, sizeof line,
+        "{\"schema\":1,\"time\":\"%s.%06ldZ\",\"stage\":\"broker\",\"uid\":null,\"user\":null,\"name\":null,\"request\":null,"
+        "\"decision\":\"error\",\"reason\":\"the log could not be written for a time, %llu lines are missing\","
+        "\"plugin\":null,\"tid\":null,\"us\":null,\"token\":null,\"grant\":null,\"ended\":null}\n",
+        seconds, now.tv_nsec / 1000, lost);
     if (write_lines(line, (size_t)length) != 0)
         return false;
     lost = 0;
@@ -102,8 +104,28 @@ static void take(const char *text, size_t length)
 
 static bool confine(void)
 {
-    static const char *const calls[] = {"read", "write", "openat", "open", "close", "fstat", "newfstatat", "lseek", "ftruncate", "fchmod", "clock_gettime",
-                                        "rt_sigreturn", "restart_syscall", "brk", "mmap", "munmap", "mremap", "madvise", "futex", "exit", "exit_group", NULL};
+    static const char *const calls[] = {"read",
+                                        "write",
+                                        "openat",
+                                        "open",
+                                        "close",
+                                        "fstat",
+                                        "newfstatat",
+                                        "lseek",
+                                        "ftruncate",
+                                        "fchmod",
+                                        "clock_gettime",
+                                        "rt_sigreturn",
+                                        "restart_syscall",
+                                        "brk",
+                                        "mmap",
+                                        "munmap",
+                                        "mremap",
+                                        "madvise",
+                                        "futex",
+                                        "exit",
+                                        "exit_group",
+                                        NULL};
     static const int no_powers[] = {-1};
     const struct confine_path files[] = {{"/proc/self/fd/3", MAY_CHANGE}, {0}};
     if (!confine_for_good() || !capabilities_keep(no_powers))
@@ -122,7 +144,8 @@ int main(void)
         return EX_OSERR;
     }
     reopen();
-    while ((got = read(STDIN_FILENO, text + length, sizeof text - length)) > 0 || (got < 0 && errno == EINTR)) {
+    while ((got = read(STDIN_FILENO, text + length, sizeof text - length)) > 0 ||
+           (got < 0 && errno == EINTR)) {
         if (got < 0)
             continue;
         length += (size_t)got;

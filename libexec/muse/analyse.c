@@ -36,7 +36,9 @@ const char *argp_program_version = "rtf-muse " RTF_VERSION;
 
 static const struct argp_option option_table[] = {
     {"output", 'o', "DIR", 0, "Where the results of an import go", 0},
-    {"horizon", KEY_HORIZON, "TIME", 0, "The interval over which the linear bounds are fitted: 500ms, 2s (default: a tenth of the duration)", 0},
+    {"horizon", KEY_HORIZON, "TIME", 0,
+     "The interval over which the linear bounds are fitted: 500ms, 2s (default: a tenth of the duration)",
+     0},
     {"compat", KEY_COMPAT, NULL, 0, "Read the experiment as the paper's own tool does", 0},
     {"json", KEY_JSON, NULL, 0, "Print result.json instead of a table", 0},
     {"quiet", 'q', NULL, 0, "Print nothing", 0},
@@ -50,7 +52,9 @@ static error_t take_option(int key, char *argument, struct argp_state *state)
     case 'q': options->quiet = true; break;
     case KEY_HORIZON:
         if (!parse_time(argument, &options->horizon))
-            argp_failure(state, EX_USAGE, 0, "--horizon %s: a time is a whole number with a unit, such as 500ms or 2s", argument);
+            argp_failure(state, EX_USAGE, 0,
+                         "--horizon %s: a time is a whole number with a unit, such as 500ms or 2s",
+                         argument);
         break;
     case KEY_COMPAT: options->compat = true; break;
     case KEY_JSON: options->json = true; break;
@@ -61,7 +65,8 @@ static error_t take_option(int key, char *argument, struct argp_state *state)
         break;
     case ARGP_KEY_END:
         if (options->count < (options->import ? 2 : 1))
-            argp_error(state, options->import ? "EXPERIMENT.json and MARKS.csv are needed" : "DIR is missing");
+            argp_error(state, options->import ? "EXPERIMENT.json and MARKS.csv are needed"
+                                              : "DIR is missing");
         if (options->import && options->output == NULL)
             argp_error(state, "-o DIR is missing");
         if (!options->import && options->output != NULL)
@@ -162,7 +167,9 @@ static int read_marks(int directory, const struct options *options, struct recor
         status = read_logs(directory, records);
     if (status != EX_OK)
         return status;
-    return records_check(records, why) ? EX_OK : fail(EX_DATAERR, options->import ? options->arguments[1] : "marks", why);
+    return records_check(records, why)
+               ? EX_OK
+               : fail(EX_DATAERR, options->import ? options->arguments[1] : "marks", why);
 }
 
 /* ---- files kept beside the results ---- */
@@ -194,7 +201,8 @@ static int keep_sources(int directory, const struct options *options)
     char aside[32];
     for (int i = 0; i < 2; i++) {
         snprintf(aside, sizeof aside, ".%s", names[i]);
-        if (!copy_to(directory, options->arguments[i], aside) || renameat(directory, aside, directory, names[i]) != 0)
+        if (!copy_to(directory, options->arguments[i], aside) ||
+            renameat(directory, aside, directory, names[i]) != 0)
             return fail_errno(EX_IOERR, names[i]);
     }
     return EX_OK;
@@ -208,7 +216,8 @@ static int print_marks(const struct records *records)
     for (size_t i = 0; i < records->count; i++)
         for (size_t j = 0; j < records->threads[i].count; j++) {
             const struct mark *mark = &records->threads[i].at[j];
-            printf("%zu,%lld.%03lld,%u,%u\n", i + 1, (long long)(mark->time / 1000), (long long)(mark->time % 1000), mark->cpu, mark->job);
+            printf("%zu,%lld.%03lld,%u,%u\n", i + 1, (long long)(mark->time / 1000),
+                   (long long)(mark->time % 1000), mark->cpu, mark->job);
         }
     return fflush(stdout) == 0 && !ferror(stdout) ? EX_OK : fail_errno(EX_IOERR, "standard output");
 }
@@ -229,14 +238,18 @@ static json_t *read_run(int directory)
 static void take_nominal(struct experiment *experiment, const json_t *run)
 {
     for (size_t i = 0; i < experiment->thread_count; i++) {
-        const json_t *thread = json_object_get(json_object_get(run, "threads"), experiment->threads[i].name);
-        double time = json_number_value(json_object_get(thread, "cpu_time")), jobs = json_number_value(json_object_get(thread, "jobs"));
+        const json_t *thread =
+            json_object_get(json_object_get(run, "threads"), experiment->threads[i].name);
+        double time = json_number_value(json_object_get(thread, "cpu_time")),
+               jobs = json_number_value(json_object_get(thread, "jobs"));
         if (experiment->threads[i].nominal_cpu_time && time > 0 && jobs > 0)
             experiment->threads[i].nominal = (int64_t)(time / jobs * 1e9 + 0.5);
     }
 }
 
-static int write_results(int directory, const struct options *options, const struct experiment *experiment, const struct measurement *measurement, const json_t *run)
+static int write_results(int directory, const struct options *options,
+                         const struct experiment *experiment, const struct measurement *measurement,
+                         const json_t *run)
 {
     char why[RESULT_WHY];
     json_t *result = result_make(experiment, measurement, run);
@@ -253,11 +266,13 @@ static int write_results(int directory, const struct options *options, const str
     return good ? EX_OK : fail(EX_IOERR, options->output, why);
 }
 
-static int measure_and_write(int directory, const struct options *options, struct experiment *experiment, const struct records *records)
+static int measure_and_write(int directory, const struct options *options,
+                             struct experiment *experiment, const struct records *records)
 {
     struct measurement measurement = {0};
     char why[MARKS_WHY];
-    const int64_t horizon = options->horizon > 0 ? (int64_t)options->horizon * 1000 : experiment->horizon;
+    const int64_t horizon =
+        options->horizon > 0 ? (int64_t)options->horizon * 1000 : experiment->horizon;
     json_t *run = options->import ? NULL : read_run(directory);
     int status = EX_OK;
     take_nominal(experiment, run);
@@ -314,7 +329,8 @@ static int open_and_analyse(struct options *options)
         status = fail_errno(EX_CANTCREAT, options->output);
     if (status == EX_OK) {
         int directory = open(options->output, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        status = directory < 0 ? fail_errno(EX_NOINPUT, options->output) : analyse(directory, options, &experiment);
+        status = directory < 0 ? fail_errno(EX_NOINPUT, options->output)
+                               : analyse(directory, options, &experiment);
         if (directory >= 0)
             close(directory);
     }
@@ -337,24 +353,31 @@ static bool take_command(const char *word, struct options *options)
 int main(int argc, char **argv)
 {
     static const struct argp analyse_argp = {
-        .options = option_table, .parser = take_option, .args_doc = "DIR", .doc = "Analyse what was recorded in DIR, and write the results there."};
-    static const struct argp import_argp = {.options = option_table,
-                                            .parser = take_option,
-                                            .args_doc = "EXPERIMENT.json MARKS.csv",
-                                            .doc = "Analyse marks of another recorder, lines of thread,start_us,cpu,job."};
+        .options = option_table,
+        .parser = take_option,
+        .args_doc = "DIR",
+        .doc = "Analyse what was recorded in DIR, and write the results there."};
+    static const struct argp import_argp = {
+        .options = option_table,
+        .parser = take_option,
+        .args_doc = "EXPERIMENT.json MARKS.csv",
+        .doc = "Analyse marks of another recorder, lines of thread,start_us,cpu,job."};
     static char name[] = "rtf-muse";
-    static const struct argp marks_argp = {.options = option_table + 2,
-                                           .parser = take_option,
-                                           .args_doc = "DIR",
-                                           .doc = "Print the marks that were recorded in DIR, as lines of thread,start_us,cpu,job."};
+    static const struct argp marks_argp = {
+        .options = option_table + 2,
+        .parser = take_option,
+        .args_doc = "DIR",
+        .doc = "Print the marks that were recorded in DIR, as lines of thread,start_us,cpu,job."};
     static const struct argp *const argps[] = {&analyse_argp, &import_argp, &marks_argp};
     struct options options = {0};
     if (argc < 2 || !take_command(argv[1], &options)) {
-        fprintf(stderr, "rtf-muse: analyse DIR, marks DIR, or import EXPERIMENT.json MARKS.csv -o DIR\n");
+        fprintf(stderr,
+                "rtf-muse: analyse DIR, marks DIR, or import EXPERIMENT.json MARKS.csv -o DIR\n");
         return EX_USAGE;
     }
     argv[1] = name;
-    if (parse_options(argps[options.command], argc - 1, argv + 1, 0, &options, EX_USAGE, EX_IOERR) != 0)
+    if (parse_options(argps[options.command], argc - 1, argv + 1, 0, &options, EX_USAGE,
+                      EX_IOERR) != 0)
         return EX_USAGE;
     return open_and_analyse(&options);
 }

@@ -11,7 +11,10 @@
 
 bool drain_to_files(struct load *load, int directory, struct drain *drain)
 {
-    *drain = (struct drain){.load = load, .directory = directory, .socket = -1, .files = malloc(load->threads * sizeof(int))};
+    *drain = (struct drain){.load = load,
+                            .directory = directory,
+                            .socket = -1,
+                            .files = malloc(load->threads * sizeof(int))};
     if (drain->files == NULL)
         return false;
     for (size_t i = 0; i < load->threads; i++)
@@ -26,7 +29,8 @@ bool drain_to_files(struct load *load, int directory, struct drain *drain)
     return true;
 }
 
-bool drain_to_host(struct load *load, const struct sockaddr_storage *host, socklen_t length, uint64_t secret, struct drain *drain)
+bool drain_to_host(struct load *load, const struct sockaddr_storage *host, socklen_t length,
+                   uint64_t secret, struct drain *drain)
 {
     *drain = (struct drain){.load = load, .directory = -1, .secret = secret};
     drain->socket = socket(host->ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -57,7 +61,8 @@ static void send_marks(struct drain *drain, const struct mark *marks, uint64_t c
     struct {
         struct datagram_head head;
         struct mark marks[DATAGRAM_MARKS];
-    } datagram = {.head = {.secret = drain->secret, .marks = (uint32_t)count, .number = drain->number++}};
+    } datagram = {
+        .head = {.secret = drain->secret, .marks = (uint32_t)count, .number = drain->number++}};
     memcpy(datagram.head.magic, DATAGRAM_MAGIC, sizeof datagram.head.magic);
     memcpy(datagram.marks, marks, count * sizeof *marks);
     (void)send(drain->socket, &datagram, sizeof datagram.head + count * sizeof *marks, 0);

@@ -23,7 +23,7 @@ struct datagram_head {
 
 struct drain {
     struct load *load;
-    int directory;  /* the directory of the files; -1: datagrams */
+    int directory; /* the directory of the files; -1: datagrams */
     int *files;
     int socket;
     uint64_t secret;
@@ -32,7 +32,8 @@ struct drain {
 
 /* Start to write to files, or to send datagrams. False with errno. */
 bool drain_to_files(struct load *load, int directory, struct drain *drain);
-bool drain_to_host(struct load *load, const struct sockaddr_storage *host, socklen_t length, uint64_t secret, struct drain *drain);
+bool drain_to_host(struct load *load, const struct sockaddr_storage *host, socklen_t length,
+                   uint64_t secret, struct drain *drain);
 
 /* Moves all marks that are present. False with errno: they could not be written, and stay in the
  * rings while these have space. */

@@ -11,7 +11,8 @@
 
 enum { FILTER_MOST = 3500 };
 
-#define LAST_SECOND 4000000000LL /* more than a century of uptime; two such times in ns fit into an int64_t */
+/* more than a century of uptime; two such times in ns fit into an int64_t */
+#define LAST_SECOND 4000000000LL
 
 /* ---- lines ---- */
 
@@ -28,7 +29,8 @@ struct change {
  * next_*. */
 static bool parse_change(const char *line, struct change *change)
 {
-    const char *event = strstr(line, ": sched_switch: "), *arrow = event == NULL ? NULL : strstr(event, " ==> ");
+    const char *event = strstr(line, ": sched_switch: "),
+               *arrow = event == NULL ? NULL : strstr(event, " ==> ");
     const char *cpu = event, *time = event, *from = NULL, *state = NULL;
     long long seconds = 0;
     long micros = 0;
@@ -36,16 +38,19 @@ static bool parse_change(const char *line, struct change *change)
         return false;
     while (cpu > line && *cpu != '[')
         cpu--;
-    for (const char *at = strstr(event, " prev_pid="); at != NULL && at < arrow; at = strstr(at + 1, " prev_pid="))
+    for (const char *at = strstr(event, " prev_pid="); at != NULL && at < arrow;
+         at = strstr(at + 1, " prev_pid="))
         from = at;
-    for (const char *at = strstr(event, " prev_state="); at != NULL && at < arrow; at = strstr(at + 1, " prev_state="))
+    for (const char *at = strstr(event, " prev_state="); at != NULL && at < arrow;
+         at = strstr(at + 1, " prev_state="))
         state = at;
     const char *to = strstr(arrow, " next_pid=");
     while (to != NULL && strstr(to + 1, " next_pid=") != NULL)
         to = strstr(to + 1, " next_pid=");
     while (time > line && time[-1] != ' ')
         time--;
-    if (from == NULL || state == NULL || to == NULL || sscanf(time, "%lld.%6ld", &seconds, &micros) != 2)
+    if (from == NULL || state == NULL || to == NULL ||
+        sscanf(time, "%lld.%6ld", &seconds, &micros) != 2)
         return false;
     if (seconds < 0 || seconds > LAST_SECOND || micros < 0)
         return false;
@@ -57,14 +62,16 @@ static bool parse_change(const char *line, struct change *change)
     return true;
 }
 
-bool events_supply(struct followed *followed, int64_t until, int64_t start, take_mark *take, void *argument)
+bool events_supply(struct followed *followed, int64_t until, int64_t start, take_mark *take,
+                   void *argument)
 {
     int64_t begun = followed->since < start ? start : followed->since;
     if (until <= begun)
         return true;
     while ((int64_t)followed->jobs * COMMAND_QUANTUM < followed->supplied + (until - begun)) {
         int64_t at = begun + ((int64_t)followed->jobs * COMMAND_QUANTUM - followed->supplied);
-        if (!take(argument, (struct mark){at - start, followed->jobs, followed->cpu, followed->thread}))
+        if (!take(argument,
+                  (struct mark){at - start, followed->jobs, followed->cpu, followed->thread}))
             return false;
         followed->jobs++;
     }
@@ -72,7 +79,8 @@ bool events_supply(struct followed *followed, int64_t until, int64_t start, take
     return true;
 }
 
-bool events_take_line(const char *line, struct followed *followed, int64_t start, take_mark *take, void *argument)
+bool events_take_line(const char *line, struct followed *followed, int64_t start, take_mark *take,
+                      void *argument)
 {
     struct change change;
     if (start == 0)
@@ -84,7 +92,8 @@ bool events_take_line(const char *line, struct followed *followed, int64_t start
         return true;
     followed->last = change.time;
     if (change.from == followed->tid) {
-        bool good = !followed->running || events_supply(followed, change.time, start, take, argument);
+        bool good =
+            !followed->running || events_supply(followed, change.time, start, take, argument);
         followed->gaps += !followed->running && change.time >= start;
         followed->running = false;
         followed->sleeps = change.state != 'R';
@@ -121,23 +130,30 @@ static bool set_filter(const struct events *events, const pid_t *tids, size_t co
     char filter[FILTER_MOST + 64] = "";
     size_t used = 0;
     for (size_t i = 0; i < count && used < FILTER_MOST; i++)
-        used += (size_t)snprintf(filter + used, sizeof filter - used, "%sprev_pid == %d || next_pid == %d", i == 0 ? "" : " || ", (int)tids[i], (int)tids[i]);
+        used += (size_t)snprintf(filter + used, sizeof filter - used,
+                                 "%sprev_pid == %d || next_pid == %d", i == 0 ? "" : " || ",
+                                 (int)tids[i], (int)tids[i]);
     return used < FILTER_MOST && put(events, "events/sched/sched_switch/filter", filter);
 }
 
-bool events_open(const pid_t *tids, size_t count, struct events *events, char why[static EVENTS_WHY])
+bool events_open(const pid_t *tids, size_t count, struct events *events,
+                 char why[static EVENTS_WHY])
 {
     char path[256];
     *events = (struct events){.pipe = -1};
-    snprintf(events->instance, sizeof events->instance, TRACING "/instances/rtf-muse-%d", (int)getpid());
+    snprintf(events->instance, sizeof events->instance, TRACING "/instances/rtf-muse-%d",
+             (int)getpid());
     if (mkdir(events->instance, 0700) != 0) {
-        snprintf(why, EVENTS_WHY, "a command is measured by the scheduler's events in " TRACING ", which only root can read: %s%s", strerror(errno),
-                 errno == ENOENT ? " (mount -t tracefs tracefs " TRACING ")" : "");
+        snprintf(why, EVENTS_WHY,
+                 "a command is measured by the scheduler's events in " TRACING
+                 ", which only root can read: %s%s",
+                 strerror(errno), errno == ENOENT ? " (mount -t tracefs tracefs " TRACING ")" : "");
         events->instance[0] = '\0';
         return false;
     }
     snprintf(path, sizeof path, "%s/trace_pipe", events->instance);
-    bool good = put(events, "trace_clock", "mono") && put(events, "buffer_size_kb", "4096") && set_filter(events, tids, count) &&
+    bool good = put(events, "trace_clock", "mono") && put(events, "buffer_size_kb", "4096") &&
+                set_filter(events, tids, count) &&
                 put(events, "events/sched/sched_switch/enable", "1");
     events->pipe = good ? open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC) : -1;
     if (events->pipe >= 0)
@@ -147,15 +163,18 @@ bool events_open(const pid_t *tids, size_t count, struct events *events, char wh
     return false;
 }
 
-bool events_drain(struct events *events, struct followed *followed, size_t count, int64_t start, take_mark *take, void *argument)
+bool events_drain(struct events *events, struct followed *followed, size_t count, int64_t start,
+                  take_mark *take, void *argument)
 {
     ssize_t got;
     bool good = true;
-    while (good && (got = read(events->pipe, events->held + events->length, sizeof events->held - 1 - events->length)) > 0) {
+    while (good && (got = read(events->pipe, events->held + events->length,
+                               sizeof events->held - 1 - events->length)) > 0) {
         events->length += (size_t)got;
         events->held[events->length] = '\0';
         char *line = events->held;
-        for (char *end = strchr(line, '\n'); good && end != NULL; line = end + 1, end = strchr(line, '\n')) {
+        for (char *end = strchr(line, '\n'); good && end != NULL;
+             line = end + 1, end = strchr(line, '\n')) {
             *end = '\0';
             for (size_t i = 0; good && i < count; i++)
                 good = events_take_line(line, &followed[i], start, take, argument);

@@ -18,14 +18,14 @@ enum { EVENTS_WHY = 256 };
 /* The state of one thread. */
 struct followed {
     pid_t tid;
-    uint16_t thread;   /* from 0 */
-    int64_t last;      /* ns, of the latest event */
+    uint16_t thread; /* from 0 */
+    int64_t last;    /* ns, of the latest event */
     bool running;
-    int64_t since;     /* ns, since when the thread has its CPU */
+    int64_t since; /* ns, since when the thread has its CPU */
     uint16_t cpu;
-    int64_t supplied;  /* CPU time so far, ns */
-    uint32_t jobs;     /* number of marks */
-    uint64_t gaps;     /* number of events that do not fit together: some events were lost */
+    int64_t supplied; /* CPU time so far, ns */
+    uint32_t jobs;    /* number of marks */
+    uint64_t gaps;    /* number of events that do not fit together: some events were lost */
     int64_t asleep_since, asleep; /* ns; the thread slept by its own decision */
     bool sleeps;
 };
@@ -35,23 +35,27 @@ typedef bool take_mark(void *argument, struct mark mark);
 /* Takes one line of a trace. If the line is a sched_switch of this thread, adds up the thread's CPU
  * time and takes a mark for each full quantum. start: the experiment's start, in ns; 0: not known
  * yet, and nothing counts. False: a mark could not be taken. */
-bool events_take_line(const char *line, struct followed *followed, int64_t start, take_mark *take, void *argument);
+bool events_take_line(const char *line, struct followed *followed, int64_t start, take_mark *take,
+                      void *argument);
 
 /* Adds the CPU time from followed->since to `until`: takes a mark for each full quantum, and one at
  * the very beginning. */
-bool events_supply(struct followed *followed, int64_t until, int64_t start, take_mark *take, void *argument);
+bool events_supply(struct followed *followed, int64_t until, int64_t start, take_mark *take,
+                   void *argument);
 
 struct events {
     char instance[128];
-    int pipe; /* trace_pipe, non-blocking; -1: not open */
+    int pipe;        /* trace_pipe, non-blocking; -1: not open */
     char held[4096]; /* an incomplete line */
     size_t length;
 };
 
-bool events_open(const pid_t *tids, size_t count, struct events *events, char why[static EVENTS_WHY]);
+bool events_open(const pid_t *tids, size_t count, struct events *events,
+                 char why[static EVENTS_WHY]);
 
 /* Passes all present lines to events_take_line, for each thread. */
-bool events_drain(struct events *events, struct followed *followed, size_t count, int64_t start, take_mark *take, void *argument);
+bool events_drain(struct events *events, struct followed *followed, size_t count, int64_t start,
+                  take_mark *take, void *argument);
 
 void events_close(struct events *events);
 

@@ -9,14 +9,29 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { EXPERIMENT_BYTES_MAX = 1 << 20, EXPERIMENT_WHY = 512, THREADS_MAX = 1024, PHASES_MAX = 256, RESOURCES_MAX = 4096 };
+enum {
+    EXPERIMENT_BYTES_MAX = 1 << 20,
+    EXPERIMENT_WHY = 512,
+    THREADS_MAX = 1024,
+    PHASES_MAX = 256,
+    RESOURCES_MAX = 4096
+};
 
 /* COMMAND_QUANTUM: the CPU time that counts as one job of a command, in ns. */
 enum { COMMAND_QUANTUM = 100000, COMMAND_WORDS = 1024 };
 
 enum policy { POLICY_OTHER, POLICY_BATCH, POLICY_IDLE, POLICY_FIFO, POLICY_RR, POLICY_DEADLINE };
 
-enum phase_kind { PHASE_COMPUTE, PHASE_LOCK, PHASE_MEMORY, PHASE_SHARED, PHASE_SLEEP, PHASE_BUSY, PHASE_WATCH, PHASE_USER };
+enum phase_kind {
+    PHASE_COMPUTE,
+    PHASE_LOCK,
+    PHASE_MEMORY,
+    PHASE_SHARED,
+    PHASE_SLEEP,
+    PHASE_BUSY,
+    PHASE_WATCH,
+    PHASE_USER
+};
 
 enum module { MODULE_SUPPLY = 1, MODULE_RUNMAP = 2, MODULE_MIGRATIONS = 4, MODULE_STATISTICAL = 8 };
 
@@ -62,8 +77,10 @@ struct experiment {
 
 /* False: `why` has the fault, with key and line. Call experiment_free in any case. compat: read the
  * text as the paper's own tool does. */
-bool experiment_parse(const char *text, size_t length, enum reader reader, bool compat, struct experiment *experiment, char why[static EXPERIMENT_WHY]);
-bool experiment_read(const char *path, enum reader reader, bool compat, struct experiment *experiment, char why[static EXPERIMENT_WHY]);
+bool experiment_parse(const char *text, size_t length, enum reader reader, bool compat,
+                      struct experiment *experiment, char why[static EXPERIMENT_WHY]);
+bool experiment_read(const char *path, enum reader reader, bool compat,
+                     struct experiment *experiment, char why[static EXPERIMENT_WHY]);
 void experiment_free(struct experiment *experiment);
 
 const char *policy_name(enum policy policy);

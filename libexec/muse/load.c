@@ -20,7 +20,8 @@
 #include "schedattr.h"
 
 enum { STACK = 256 * 1024, TRIES_WHEN_BUSY = 50 };
-/* ns between the end of the set-up and the start: enough for every thread to be asleep at the start */
+/* ns between the end of the set-up and the start: enough for every thread to be asleep at the
+ * start */
 #define LEAD INT64_C(20000000)
 
 struct run {
@@ -43,7 +44,8 @@ struct worker {
 struct load *load_make(size_t threads)
 {
     const size_t size = sizeof(struct load) + threads * sizeof(struct load_thread);
-    struct load *load = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+    struct load *load =
+        mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
     if (load == MAP_FAILED)
         return NULL;
     load->threads = threads;
@@ -52,7 +54,8 @@ struct load *load_make(size_t threads)
     pthread_barrierattr_init(&shared);
     pthread_barrierattr_setpshared(&shared, PTHREAD_PROCESS_SHARED);
     pthread_barrier_init(&load->set_up, &shared, (unsigned)threads);
-    pthread_barrier_init(&load->started, &shared, (unsigned)threads + 1); /* plus the watching thread */
+    /* plus the watching thread */
+    pthread_barrier_init(&load->started, &shared, (unsigned)threads + 1);
     return load;
 }
 
@@ -91,9 +94,11 @@ static void fail(struct worker *worker, int status, const char *why)
 static bool set_affinity(struct worker *worker)
 {
     char why[LOAD_WHY];
-    if (!worker->member->has_cpus || sched_setaffinity(0, sizeof worker->member->cpus, &worker->member->cpus) == 0)
+    if (!worker->member->has_cpus ||
+        sched_setaffinity(0, sizeof worker->member->cpus, &worker->member->cpus) == 0)
         return true;
-    snprintf(why, sizeof why, "its CPUs: %s", errno == EINVAL ? "none of them can be used here" : strerror(errno));
+    snprintf(why, sizeof why, "its CPUs: %s",
+             errno == EINVAL ? "none of them can be used here" : strerror(errno));
     fail(worker, EX_CONFIG, why);
     return false;
 }
@@ -153,7 +158,8 @@ static bool set_policy(struct worker *worker)
     const int error = apply(&attr);
     if (error == 0)
         return true;
-    snprintf(why, sizeof why, "%s: %s", policy_name(worker->member->policy), explain_refusal(worker->member, error));
+    snprintf(why, sizeof why, "%s: %s", policy_name(worker->member->policy),
+             explain_refusal(worker->member, error));
     fail(worker, error == EPERM ? EX_NOPERM : error == EBUSY ? EX_TEMPFAIL : EX_CONFIG, why);
     return false;
 }
@@ -162,7 +168,9 @@ static bool reserve(struct worker *worker)
 {
     char why[RESERVE_WHY];
     pthread_mutex_lock(&worker->run->asking);
-    int status = reserve_for_self(worker->run->spool, worker->member->name, worker->member->reservation, worker->shared->grant, GRANT_TEXT, why);
+    int status =
+        reserve_for_self(worker->run->spool, worker->member->name, worker->member->reservation,
+                         worker->shared->grant, GRANT_TEXT, why);
     pthread_mutex_unlock(&worker->run->asking);
     if (status != EX_OK)
         fail(worker, status, why);
@@ -199,7 +207,8 @@ static void count_interruptions(struct load_thread *thread, const struct rusage 
     struct rusage after;
     getrusage(RUSAGE_THREAD, &after);
     atomic_store(&thread->preempted, after.ru_nivcsw - before->ru_nivcsw);
-    atomic_store(&thread->faults, after.ru_minflt + after.ru_majflt - before->ru_minflt - before->ru_majflt);
+    atomic_store(&thread->faults,
+                 after.ru_minflt + after.ru_majflt - before->ru_minflt - before->ru_majflt);
 }
 
 /* Each thread checks the clock itself: no other thread is sure to get a CPU to stop it. */
@@ -218,7 +227,8 @@ static void do_jobs(struct worker *worker)
         if (time >= end)
             break;
         begun = begun != 0 ? begun : time;
-        if (!ring_put(&worker->shared->ring, (struct mark){begun - start, job, (uint16_t)sched_getcpu(), thread}))
+        if (!ring_put(&worker->shared->ring,
+                      (struct mark){begun - start, job, (uint16_t)sched_getcpu(), thread}))
             atomic_fetch_add_explicit(&worker->shared->dropped, 1, memory_order_relaxed);
         begun = body_run(&worker->body, &worker->run->resources, begun);
     }
@@ -264,7 +274,8 @@ static void become_command(struct worker *worker)
         _exit(0);
     sleep_until(atomic_load(&worker->run->load->start));
     command_become(worker->member);
-    fprintf(stderr, "rtf-muse: thread %s: %s: %s\n", worker->member->name, json_string_value(json_array_get(worker->member->command, 0)), strerror(errno));
+    fprintf(stderr, "rtf-muse: thread %s: %s: %s\n", worker->member->name,
+            json_string_value(json_array_get(worker->member->command, 0)), strerror(errno));
     _exit(127);
 }
 
@@ -301,7 +312,8 @@ static void wait_for_end(const struct load *load)
 static void end_commands(const struct run *run, const struct worker *workers)
 {
     for (size_t i = 0; i < run->experiment->thread_count; i++)
-        if (workers[i].process > 0 && waitpid(workers[i].process, NULL, WNOHANG) == workers[i].process)
+        if (workers[i].process > 0 &&
+            waitpid(workers[i].process, NULL, WNOHANG) == workers[i].process)
             atomic_store(&workers[i].shared->exited, 1);
         else if (workers[i].process > 0) {
             kill(workers[i].process, SIGKILL);
@@ -316,7 +328,8 @@ static void *never_idle(void *argument)
     struct load *load = argument;
     const struct kernel_sched_attr idle = {.size = sizeof idle, .policy = SCHED_IDLE};
     (void)sched_setattr_of(0, &idle);
-    while (!atomic_load(&load->stop) && atomic_load(&load->failed) == 0 && (atomic_load(&load->start) == 0 || now() < atomic_load(&load->end))) {
+    while (!atomic_load(&load->stop) && atomic_load(&load->failed) == 0 &&
+           (atomic_load(&load->start) == 0 || now() < atomic_load(&load->end))) {
     }
     return NULL;
 }
@@ -342,7 +355,9 @@ static bool prepare(struct run *run, struct worker *workers)
 {
     for (size_t i = 0; i < run->experiment->thread_count; i++) {
         char why[PHASES_WHY];
-        workers[i] = (struct worker){.run = run, .member = &run->experiment->threads[i], .shared = &run->load->thread[i]};
+        workers[i] = (struct worker){.run = run,
+                                     .member = &run->experiment->threads[i],
+                                     .shared = &run->load->thread[i]};
         if (workers[i].member->command != NULL)
             continue;
         if (!body_make(workers[i].member, (int)i, &workers[i].body, why)) {
@@ -402,7 +417,10 @@ static void run_workers(struct run *run, struct worker *workers)
 int load_run(const struct experiment *experiment, const char *spool, struct load *load)
 {
     static struct worker workers[THREADS_MAX];
-    struct run run = {.experiment = experiment, .spool = spool, .load = load, .asking = PTHREAD_MUTEX_INITIALIZER};
+    struct run run = {.experiment = experiment,
+                      .spool = spool,
+                      .load = load,
+                      .asking = PTHREAD_MUTEX_INITIALIZER};
     hold_memory();
     if (resources_make(experiment, &run.resources))
         run_workers(&run, workers);

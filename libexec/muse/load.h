@@ -20,27 +20,31 @@ enum { LOAD_WHY = 768, GRANT_TEXT = 4096 };
 struct load_thread {
     struct ring ring;
     _Atomic pid_t tid;
-    _Atomic uint64_t dropped;  /* marks dropped because the ring was full */
-    int64_t calibrated;        /* CPU time of one job before the run, ns; 0: not known */
-    _Atomic int64_t cpu_time;  /* of all jobs, ns; 0: the thread did not reach its end */
-    _Atomic uint32_t jobs;     /* number of jobs */
+    _Atomic uint64_t dropped; /* marks dropped because the ring was full */
+    int64_t calibrated;       /* CPU time of one job before the run, ns; 0: not known */
+    _Atomic int64_t cpu_time; /* of all jobs, ns; 0: the thread did not reach its end */
+    _Atomic uint32_t jobs;    /* number of jobs */
     /* during the run: how often another thread took the CPU; how often a page was first touched */
     _Atomic int64_t preempted, faults;
-    char grant[GRANT_TEXT];    /* JSON; "": no grant */
-    _Atomic int exited;        /* the command ended by itself */
-    int64_t asleep;            /* time that the command slept by its own decision, ns */
-    uint64_t gaps;             /* lost events of the command */
-    int64_t apart;             /* the longest time between two samples of the CPU time, ns; 0: measured by events */
+    char grant[GRANT_TEXT]; /* JSON; "": no grant */
+    _Atomic int exited;     /* the command ended by itself */
+    int64_t asleep;         /* time that the command slept by its own decision, ns */
+    uint64_t gaps;          /* lost events of the command */
+    /* the longest time between two samples of the CPU time, ns; 0: measured by events */
+    int64_t apart;
 };
 
 struct load {
-    _Atomic int stop;          /* set by the watching process */
-    _Atomic int failed;        /* exit status, with `why`: a thread could not be set up; 0: none failed */
+    _Atomic int stop; /* set by the watching process */
+    /* exit status, with `why`: a thread could not be set up; 0: none failed */
+    _Atomic int failed;
     _Atomic int64_t start, end;
     char why[LOAD_WHY];
-    _Atomic int ready;         /* all are set up and wait at `watched` until the scheduler's events are followed */
-    sem_t watched;             /* used only if there are commands */
-    pthread_barrier_t set_up, started; /* shared between processes, because a command is a process of its own */
+    /* all are set up and wait at `watched` until the scheduler's events are followed */
+    _Atomic int ready;
+    sem_t watched; /* used only if there are commands */
+    /* shared between processes, because a command is a process of its own */
+    pthread_barrier_t set_up, started;
     size_t threads;
     struct load_thread thread[];
 };

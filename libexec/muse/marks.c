@@ -6,12 +6,13 @@
 
 #include "reason.h"
 
-#define SPAN_MAX (INT64_C(86400) * 1000000000)
+#define SPAN_MAX  (INT64_C(86400) * 1000000000)
 #define TIME_MOST (INT64_MAX / 4)
 
 bool records_make(struct records *records, size_t threads)
 {
-    *records = (struct records){.threads = calloc(threads, sizeof *records->threads), .count = threads};
+    *records =
+        (struct records){.threads = calloc(threads, sizeof *records->threads), .count = threads};
     return records->threads != NULL;
 }
 
@@ -44,7 +45,8 @@ static bool take_digits(const char **at, const char *end, uint64_t most, uint64_
     const char *start = *at;
     uint64_t value = 0;
     for (; *at < end && **at >= '0' && **at <= '9'; (*at)++)
-        if (__builtin_mul_overflow(value, 10, &value) || __builtin_add_overflow(value, (uint64_t)(**at - '0'), &value))
+        if (__builtin_mul_overflow(value, 10, &value) ||
+            __builtin_add_overflow(value, (uint64_t)(**at - '0'), &value))
             return false;
     *number = value;
     return *at > start && value <= most;
@@ -82,8 +84,10 @@ static bool take_comma(const char **at, const char *end)
 static bool take_line(const char *at, const char *end, struct mark *mark)
 {
     uint64_t thread, cpu, job;
-    bool good = take_digits(&at, end, UINT16_MAX, &thread) && take_comma(&at, end) && take_microseconds(&at, end, &mark->time) && take_comma(&at, end) &&
-                take_digits(&at, end, UINT16_MAX, &cpu) && take_comma(&at, end) && take_digits(&at, end, UINT32_MAX - 1, &job);
+    bool good = take_digits(&at, end, UINT16_MAX, &thread) && take_comma(&at, end) &&
+                take_microseconds(&at, end, &mark->time) && take_comma(&at, end) &&
+                take_digits(&at, end, UINT16_MAX, &cpu) && take_comma(&at, end) &&
+                take_digits(&at, end, UINT32_MAX - 1, &job);
     if (!good)
         return false;
     skip_blanks(&at, end);
@@ -93,21 +97,25 @@ static bool take_line(const char *at, const char *end, struct mark *mark)
     return at == end && thread >= 1;
 }
 
-bool records_parse(const char *text, size_t length, struct records *records, char why[static MARKS_WHY])
+bool records_parse(const char *text, size_t length, struct records *records,
+                   char why[static MARKS_WHY])
 {
     const char *end = text + length;
     size_t number = 1;
     for (const char *line = text; line < end; number++) {
-        const char *stop = memchr(line, '\n', (size_t)(end - line)), *next = stop == NULL ? end : stop + 1;
+        const char *stop = memchr(line, '\n', (size_t)(end - line)),
+                   *next = stop == NULL ? end : stop + 1;
         struct mark mark;
         stop = stop == NULL ? end : stop;
         skip_blanks(&line, stop);
         bool header = number == 1 && stop - line >= 6 && memcmp(line, "thread", 6) == 0;
         if (line < stop && *line != '#' && !header) {
             if (!take_line(line, stop, &mark))
-                return fault(why, "line %zu: is not THREAD,START_US,CPU,JOB, as 1,250.125,0,7", number);
+                return fault(why, "line %zu: is not THREAD,START_US,CPU,JOB, as 1,250.125,0,7",
+                             number);
             if (mark.thread >= records->count)
-                return fault(why, "line %zu: there is no thread %d: the experiment has %zu", number, mark.thread + 1, records->count);
+                return fault(why, "line %zu: there is no thread %d: the experiment has %zu", number,
+                             mark.thread + 1, records->count);
             if (!records_add(&records->threads[mark.thread], mark))
                 return fault(why, "line %zu: out of memory", number);
         }
@@ -147,7 +155,8 @@ static bool check_record(struct record *record, size_t thread, char *why)
         if (mark->job == before->job)
             return fault(why, "thread %zu: job %u begins twice", thread + 1, mark->job);
         if (mark->time < before->time)
-            return fault(why, "thread %zu: job %u begins before job %u", thread + 1, mark->job, before->job);
+            return fault(why, "thread %zu: job %u begins before job %u", thread + 1, mark->job,
+                         before->job);
         record->at[kept++] = *mark;
     }
     record->count = kept;
@@ -164,9 +173,11 @@ bool records_check(struct records *records, char why[static MARKS_WHY])
         if (record->count == 0)
             continue;
         first = record->at[0].time < first ? record->at[0].time : first;
-        last = record->at[record->count - 1].time > last ? record->at[record->count - 1].time : last;
+        last =
+            record->at[record->count - 1].time > last ? record->at[record->count - 1].time : last;
     }
-    return last - first <= SPAN_MAX || first > last || fault(why, "the marks are more than a day apart");
+    return last - first <= SPAN_MAX || first > last ||
+           fault(why, "the marks are more than a day apart");
 }
 
 /* ---- the window ---- */
@@ -223,7 +234,9 @@ static size_t lower_bound(const struct record *record, int64_t time)
 
 static size_t jobs_of(const struct sequence *sequence)
 {
-    return sequence->seen_count == 0 ? 0 : (size_t)(sequence->seen[sequence->seen_count - 1].job - sequence->seen[0].job) + 1;
+    return sequence->seen_count == 0
+               ? 0
+               : (size_t)(sequence->seen[sequence->seen_count - 1].job - sequence->seen[0].job) + 1;
 }
 
 /* Spreads lost marks evenly between their neighbours, as in the paper. */
@@ -236,7 +249,8 @@ static void interpolate(const struct mark *from, const struct mark *to, int64_t 
 
 /* Notes a long silence at either end of the window. A thread that was silent at the beginning could
  * have begun its first job at the window's start. */
-static void count_silence(const struct record *record, struct window window, int64_t patience, struct sequence *sequence)
+static void count_silence(const struct record *record, struct window window, int64_t patience,
+                          struct sequence *sequence)
 {
     int64_t late = first_of(record) - window.start, silent = window.end - last_of(record);
     sequence->late = late > patience ? late : 0;
@@ -245,7 +259,8 @@ static void count_silence(const struct record *record, struct window window, int
         sequence->times[0] = window.start;
 }
 
-bool sequence_make(const struct record *record, struct window window, int64_t patience, struct sequence *sequence, char why[static MARKS_WHY])
+bool sequence_make(const struct record *record, struct window window, int64_t patience,
+                   struct sequence *sequence, char why[static MARKS_WHY])
 {
     size_t first = lower_bound(record, window.start), end = lower_bound(record, window.end + 1);
     *sequence = (struct sequence){0};
@@ -256,7 +271,8 @@ bool sequence_make(const struct record *record, struct window window, int64_t pa
     const size_t jobs = jobs_of(sequence), seen = sequence->seen_count;
     for (size_t i = 1; i < seen; i++)
         if (sequence->seen[i].job - sequence->seen[i - 1].job > LOST_AT_ONCE_MAX)
-            return fault(why, "job %u comes after job %u: too many are lost", sequence->seen[i].job, sequence->seen[i - 1].job);
+            return fault(why, "job %u comes after job %u: too many are lost", sequence->seen[i].job,
+                         sequence->seen[i - 1].job);
     if (jobs > JOBS_MAX)
         return fault(why, "there are %zu jobs: not more than %d can be analysed", jobs, JOBS_MAX);
     sequence->count = jobs;
@@ -267,7 +283,8 @@ bool sequence_make(const struct record *record, struct window window, int64_t pa
     if (seen == 0)
         return true;
     for (size_t i = 0; i + 1 < seen; i++)
-        interpolate(&sequence->seen[i], &sequence->seen[i + 1], sequence->times + (sequence->seen[i].job - sequence->seen[0].job));
+        interpolate(&sequence->seen[i], &sequence->seen[i + 1],
+                    sequence->times + (sequence->seen[i].job - sequence->seen[0].job));
     sequence->times[jobs - 1] = sequence->seen[seen - 1].time;
     count_silence(record, window, patience, sequence);
     return true;

@@ -34,7 +34,8 @@ struct sequence {
     size_t count;
     const struct mark *seen; /* the recorded marks */
     size_t seen_count, lost;
-    int64_t late, silent; /* for a starved thread, the time without a mark at the window's beginning and end, ns */
+    /* for a starved thread, the time without a mark at the window's beginning and end, ns */
+    int64_t late, silent;
 };
 
 struct window {
@@ -46,7 +47,8 @@ bool records_add(struct record *record, struct mark mark);
 
 /* Parses lines of text. A first line with column names, empty lines, and lines that begin with #
  * are ignored. */
-bool records_parse(const char *text, size_t length, struct records *records, char why[static MARKS_WHY]);
+bool records_parse(const char *text, size_t length, struct records *records,
+                   char why[static MARKS_WHY]);
 
 /* Sorts the marks and finds contradictions. Call this after all marks are added. False: *why. */
 bool records_check(struct records *records, char why[static MARKS_WHY]);
@@ -55,7 +57,8 @@ bool records_check(struct records *records, char why[static MARKS_WHY]);
 struct window window_of(const struct records *records, int64_t patience);
 
 /* False: out of memory, or too many marks are lost. */
-bool sequence_make(const struct record *record, struct window window, int64_t patience, struct sequence *sequence, char why[static MARKS_WHY]);
+bool sequence_make(const struct record *record, struct window window, int64_t patience,
+                   struct sequence *sequence, char why[static MARKS_WHY]);
 
 void sequence_free(struct sequence *sequence);
 void records_free(struct records *records);

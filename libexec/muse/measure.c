@@ -70,9 +70,11 @@ static bool bound(struct measured *measured, int rate, int64_t horizon)
 }
 
 /* (17): the nominal job is the shortest job, unless the experiment states another one. */
-static bool measure_thread(const struct member *member, struct window window, int64_t horizon, struct measured *measured)
+static bool measure_thread(const struct member *member, struct window window, int64_t horizon,
+                           struct measured *measured)
 {
-    const bool supply = (member->modules & MODULE_SUPPLY) != 0, statistics = (member->modules & MODULE_STATISTICAL) != 0;
+    const bool supply = (member->modules & MODULE_SUPPLY) != 0,
+               statistics = (member->modules & MODULE_STATISTICAL) != 0;
     const struct sequence *sequence = &measured->sequence;
     measured->outcome = outcome_of(sequence);
     if (!count_cpus(measured))
@@ -83,7 +85,8 @@ static bool measure_thread(const struct member *member, struct window window, in
         measured->nominal = member->nominal;
         return true;
     }
-    if (!separations_compute(sequence->times, sequence->count, statistics, SEPARATIONS_EXACT, &measured->separations))
+    if (!separations_compute(sequence->times, sequence->count, statistics, SEPARATIONS_EXACT,
+                             &measured->separations))
         return false;
     measured->nominal = member->nominal > 0 ? member->nominal : measured->separations.shortest[1];
     if (sequence->silent > 0)
@@ -99,7 +102,8 @@ static int by_time(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-static size_t count_marks(const struct experiment *experiment, const struct measurement *measurement)
+static size_t count_marks(const struct experiment *experiment,
+                          const struct measurement *measurement)
 {
     size_t marks = 0;
     for (size_t i = 0; i < experiment->thread_count; i++)
@@ -118,14 +122,16 @@ static int64_t shortest_job(const struct sequence *sequence)
 
 /* The paper weighs all marks alike. The paper's tool takes the shortest job of any thread, and so
  * does this function: a smaller nominal job gives a safe bound. */
-static int64_t common_nominal(const struct experiment *experiment, const struct measurement *measurement)
+static int64_t common_nominal(const struct experiment *experiment,
+                              const struct measurement *measurement)
 {
     int64_t least = INT64_MAX;
     for (size_t i = 0; i < experiment->thread_count; i++) {
         const struct measured *measured = &measurement->threads[i];
         if (!experiment->threads[i].analysed || measured->sequence.count < 2)
             continue;
-        int64_t nominal = experiment->threads[i].nominal > 0 ? experiment->threads[i].nominal : shortest_job(&measured->sequence);
+        int64_t nominal = experiment->threads[i].nominal > 0 ? experiment->threads[i].nominal
+                                                             : shortest_job(&measured->sequence);
         least = nominal < least ? nominal : least;
     }
     return least == INT64_MAX ? 0 : least;
@@ -184,26 +190,32 @@ static bool measure_global(const struct experiment *experiment, struct measureme
     global->nominal = common_nominal(experiment, measurement);
     if (sequence->count < 2)
         return true;
-    return separations_compute(sequence->times, sequence->count, false, SEPARATIONS_EXACT, &global->separations) &&
+    return separations_compute(sequence->times, sequence->count, false, SEPARATIONS_EXACT,
+                               &global->separations) &&
            bound(global, global_rate(experiment, measurement), measurement->horizon);
 }
 
-bool measure(const struct experiment *experiment, const struct records *records, int64_t horizon, struct measurement *measurement, char why[static MARKS_WHY])
+bool measure(const struct experiment *experiment, const struct records *records, int64_t horizon,
+             struct measurement *measurement, char why[static MARKS_WHY])
 {
     const int64_t patience = experiment->duration / 10;
-    *measurement = (struct measurement){.window = window_of(records, patience), .horizon = horizon, .thread_count = experiment->thread_count};
+    *measurement = (struct measurement){.window = window_of(records, patience),
+                                        .horizon = horizon,
+                                        .thread_count = experiment->thread_count};
     measurement->threads = calloc(experiment->thread_count + 1, sizeof *measurement->threads);
     if (measurement->threads == NULL)
         return no_memory(why);
     for (size_t i = 0; i < experiment->thread_count; i++) {
         struct measured *measured = &measurement->threads[i];
-        if (!sequence_make(&records->threads[i], measurement->window, patience, &measured->sequence, why))
+        if (!sequence_make(&records->threads[i], measurement->window, patience, &measured->sequence,
+                           why))
             return false;
         if (!measure_thread(&experiment->threads[i], measurement->window, horizon, measured))
             return no_memory(why);
     }
     measurement->has_global = experiment->global_analysed;
-    return !experiment->global_analysed || measure_global(experiment, measurement) || no_memory(why);
+    return !experiment->global_analysed || measure_global(experiment, measurement) ||
+           no_memory(why);
 }
 
 static void measured_free(struct measured *measured)

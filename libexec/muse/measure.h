@@ -12,7 +12,13 @@
 #include "separations.h"
 #include "supply.h"
 
-enum outcome { OUTCOME_MEASURED, OUTCOME_NEVER_RAN, OUTCOME_ONE_MARK, OUTCOME_TOO_COARSE, OUTCOME_STARVED };
+enum outcome {
+    OUTCOME_MEASURED,
+    OUTCOME_NEVER_RAN,
+    OUTCOME_ONE_MARK,
+    OUTCOME_TOO_COARSE,
+    OUTCOME_STARVED
+};
 
 struct measured {
     enum outcome outcome;
@@ -22,8 +28,9 @@ struct measured {
     int64_t nominal;      /* of a job, ns; 0: unknown */
     struct linear lower, upper;
     struct joint joint;
-    int64_t blackout;         /* ns */
-    uint32_t *cpus;           /* number of jobs that began on each CPU; lost marks are not counted */
+    int64_t blackout; /* ns */
+    /* number of jobs that began on each CPU; lost marks are not counted */
+    uint32_t *cpus;
     size_t cpu_count;
     size_t migrations;
 };
@@ -37,7 +44,8 @@ struct measurement {
     bool has_global;
 };
 
-bool measure(const struct experiment *experiment, const struct records *records, int64_t horizon, struct measurement *measurement, char why[static MARKS_WHY]);
+bool measure(const struct experiment *experiment, const struct records *records, int64_t horizon,
+             struct measurement *measurement, char why[static MARKS_WHY]);
 void measurement_free(struct measurement *measurement);
 
 #endif

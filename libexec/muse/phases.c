@@ -13,7 +13,8 @@ enum { TRIES = 7 };
 
 bool resources_make(const struct experiment *experiment, struct resources *resources)
 {
-    *resources = (struct resources){.buffer_doubles = experiment->shared_bytes / (int64_t)sizeof(double)};
+    *resources =
+        (struct resources){.buffer_doubles = experiment->shared_bytes / (int64_t)sizeof(double)};
     resources->locks = calloc((size_t)experiment->resources + 1, sizeof(pthread_mutex_t));
     resources->buffer = calloc((size_t)resources->buffer_doubles + 1, sizeof *resources->buffer);
     if (resources->locks == NULL || resources->buffer == NULL)
@@ -36,16 +37,20 @@ static bool load_user(const struct phase *phase, struct step *step, char *why)
     return true;
 }
 
-bool body_make(const struct member *member, int thread, struct body *body, char why[static PHASES_WHY])
+bool body_make(const struct member *member, int thread, struct body *body,
+               char why[static PHASES_WHY])
 {
-    *body = (struct body){.steps = calloc(member->phase_count + 1, sizeof *body->steps), .count = member->phase_count, .thread = thread};
+    *body = (struct body){.steps = calloc(member->phase_count + 1, sizeof *body->steps),
+                          .count = member->phase_count,
+                          .thread = thread};
     if (body->steps == NULL) {
         snprintf(why, PHASES_WHY, "out of memory");
         return false;
     }
     for (size_t i = 0; i < member->phase_count; i++) {
         body->steps[i].phase = &member->phases[i];
-        if (member->phases[i].kind == PHASE_USER && !load_user(&member->phases[i], &body->steps[i], why))
+        if (member->phases[i].kind == PHASE_USER &&
+            !load_user(&member->phases[i], &body->steps[i], why))
             return false;
     }
     return true;
@@ -134,7 +139,8 @@ static int64_t watch_clock(int64_t duration, int64_t begun)
 
 /* Returns the end of the step; 0: unknown. begun: the end of the step before; 0: unknown, the
  * current time. */
-static int64_t step_run(const struct step *step, int thread, struct resources *resources, int64_t begun)
+static int64_t step_run(const struct step *step, int thread, struct resources *resources,
+                        int64_t begun)
 {
     const struct phase *phase = step->phase;
     switch (phase->kind) {

@@ -33,7 +33,8 @@ struct body {
 };
 
 bool resources_make(const struct experiment *experiment, struct resources *resources);
-bool body_make(const struct member *member, int thread, struct body *body, char why[static PHASES_WHY]);
+bool body_make(const struct member *member, int thread, struct body *body,
+               char why[static PHASES_WHY]);
 
 /* Runs one job. begun: when the job began. Returns when the job ended, so that the next job can
  * begin at that time. 0: unknown, the current time. Only watch phases return a time. */

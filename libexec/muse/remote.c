@@ -20,7 +20,14 @@
 #include "clock.h"
 #include "drain.h"
 
-enum { LATE_MS = 300, ANSWER_MOST = 4 << 20, RECEIVE_BUFFER = 8 << 20, WORDS = 64, HEAD_BYTES = 48, BYTES_MOST = 64 << 20 /* of marks per second */ };
+enum {
+    LATE_MS = 300,
+    ANSWER_MOST = 4 << 20,
+    RECEIVE_BUFFER = 8 << 20,
+    WORDS = 64,
+    HEAD_BYTES = 48,
+    BYTES_MOST = 64 << 20 /* of marks per second */
+};
 
 struct link {
     struct remote *remote;
@@ -74,7 +81,9 @@ bool remote_address(const char *port, struct sockaddr_storage *host, socklen_t *
 {
     const char *connection = getenv("SSH_CONNECTION");
     char name[64];
-    struct addrinfo hints = {.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV, .ai_socktype = SOCK_DGRAM}, *found;
+    struct addrinfo hints = {.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV,
+                             .ai_socktype = SOCK_DGRAM},
+                    *found;
     if (connection == NULL)
         return false;
     snprintf(name, sizeof name, "%.*s", (int)strcspn(connection, " "), connection);
@@ -96,13 +105,15 @@ static bool open_socket(struct link *link)
     struct sockaddr_in6 bound = {0}; /* an IPv4 port is at the same offset */
     socklen_t length = sizeof bound;
     link->socket = socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    bool good = link->socket >= 0 && setsockopt(link->socket, IPPROTO_IPV6, IPV6_V6ONLY, &both, sizeof both) == 0 &&
+    bool good = link->socket >= 0 &&
+                setsockopt(link->socket, IPPROTO_IPV6, IPV6_V6ONLY, &both, sizeof both) == 0 &&
                 bind(link->socket, (const struct sockaddr *)&any, sizeof any) == 0;
     if (!good) { /* a machine without IPv6 */
         if (link->socket >= 0)
             close(link->socket);
         link->socket = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-        good = link->socket >= 0 && bind(link->socket, (const struct sockaddr *)&any4, sizeof any4) == 0;
+        good = link->socket >= 0 &&
+               bind(link->socket, (const struct sockaddr *)&any4, sizeof any4) == 0;
     }
     (void)setsockopt(link->socket, SOL_SOCKET, SO_RCVBUF, &buffer, sizeof buffer);
     if (!good || getsockname(link->socket, (struct sockaddr *)&bound, &length) != 0)
@@ -114,11 +125,13 @@ static bool open_socket(struct link *link)
 static void become_ssh(const struct link *link, int in, int out)
 {
     char last[PATH_MAX + 128];
-    snprintf(last, sizeof last, "%s run%s --send %u -", link->remote->command, link->remote->compat ? " --compat" : "", link->port);
+    snprintf(last, sizeof last, "%s run%s --send %u -", link->remote->command,
+             link->remote->compat ? " --compat" : "", link->port);
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
-    /* A process group of its own: Ctrl-C of the terminal goes to us, because ssh must still bring the rest. */
+    /* A process group of its own: Ctrl-C of the terminal goes to us, because ssh must still bring
+     * the rest. */
     setpgid(0, 0);
     dup2(in, STDIN_FILENO);
     dup2(out, STDOUT_FILENO);
@@ -167,7 +180,8 @@ static bool open_files(struct link *link)
     for (size_t i = 0; i < threads; i++) {
         char name[32];
         snprintf(name, sizeof name, "%zu", i + 1);
-        link->files[i] = openat(link->remote->marks, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+        link->files[i] =
+            openat(link->remote->marks, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
         if (link->files[i] < 0)
             return false;
     }
@@ -182,8 +196,10 @@ struct datagram {
 static bool is_good(const struct link *link, const struct datagram *datagram, ssize_t got)
 {
     return got > (ssize_t)sizeof datagram->head && datagram->head.marks <= DATAGRAM_MARKS &&
-           (size_t)got == sizeof datagram->head + datagram->head.marks * sizeof *datagram->marks && datagram->head.secret == link->secret &&
-           memcmp(datagram->head.magic, DATAGRAM_MAGIC, sizeof datagram->head.magic) == 0 && datagram->marks[0].thread < link->remote->experiment->thread_count;
+           (size_t)got == sizeof datagram->head + datagram->head.marks * sizeof *datagram->marks &&
+           datagram->head.secret == link->secret &&
+           memcmp(datagram->head.magic, DATAGRAM_MAGIC, sizeof datagram->head.magic) == 0 &&
+           datagram->marks[0].thread < link->remote->experiment->thread_count;
 }
 
 /* Limits the bytes per second, so that the other machine cannot fill this machine's disk. More
@@ -205,13 +221,17 @@ static bool is_peer(struct link *link, const struct sockaddr_storage *peer, sock
     return connect(link->socket, (const struct sockaddr *)peer, length) == 0;
 }
 
-/* Ignores datagrams without the secret or with impossible values. False: marks cannot be written. */
+/* Ignores datagrams without the secret or with impossible values. False: marks cannot be
+ * written. */
 static bool take_datagrams(struct link *link)
 {
     struct datagram datagram;
     struct sockaddr_storage peer;
     ssize_t got;
-    for (socklen_t length = sizeof peer; (got = recvfrom(link->socket, &datagram, sizeof datagram, 0, (struct sockaddr *)&peer, &length)) >= 0; length = sizeof peer) {
+    for (socklen_t length = sizeof peer;
+         (got = recvfrom(link->socket, &datagram, sizeof datagram, 0, (struct sockaddr *)&peer,
+                         &length)) >= 0;
+         length = sizeof peer) {
         if (!is_good(link, &datagram, got) || !is_peer(link, &peer, length))
             continue;
         const size_t size = datagram.head.marks * sizeof *datagram.marks;
@@ -229,7 +249,9 @@ static bool take_answer(struct link *link)
 {
     if (link->answer == NULL)
         link->answer = malloc(ANSWER_MOST);
-    ssize_t got = link->answer == NULL || link->length == ANSWER_MOST ? 0 : read(link->from, link->answer + link->length, ANSWER_MOST - link->length);
+    ssize_t got = link->answer == NULL || link->length == ANSWER_MOST
+                      ? 0
+                      : read(link->from, link->answer + link->length, ANSWER_MOST - link->length);
     if (got < 0)
         return errno == EINTR || errno == EAGAIN;
     link->length += (size_t)got;
@@ -255,7 +277,9 @@ static void take_signals(struct link *link)
 /* Takes marks until ssh closes its output, and a moment longer for marks on their way. */
 static bool listen_to(struct link *link)
 {
-    struct pollfd fds[] = {{.fd = link->socket, .events = POLLIN}, {.fd = link->from, .events = POLLIN}, {.fd = link->signals, .events = POLLIN}};
+    struct pollfd fds[] = {{.fd = link->socket, .events = POLLIN},
+                           {.fd = link->from, .events = POLLIN},
+                           {.fd = link->signals, .events = POLLIN}};
     bool open = true, good = true;
     while (good) {
         int ready = poll(fds, 3, open ? -1 : LATE_MS);
@@ -295,7 +319,8 @@ static int talk(struct link *link, char *why)
         ended = -1;
     remote->run = link->length == 0 ? NULL : json_loadb(link->answer, link->length, 0, NULL);
     if (!stored) {
-        snprintf(why, REMOTE_WHY, "marks cannot be written: %s; the marks until then are analysed", strerror(errno));
+        snprintf(why, REMOTE_WHY, "marks cannot be written: %s; the marks until then are analysed",
+                 strerror(errno));
         return EX_IOERR;
     }
     if (remote->signal != 0)
@@ -305,8 +330,8 @@ static int talk(struct link *link, char *why)
     if (!gone && WIFEXITED(ended) && WEXITSTATUS(ended) != 0 && WEXITSTATUS(ended) != 255)
         return WEXITSTATUS(ended); /* the other side has printed the cause */
     if (remote->run == NULL || !sent) {
-        snprintf(why, REMOTE_WHY, "%.100s: the connection ended before the experiment%s", remote->host,
-                 remote->heard ? "; the marks until then are analysed" : "");
+        snprintf(why, REMOTE_WHY, "%.100s: the connection ended before the experiment%s",
+                 remote->host, remote->heard ? "; the marks until then are analysed" : "");
         return EX_UNAVAILABLE;
     }
     return EX_OK;
@@ -314,10 +339,11 @@ static int talk(struct link *link, char *why)
 
 int remote_run(struct remote *remote, char why[static REMOTE_WHY])
 {
-    struct link link = {.remote = remote, .socket = -1, .to = -1, .from = -1, .began = monotonic_now()};
+    struct link link = {
+        .remote = remote, .socket = -1, .to = -1, .from = -1, .began = monotonic_now()};
     why[0] = '\0';
-    if (getrandom(&link.secret, sizeof link.secret, 0) != sizeof link.secret || !open_socket(&link) || !open_files(&link) || !block_signals(&link) ||
-        !start_ssh(&link)) {
+    if (getrandom(&link.secret, sizeof link.secret, 0) != sizeof link.secret ||
+        !open_socket(&link) || !open_files(&link) || !block_signals(&link) || !start_ssh(&link)) {
         snprintf(why, REMOTE_WHY, "%.100s: %s", remote->host, strerror(errno));
         return EX_OSERR;
     }

@@ -53,13 +53,16 @@ static int take_verdict(const json_t *verdict, char *grant, size_t size, char *w
     return EX_OK;
 }
 
-static int ask(struct client *client, int64_t until, const char *name, const json_t *spec, char *grant, size_t size, char *why)
+static int ask(struct client *client, int64_t until, const char *name, const json_t *spec,
+               char *grant, size_t size, char *why)
 {
     char token[CLIENT_TOKEN];
-    struct client_wait wait = {.name = name, .token = token, .attached = true, .until = until, .interrupt = -1};
+    struct client_wait wait = {
+        .name = name, .token = token, .attached = true, .until = until, .interrupt = -1};
     struct client_verdict verdict;
     char *text = client_make_token(token) ? make_text(spec, token) : NULL;
-    enum client_outcome outcome = text == NULL ? CLIENT_ERROR : client_put(client, name, text, &wait.inode);
+    enum client_outcome outcome =
+        text == NULL ? CLIENT_ERROR : client_put(client, name, text, &wait.inode);
     free(text);
     if (outcome != CLIENT_OK)
         return status_of(outcome);
@@ -74,7 +77,8 @@ static int ask(struct client *client, int64_t until, const char *name, const jso
     return status;
 }
 
-int reserve_for_self(const char *spool, const char *thread, const json_t *spec, char *grant, size_t size, char why[static RESERVE_WHY])
+int reserve_for_self(const char *spool, const char *thread, const json_t *spec, char *grant,
+                     size_t size, char why[static RESERVE_WHY])
 {
     struct client client;
     char name[CLIENT_NAME_MAX + 1];
@@ -86,9 +90,11 @@ int reserve_for_self(const char *spool, const char *thread, const json_t *spec, 
         outcome = client_connect(&client, until);
     if (outcome == CLIENT_OK)
         outcome = client_enter(&client, true);
-    int status = outcome == CLIENT_OK ? ask(&client, until, name, spec, grant, size, why) : status_of(outcome);
+    int status = outcome == CLIENT_OK ? ask(&client, until, name, spec, grant, size, why)
+                                      : status_of(outcome);
     if (status != EX_OK && why[0] == '\0')
-        snprintf(why, RESERVE_WHY, "the reservation: %.500s", client.why[0] == '\0' ? "a system call failed" : client.why);
+        snprintf(why, RESERVE_WHY, "the reservation: %.500s",
+                 client.why[0] == '\0' ? "a system call failed" : client.why);
     client_close(&client);
     return status;
 }

@@ -22,7 +22,8 @@ static json_t *linear_json(const struct measured *measured, struct linear bound)
 {
     switch (measured->outcome) {
     case OUTCOME_MEASURED:
-    case OUTCOME_STARVED: return json_pack("{s:f, s:o}", "alpha", bound.alpha, "delta", seconds(bound.delta));
+    case OUTCOME_STARVED:
+        return json_pack("{s:f, s:o}", "alpha", bound.alpha, "delta", seconds(bound.delta));
     case OUTCOME_NEVER_RAN:
     case OUTCOME_ONE_MARK:
     case OUTCOME_TOO_COARSE: break;
@@ -34,7 +35,8 @@ static json_t *joint_json(const struct measured *measured)
 {
     if (measured->supply.rate == 0)
         return json_pack("{s:f, s:n, s:n}", "alpha", 0.0, "delta_lower", "delta_upper");
-    return json_pack("{s:f, s:o, s:o}", "alpha", measured->joint.alpha, "delta_lower", seconds(measured->joint.delta_lower), "delta_upper",
+    return json_pack("{s:f, s:o, s:o}", "alpha", measured->joint.alpha, "delta_lower",
+                     seconds(measured->joint.delta_lower), "delta_upper",
                      seconds(measured->joint.delta_upper));
 }
 
@@ -42,18 +44,23 @@ static json_t *hull_json(const struct points *hull, int rate)
 {
     json_t *list = json_array();
     for (size_t i = 0; i < hull->count; i++)
-        json_array_append_new(list, json_pack("[o, o]", seconds((double)hull->at[i].time / rate), seconds((double)hull->at[i].work)));
+        json_array_append_new(list, json_pack("[o, o]", seconds((double)hull->at[i].time / rate),
+                                              seconds((double)hull->at[i].work)));
     return list;
 }
 
 static json_t *supply_json(const struct measured *measured)
 {
     const struct supply *supply = &measured->supply;
-    json_t *json = json_pack("{s:o, s:o, s:i, s:b}", "lower", linear_json(measured, measured->lower), "upper", linear_json(measured, measured->upper), "rate",
-                             supply->rate, "exact", measured->separations.dense);
+    json_t *json =
+        json_pack("{s:o, s:o, s:i, s:b}", "lower", linear_json(measured, measured->lower), "upper",
+                  linear_json(measured, measured->upper), "rate", supply->rate, "exact",
+                  measured->separations.dense);
     if (supply->rate > 0) {
-        json_object_set_new(json_object_get(json, "lower"), "hull", hull_json(&supply->lower.hull, supply->rate));
-        json_object_set_new(json_object_get(json, "upper"), "hull", hull_json(&supply->upper.hull, supply->rate));
+        json_object_set_new(json_object_get(json, "lower"), "hull",
+                            hull_json(&supply->lower.hull, supply->rate));
+        json_object_set_new(json_object_get(json, "upper"), "hull",
+                            hull_json(&supply->upper.hull, supply->rate));
     }
     return json;
 }
@@ -62,7 +69,9 @@ static void set_supply(json_t *json, const struct measured *measured)
 {
     json_object_set_new(json, "supply", supply_json(measured));
     json_object_set_new(json, "joint", joint_json(measured));
-    json_object_set_new(json, "longest_blackout", measured->supply.rate > 0 ? seconds((double)measured->blackout) : json_null());
+    json_object_set_new(json, "longest_blackout",
+                        measured->supply.rate > 0 ? seconds((double)measured->blackout)
+                                                  : json_null());
 }
 
 /* Each CPU of the affinity, and every other CPU on which a job began. */
@@ -76,7 +85,10 @@ static json_t *runmap_json(const struct member *member, const struct measured *m
         if (jobs == 0 && !allowed)
             continue;
         snprintf(name, sizeof name, "%zu", cpu);
-        json_object_set_new(json, name, json_real(measured->sequence.seen_count == 0 ? 0 : (double)jobs / (double)measured->sequence.seen_count));
+        json_object_set_new(json, name,
+                            json_real(measured->sequence.seen_count == 0
+                                          ? 0
+                                          : (double)jobs / (double)measured->sequence.seen_count));
     }
     return json;
 }
@@ -111,7 +123,8 @@ static const json_t *run_of(const json_t *run, const char *name)
 static json_t *granted_json(const struct member *member, const json_t *run)
 {
     const json_t *grant = json_object_get(run_of(run, member->name), "grant");
-    double runtime = json_number_value(json_object_get(grant, "accepted_runtime")) * 1000, period = json_number_value(json_object_get(grant, "period")) * 1000;
+    double runtime = json_number_value(json_object_get(grant, "accepted_runtime")) * 1000,
+           period = json_number_value(json_object_get(grant, "period")) * 1000;
     if (runtime <= 0)
         runtime = json_number_value(json_object_get(grant, "runtime")) * 1000;
     if (member->reservation == NULL && member->policy == POLICY_DEADLINE) {
@@ -120,7 +133,8 @@ static json_t *granted_json(const struct member *member, const json_t *run)
     }
     if (runtime <= 0 || period <= 0)
         return json_null();
-    return json_pack("{s:o, s:o, s:f}", "runtime", seconds(runtime), "period", seconds(period), "share", runtime / period);
+    return json_pack("{s:o, s:o, s:f}", "runtime", seconds(runtime), "period", seconds(period),
+                     "share", runtime / period);
 }
 
 /* ---- sentences ---- */
@@ -136,43 +150,57 @@ static const char *span_text(double value, char text[static 32])
     return text;
 }
 
-static void got_sentence(const json_t *thread, const struct measured *measured, const char *name, char text[static SENTENCE])
+static void got_sentence(const json_t *thread, const struct measured *measured, const char *name,
+                         char text[static SENTENCE])
 {
     char runtime[32], period[32], blackout[32], promised[96] = "";
     const json_t *granted = json_object_get(thread, "granted");
     span_text((double)measured->blackout / 1e9, blackout);
     if (json_is_object(granted))
-        snprintf(promised, sizeof promised, "granted %s/%s; ", span_text(json_number_value(json_object_get(granted, "runtime")), runtime),
+        snprintf(promised, sizeof promised, "granted %s/%s; ",
+                 span_text(json_number_value(json_object_get(granted, "runtime")), runtime),
                  span_text(json_number_value(json_object_get(granted, "period")), period));
     if (measured->lower.alpha > 0)
-        snprintf(text, SENTENCE, "%.64s: %sgot %.4f of a CPU, never silent for more than %s", name, promised, measured->lower.alpha, blackout);
+        snprintf(text, SENTENCE, "%.64s: %sgot %.4f of a CPU, never silent for more than %s", name,
+                 promised, measured->lower.alpha, blackout);
     else
-        snprintf(text, SENTENCE, "%.64s: %sno supply is guaranteed within the horizon: the thread was silent for %s", name, promised, blackout);
+        snprintf(
+            text, SENTENCE,
+            "%.64s: %sno supply is guaranteed within the horizon: the thread was silent for %s",
+            name, promised, blackout);
 }
 
 /* True if the kernel itself counted the granted CPU time for the thread. A window that begins or
  * ends within a period may contain one runtime too many or too few. The bounds of a command are
  * only as exact as its samples, so a command counts as short of time only if it is short in any
  * case. */
-static bool had_its_time(const struct member *member, const json_t *run, const struct window *window, double share, double period)
+static bool had_its_time(const struct member *member, const json_t *run,
+                         const struct window *window, double share, double period)
 {
-    const double had = json_number_value(json_object_get(run, "cpu_time")), time = (double)(window->end - window->start) / 1e9;
+    const double had = json_number_value(json_object_get(run, "cpu_time")),
+                 time = (double)(window->end - window->start) / 1e9;
     return had >= share * PROMISED * (member->command == NULL ? time + period : time - period);
 }
 
-static void less_sentence(const json_t *granted, const struct measured *measured, const struct window *window, const struct member *member, const json_t *run,
-                          char text[static SENTENCE])
+static void less_sentence(const json_t *granted, const struct measured *measured,
+                          const struct window *window, const struct member *member,
+                          const json_t *run, char text[static SENTENCE])
 {
-    const double share = json_number_value(json_object_get(granted, "share")), period = json_number_value(json_object_get(granted, "period"));
+    const double share = json_number_value(json_object_get(granted, "share")),
+                 period = json_number_value(json_object_get(granted, "period"));
     text[0] = '\0';
     const bool had = had_its_time(member, run, window, share, period);
     /* the accuracy for a command has a sentence of its own */
     if (measured->lower.alpha >= share * PROMISED || (had && member->command != NULL))
         return;
     if (had)
-        snprintf(text, SENTENCE, "%.64s: the kernel gave the granted time; in part of that time the thread did less work than at its best", member->name);
+        snprintf(
+            text, SENTENCE,
+            "%.64s: the kernel gave the granted time; in part of that time the thread did less work than at its best",
+            member->name);
     else
-        snprintf(text, SENTENCE, "%.64s: got %.1f %% less than granted", member->name, (1 - measured->lower.alpha / share) * 100);
+        snprintf(text, SENTENCE, "%.64s: got %.1f %% less than granted", member->name,
+                 (1 - measured->lower.alpha / share) * 100);
 }
 
 /* The number of waits within one job. A reservation may be served at the beginning of one period
@@ -186,37 +214,53 @@ static int waits_of_job(double runtime, int64_t nominal)
 
 /* The kernel enforces the runtime at its tick. apart: the time between two samples of a command, in
  * s; 0: the thread makes marks. */
-static void silence_sentence(const json_t *granted, const struct measured *measured, const char *name, double tick, double apart, char text[static SENTENCE])
+static void silence_sentence(const json_t *granted, const struct measured *measured,
+                             const char *name, double tick, double apart,
+                             char text[static SENTENCE])
 {
     char allowed[32], ticking[32], looking[32];
-    const double runtime = json_number_value(json_object_get(granted, "runtime")), period = json_number_value(json_object_get(granted, "period"));
+    const double runtime = json_number_value(json_object_get(granted, "runtime")),
+                 period = json_number_value(json_object_get(granted, "period"));
     const int waits = waits_of_job(runtime, measured->nominal);
     const double longest = waits * (period - runtime);
     text[0] = '\0';
     if (tick <= 0 || (double)measured->blackout / 1e9 <= longest + tick + apart)
         return;
-    int length = snprintf(text, SENTENCE, "%.64s: the longest silence exceeds %d (P - Q) = %s and a tick of %s", name, waits, span_text(longest, allowed), span_text(tick, ticking));
+    int length = snprintf(text, SENTENCE,
+                          "%.64s: the longest silence exceeds %d (P - Q) = %s and a tick of %s",
+                          name, waits, span_text(longest, allowed), span_text(tick, ticking));
     if (apart > 0)
-        snprintf(text + length, SENTENCE - (size_t)length, ", and the %s between two samples", span_text(apart, looking));
+        snprintf(text + length, SENTENCE - (size_t)length, ", and the %s between two samples",
+                 span_text(apart, looking));
 }
 
-static void starved_sentence(const struct measured *measured, const char *name, char text[static SENTENCE])
+static void starved_sentence(const struct measured *measured, const char *name,
+                             char text[static SENTENCE])
 {
     char silence[32];
     const struct sequence *sequence = &measured->sequence;
     if (sequence->silent > 0)
-        snprintf(text, SENTENCE, "%.64s: began no job in the last %s", name, span_text((double)sequence->silent / 1e9, silence));
+        snprintf(text, SENTENCE, "%.64s: began no job in the last %s", name,
+                 span_text((double)sequence->silent / 1e9, silence));
     else
-        snprintf(text, SENTENCE, "%.64s: began no job in the first %s", name, span_text((double)sequence->late / 1e9, silence));
+        snprintf(text, SENTENCE, "%.64s: began no job in the first %s", name,
+                 span_text((double)sequence->late / 1e9, silence));
 }
 
 static void outcome_sentence(enum outcome outcome, const char *name, char text[static SENTENCE])
 {
     switch (outcome) {
-    case OUTCOME_NEVER_RAN: snprintf(text, SENTENCE, "%.64s: never ran: it began no job", name); break;
-    case OUTCOME_ONE_MARK: snprintf(text, SENTENCE, "%.64s: began one job and ended none: there is nothing to measure", name); break;
+    case OUTCOME_NEVER_RAN:
+        snprintf(text, SENTENCE, "%.64s: never ran: it began no job", name);
+        break;
+    case OUTCOME_ONE_MARK:
+        snprintf(text, SENTENCE, "%.64s: began one job and ended none: there is nothing to measure",
+                 name);
+        break;
     case OUTCOME_TOO_COARSE:
-        snprintf(text, SENTENCE, "%.64s: a job took no measurable time: make jobs longer, or use a finer clock", name);
+        snprintf(text, SENTENCE,
+                 "%.64s: a job took no measurable time: make jobs longer, or use a finer clock",
+                 name);
         break;
     case OUTCOME_MEASURED:
     case OUTCOME_STARVED: text[0] = '\0'; break;
@@ -240,16 +284,23 @@ static void say_command(json_t *sentences, const char *name, const json_t *run)
         say(sentences, text);
     }
     if (asleep > 0.01) {
-        snprintf(text, sizeof text, "%.64s: slept for %.3gs by its own decision: the result is what it used, not what it could have had", name, asleep);
+        snprintf(
+            text, sizeof text,
+            "%.64s: slept for %.3gs by its own decision: the result is what it used, not what it could have had",
+            name, asleep);
         say(sentences, text);
     }
     if (apart > 0) {
-        snprintf(text, sizeof text, "%.64s: its CPU time was sampled, at worst every %s, which limits the accuracy; root can use the scheduler's events", name,
-                 span_text(apart, every));
+        snprintf(
+            text, sizeof text,
+            "%.64s: its CPU time was sampled, at worst every %s, which limits the accuracy; root can use the scheduler's events",
+            name, span_text(apart, every));
         say(sentences, text);
     }
     if (lost > 0) {
-        snprintf(text, sizeof text, "%.64s: %lld of the scheduler's events were lost: the thread got more than this", name, (long long)lost);
+        snprintf(text, sizeof text,
+                 "%.64s: %lld of the scheduler's events were lost: the thread got more than this",
+                 name, (long long)lost);
         say(sentences, text);
     }
 }
@@ -268,27 +319,36 @@ static bool differ(double one, double other)
     return one > 0 && other > 0 && (one > other * 1.05 || other > one * 1.05);
 }
 
-static void say_calibration(json_t *sentences, const struct member *member, const struct measured *measured, const json_t *run)
+static void say_calibration(json_t *sentences, const struct member *member,
+                            const struct measured *measured, const json_t *run)
 {
     char text[SENTENCE], here[32], alone[32];
-    const double calibrated = json_number_value(json_object_get(run, "calibrated_job")), jobs = json_number_value(json_object_get(run, "jobs"));
+    const double calibrated = json_number_value(json_object_get(run, "calibrated_job")),
+                 jobs = json_number_value(json_object_get(run, "jobs"));
     const double mean = jobs > 0 ? json_number_value(json_object_get(run, "cpu_time")) / jobs : 0;
-    const double shortest = measured->separations.count > 1 ? (double)measured->separations.shortest[1] / 1e9 : 0;
+    const double shortest =
+        measured->separations.count > 1 ? (double)measured->separations.shortest[1] / 1e9 : 0;
     if (member->command != NULL || sleeps(member))
         return;
     if (differ(shortest, calibrated)) {
-        snprintf(text, sizeof text, "%.64s: a job alone before the run took %s, the shortest in the run took %s", member->name, span_text(calibrated, alone), span_text(shortest, here));
+        snprintf(text, sizeof text,
+                 "%.64s: a job alone before the run took %s, the shortest in the run took %s",
+                 member->name, span_text(calibrated, alone), span_text(shortest, here));
         say(sentences, text);
     }
     if (member->nominal == 0 && differ(shortest, mean)) {
-        snprintf(text, sizeof text, "%.64s: jobs differ in length: the shortest took %s, their mean CPU time is %s; this lowers alpha", member->name,
-                 span_text(shortest, here), span_text(mean, alone));
+        snprintf(
+            text, sizeof text,
+            "%.64s: jobs differ in length: the shortest took %s, their mean CPU time is %s; this lowers alpha",
+            member->name, span_text(shortest, here), span_text(mean, alone));
         say(sentences, text);
     }
 }
 
 /* The sentences about the measured supply, and about its difference from the grant. */
-static void say_supply(json_t *sentences, const json_t *thread, const struct member *member, const struct measured *measured, const struct window *window, const json_t *run)
+static void say_supply(json_t *sentences, const json_t *thread, const struct member *member,
+                       const struct measured *measured, const struct window *window,
+                       const json_t *run)
 {
     char text[SENTENCE];
     const json_t *granted = json_object_get(thread, "granted");
@@ -298,12 +358,16 @@ static void say_supply(json_t *sentences, const json_t *thread, const struct mem
         return;
     less_sentence(granted, measured, window, member, run_of(run, member->name), text);
     say(sentences, text);
-    silence_sentence(granted, measured, member->name, json_number_value(json_object_get(run, "tick")),
-                     json_number_value(json_object_get(run_of(run, member->name), "looked_every")), text);
+    silence_sentence(granted, measured, member->name,
+                     json_number_value(json_object_get(run, "tick")),
+                     json_number_value(json_object_get(run_of(run, member->name), "looked_every")),
+                     text);
     say(sentences, text);
 }
 
-static void say_thread(json_t *sentences, const json_t *thread, const struct member *member, const struct measured *measured, const struct window *window, const json_t *run)
+static void say_thread(json_t *sentences, const json_t *thread, const struct member *member,
+                       const struct measured *measured, const struct window *window,
+                       const json_t *run)
 {
     char text[SENTENCE];
     if (member->command != NULL)
@@ -318,24 +382,31 @@ static void say_thread(json_t *sentences, const json_t *thread, const struct mem
         say_supply(sentences, thread, member, measured, window, run);
     say_calibration(sentences, member, measured, run_of(run, member->name));
     if (measured->sequence.lost > 0) {
-        snprintf(text, sizeof text, "%.64s: %zu of %zu marks were lost and interpolated", member->name, measured->sequence.lost, measured->sequence.count);
+        snprintf(text, sizeof text, "%.64s: %zu of %zu marks were lost and interpolated",
+                 member->name, measured->sequence.lost, measured->sequence.count);
         say(sentences, text);
     }
     if (measured->supply.rate > 0 && !measured->separations.dense) {
-        snprintf(text, sizeof text, "%.64s: too many jobs to compute every k: the bounds are on the safe side by less than 1/%d", member->name,
-                 SEPARATIONS_DENSE);
+        snprintf(
+            text, sizeof text,
+            "%.64s: too many jobs to compute every k: the bounds are on the safe side by less than 1/%d",
+            member->name, SEPARATIONS_DENSE);
         say(sentences, text);
     }
 }
 
 /* ---- the whole result ---- */
 
-static json_t *thread_json(const struct member *member, const struct measured *measured, const json_t *run)
+static json_t *thread_json(const struct member *member, const struct measured *measured,
+                           const json_t *run)
 {
     const unsigned modules = member->modules;
-    json_t *json = json_pack("{s:b, s:I, s:I, s:I}", "analysed", member->analysed, "jobs", (json_int_t)measured->sequence.count, "lost",
-                             (json_int_t)measured->sequence.lost, "marks", (json_int_t)measured->sequence.seen_count);
-    json_object_set_new(json, "nominal", measured->nominal > 0 ? seconds((double)measured->nominal) : json_null());
+    json_t *json =
+        json_pack("{s:b, s:I, s:I, s:I}", "analysed", member->analysed, "jobs",
+                  (json_int_t)measured->sequence.count, "lost", (json_int_t)measured->sequence.lost,
+                  "marks", (json_int_t)measured->sequence.seen_count);
+    json_object_set_new(json, "nominal",
+                        measured->nominal > 0 ? seconds((double)measured->nominal) : json_null());
     json_object_set_new(json, "granted", granted_json(member, run));
     if ((modules & MODULE_SUPPLY) != 0)
         set_supply(json, measured);
@@ -344,7 +415,8 @@ static json_t *thread_json(const struct member *member, const struct measured *m
     if ((modules & MODULE_MIGRATIONS) != 0) {
         size_t seen = measured->sequence.seen_count;
         json_object_set_new(json, "migrations", json_integer((json_int_t)measured->migrations));
-        json_object_set_new(json, "migrations_per_job", json_real(seen == 0 ? 0 : (double)measured->migrations / (double)seen));
+        json_object_set_new(json, "migrations_per_job",
+                            json_real(seen == 0 ? 0 : (double)measured->migrations / (double)seen));
     }
     if ((modules & MODULE_STATISTICAL) != 0)
         json_object_set_new(json, "statistical", statistical_json(&measured->separations));
@@ -357,17 +429,21 @@ static json_t *global_json(const struct measurement *measurement, json_t *senten
     char text[SENTENCE];
     if (!measurement->has_global)
         return json_null();
-    json_t *json = json_pack("{s:I, s:I}", "jobs", (json_int_t)global->sequence.count, "lost", (json_int_t)global->sequence.lost);
+    json_t *json = json_pack("{s:I, s:I}", "jobs", (json_int_t)global->sequence.count, "lost",
+                             (json_int_t)global->sequence.lost);
     set_supply(json, global);
-    json_object_set_new(json, "nominal", global->nominal > 0 ? seconds((double)global->nominal) : json_null());
+    json_object_set_new(json, "nominal",
+                        global->nominal > 0 ? seconds((double)global->nominal) : json_null());
     outcome_sentence(global->outcome, "all threads", text);
     if (global->supply.rate > 0)
-        snprintf(text, sizeof text, "all threads: got %.4f of %d CPU%s", global->lower.alpha, global->supply.rate, global->supply.rate == 1 ? "" : "s");
+        snprintf(text, sizeof text, "all threads: got %.4f of %d CPU%s", global->lower.alpha,
+                 global->supply.rate, global->supply.rate == 1 ? "" : "s");
     say(sentences, text);
     return json;
 }
 
-json_t *result_make(const struct experiment *experiment, const struct measurement *measurement, const json_t *run)
+json_t *result_make(const struct experiment *experiment, const struct measurement *measurement,
+                    const json_t *run)
 {
     json_t *threads = json_object(), *sentences = json_array();
     for (size_t i = 0; i < experiment->thread_count; i++) {
@@ -375,12 +451,16 @@ json_t *result_make(const struct experiment *experiment, const struct measuremen
         json_t *thread = thread_json(member, &measurement->threads[i], run);
         json_object_set_new(threads, member->name, thread);
         if (member->analysed)
-            say_thread(sentences, thread, member, &measurement->threads[i], &measurement->window, run);
+            say_thread(sentences, thread, member, &measurement->threads[i], &measurement->window,
+                       run);
     }
     json_t *global = global_json(measurement, sentences);
-    return json_pack("{s:i, s:[o, o], s:o, s:o, s:o, s:o, s:o}", "version", 1, "window", seconds((double)measurement->window.start),
-                     seconds((double)measurement->window.end), "horizon", seconds((double)measurement->horizon), "duration",
-                     seconds((double)experiment->duration), "threads", threads, "global", global, "sentences", sentences);
+    return json_pack("{s:i, s:[o, o], s:o, s:o, s:o, s:o, s:o}", "version", 1, "window",
+                     seconds((double)measurement->window.start),
+                     seconds((double)measurement->window.end), "horizon",
+                     seconds((double)measurement->horizon), "duration",
+                     seconds((double)experiment->duration), "threads", threads, "global", global,
+                     "sentences", sentences);
 }
 
 /* ---- files ---- */
@@ -443,7 +523,8 @@ static void write_points(FILE *file, const struct points *points, int rate)
 {
     fputs("t,supply\n", file);
     for (size_t i = 0; i < points->count; i++) {
-        char line[80], *end = put_seconds(line, (int64_t)((__int128)points->at[i].time * 1000 / rate));
+        char line[80],
+            *end = put_seconds(line, (int64_t)((__int128)points->at[i].time * 1000 / rate));
         *end++ = ',';
         end = put_seconds(end, points->at[i].work * 1000);
         *end++ = '\n';
@@ -463,7 +544,8 @@ static void write_statistics(FILE *file, const struct separations *s)
     }
 }
 
-static bool write_function(int directory, const char *thread, const char *which, const struct points *points, int rate, char *why)
+static bool write_function(int directory, const char *thread, const char *which,
+                           const struct points *points, int rate, char *why)
 {
     char name[128], aside[136];
     snprintf(name, sizeof name, "%.64s.%s.csv", thread, which);
@@ -475,12 +557,14 @@ static bool write_function(int directory, const char *thread, const char *which,
     return end_file(directory, file, aside, name) || failed(name, why);
 }
 
-static bool write_supply(int directory, const char *thread, const struct measured *measured, char *why)
+static bool write_supply(int directory, const char *thread, const struct measured *measured,
+                         char *why)
 {
     struct points lower = {0}, upper = {0};
     if (measured->supply.rate == 0)
         return true;
-    bool good = supply_lower_turns(&measured->supply, &lower) && supply_upper_turns(&measured->supply, &upper);
+    bool good = supply_lower_turns(&measured->supply, &lower) &&
+                supply_upper_turns(&measured->supply, &upper);
     if (!good)
         snprintf(why, RESULT_WHY, "out of memory");
     good = good && write_function(directory, thread, "lower", &lower, measured->supply.rate, why) &&
@@ -490,7 +574,8 @@ static bool write_supply(int directory, const char *thread, const struct measure
     return good;
 }
 
-static bool write_statistical(int directory, const char *thread, const struct separations *separations, char *why)
+static bool write_statistical(int directory, const char *thread,
+                              const struct separations *separations, char *why)
 {
     char name[128], aside[136];
     if (separations->mean == NULL)
@@ -516,15 +601,20 @@ static bool write_json(int directory, const json_t *result, char *why)
 }
 
 /* Writes result.json last: if it exists, all files do. */
-bool result_write(int directory, const struct experiment *experiment, const struct measurement *measurement, const json_t *result, char why[static RESULT_WHY])
+bool result_write(int directory, const struct experiment *experiment,
+                  const struct measurement *measurement, const json_t *result,
+                  char why[static RESULT_WHY])
 {
     for (size_t i = 0; i < experiment->thread_count; i++) {
         const char *name = experiment->threads[i].name;
         const struct measured *measured = &measurement->threads[i];
-        if (!write_supply(directory, name, measured, why) || !write_statistical(directory, name, &measured->separations, why))
+        if (!write_supply(directory, name, measured, why) ||
+            !write_statistical(directory, name, &measured->separations, why))
             return false;
     }
-    return (!measurement->has_global || write_supply(directory, "global", &measurement->global, why)) && write_json(directory, result, why);
+    return (!measurement->has_global ||
+            write_supply(directory, "global", &measurement->global, why)) &&
+           write_json(directory, result, why);
 }
 
 /* ---- for people ---- */
@@ -532,14 +622,16 @@ bool result_write(int directory, const struct experiment *experiment, const stru
 static void print_bounds(const char *name, const json_t *json)
 {
     const json_t *supply = json_object_get(json, "supply");
-    printf("%-16s %8lld %6lld", name, json_integer_value(json_object_get(json, "jobs")), json_integer_value(json_object_get(json, "lost")));
+    printf("%-16s %8lld %6lld", name, json_integer_value(json_object_get(json, "jobs")),
+           json_integer_value(json_object_get(json, "lost")));
     for (int i = 0; i < 2; i++) {
         const json_t *bound = json_object_get(supply, i == 0 ? "lower" : "upper");
         const json_t *delta = json_object_get(bound, "delta");
         if (bound == NULL || !json_is_number(delta))
             printf("  %8s %10s", bound == NULL ? "-" : "0", "-");
         else
-            printf("  %8.6f %10.3f", json_number_value(json_object_get(bound, "alpha")), json_number_value(delta) * 1000);
+            printf("  %8.6f %10.3f", json_number_value(json_object_get(bound, "alpha")),
+                   json_number_value(delta) * 1000);
     }
     const json_t *blackout = json_object_get(json, "longest_blackout");
     if (json_is_number(blackout))
@@ -554,9 +646,12 @@ void result_print(const json_t *result)
     json_t *thread;
     size_t i;
     json_t *sentence;
-    printf("%-16s %8s %6s  %8s %10s  %8s %10s %10s\n", "", "", "", "lower", "delta", "upper", "delta", "blackout");
-    printf("%-16s %8s %6s  %8s %10s  %8s %10s %10s\n", "thread", "jobs", "lost", "alpha", "ms", "alpha", "ms", "ms");
-    json_object_foreach(json_object_get(result, "threads"), name, thread) {
+    printf("%-16s %8s %6s  %8s %10s  %8s %10s %10s\n", "", "", "", "lower", "delta", "upper",
+           "delta", "blackout");
+    printf("%-16s %8s %6s  %8s %10s  %8s %10s %10s\n", "thread", "jobs", "lost", "alpha", "ms",
+           "alpha", "ms", "ms");
+    json_object_foreach(json_object_get(result, "threads"), name, thread)
+    {
         if (json_is_true(json_object_get(thread, "analysed")))
             print_bounds(name, thread);
     }

@@ -12,10 +12,13 @@
 enum { RESULT_WHY = 256, SENTENCE = 320 };
 
 /* run: the report of the load program, or NULL. The caller frees the result. */
-json_t *result_make(const struct experiment *experiment, const struct measurement *measurement, const json_t *run);
+json_t *result_make(const struct experiment *experiment, const struct measurement *measurement,
+                    const json_t *run);
 
 /* Writes the files into the directory, each in one atomic step. False: *why. */
-bool result_write(int directory, const struct experiment *experiment, const struct measurement *measurement, const json_t *result, char why[static RESULT_WHY]);
+bool result_write(int directory, const struct experiment *experiment,
+                  const struct measurement *measurement, const json_t *result,
+                  char why[static RESULT_WHY]);
 
 /* Prints a table, and sentences about each thread. */
 void result_print(const json_t *result);

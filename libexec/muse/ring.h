@@ -49,7 +49,8 @@ static inline void ring_touch(struct ring *ring)
  * them. */
 static inline uint64_t ring_look(const struct ring *ring, const struct mark **marks)
 {
-    const uint64_t tail = atomic_load_explicit(&ring->tail, memory_order_relaxed), head = atomic_load_explicit(&ring->head, memory_order_acquire);
+    const uint64_t tail = atomic_load_explicit(&ring->tail, memory_order_relaxed),
+                   head = atomic_load_explicit(&ring->head, memory_order_acquire);
     const uint64_t piece = RING_MARKS - tail % RING_MARKS, waiting = head - tail;
     *marks = &ring->at[tail % RING_MARKS];
     return waiting < piece ? waiting : piece;
@@ -57,7 +58,9 @@ static inline uint64_t ring_look(const struct ring *ring, const struct mark **ma
 
 static inline void ring_took(struct ring *ring, uint64_t marks)
 {
-    atomic_store_explicit(&ring->tail, atomic_load_explicit(&ring->tail, memory_order_relaxed) + marks, memory_order_release);
+    atomic_store_explicit(&ring->tail,
+                          atomic_load_explicit(&ring->tail, memory_order_relaxed) + marks,
+                          memory_order_release);
 }
 
 #endif

@@ -32,7 +32,16 @@
 #include "units.h"
 #include "version.h"
 
-enum { KEY_HORIZON = 256, KEY_COMPAT, KEY_SPOOL, KEY_DURATION, KEY_JSON, KEY_REMOTE, KEY_REMOTE_COMMAND, KEY_SEND };
+enum {
+    KEY_HORIZON = 256,
+    KEY_COMPAT,
+    KEY_SPOOL,
+    KEY_DURATION,
+    KEY_JSON,
+    KEY_REMOTE,
+    KEY_REMOTE_COMMAND,
+    KEY_SEND
+};
 /* Generous, because threads that other load keeps from their CPU notice the end late. */
 enum { DRAIN_EVERY_MS = 250, PATIENCE_S = 10, PATIENCE_WHEN_STOPPED_S = 3 };
 
@@ -41,7 +50,7 @@ enum ending { ENDED_WELL, ENDED_INTERRUPTED, ENDED_KILLED, ENDED_FULL, ENDED_REF
 struct options {
     bool compat, quiet, json;
     const char *experiment, *output, *spool, *horizon, *remote, *remote_command;
-    const char *send; /* PORT, after a start by ssh for another machine; NULL: a local run */
+    const char *send;  /* PORT, after a start by ssh for another machine; NULL: a local run */
     uint64_t duration; /* us; 0: as stated in the experiment */
 };
 
@@ -50,15 +59,15 @@ struct watch {
     struct drain drain;
     pid_t child;
     int signals, timer;
-    int signal; /* the signal that interrupted us; 0: none */
-    int status; /* of the child, as from wait(2) */
-    int error;  /* errno of the failed write; 0: none */
-    int input; /* a descriptor whose end-of-file ends the run; -1: none */
+    int signal;           /* the signal that interrupted us; 0: none */
+    int status;           /* of the child, as from wait(2) */
+    int error;            /* errno of the failed write; 0: none */
+    int input;            /* a descriptor whose end-of-file ends the run; -1: none */
     struct events events; /* of commands */
     struct followed *followed;
     size_t followed_count;
     struct samples samples; /* used if the scheduler's events cannot be read */
-    int64_t deadline; /* s of CLOCK_MONOTONIC; 0: not known yet */
+    int64_t deadline;       /* s of CLOCK_MONOTONIC; 0: not known yet */
 };
 
 const char *argp_program_version = "rtf-muse " RTF_VERSION;
@@ -66,11 +75,14 @@ const char *argp_program_version = "rtf-muse " RTF_VERSION;
 static const struct argp_option option_table[] = {
     {"output", 'o', "DIR", 0, "Where marks and results go (default: EXPERIMENT.muse)", 0},
     {"duration", KEY_DURATION, "TIME", 0, "Instead of the experiment's: 500ms, 30s", 0},
-    {"horizon", KEY_HORIZON, "TIME", 0, "The interval over which the linear bounds are fitted (default: a tenth of the duration)", 0},
+    {"horizon", KEY_HORIZON, "TIME", 0,
+     "The interval over which the linear bounds are fitted (default: a tenth of the duration)", 0},
     {"compat", KEY_COMPAT, NULL, 0, "Read the experiment as the paper's own tool does", 0},
     {"spool", KEY_SPOOL, "DIR", 0, "The spool for reservations (default: " RTF_SPOOL ")", 0},
-    {"remote", KEY_REMOTE, "HOST", 0, "Run the experiment on HOST, by ssh; marks come back as datagrams", 0},
-    {"remote-command", KEY_REMOTE_COMMAND, "COMMAND", 0, "The command to run on HOST (default: rtf muse)", 0},
+    {"remote", KEY_REMOTE, "HOST", 0,
+     "Run the experiment on HOST, by ssh; marks come back as datagrams", 0},
+    {"remote-command", KEY_REMOTE_COMMAND, "COMMAND", 0,
+     "The command to run on HOST (default: rtf muse)", 0},
     {"send", KEY_SEND, "PORT", OPTION_HIDDEN, NULL, 0},
     {"json", KEY_JSON, NULL, 0, "Print result.json instead of a table", 0},
     {"quiet", 'q', NULL, 0, "Print nothing", 0},
@@ -93,14 +105,17 @@ static error_t take_option(int key, char *argument, struct argp_state *state)
         break;
     case KEY_REMOTE_COMMAND:
         if (strlen(argument) >= PATH_MAX)
-            argp_error(state, "--remote-command takes a command of less than %d characters", PATH_MAX);
+            argp_error(state, "--remote-command takes a command of less than %d characters",
+                       PATH_MAX);
         options->remote_command = argument;
         break;
     case KEY_SEND: options->send = argument; break;
     case KEY_DURATION:
     case KEY_HORIZON:
         if (!parse_time(argument, &time))
-            argp_failure(state, EX_USAGE, 0, "--%s %s: a time is a whole number with a unit, such as 500ms or 2s", key == KEY_HORIZON ? "horizon" : "duration", argument);
+            argp_failure(state, EX_USAGE, 0,
+                         "--%s %s: a time is a whole number with a unit, such as 500ms or 2s",
+                         key == KEY_HORIZON ? "horizon" : "duration", argument);
         if (key == KEY_HORIZON)
             options->horizon = argument;
         else
@@ -167,7 +182,8 @@ static int open_output(const char *path)
     if (mkdir(path, 0777) != 0 && errno != EEXIST)
         return -1;
     int directory = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (directory >= 0 && remove_old(directory) && (mkdirat(directory, "marks", 0777) == 0 || errno == EEXIST))
+    if (directory >= 0 && remove_old(directory) &&
+        (mkdirat(directory, "marks", 0777) == 0 || errno == EEXIST))
         return directory;
     return -1;
 }
@@ -189,12 +205,15 @@ static bool start_watch(struct watch *watch)
     sigaddset(&signals, SIGTERM);
     sigaddset(&signals, SIGHUP);
     sigaddset(&signals, SIGCHLD);
-    const struct itimerspec every = {{0, DRAIN_EVERY_MS * 1000000L}, {0, DRAIN_EVERY_MS * 1000000L}};
+    const struct itimerspec every = {{0, DRAIN_EVERY_MS * 1000000L},
+                                     {0, DRAIN_EVERY_MS * 1000000L}};
     sigset_t blocked = signals;
     sigaddset(&blocked, LOAD_STOP_SIGNAL);
     watch->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
     watch->signals = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
-    return watch->timer >= 0 && watch->signals >= 0 && sigprocmask(SIG_BLOCK, &blocked, NULL) == 0 && timerfd_settime(watch->timer, 0, &every, NULL) == 0;
+    return watch->timer >= 0 && watch->signals >= 0 &&
+           sigprocmask(SIG_BLOCK, &blocked, NULL) == 0 &&
+           timerfd_settime(watch->timer, 0, &every, NULL) == 0;
 }
 
 /* The load is killed when this process ends. Ctrl-C of the terminal is handled here: the signals
@@ -252,10 +271,12 @@ static bool follow(const struct experiment *experiment, struct watch *watch)
     for (size_t i = 0; i < experiment->thread_count && tids != NULL && watch->followed != NULL; i++)
         if (experiment->threads[i].command != NULL) {
             tids[watch->followed_count] = atomic_load(&watch->load->thread[i].tid);
-            watch->followed[watch->followed_count] = (struct followed){.tid = tids[watch->followed_count], .thread = (uint16_t)i};
+            watch->followed[watch->followed_count] =
+                (struct followed){.tid = tids[watch->followed_count], .thread = (uint16_t)i};
             watch->followed_count++;
         }
-    bool good = watch->followed_count == 0 || events_open(tids, watch->followed_count, &watch->events, why) ||
+    bool good = watch->followed_count == 0 ||
+                events_open(tids, watch->followed_count, &watch->events, why) ||
                 samples_open(watch->followed, watch->followed_count, &watch->samples);
     free(tids);
     return good;
@@ -265,7 +286,8 @@ static void take_samples(struct watch *watch)
 {
     if (watch->samples.threads == NULL)
         return;
-    samples_take(&watch->samples, watch->followed, watch->followed_count, atomic_load(&watch->load->start), mark_command, watch->load);
+    samples_take(&watch->samples, watch->followed, watch->followed_count,
+                 atomic_load(&watch->load->start), mark_command, watch->load);
     for (size_t i = 0; i < watch->followed_count; i++)
         watch->load->thread[watch->followed[i].thread].apart = watch->samples.threads[i].apart;
 }
@@ -277,7 +299,8 @@ static void take_events(struct watch *watch)
     if (watch->events.pipe < 0)
         take_samples(watch);
     else
-        (void)events_drain(&watch->events, watch->followed, watch->followed_count, atomic_load(&watch->load->start), mark_command, watch->load);
+        (void)events_drain(&watch->events, watch->followed, watch->followed_count,
+                           atomic_load(&watch->load->start), mark_command, watch->load);
     for (size_t i = 0; i < watch->followed_count; i++) {
         const struct followed *followed = &watch->followed[i];
         struct load_thread *thread = &watch->load->thread[followed->thread];
@@ -307,14 +330,16 @@ static enum ending ending_of(const struct watch *watch, bool stuck)
         return ENDED_INTERRUPTED;
     if (stuck)
         return ENDED_STUCK;
-    return WIFSIGNALED(watch->status) || WEXITSTATUS(watch->status) != 0 ? ENDED_KILLED : ENDED_WELL;
+    return WIFSIGNALED(watch->status) || WEXITSTATUS(watch->status) != 0 ? ENDED_KILLED
+                                                                         : ENDED_WELL;
 }
 
 /* All threads are set up. Commands wait until somebody follows them. */
 static void follow_all(const struct experiment *experiment, struct watch *watch)
 {
     if (!follow(experiment, watch)) {
-        snprintf(watch->load->why, sizeof watch->load->why, "the commands cannot be followed: %s", strerror(errno));
+        snprintf(watch->load->why, sizeof watch->load->why, "the commands cannot be followed: %s",
+                 strerror(errno));
         atomic_store(&watch->load->failed, EX_OSERR);
         stop(watch);
     }
@@ -349,8 +374,10 @@ static void wait_for_work(struct watch *watch, struct pollfd *fds)
 
 static enum ending watch_load(const struct experiment *experiment, struct watch *watch)
 {
-    struct pollfd fds[] = {
-        {.fd = watch->signals, .events = POLLIN}, {.fd = watch->timer, .events = POLLIN}, {.fd = watch->input, .events = POLLIN}, {.fd = -1, .events = POLLIN}};
+    struct pollfd fds[] = {{.fd = watch->signals, .events = POLLIN},
+                           {.fd = watch->timer, .events = POLLIN},
+                           {.fd = watch->input, .events = POLLIN},
+                           {.fd = -1, .events = POLLIN}};
     bool stuck = false, ended = false;
     while (!ended) {
         uint64_t expired;
@@ -392,14 +419,22 @@ static const char *ending_name(enum ending ending)
 static json_t *thread_json(const struct member *member, const struct load_thread *thread)
 {
     json_t *grant = thread->grant[0] == '\0' ? json_null() : json_loads(thread->grant, 0, NULL);
-    return json_pack("{s:i, s:s, s:I, s:f, s:f, s:I, s:I, s:I, s:b, s:f, s:I, s:f, s:o}", "tid", (int)atomic_load(&thread->tid), "policy",
-                     member->reservation != NULL ? "reservation" : policy_name(member->policy), "dropped", (json_int_t)atomic_load(&thread->dropped),
-                     "calibrated_job", (double)thread->calibrated / 1e9, "cpu_time", (double)atomic_load(&thread->cpu_time) / 1e9, "jobs", (json_int_t)atomic_load(&thread->jobs),
-                     "preempted", (json_int_t)atomic_load(&thread->preempted), "faults", (json_int_t)atomic_load(&thread->faults), "exited", atomic_load(&thread->exited), "asleep", (double)thread->asleep / 1e9, "events_lost", (json_int_t)thread->gaps,
-                     "looked_every", (double)thread->apart / 1e9, "grant", grant == NULL ? json_null() : grant);
+    return json_pack("{s:i, s:s, s:I, s:f, s:f, s:I, s:I, s:I, s:b, s:f, s:I, s:f, s:o}", "tid",
+                     (int)atomic_load(&thread->tid), "policy",
+                     member->reservation != NULL ? "reservation" : policy_name(member->policy),
+                     "dropped", (json_int_t)atomic_load(&thread->dropped), "calibrated_job",
+                     (double)thread->calibrated / 1e9, "cpu_time",
+                     (double)atomic_load(&thread->cpu_time) / 1e9, "jobs",
+                     (json_int_t)atomic_load(&thread->jobs), "preempted",
+                     (json_int_t)atomic_load(&thread->preempted), "faults",
+                     (json_int_t)atomic_load(&thread->faults), "exited",
+                     atomic_load(&thread->exited), "asleep", (double)thread->asleep / 1e9,
+                     "events_lost", (json_int_t)thread->gaps, "looked_every",
+                     (double)thread->apart / 1e9, "grant", grant == NULL ? json_null() : grant);
 }
 
-static json_t *run_json(const struct experiment *experiment, const struct load *load, enum ending ending)
+static json_t *run_json(const struct experiment *experiment, const struct load *load,
+                        enum ending ending)
 {
     struct utsname system;
     struct rusage own;
@@ -408,20 +443,26 @@ static json_t *run_json(const struct experiment *experiment, const struct load *
     struct tm parts;
     json_t *threads = json_object();
     for (size_t i = 0; i < experiment->thread_count; i++)
-        json_object_set_new(threads, experiment->threads[i].name, thread_json(&experiment->threads[i], &load->thread[i]));
+        json_object_set_new(threads, experiment->threads[i].name,
+                            thread_json(&experiment->threads[i], &load->thread[i]));
     if (gmtime_r(&now, &parts) != NULL)
         strftime(moment, sizeof moment, "%Y-%m-%dT%H:%M:%SZ", &parts);
     uname(&system);
     getrusage(RUSAGE_SELF, &own);
-    const double watching = (double)(own.ru_utime.tv_sec + own.ru_stime.tv_sec) + (double)(own.ru_utime.tv_usec + own.ru_stime.tv_usec) / 1e6;
+    const double watching = (double)(own.ru_utime.tv_sec + own.ru_stime.tv_sec) +
+                            (double)(own.ru_utime.tv_usec + own.ru_stime.tv_usec) / 1e6;
     struct timespec tick = {0}; /* the resolution of this clock is the tick */
     clock_getres(CLOCK_MONOTONIC_COARSE, &tick);
-    return json_pack("{s:i, s:s, s:s, s:s, s:s, s:i, s:f, s:b, s:f, s:f, s:s, s:o}", "version", 1, "ended_at", moment, "host", system.nodename, "kernel", system.release,
-                     "machine", system.machine, "processors", (int)sysconf(_SC_NPROCESSORS_ONLN), "tick", (double)tick.tv_nsec / 1e9, "compat", experiment->compat, "duration",
-                     (double)experiment->duration / 1e9, "watching", watching, "ended", ending_name(ending), "threads", threads);
+    return json_pack("{s:i, s:s, s:s, s:s, s:s, s:i, s:f, s:b, s:f, s:f, s:s, s:o}", "version", 1,
+                     "ended_at", moment, "host", system.nodename, "kernel", system.release,
+                     "machine", system.machine, "processors", (int)sysconf(_SC_NPROCESSORS_ONLN),
+                     "tick", (double)tick.tv_nsec / 1e9, "compat", experiment->compat, "duration",
+                     (double)experiment->duration / 1e9, "watching", watching, "ended",
+                     ending_name(ending), "threads", threads);
 }
 
-static char *run_text(const struct experiment *experiment, const struct load *load, enum ending ending)
+static char *run_text(const struct experiment *experiment, const struct load *load,
+                      enum ending ending)
 {
     json_t *run = run_json(experiment, load, ending);
     char *text = run == NULL ? NULL : json_dumps(run, JSON_INDENT(1));
@@ -429,7 +470,8 @@ static char *run_text(const struct experiment *experiment, const struct load *lo
     return text;
 }
 
-static bool keep_run(int directory, const struct experiment *experiment, const struct load *load, enum ending ending)
+static bool keep_run(int directory, const struct experiment *experiment, const struct load *load,
+                     enum ending ending)
 {
     char *text = run_text(experiment, load, ending);
     bool good = text != NULL && write_text(directory, "run.json", text, strlen(text));
@@ -447,9 +489,13 @@ static int say_ending(const struct watch *watch, enum ending ending)
     case ENDED_FULL:
         snprintf(why, sizeof why, "%s; the marks until then are analysed", strerror(watch->error));
         return fail(EX_IOERR, "marks cannot be written", why);
-    case ENDED_STUCK: return fail(EX_SOFTWARE, "", "the load did not end by itself and was killed; the marks until then are analysed");
+    case ENDED_STUCK:
+        return fail(
+            EX_SOFTWARE, "",
+            "the load did not end by itself and was killed; the marks until then are analysed");
     case ENDED_KILLED:
-        snprintf(why, sizeof why, "by signal %d; the marks until then are analysed", WIFSIGNALED(watch->status) ? WTERMSIG(watch->status) : 0);
+        snprintf(why, sizeof why, "by signal %d; the marks until then are analysed",
+                 WIFSIGNALED(watch->status) ? WTERMSIG(watch->status) : 0);
         return fail(EX_SOFTWARE, "the load was killed", why);
     }
     return EX_SOFTWARE;
@@ -457,7 +503,8 @@ static int say_ending(const struct watch *watch, enum ending ending)
 
 /* ---- commands ---- */
 
-static int run_and_watch(const struct options *options, const struct experiment *experiment, int directory)
+static int run_and_watch(const struct options *options, const struct experiment *experiment,
+                         int directory)
 {
     struct watch watch = {.load = load_make(experiment->thread_count), .input = -1};
     int marks = openat(directory, "marks", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -471,7 +518,8 @@ static int run_and_watch(const struct options *options, const struct experiment 
     drain_end(&watch.drain);
     close(marks);
     int status = say_ending(&watch, ending);
-    if (ending != ENDED_REFUSED && !keep_run(directory, experiment, watch.load, ending) && status == EX_OK)
+    if (ending != ENDED_REFUSED && !keep_run(directory, experiment, watch.load, ending) &&
+        status == EX_OK)
         status = fail(EX_IOERR, "run.json", strerror(errno));
     return ending == ENDED_REFUSED ? -status : status;
 }
@@ -528,7 +576,8 @@ static int run_for_another(const struct options *options)
     if (!good)
         return fail(EX_DATAERR, "the experiment", why);
     watch.load = load_make(experiment.thread_count);
-    if (watch.load == NULL || !start_watch(&watch) || !drain_to_host(watch.load, &host, length, secret, &watch.drain) ||
+    if (watch.load == NULL || !start_watch(&watch) ||
+        !drain_to_host(watch.load, &host, length, secret, &watch.drain) ||
         !start_load(&experiment, options->spool, &watch))
         return fail(EX_OSERR, "", strerror(errno));
     enum ending ending = watch_load(&experiment, &watch);
@@ -542,10 +591,14 @@ static int run_for_another(const struct options *options)
     return status;
 }
 
-static int run_there(const struct options *options, const struct experiment *experiment, int directory)
+static int run_there(const struct options *options, const struct experiment *experiment,
+                     int directory)
 {
     char why[REMOTE_WHY];
-    struct remote remote = {.host = options->remote, .command = options->remote_command, .experiment = experiment, .compat = experiment->compat};
+    struct remote remote = {.host = options->remote,
+                            .command = options->remote_command,
+                            .experiment = experiment,
+                            .compat = experiment->compat};
     remote.marks = openat(directory, "marks", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (remote.marks < 0)
         return fail(EX_CANTCREAT, "marks", strerror(errno));
@@ -575,13 +628,15 @@ static int run(const struct options *options)
     struct experiment experiment;
     char why[EXPERIMENT_WHY], output[4096];
     if (!experiment_read(options->experiment, READ_TO_RUN, options->compat, &experiment, why))
-        return fail(access(options->experiment, R_OK) == 0 ? EX_DATAERR : EX_NOINPUT, options->experiment, why);
+        return fail(access(options->experiment, R_OK) == 0 ? EX_DATAERR : EX_NOINPUT,
+                    options->experiment, why);
     if (options->duration > 0) {
         experiment.duration = (int64_t)options->duration * 1000;
         json_t *global = json_object_get(experiment.json, "global");
         if (global == NULL)
             json_object_set_new(experiment.json, "global", global = json_object());
-        json_object_set_new(global, "duration", json_sprintf("%lluus", (unsigned long long)options->duration));
+        json_object_set_new(global, "duration",
+                            json_sprintf("%lluus", (unsigned long long)options->duration));
     }
     default_output(options->experiment, output, sizeof output);
     const char *path = options->output == NULL ? output : options->output;
@@ -592,7 +647,8 @@ static int run(const struct options *options)
     if (!keep_experiment(directory, &experiment))
         status = fail(EX_IOERR, path, strerror(errno));
     else
-        status = options->remote != NULL ? run_there(options, &experiment, directory) : run_and_watch(options, &experiment, directory);
+        status = options->remote != NULL ? run_there(options, &experiment, directory)
+                                         : run_and_watch(options, &experiment, directory);
     close(directory);
     experiment_free(&experiment);
     return status < 0 ? -status : analyse(options, path, status);
@@ -604,9 +660,10 @@ int main(int argc, char **argv)
         .options = option_table,
         .parser = take_option,
         .args_doc = "EXPERIMENT.json",
-        .doc = "Run an experiment, record when each job begins, and analyse the record.\v"
-               "Exit status: 0 all went well, 64 wrong usage, 65 the experiment is wrong, 66 it cannot be read, 69 no broker, 70 the load was killed, "
-               "73 the directory cannot be made, 74 marks cannot be written, 75 a reservation is refused for now, 77 it is not allowed, 78 a thread cannot be set up as stated, 130 interrupted."};
+        .doc =
+            "Run an experiment, record when each job begins, and analyse the record.\v"
+            "Exit status: 0 all went well, 64 wrong usage, 65 the experiment is wrong, 66 it cannot be read, 69 no broker, 70 the load was killed, "
+            "73 the directory cannot be made, 74 marks cannot be written, 75 a reservation is refused for now, 77 it is not allowed, 78 a thread cannot be set up as stated, 130 interrupted."};
     static char name[] = "rtf-muse";
     struct options options = {.spool = RTF_SPOOL, .remote_command = "rtf muse"};
     client_hold_standard_fds();

@@ -26,7 +26,9 @@ bool samples_open(const struct followed *followed, size_t count, struct samples 
     if (samples->threads == NULL)
         return false;
     for (size_t i = 0; i < count; i++)
-        samples->threads[i] = (struct sampled){.time = open_of(followed[i].tid, "schedstat"), .state = open_of(followed[i].tid, "stat"), .had = -1};
+        samples->threads[i] = (struct sampled){.time = open_of(followed[i].tid, "schedstat"),
+                                               .state = open_of(followed[i].tid, "stat"),
+                                               .had = -1};
     for (size_t i = 0; i < count; i++)
         if (samples->threads[i].time < 0 || samples->threads[i].state < 0)
             return false;
@@ -64,11 +66,13 @@ static int64_t now(void)
     return time.tv_sec * INT64_C(1000000000) + time.tv_nsec;
 }
 
-static void look(struct sampled *sampled, struct followed *followed, int64_t start, take_mark *take, void *argument)
+static void look(struct sampled *sampled, struct followed *followed, int64_t start, take_mark *take,
+                 void *argument)
 {
     char text[128], state;
     int64_t had;
-    if (!read_text(sampled->time, text, sizeof text) || sscanf(text, "%" SCNd64, &had) != 1 || !read_state(sampled->state, &state, &followed->cpu))
+    if (!read_text(sampled->time, text, sizeof text) || sscanf(text, "%" SCNd64, &had) != 1 ||
+        !read_state(sampled->state, &state, &followed->cpu))
         return; /* the thread has ended */
     const int64_t time = now(), apart = time - sampled->looked, more = had - sampled->had;
     if (sampled->had >= 0 && start > 0 && time > start) {
@@ -86,7 +90,8 @@ static void look(struct sampled *sampled, struct followed *followed, int64_t sta
     sampled->looked = time;
 }
 
-void samples_take(struct samples *samples, struct followed *followed, size_t count, int64_t start, take_mark *take, void *argument)
+void samples_take(struct samples *samples, struct followed *followed, size_t count, int64_t start,
+                  take_mark *take, void *argument)
 {
     uint64_t expired;
     (void)!read(samples->timer, &expired, sizeof expired);

@@ -29,7 +29,8 @@ bool samples_open(const struct followed *followed, size_t count, struct samples 
 
 /* Samples each thread. The CPU time used since the last sample is placed directly before this
  * sample. */
-void samples_take(struct samples *samples, struct followed *followed, size_t count, int64_t start, take_mark *take, void *argument);
+void samples_take(struct samples *samples, struct followed *followed, size_t count, int64_t start,
+                  take_mark *take, void *argument);
 
 void samples_close(struct samples *samples, size_t count);
 

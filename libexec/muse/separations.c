@@ -10,7 +10,8 @@ enum { TOGETHER = 4, LANES = 8 };
  * them. */
 #define SHARED_BODY static inline __attribute__((always_inline)) void
 
-SHARED_BODY extremes_body(const int64_t *restrict marks, size_t windows, int64_t k, int64_t *longest, int64_t *shortest)
+SHARED_BODY extremes_body(const int64_t *restrict marks, size_t windows, int64_t k,
+                          int64_t *longest, int64_t *shortest)
 {
     int64_t most = INT64_MIN, least = INT64_MAX;
     for (size_t j = 0; j < windows; j++) {
@@ -22,13 +23,15 @@ SHARED_BODY extremes_body(const int64_t *restrict marks, size_t windows, int64_t
     *shortest = least;
 }
 
-SHARED_BODY extremes_together_body(const int64_t *restrict marks, size_t windows, int64_t k, int64_t *longest, int64_t *shortest)
+SHARED_BODY extremes_together_body(const int64_t *restrict marks, size_t windows, int64_t k,
+                                   int64_t *longest, int64_t *shortest)
 {
     int64_t most0 = INT64_MIN, most1 = INT64_MIN, most2 = INT64_MIN, most3 = INT64_MIN;
     int64_t least0 = INT64_MAX, least1 = INT64_MAX, least2 = INT64_MAX, least3 = INT64_MAX;
     for (size_t j = 0; j < windows; j++) {
         const int64_t first = marks[j], *last = marks + j + k;
-        int64_t s0 = last[0] - first, s1 = last[1] - first, s2 = last[2] - first, s3 = last[3] - first;
+        int64_t s0 = last[0] - first, s1 = last[1] - first, s2 = last[2] - first,
+                s3 = last[3] - first;
         most0 = s0 > most0 ? s0 : most0;
         most1 = s1 > most1 ? s1 : most1;
         most2 = s2 > most2 ? s2 : most2;
@@ -44,7 +47,8 @@ SHARED_BODY extremes_together_body(const int64_t *restrict marks, size_t windows
 
 /* Adds by lanes in a fixed order. The compiler may not reorder floating-point additions by itself,
  * so the code states the order. */
-typedef double lanes __attribute__((vector_size(LANES * sizeof(double)), aligned(sizeof(double)), may_alias));
+typedef double lanes
+    __attribute__((vector_size(LANES * sizeof(double)), aligned(sizeof(double)), may_alias));
 
 static inline __attribute__((always_inline)) double sum_lanes(const lanes *sums)
 {
@@ -62,34 +66,41 @@ SHARED_BODY squares_body(const double *restrict rest, size_t windows, int64_t k,
     size_t j = 0;
     for (; j + LANES <= windows; j += LANES) {
         const lanes first = *(const lanes *)(rest + j);
-        const lanes d0 = *(const lanes *)(last + j) - first, d1 = *(const lanes *)(last + j + 1) - first;
-        const lanes d2 = *(const lanes *)(last + j + 2) - first, d3 = *(const lanes *)(last + j + 3) - first;
+        const lanes d0 = *(const lanes *)(last + j) - first,
+                    d1 = *(const lanes *)(last + j + 1) - first;
+        const lanes d2 = *(const lanes *)(last + j + 2) - first,
+                    d3 = *(const lanes *)(last + j + 3) - first;
         sum0 += d0 * d0;
         sum1 += d1 * d1;
         sum2 += d2 * d2;
         sum3 += d3 * d3;
     }
-    squares[0] = sum_lanes(&sum0), squares[1] = sum_lanes(&sum1), squares[2] = sum_lanes(&sum2), squares[3] = sum_lanes(&sum3);
+    squares[0] = sum_lanes(&sum0), squares[1] = sum_lanes(&sum1), squares[2] = sum_lanes(&sum2),
+    squares[3] = sum_lanes(&sum3);
     for (; j < windows; j++)
         for (size_t more = 0; more < TOGETHER; more++)
             squares[more] += (last[j + more] - rest[j]) * (last[j + more] - rest[j]);
 }
 
-#define FOR_PROCESSOR(suffix)                                                                                                               \
-    TARGET_##suffix static void extremes_##suffix(const int64_t *marks, size_t windows, int64_t k, int64_t *longest, int64_t *shortest)     \
-    {                                                                                                                                       \
-        extremes_body(marks, windows, k, longest, shortest);                                                                                \
-    }                                                                                                                                       \
-    TARGET_##suffix static void together_##suffix(const int64_t *marks, size_t windows, int64_t k, int64_t *longest, int64_t *shortest)     \
-    {                                                                                                                                       \
-        extremes_together_body(marks, windows, k, longest, shortest);                                                                       \
-    }                                                                                                                                       \
-    TARGET_##suffix static void squares_##suffix(const double *rest, size_t windows, int64_t k, double *squares)                            \
-    {                                                                                                                                       \
-        squares_body(rest, windows, k, squares);                                                                                            \
+#define FOR_PROCESSOR(suffix)                                                                      \
+    TARGET_##suffix static void extremes_##suffix(const int64_t *marks, size_t windows, int64_t k, \
+                                                  int64_t *longest, int64_t *shortest)             \
+    {                                                                                              \
+        extremes_body(marks, windows, k, longest, shortest);                                       \
+    }                                                                                              \
+    TARGET_##suffix static void together_##suffix(const int64_t *marks, size_t windows, int64_t k, \
+                                                  int64_t *longest, int64_t *shortest)             \
+    {                                                                                              \
+        extremes_together_body(marks, windows, k, longest, shortest);                              \
+    }                                                                                              \
+    TARGET_##suffix static void squares_##suffix(const double *rest, size_t windows, int64_t k,    \
+                                                 double *squares)                                  \
+    {                                                                                              \
+        squares_body(rest, windows, k, squares);                                                   \
     }
 
-typedef void extremes_of(const int64_t *marks, size_t windows, int64_t k, int64_t *longest, int64_t *shortest);
+typedef void extremes_of(const int64_t *marks, size_t windows, int64_t k, int64_t *longest,
+                         int64_t *shortest);
 typedef void squares_of(const double *rest, size_t windows, int64_t k, double *squares);
 
 struct kernels {
@@ -142,7 +153,8 @@ static bool reserve(struct separations *separations, size_t entries, bool statis
     separations->shortest = calloc(entries, sizeof *separations->shortest);
     separations->mean = statistics ? calloc(entries, sizeof *separations->mean) : NULL;
     separations->variance = statistics ? calloc(entries, sizeof *separations->variance) : NULL;
-    return separations->jobs != NULL && separations->longest != NULL && separations->shortest != NULL &&
+    return separations->jobs != NULL && separations->longest != NULL &&
+           separations->shortest != NULL &&
            (!statistics || (separations->mean != NULL && separations->variance != NULL));
 }
 
@@ -156,10 +168,13 @@ static void list_jobs(struct separations *separations, int64_t most)
 /* The number of entries from i on that can be computed in one pass. */
 static size_t group_at(const struct separations *s, size_t i)
 {
-    return i + TOGETHER <= s->count && s->jobs[i + TOGETHER - 1] == s->jobs[i] + TOGETHER - 1 ? TOGETHER : 1;
+    return i + TOGETHER <= s->count && s->jobs[i + TOGETHER - 1] == s->jobs[i] + TOGETHER - 1
+               ? TOGETHER
+               : 1;
 }
 
-static void fill_extremes(const int64_t *marks, size_t count, const struct kernels *kernels, struct separations *s)
+static void fill_extremes(const int64_t *marks, size_t count, const struct kernels *kernels,
+                          struct separations *s)
 {
     size_t i = 1;
     while (i < s->count) {
@@ -171,7 +186,8 @@ static void fill_extremes(const int64_t *marks, size_t count, const struct kerne
             for (int64_t more = 0; more < TOGETHER; more++) {
                 int64_t most = INT64_MIN, least = INT64_MAX;
                 if (more < TOGETHER - 1)
-                    kernels->one(marks + common, (size_t)(TOGETHER - 1 - more), k + more, &most, &least);
+                    kernels->one(marks + common, (size_t)(TOGETHER - 1 - more), k + more, &most,
+                                 &least);
                 s->longest[i] = most > longest[more] ? most : longest[more];
                 s->shortest[i] = least < shortest[more] ? least : shortest[more];
                 i++;
@@ -220,25 +236,30 @@ static double squares_from(const double *rest, size_t from, size_t windows, size
 }
 
 /* A single k is computed the same way, and the results of the three k beside it are not used. */
-static void fill_group(const double *rest, const double *before, size_t count, const struct kernels *kernels, size_t i, struct separations *s)
+static void fill_group(const double *rest, const double *before, size_t count,
+                       const struct kernels *kernels, size_t i, struct separations *s)
 {
-    const size_t group = group_at(s, i), least = count - (size_t)s->jobs[i], common = least < TOGETHER ? 0 : least - (TOGETHER - 1);
+    const size_t group = group_at(s, i), least = count - (size_t)s->jobs[i],
+                 common = least < TOGETHER ? 0 : least - (TOGETHER - 1);
     double squares[TOGETHER] = {0};
     if (common > 0)
         kernels->squares(rest, common, s->jobs[i], squares);
     for (size_t more = 0; more < group; more++) {
         const size_t k = (size_t)s->jobs[i + more], windows = count - k;
-        double all = squares[more] + squares_from(rest, common, windows, k), mean = mean_rest(before, count, k);
+        double all = squares[more] + squares_from(rest, common, windows, k),
+               mean = mean_rest(before, count, k);
         double variance = all / (double)windows - mean * mean;
         s->mean[i + more] = mean;
         s->variance[i + more] = variance > 0 ? variance : 0;
     }
 }
 
-static bool fill_moments(const int64_t *marks, size_t count, const struct kernels *kernels, struct separations *s)
+static bool fill_moments(const int64_t *marks, size_t count, const struct kernels *kernels,
+                         struct separations *s)
 {
     const double step = count < 2 ? 0 : (double)(marks[count - 1] - marks[0]) / (double)(count - 1);
-    double *rest = make_rest(marks, count, step), *before = rest == NULL ? NULL : make_sums(rest, count);
+    double *rest = make_rest(marks, count, step),
+           *before = rest == NULL ? NULL : make_sums(rest, count);
     for (size_t i = 1; before != NULL && i < s->count; i += group_at(s, i))
         fill_group(rest, before, count, kernels, i, s);
     for (size_t i = 1; before != NULL && i < s->count; i++)
@@ -248,7 +269,8 @@ static bool fill_moments(const int64_t *marks, size_t count, const struct kernel
     return before != NULL;
 }
 
-bool separations_compute(const int64_t *marks, size_t count, bool statistics, size_t dense_below, struct separations *separations)
+bool separations_compute(const int64_t *marks, size_t count, bool statistics, size_t dense_below,
+                         struct separations *separations)
 {
     const struct kernels kernels = choose_kernels();
     *separations = (struct separations){.dense = count < dense_below};

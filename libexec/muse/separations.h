@@ -25,7 +25,8 @@ struct separations {
 };
 
 /* False: out of memory. dense_below: SEPARATIONS_EXACT, except in tests. */
-bool separations_compute(const int64_t *marks, size_t count, bool statistics, size_t dense_below, struct separations *separations);
+bool separations_compute(const int64_t *marks, size_t count, bool statistics, size_t dense_below,
+                         struct separations *separations);
 
 void separations_free(struct separations *separations);
 

@@ -37,8 +37,10 @@ static struct point upper_corner(const struct separations *s, size_t i, int64_t 
 
 /* The longest time of k jobs is at least the shortest time of l jobs plus that of k - l jobs at
  * full rate. For jobs of one thread with a correct nominal length this always holds. For marks of
- * several threads this function enforces it, so that the lower function stays below the upper one. */
-static struct point lower_corner(const struct separations *s, size_t i, int64_t nominal, int rate, int64_t *least_lead)
+ * several threads this function enforces it, so that the lower function stays below the upper
+ * one. */
+static struct point lower_corner(const struct separations *s, size_t i, int64_t nominal, int rate,
+                                 int64_t *least_lead)
 {
     const int64_t above = lead(upper_corner(s, i, nominal, rate));
     struct point corner = {s->longest[i] * rate, s->jobs[i] * nominal};
@@ -50,7 +52,8 @@ static struct point lower_corner(const struct separations *s, size_t i, int64_t 
 
 /* (15): the ramp of a later corner makes earlier corners superfluous unless they are below the
  * ramp. */
-static bool lower_corners(const struct separations *s, int64_t nominal, int rate, struct points *corners)
+static bool lower_corners(const struct separations *s, int64_t nominal, int rate,
+                          struct points *corners)
 {
     int64_t least_lead = 0;
     if (!reserve(corners, s->count))
@@ -67,7 +70,8 @@ static bool lower_corners(const struct separations *s, int64_t nominal, int rate
 
 /* (16): the ramp of an earlier corner makes later corners superfluous unless they are above the
  * ramp. The function ends at the last corner. */
-static bool upper_corners(const struct separations *s, int64_t nominal, int rate, struct points *corners)
+static bool upper_corners(const struct separations *s, int64_t nominal, int rate,
+                          struct points *corners)
 {
     if (!reserve(corners, s->count))
         return false;
@@ -114,7 +118,8 @@ bool supply_upper_turns(const struct supply *supply, struct points *turns)
 /* Above 0: the path from a over b to c turns left. Exact, because times and works are below 2^60. */
 static int turn(struct point a, struct point b, struct point c)
 {
-    __int128 cross = (__int128)(b.time - a.time) * (c.work - a.work) - (__int128)(b.work - a.work) * (c.time - a.time);
+    __int128 cross = (__int128)(b.time - a.time) * (c.work - a.work) -
+                     (__int128)(b.work - a.work) * (c.time - a.time);
     return (cross > 0) - (cross < 0);
 }
 
@@ -125,7 +130,8 @@ static bool make_hull(const struct points *points, int side, struct points *hull
         return false;
     for (size_t i = 0; i < points->count; i++) {
         const struct point *next = &points->at[i];
-        while (hull->count > 1 && side * turn(hull->at[hull->count - 2], *last_of(hull), *next) <= 0)
+        while (hull->count > 1 &&
+               side * turn(hull->at[hull->count - 2], *last_of(hull), *next) <= 0)
             hull->count--;
         if (hull->count != 1 || next->time != hull->at[0].time || next->work != hull->at[0].work)
             push(hull, next->time, next->work);
@@ -136,18 +142,20 @@ static bool make_hull(const struct points *points, int side, struct points *hull
 static bool make_hulls(struct supply *supply)
 {
     struct points lower = {0}, upper = {0};
-    bool good = supply_lower_turns(supply, &lower) && supply_upper_turns(supply, &upper) && make_hull(&lower, 1, &supply->lower.hull) &&
+    bool good = supply_lower_turns(supply, &lower) && supply_upper_turns(supply, &upper) &&
+                make_hull(&lower, 1, &supply->lower.hull) &&
                 make_hull(&upper, -1, &supply->upper.hull);
     points_free(&lower);
     points_free(&upper);
     return good;
 }
 
-bool supply_compute(const struct separations *separations, int64_t nominal, int rate, struct supply *supply)
+bool supply_compute(const struct separations *separations, int64_t nominal, int rate,
+                    struct supply *supply)
 {
     *supply = (struct supply){.rate = rate};
-    return lower_corners(separations, nominal, rate, &supply->lower.corners) && upper_corners(separations, nominal, rate, &supply->upper.corners) &&
-           make_hulls(supply);
+    return lower_corners(separations, nominal, rate, &supply->lower.corners) &&
+           upper_corners(separations, nominal, rate, &supply->upper.corners) && make_hulls(supply);
 }
 
 int64_t supply_blackout(const struct supply *supply)
@@ -213,7 +221,8 @@ struct linear supply_upper_bound(const struct supply *supply, double horizon)
     const struct points *hull = &supply->upper.hull;
     const long double middle = scaled_horizon(hull, horizon, supply->rate) / 2;
     size_t edge = 0;
-    while (edge + 2 < hull->count && (long double)hull->at[edge + 1].time < middle && !is_level(hull, edge + 1))
+    while (edge + 2 < hull->count && (long double)hull->at[edge + 1].time < middle &&
+           !is_level(hull, edge + 1))
         edge++;
     return unscaled(line_through(&hull->at[edge], &hull->at[edge + 1]), supply->rate);
 }
@@ -226,7 +235,8 @@ static struct point touch(const struct points *hull, long double slope, int side
     while (low < high) {
         size_t edge = low + (high - low) / 2;
         const struct point *from = &hull->at[edge], *to = from + 1;
-        long double rise = (long double)(to->work - from->work) - slope * (long double)(to->time - from->time);
+        long double rise =
+            (long double)(to->work - from->work) - slope * (long double)(to->time - from->time);
         if (side * rise < 0)
             low = edge + 1;
         else
@@ -243,14 +253,19 @@ struct nearest {
 /* Computes the distance of the two lines with this slope. */
 static void try_slope(const struct supply *supply, long double slope, struct nearest *nearest)
 {
-    struct point below = touch(&supply->lower.hull, slope, 1), above = touch(&supply->upper.hull, slope, -1);
-    long double low = (long double)below.work - slope * (long double)below.time, high = (long double)above.work - slope * (long double)above.time;
+    struct point below = touch(&supply->lower.hull, slope, 1),
+                 above = touch(&supply->upper.hull, slope, -1);
+    long double low = (long double)below.work - slope * (long double)below.time,
+                high = (long double)above.work - slope * (long double)above.time;
     long double alpha = slope * supply->rate, distance = (high - low) / sqrtl(1 + alpha * alpha);
     if (distance < nearest->distance)
-        *nearest = (struct nearest){distance, {(double)alpha, (double)(-low / alpha), (double)(-high / alpha)}};
+        *nearest =
+            (struct nearest){distance,
+                             {(double)alpha, (double)(-low / alpha), (double)(-high / alpha)}};
 }
 
-static void try_edges(const struct supply *supply, const struct points *hull, struct nearest *nearest)
+static void try_edges(const struct supply *supply, const struct points *hull,
+                      struct nearest *nearest)
 {
     for (size_t i = 0; i + 1 < hull->count; i++)
         if (!is_level(hull, i))

@@ -28,7 +28,8 @@ struct points {
  * function first the level, the upper function first the ramp. */
 struct function {
     struct points corners;
-    struct points hull; /* the convex hull below the lower function, or the concave hull above the upper function */
+    /* the convex hull below the lower function, or the concave hull above the upper function */
+    struct points hull;
 };
 
 struct supply {
@@ -49,7 +50,8 @@ struct joint {
 
 /* Computes the functions from the separations, for jobs of `nominal` ns each. Requires at least one
  * k above 0. False: out of memory. */
-bool supply_compute(const struct separations *separations, int64_t nominal, int rate, struct supply *supply);
+bool supply_compute(const struct separations *separations, int64_t nominal, int rate,
+                    struct supply *supply);
 
 /* The points at which the function changes its slope: the corners and the points between them.
  * False: out of memory. */

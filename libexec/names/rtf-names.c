@@ -58,7 +58,8 @@ static void add_lists(struct paragraph_output *output, struct lists *lists)
 }
 
 /* Adds all groups, or fails: if a group were left out, a rule that bounds it would not bind. */
-static bool add_groups(struct paragraph_output *output, const char *id, uid_t uid, const gid_t *groups, int count)
+static bool add_groups(struct paragraph_output *output, const char *id, uid_t uid,
+                       const gid_t *groups, int count)
 {
     struct lists lists = {"", ""};
     for (int i = 0; i < count; i++) {
@@ -93,7 +94,8 @@ static void answer_user(struct paragraph_output *output, const char *id, uid_t u
         return;
     }
     gid_t *groups = malloc(GROUPS_MAX * sizeof *groups);
-    bool all = groups != NULL && getgrouplist(account->pw_name, account->pw_gid, groups, &count) >= 0;
+    bool all =
+        groups != NULL && getgrouplist(account->pw_name, account->pw_gid, groups, &count) >= 0;
     paragraph_add_format(output, "name", "%.255s", account->pw_name);
     all = all && add_groups(output, id, uid, groups, count);
     paragraph_add(output, "answer", all ? "ok" : "no");
@@ -114,7 +116,8 @@ static void answer(struct paragraph_output *output, const struct paragraph *requ
     if (id == NULL)
         id = "";
     paragraph_add(output, "id", id);
-    if (op != NULL && strcmp(op, "user") == 0 && paragraph_get_number(request, "uid", UINT32_MAX, &uid) == 1)
+    if (op != NULL && strcmp(op, "user") == 0 &&
+        paragraph_get_number(request, "uid", UINT32_MAX, &uid) == 1)
         answer_user(output, id, (uid_t)uid);
     else if (op != NULL && strcmp(op, "known") == 0 && name != NULL)
         answer_known(output, name);

@@ -20,7 +20,10 @@
 #include "thread.h"
 #include "tickets.h"
 
-enum { PID_NAMESPACE_OF_ALL = 0xEFFFFFFC /* PROC_PID_INIT_INO of linux/proc_ns.h */, LATE = 300 /* ms */ };
+enum {
+    PID_NAMESPACE_OF_ALL = 0xEFFFFFFC /* PROC_PID_INIT_INO of linux/proc_ns.h */,
+    LATE = 300 /* ms */
+};
 
 static bool fails(char *reason, const char *what, int error)
 {
@@ -31,8 +34,12 @@ static bool fails(char *reason, const char *what, int error)
 bool marking_open(char reason[static MARKING_REASON])
 {
     struct stat namespace;
-    if (stat("/proc/self/ns/pid", &namespace) != 0 || namespace.st_ino != (ino_t)PID_NAMESPACE_OF_ALL)
-        return fails(reason, "the broker runs in a pid namespace of its own, and the kernel's programs know threads by other ids", ENOTSUP);
+    if (stat("/proc/self/ns/pid", &namespace) != 0 ||
+        namespace.st_ino != (ino_t)PID_NAMESPACE_OF_ALL)
+        return fails(
+            reason,
+            "the broker runs in a pid namespace of its own, and the kernel's programs know threads by other ids",
+            ENOTSUP);
     const char *const why = tickets_open();
     return why == NULL || fails(reason, why, errno);
 }
@@ -46,7 +53,7 @@ struct task {
     /* from: only sockets with this mark are changed; 0: those without a mark or with one of ours,
      * so that the last attachment wins. to: the new mark */
     uint32_t from, to;
-    uint64_t ticket;   /* the ticket of the class; 0: remove the ticket */
+    uint64_t ticket; /* the ticket of the class; 0: remove the ticket */
 };
 
 static bool is_markable(int fd, const struct task *task)
@@ -55,15 +62,19 @@ static bool is_markable(int fd, const struct task *task)
     int domain;
     uint32_t mark;
     socklen_t domain_size = sizeof domain, mark_size = sizeof mark;
-    return fstat(fd, &found) == 0 && S_ISSOCK(found.st_mode) && (found.st_uid == task->owner || task->owner == 0) &&
-           getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &domain_size) == 0 && (domain == AF_INET || domain == AF_INET6) &&
-           getsockopt(fd, SOL_SOCKET, SO_MARK, &mark, &mark_size) == 0 && (task->from == 0 ? mark == 0 || mark >> 16 == TICKETS_OURS : mark == task->from);
+    return fstat(fd, &found) == 0 && S_ISSOCK(found.st_mode) &&
+           (found.st_uid == task->owner || task->owner == 0) &&
+           getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &domain_size) == 0 &&
+           (domain == AF_INET || domain == AF_INET6) &&
+           getsockopt(fd, SOL_SOCKET, SO_MARK, &mark, &mark_size) == 0 &&
+           (task->from == 0 ? mark == 0 || mark >> 16 == TICKETS_OURS : mark == task->from);
 }
 
 static bool is_socket(int directory, const char *name)
 {
     char target[16];
-    return readlinkat(directory, name, target, sizeof target) > 8 && memcmp(target, "socket:[", 8) == 0;
+    return readlinkat(directory, name, target, sizeof target) > 8 &&
+           memcmp(target, "socket:[", 8) == 0;
 }
 
 enum { TOO_MANY = 2, NO_LOOK = 3, NO_MARK = 4, NO_CHILD = 5 }; /* exit statuses of the child */
@@ -161,7 +172,8 @@ static bool wait_for(pid_t child, int *status)
  * how much work it has, and this must not cost other users their reservations. */
 static int mark_in_child(const struct task *task)
 {
-    void *stack = mmap(NULL, STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+    void *stack =
+        mmap(NULL, STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
     if (stack == MAP_FAILED)
         return NO_CHILD;
     struct task *own = stack; /* at the bottom of the stack, which the child does not reach */
@@ -170,7 +182,8 @@ static int mark_in_child(const struct task *task)
     const pid_t child = clone(run_child, (char *)stack + STACK, CLONE_VM | SIGCHLD, own);
     if (child > 0 && !wait_for(child, &status)) {
         (void)kill(child, SIGKILL);
-        late[late_count++] = (struct late){child, task->owner, stack}; /* space is left: is_late checks that */
+        /* space is left: is_late checks that */
+        late[late_count++] = (struct late){child, task->owner, stack};
         return NO_CHILD;
     }
     munmap(stack, STACK);
@@ -179,9 +192,12 @@ static int mark_in_child(const struct task *task)
 
 static enum marking refuse(char *reason, pid_t tid, int ended)
 {
-    static const char *const sentences[] = {[TOO_MANY] = "it has more than 4096 descriptors: attach the thread before it opens them",
-                                            [NO_LOOK] = "its descriptors cannot be read", [NO_MARK] = "one of its sockets cannot be marked",
-                                            [NO_CHILD] = "marking its sockets took too long, because they are in use or the machine is busy"};
+    static const char *const sentences[] = {
+        [TOO_MANY] = "it has more than 4096 descriptors: attach the thread before it opens them",
+        [NO_LOOK] = "its descriptors cannot be read",
+        [NO_MARK] = "one of its sockets cannot be marked",
+        [NO_CHILD] =
+            "marking its sockets took too long, because they are in use or the machine is busy"};
     snprintf(reason, MARKING_REASON, "thread %d: %s", (int)tid, sentences[ended]);
     return MARKING_REFUSED;
 }
@@ -216,7 +232,8 @@ static enum marking not_held(char *reason, pid_t tid)
 
 /* Enters the thread into the map before it marks existing sockets, so that a socket opened in
  * between is marked by one of the two. */
-enum marking marking_bind(pid_t tid, uint64_t started_by, uid_t owner, uint32_t mark, char reason[static MARKING_REASON])
+enum marking marking_bind(pid_t tid, uint64_t started_by, uid_t owner, uint32_t mark,
+                          char reason[static MARKING_REASON])
 {
     struct identity identity;
     uint64_t ticket;
@@ -227,10 +244,15 @@ enum marking marking_bind(pid_t tid, uint64_t started_by, uid_t owner, uint32_t 
     if (!thread_is_of(&identity, owner))
         snprintf(reason, MARKING_REASON, "thread %d is not of uid %u", (int)tid, owner);
     else if (is_late(owner))
-        snprintf(reason, MARKING_REASON, "thread %d: an earlier marking still waits for a socket of this user; until it ends no socket is marked", (int)tid);
-    else if ((ticket = tickets_of((uint16_t)mark)) == 0 || !tickets_remember(tid, identity.real_uid, mark, ticket))
+        snprintf(
+            reason, MARKING_REASON,
+            "thread %d: an earlier marking still waits for a socket of this user; until it ends no socket is marked",
+            (int)tid);
+    else if ((ticket = tickets_of((uint16_t)mark)) == 0 ||
+             !tickets_remember(tid, identity.real_uid, mark, ticket))
         snprintf(reason, MARKING_REASON, "thread %d: %s", (int)tid, strerror(errno));
-    else if ((ended = mark_in_child(&(struct task){pidfd, identity.process, owner, 0, mark, ticket})) != 0) {
+    else if ((ended = mark_in_child(
+                  &(struct task){pidfd, identity.process, owner, 0, mark, ticket})) != 0) {
         tickets_forget(tid);
         (void)refuse(reason, tid, ended);
     }
@@ -238,14 +260,18 @@ enum marking marking_bind(pid_t tid, uint64_t started_by, uid_t owner, uint32_t 
     return ended == 0 ? MARKED : MARKING_REFUSED;
 }
 
-enum marking marking_unbind(pid_t tid, uint64_t started_by, uint32_t mark, char reason[static MARKING_REASON])
+enum marking marking_unbind(pid_t tid, uint64_t started_by, uint32_t mark,
+                            char reason[static MARKING_REASON])
 {
     struct identity identity;
     tickets_forget(tid);
     const int pidfd = hold(tid, started_by, &identity);
     if (pidfd < 0)
         return not_held(reason, tid);
-    const int ended = is_late(identity.real_uid) ? NO_CHILD : mark_in_child(&(struct task){pidfd, identity.process, identity.real_uid, mark, 0, 0});
+    const int ended =
+        is_late(identity.real_uid)
+            ? NO_CHILD
+            : mark_in_child(&(struct task){pidfd, identity.process, identity.real_uid, mark, 0, 0});
     close(pidfd);
     return ended == 0 ? MARKED : refuse(reason, tid, ended);
 }

@@ -25,12 +25,14 @@ bool marking_open(char reason[static MARKING_REASON]);
 
 enum marking { MARKED, MARKING_GONE, MARKING_REFUSED };
 
-/* Marks the sockets of the thread's process, and the sockets that the thread opens later. Only IPv4 and
- * IPv6 sockets of the owner that have no foreign mark are marked. MARKING_GONE: the thread has
+/* Marks the sockets of the thread's process, and the sockets that the thread opens later. Only IPv4
+ * and IPv6 sockets of the owner that have no foreign mark are marked. MARKING_GONE: the thread has
  * ended. MARKING_REFUSED: *reason. */
-enum marking marking_bind(pid_t tid, uint64_t started_by, uid_t owner, uint32_t mark, char reason[static MARKING_REASON]);
+enum marking marking_bind(pid_t tid, uint64_t started_by, uid_t owner, uint32_t mark,
+                          char reason[static MARKING_REASON]);
 
 /* Removes the mark from the sockets. A thread that has ended is only taken out of the map. */
-enum marking marking_unbind(pid_t tid, uint64_t started_by, uint32_t mark, char reason[static MARKING_REASON]);
+enum marking marking_unbind(pid_t tid, uint64_t started_by, uint32_t mark,
+                            char reason[static MARKING_REASON]);
 
 #endif

@@ -42,7 +42,7 @@ static struct wire {
     uint64_t capacity;
     char reason[SERVE_REASON]; /* why the interface is not shaped by us; "": it is */
     bool said[CLASS_MOST + 1];
-} *wires[INTERFACES_MOST];
+} * wires[INTERFACES_MOST];
 static int wire_count;
 static char no_marks[MARKING_REASON]; /* why no socket can be marked; "": marking works */
 
@@ -65,7 +65,8 @@ static struct wire *wire_named(const struct paragraph *request)
 static bool get_class(const struct paragraph *request, uint16_t *class)
 {
     uint64_t number;
-    const bool got = paragraph_get_number(request, "class", CLASS_MOST, &number) == 1 && number >= CLASS_LEAST;
+    const bool got =
+        paragraph_get_number(request, "class", CLASS_MOST, &number) == 1 && number >= CLASS_LEAST;
     *class = got ? (uint16_t)number : 0;
     return got;
 }
@@ -84,7 +85,8 @@ static enum done serve_wire(const char *op, const struct paragraph *request, cha
         wire->said[class] = false;
         tickets_end(class);
     }
-    if (wire->reason[0] != '\0' && !shaping_begin(wire->name, wire->capacity, tickets_filter(), wire->reason))
+    if (wire->reason[0] != '\0' &&
+        !shaping_begin(wire->name, wire->capacity, tickets_filter(), wire->reason))
         return refuse(reason, wire->reason);
     wire->reason[0] = '\0';
     if (strcmp(op, "check") == 0)
@@ -111,8 +113,8 @@ static enum done serve_thread(const char *op, const struct paragraph *request, c
     uint64_t tid, started_by, owner;
     if (no_marks[0] != '\0')
         return refuse(reason, no_marks);
-    if (!get_class(request, &class) || paragraph_get_number(request, "tid", INT32_MAX, &tid) != 1 || tid == 0 ||
-        paragraph_get_number(request, "started_by", UINT64_MAX, &started_by) != 1)
+    if (!get_class(request, &class) || paragraph_get_number(request, "tid", INT32_MAX, &tid) != 1 ||
+        tid == 0 || paragraph_get_number(request, "started_by", UINT64_MAX, &started_by) != 1)
         return refuse(reason, "no class=, tid= or started_by=");
     const uint32_t mark = (uint32_t)SHAPING_MAJOR << 16 | class;
     enum marking marking;
@@ -125,7 +127,8 @@ static enum done serve_thread(const char *op, const struct paragraph *request, c
     return marking == MARKED ? DONE : marking == MARKING_GONE ? GONE : REFUSED;
 }
 
-static enum done serve_op(const char *op, const struct paragraph *request, char reason[static SERVE_REASON])
+static enum done serve_op(const char *op, const struct paragraph *request,
+                          char reason[static SERVE_REASON])
 {
     static const char *const of_wires[] = {"check", "class", "drop", "settle", "end"};
     for (size_t i = 0; i < sizeof of_wires / sizeof *of_wires; i++)
@@ -134,7 +137,8 @@ static enum done serve_op(const char *op, const struct paragraph *request, char 
             /* Repeat the request once: the broker does not repeat a removal. */
             return done == REFUSED && shaping_is_lost() ? serve_wire(op, request, reason) : done;
         }
-    return strcmp(op, "bind") == 0 || strcmp(op, "unbind") == 0 ? serve_thread(op, request, reason) : refuse(reason, "unknown op");
+    return strcmp(op, "bind") == 0 || strcmp(op, "unbind") == 0 ? serve_thread(op, request, reason)
+                                                                : refuse(reason, "unknown op");
 }
 
 /* Keeps the rights to shape, to mark, and to reach other processes' sockets. No Landlock: a process
@@ -142,10 +146,53 @@ static enum done serve_op(const char *op, const struct paragraph *request, char 
 static bool confine(void)
 {
     static const int powers[] = {CAP_NET_ADMIN, CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH, -1};
-    static const char *const calls[] = {
-        "bpf", "pidfd_open", "pidfd_getfd", "setsockopt", "getsockopt", "clone", "wait4", "kill", "recvmsg", "sendmsg", "recvfrom", "sendto", "socket", "bind", "getsockname", "ioctl", "read",
-        "pread64", "open", "openat", "close", "fstat", "newfstatat", "readlink", "readlinkat", "getdents64", "poll", "ppoll", "clock_gettime", "lseek",
-        "mmap", "munmap", "mremap", "mprotect", "brk", "madvise", "rt_sigreturn", "rt_sigprocmask", "restart_syscall", "futex", "getpid", "gettid", "exit", "exit_group", "write", "writev", NULL};
+    static const char *const calls[] = {"bpf",
+                                        "pidfd_open",
+                                        "pidfd_getfd",
+                                        "setsockopt",
+                                        "getsockopt",
+                                        "clone",
+                                        "wait4",
+                                        "kill",
+                                        "recvmsg",
+                                        "sendmsg",
+                                        "recvfrom",
+                                        "sendto",
+                                        "socket",
+                                        "bind",
+                                        "getsockname",
+                                        "ioctl",
+                                        "read",
+                                        "pread64",
+                                        "open",
+                                        "openat",
+                                        "close",
+                                        "fstat",
+                                        "newfstatat",
+                                        "readlink",
+                                        "readlinkat",
+                                        "getdents64",
+                                        "poll",
+                                        "ppoll",
+                                        "clock_gettime",
+                                        "lseek",
+                                        "mmap",
+                                        "munmap",
+                                        "mremap",
+                                        "mprotect",
+                                        "brk",
+                                        "madvise",
+                                        "rt_sigreturn",
+                                        "rt_sigprocmask",
+                                        "restart_syscall",
+                                        "futex",
+                                        "getpid",
+                                        "gettid",
+                                        "exit",
+                                        "exit_group",
+                                        "write",
+                                        "writev",
+                                        NULL};
     return confine_for_good() && capabilities_keep(powers) && confine_calls(calls);
 }
 
@@ -153,7 +200,8 @@ static bool take_wire(char *word)
 {
     uint64_t capacity;
     char *separator = strchr(word, '=');
-    if (separator == NULL || !parse_number(separator + 1, INT64_MAX, &capacity) || capacity == 0 || wire_count == INTERFACES_MOST)
+    if (separator == NULL || !parse_number(separator + 1, INT64_MAX, &capacity) || capacity == 0 ||
+        wire_count == INTERFACES_MOST)
         return false;
     struct wire *wire = calloc(1, sizeof *wire);
     if (wire == NULL)
@@ -212,5 +260,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "rtf-net: no netlink socket: %s\n", strerror(errno));
         return EX_OSERR;
     }
-    return removes ? with_each(argv + 2, shaping_end, EX_OSERR) : checks ? with_each(argv + 2, shaping_look, EX_UNAVAILABLE) : start(argc - 2, argv + 2);
+    return removes  ? with_each(argv + 2, shaping_end, EX_OSERR)
+           : checks ? with_each(argv + 2, shaping_look, EX_UNAVAILABLE)
+                    : start(argc - 2, argv + 2);
 }

@@ -18,7 +18,14 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { CLASS_ROOT = 1, CLASS_REST = 2, PRIORITY_REST = 7, FRAME = 1514, QUEUE_REST = 100 * FRAME, QUEUE = 1000 * FRAME /* bytes */ };
+enum {
+    CLASS_ROOT = 1,
+    CLASS_REST = 2,
+    PRIORITY_REST = 7,
+    FRAME = 1514,
+    QUEUE_REST = 100 * FRAME,
+    QUEUE = 1000 * FRAME /* bytes */
+};
 
 /* The guaranteed rate of the class for other traffic: capacity / REST_SHARE, at least REST_LEAST
  * (bytes per second), because the kernel refuses the rate 0. */
@@ -58,7 +65,8 @@ static bool is_open(const char *interface, char *reason)
 {
     if (shaping_open())
         return true;
-    snprintf(reason, SHAPING_REASON, "interface %s: no netlink socket: %s", interface, strerror(errno));
+    snprintf(reason, SHAPING_REASON, "interface %s: no netlink socket: %s", interface,
+             strerror(errno));
     return false;
 }
 
@@ -86,12 +94,16 @@ static enum root root_of(int index, char name[static IFNAMSIZ])
     enum root root = ROOT_DEFAULT;
     if (rtnl_qdisc_alloc_cache(kernel, &cache) != 0)
         return ROOT_UNKNOWN;
-    for (struct nl_object *object = nl_cache_get_first(cache); object != NULL; object = nl_cache_get_next(object)) {
+    for (struct nl_object *object = nl_cache_get_first(cache); object != NULL;
+         object = nl_cache_get_next(object)) {
         struct rtnl_tc *qdisc = (struct rtnl_tc *)object;
-        if (rtnl_tc_get_ifindex(qdisc) != index || rtnl_tc_get_parent(qdisc) != TC_H_ROOT || rtnl_tc_get_handle(qdisc) == 0)
+        if (rtnl_tc_get_ifindex(qdisc) != index || rtnl_tc_get_parent(qdisc) != TC_H_ROOT ||
+            rtnl_tc_get_handle(qdisc) == 0)
             continue;
         const char *kind = rtnl_tc_get_kind(qdisc);
-        root = rtnl_tc_get_handle(qdisc) == handle(0) && kind != NULL && strcmp(kind, "htb") == 0 ? ROOT_OURS : ROOT_OTHERS;
+        root = rtnl_tc_get_handle(qdisc) == handle(0) && kind != NULL && strcmp(kind, "htb") == 0
+                   ? ROOT_OURS
+                   : ROOT_OTHERS;
         snprintf(name, IFNAMSIZ, "%s", kind == NULL ? "?" : kind);
     }
     nl_cache_free(cache);
@@ -137,14 +149,16 @@ static int longest_frame(const char *interface)
  * splits the packet before (tbf_segment of net/sched/sch_tbf.c). The bucket is never empty, because
  * HTB is slower. On an interface as fast as the bucket, 64 KiB take half a millisecond, and no
  * queue is needed. The kernel stores the bucket's size as whole microseconds. */
-enum { FAST = 200000000, A_MICROSECOND = FAST / 1000000 }; /* bytes per second; bytes per microsecond */
+/* bytes per second; bytes per microsecond */
+enum { FAST = 200000000, A_MICROSECOND = FAST / 1000000 };
 static int add_queue(int index, const char *interface, uint16_t class, uint64_t capacity, int bytes)
 {
     if (capacity > FAST / 2)
         return 0;
     struct rtnl_qdisc *qdisc = qdisc_of(index, handle(class), 0, "tbf");
     rtnl_qdisc_tbf_set_limit(qdisc, bytes);
-    rtnl_qdisc_tbf_set_rate(qdisc, FAST, (longest_frame(interface) / A_MICROSECOND + 1) * A_MICROSECOND, 0);
+    rtnl_qdisc_tbf_set_rate(qdisc, FAST,
+                            (longest_frame(interface) / A_MICROSECOND + 1) * A_MICROSECOND, 0);
     const int error = rtnl_qdisc_add(kernel, qdisc, NLM_F_CREATE | NLM_F_REPLACE);
     rtnl_qdisc_put(qdisc);
     return error;
@@ -153,8 +167,11 @@ static int add_queue(int index, const char *interface, uint16_t class, uint64_t 
 /* Attaches the BPF program that tells the class of a packet. */
 static int add_filter(int index, int program)
 {
-    struct tcmsg header = {.tcm_family = AF_UNSPEC, .tcm_ifindex = index, .tcm_handle = 1, .tcm_parent = handle(0),
-                                 .tcm_info = TC_H_MAKE(1U << 16, htons(ETH_P_ALL))};
+    struct tcmsg header = {.tcm_family = AF_UNSPEC,
+                           .tcm_ifindex = index,
+                           .tcm_handle = 1,
+                           .tcm_parent = handle(0),
+                           .tcm_info = TC_H_MAKE(1U << 16, htons(ETH_P_ALL))};
     struct nl_msg *message = nlmsg_alloc_simple(RTM_NEWTFILTER, NLM_F_CREATE | NLM_F_REPLACE);
     struct nl_msg *filter = message;
     if (message == NULL || nlmsg_append(filter, &header, sizeof header, NLMSG_ALIGNTO) != 0)
@@ -185,7 +202,8 @@ static struct rtnl_class *class_of(int index, uint16_t minor, uint16_t parent)
     return class;
 }
 
-static int set_class(int index, uint16_t minor, uint16_t parent, uint32_t priority, uint64_t rate, uint64_t most)
+static int set_class(int index, uint16_t minor, uint16_t parent, uint32_t priority, uint64_t rate,
+                     uint64_t most)
 {
     struct rtnl_class *class = class_of(index, minor, parent);
     int error = rtnl_htb_set_rate64(class, rate);
@@ -205,8 +223,10 @@ static bool look(const char *interface, int index, enum root *root, char *reason
     if (*root == ROOT_UNKNOWN)
         return no(reason, interface, "the root qdisc cannot be read", -NLE_FAILURE);
     if (*root == ROOT_OTHERS)
-        snprintf(reason, SHAPING_REASON, "interface %s has another root qdisc (%s), which rtf does not replace; to remove it: tc qdisc del dev %s root", interface, name,
-                 interface);
+        snprintf(
+            reason, SHAPING_REASON,
+            "interface %s has another root qdisc (%s), which rtf does not replace; to remove it: tc qdisc del dev %s root",
+            interface, name, interface);
     return *root != ROOT_OTHERS;
 }
 
@@ -217,7 +237,8 @@ bool shaping_look(const char *interface, char reason[static SHAPING_REASON])
     return index != 0 && look(interface, index, &root, reason);
 }
 
-bool shaping_begin(const char *interface, uint64_t capacity, int program, char reason[static SHAPING_REASON])
+bool shaping_begin(const char *interface, uint64_t capacity, int program,
+                   char reason[static SHAPING_REASON])
 {
     enum root root;
     const int index = find(interface, reason);
@@ -225,16 +246,20 @@ bool shaping_begin(const char *interface, uint64_t capacity, int program, char r
         return false;
     int error = root == ROOT_OURS ? 0 : add_root(index);
     if (error != 0)
-        return no(reason, interface, "the qdisc htb cannot be set (does the kernel have sch_htb?)", error);
+        return no(reason, interface, "the qdisc htb cannot be set (does the kernel have sch_htb?)",
+                  error);
     const uint64_t rest = capacity / REST_SHARE > REST_LEAST ? capacity / REST_SHARE : REST_LEAST;
     if ((error = set_class(index, CLASS_ROOT, 0, 0, capacity, capacity)) != 0 ||
-        (error = set_class(index, CLASS_REST, CLASS_ROOT, PRIORITY_REST, rest, capacity)) != 0 || (error = add_queue(index, interface, CLASS_REST, capacity, QUEUE_REST)) != 0)
+        (error = set_class(index, CLASS_REST, CLASS_ROOT, PRIORITY_REST, rest, capacity)) != 0 ||
+        (error = add_queue(index, interface, CLASS_REST, capacity, QUEUE_REST)) != 0)
         return no(reason, interface, "a class cannot be made", error);
     error = program < 0 ? 0 : add_filter(index, program);
-    return error == 0 || no(reason, interface, "the filter cannot be set (does the kernel have cls_bpf?)", error);
+    return error == 0 ||
+           no(reason, interface, "the filter cannot be set (does the kernel have cls_bpf?)", error);
 }
 
-bool shaping_class(const char *interface, uint16_t class, bool is_new, uint64_t rate, uint64_t capacity, char reason[static SHAPING_REASON])
+bool shaping_class(const char *interface, uint16_t class, bool is_new, uint64_t rate,
+                   uint64_t capacity, char reason[static SHAPING_REASON])
 {
     const int index = find(interface, reason);
     if (index == 0)
@@ -262,7 +287,8 @@ bool shaping_drop(const char *interface, uint16_t class, char reason[static SHAP
     return error == 0 || no(reason, interface, "the class cannot be removed", error);
 }
 
-bool shaping_settle(const char *interface, bool (*keep)(uint16_t class), char reason[static SHAPING_REASON])
+bool shaping_settle(const char *interface, bool (*keep)(uint16_t class),
+                    char reason[static SHAPING_REASON])
 {
     struct nl_cache *cache;
     const int index = find(interface, reason);
@@ -271,7 +297,8 @@ bool shaping_settle(const char *interface, bool (*keep)(uint16_t class), char re
     int error = rtnl_class_alloc_cache(kernel, index, &cache);
     if (error != 0)
         return no(reason, interface, "the classes cannot be read", error);
-    for (struct nl_object *object = nl_cache_get_first(cache); object != NULL; object = nl_cache_get_next(object)) {
+    for (struct nl_object *object = nl_cache_get_first(cache); object != NULL;
+         object = nl_cache_get_next(object)) {
         const uint32_t name = rtnl_tc_get_handle((struct rtnl_tc *)object);
         const uint16_t minor = (uint16_t)TC_H_MIN(name);
         if (TC_H_MAJ(name) == handle(0) && minor >= CLASS_LEAST && !keep(minor) && error == 0)

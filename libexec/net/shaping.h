@@ -26,17 +26,20 @@ bool shaping_look(const char *interface, char reason[static SHAPING_REASON]);
  * its classes; only the filter is replaced. program: the filter's BPF program; -1: no socket can be
  * marked, and no filter is needed. False: *reason. An interface with another root qdisc is left
  * alone. */
-bool shaping_begin(const char *interface, uint64_t capacity, int program, char reason[static SHAPING_REASON]);
+bool shaping_begin(const char *interface, uint64_t capacity, int program,
+                   char reason[static SHAPING_REASON]);
 
 /* Makes or changes a class with the guaranteed `rate` and the maximum `capacity`, both in bytes per
  * second. is_new: the class may have no queue yet. */
-bool shaping_class(const char *interface, uint16_t class, bool is_new, uint64_t rate, uint64_t capacity, char reason[static SHAPING_REASON]);
+bool shaping_class(const char *interface, uint16_t class, bool is_new, uint64_t rate,
+                   uint64_t capacity, char reason[static SHAPING_REASON]);
 
 /* Removes the class. True if there is no such class. */
 bool shaping_drop(const char *interface, uint16_t class, char reason[static SHAPING_REASON]);
 
 /* Removes all classes of reservations for which `keep` returns false. */
-bool shaping_settle(const char *interface, bool (*keep)(uint16_t class), char reason[static SHAPING_REASON]);
+bool shaping_settle(const char *interface, bool (*keep)(uint16_t class),
+                    char reason[static SHAPING_REASON]);
 
 /* Restores the kernel's default qdisc. Does nothing if the qdisc is not ours. */
 bool shaping_end(const char *interface, char reason[static SHAPING_REASON]);

@@ -36,7 +36,8 @@ static void say(pid_t thread, const struct wanted *wanted, const char *reason)
 {
     char name[THREAD_NAME + 1], line[SENTENCE];
     name_of_thread(thread, name);
-    const int length = snprintf(line, sizeof line, "rtf-preload: %s (%d) does not get %s: %.800s\n", name, (int)thread, policy_name(wanted->policy), reason);
+    const int length = snprintf(line, sizeof line, "rtf-preload: %s (%d) does not get %s: %.800s\n",
+                                name, (int)thread, policy_name(wanted->policy), reason);
     if (length > 0 && write(STDERR_FILENO, line, (size_t)length) < 0)
         return; /* there is no standard error: the line is dropped */
 }
@@ -54,9 +55,11 @@ static void find_profile(pid_t thread, struct profile *profile)
     char name[THREAD_NAME + 1], wrong[PROFILE_WRONG], words[SENTENCE], *rest = NULL;
     *profile = (struct profile){0};
     name_of_thread(thread, name);
-    (void)profile_find(setting("RTF_PRELOAD_PROFILES"), program_invocation_short_name, name, profile, wrong);
+    (void)profile_find(setting("RTF_PRELOAD_PROFILES"), program_invocation_short_name, name,
+                       profile, wrong);
     snprintf(words, sizeof words, "%s", setting("RTF_PRELOAD"));
-    for (const char *word = strtok_r(words, " ", &rest); word != NULL; word = strtok_r(NULL, " ", &rest))
+    for (const char *word = strtok_r(words, " ", &rest); word != NULL;
+         word = strtok_r(NULL, " ", &rest))
         (void)profile_take(profile, word);
 }
 
@@ -74,7 +77,8 @@ static bool choose_plugin(struct rtf_connection *connection, int policy, struct 
     if (profile->plugin[0] != '\0')
         return true;
     struct rtf_status *status = rtf_status_read(connection);
-    for (size_t i = 0; status != NULL && profile->plugin[0] == '\0' && i < rtf_status_plugins(status); i++)
+    for (size_t i = 0;
+         status != NULL && profile->plugin[0] == '\0' && i < rtf_status_plugins(status); i++)
         if (gives(status, i, policy))
             snprintf(profile->plugin, sizeof profile->plugin, "%s", rtf_plugin_name(status, i));
     rtf_status_free(status);
@@ -87,11 +91,13 @@ static void add_cpus(pid_t thread, struct rtf_params *params)
 {
     cpu_set_t own, usual;
     char text[CPU_LIST_TEXT];
-    if (sched_getaffinity(thread, sizeof own, &own) == 0 && sched_getaffinity(1, sizeof usual, &usual) == 0 && CPU_COUNT(&own) < CPU_COUNT(&usual))
+    if (sched_getaffinity(thread, sizeof own, &own) == 0 &&
+        sched_getaffinity(1, sizeof usual, &usual) == 0 && CPU_COUNT(&own) < CPU_COUNT(&usual))
         (void)rtf_params_set_cpus(params, format_cpus(&own, text));
 }
 
-static void make_params(const struct wanted *wanted, const struct profile *profile, struct rtf_params *params)
+static void make_params(const struct wanted *wanted, const struct profile *profile,
+                        struct rtf_params *params)
 {
     const bool has_times = wanted->policy == SCHED_DEADLINE;
     rtf_params_set_runtime(params, has_times ? wanted->runtime : profile->runtime);
@@ -105,7 +111,9 @@ static void make_params(const struct wanted *wanted, const struct profile *profi
  * program that gets EPERM never asks again. */
 static bool becomes_free(const char *code)
 {
-    static const char *const codes[] = {"full", "neighbour", "rule-used-up", "too-many-specs", "attached-elsewhere", "still-attached", "restarting", "draining"};
+    static const char *const codes[] = {
+        "full",           "neighbour",  "rule-used-up", "too-many-specs", "attached-elsewhere",
+        "still-attached", "restarting", "draining"};
     for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
         if (strcmp(code, codes[i]) == 0)
             return true;
@@ -134,7 +142,8 @@ static int error_of(enum rtf_result result, int policy, const char *code)
 
 /* A spec with this name may belong to an earlier thread with the same id; then it is released
  * first. */
-static enum rtf_result ask(struct rtf_connection *connection, struct rtf_spec *spec, struct rtf_params *params, pid_t thread, const struct wanted *wanted)
+static enum rtf_result ask(struct rtf_connection *connection, struct rtf_spec *spec,
+                           struct rtf_params *params, pid_t thread, const struct wanted *wanted)
 {
     char name[RESERVATION];
     snprintf(name, sizeof name, "preload-%d", (int)thread);
@@ -177,7 +186,8 @@ void budget_release(pid_t thread)
     struct rtf_spec spec = RTF_SPEC_INIT;
     char name[RESERVATION];
     snprintf(name, sizeof name, "preload-%d", (int)thread);
-    if (rtf_connect(&connection, NULL) == RTF_OK && rtf_spec_find(&connection, &spec, name) == RTF_OK)
+    if (rtf_connect(&connection, NULL) == RTF_OK &&
+        rtf_spec_find(&connection, &spec, name) == RTF_OK)
         (void)rtf_spec_release(&spec);
     rtf_disconnect(&connection);
 }

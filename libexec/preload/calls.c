@@ -33,7 +33,8 @@ static function *libc_function(const char *name)
 
 static bool is_fixed(int policy)
 {
-    return (policy & ~SCHED_RESET_ON_FORK) == SCHED_FIFO || (policy & ~SCHED_RESET_ON_FORK) == SCHED_RR;
+    return (policy & ~SCHED_RESET_ON_FORK) == SCHED_FIFO ||
+           (policy & ~SCHED_RESET_ON_FORK) == SCHED_RR;
 }
 
 static pid_t id_of(pid_t thread)
@@ -151,7 +152,8 @@ static int set_attributes(pid_t thread, const struct kernel_sched_attr *attribut
 
 static bool is_reserved_by(const struct kernel_sched_attr *attributes)
 {
-    return attributes != NULL && (attributes->policy == SCHED_DEADLINE || is_fixed((int)attributes->policy));
+    return attributes != NULL &&
+           (attributes->policy == SCHED_DEADLINE || is_fixed((int)attributes->policy));
 }
 
 int set_attr(pid_t thread, const void *attributes, unsigned flags)
@@ -170,15 +172,22 @@ long syscall(long sysno, ...)
     va_end(list);
     const pid_t thread = (pid_t)words[0];
     if (sysno == SYS_sched_setattr && thread >= 0) {
-        const struct kernel_sched_attr *attributes = (const struct kernel_sched_attr *)words[1]; /* NOLINT(performance-no-int-to-ptr): the argument is a pointer */
+        const struct kernel_sched_attr *attributes = (const struct kernel_sched_attr *)
+            words[1]; /* NOLINT(performance-no-int-to-ptr): the argument is a pointer */
         if (is_reserved_by(attributes))
             return answer(set_attributes(id_of(thread), attributes));
         end_if_reserved(id_of(thread));
     }
     if (sysno == SYS_sched_setscheduler)
-        return sched_setscheduler(thread, (int)words[1], (const struct sched_param *)words[2]); /* NOLINT(performance-no-int-to-ptr): the argument is a pointer */
+        return sched_setscheduler(
+            thread, (int)words[1],
+            (const struct sched_param *)
+                words[2]); /* NOLINT(performance-no-int-to-ptr): the argument is a pointer */
     if (sysno == SYS_sched_setparam)
-        return sched_setparam(thread, (const struct sched_param *)words[1]); /* NOLINT(performance-no-int-to-ptr): the argument is a pointer */
+        return sched_setparam(
+            thread,
+            (const struct sched_param *)
+                words[1]); /* NOLINT(performance-no-int-to-ptr): the argument is a pointer */
     return LIBC(syscall)(sysno, words[0], words[1], words[2], words[3], words[4], words[5]);
 }
 
@@ -217,7 +226,8 @@ static void *begin(void *argument)
     return error == 0 ? routine(own) : NULL;
 }
 
-static int create_and_decide(pthread_t *thread, const pthread_attr_t *attributes, struct start *start, int policy, int priority)
+static int create_and_decide(pthread_t *thread, const pthread_attr_t *attributes,
+                             struct start *start, int policy, int priority)
 {
     pthread_attr_t ordinary = *attributes; /* a shallow copy, not to be destroyed */
     int detached = PTHREAD_CREATE_JOINABLE;
@@ -238,11 +248,13 @@ static int create_and_decide(pthread_t *thread, const pthread_attr_t *attributes
     return start->error;
 }
 
-int pthread_create(pthread_t *newthread, const pthread_attr_t *attr, void *(*start_routine)(void *), void *arg)
+int pthread_create(pthread_t *newthread, const pthread_attr_t *attr, void *(*start_routine)(void *),
+                   void *arg)
 {
     int inherits = PTHREAD_INHERIT_SCHED, policy = SCHED_OTHER;
     struct sched_param param = {0};
-    if (attr != NULL && (pthread_attr_getinheritsched(attr, &inherits) != 0 || pthread_attr_getschedpolicy(attr, &policy) != 0 ||
+    if (attr != NULL && (pthread_attr_getinheritsched(attr, &inherits) != 0 ||
+                         pthread_attr_getschedpolicy(attr, &policy) != 0 ||
                          pthread_attr_getschedparam(attr, &param) != 0))
         inherits = PTHREAD_INHERIT_SCHED;
     if (inherits != PTHREAD_EXPLICIT_SCHED || !is_fixed(policy))

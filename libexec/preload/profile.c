@@ -46,10 +46,12 @@ static const char *take_line(struct search *search, char *line)
         return NULL;
     if (thread == NULL)
         return "a pattern for the thread is missing";
-    for (const char *word = strtok_r(NULL, " \t", &rest); word != NULL; word = strtok_r(NULL, " \t", &rest))
+    for (const char *word = strtok_r(NULL, " \t", &rest); word != NULL;
+         word = strtok_r(NULL, " \t", &rest))
         if (!profile_take(&said, word))
             return "a word is not one of runtime=TIME, period=TIME, plugin=NAME";
-    if (!search->found && fnmatch(program, search->program, 0) == 0 && fnmatch(thread, search->thread, 0) == 0) {
+    if (!search->found && fnmatch(program, search->program, 0) == 0 &&
+        fnmatch(thread, search->thread, 0) == 0) {
         *search->profile = said;
         search->found = true;
     }
@@ -61,7 +63,8 @@ static FILE *open_regular(const char *path)
 {
     struct stat status;
     const int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-    FILE *file = fd >= 0 && fstat(fd, &status) == 0 && S_ISREG(status.st_mode) ? fdopen(fd, "r") : NULL;
+    FILE *file =
+        fd >= 0 && fstat(fd, &status) == 0 && S_ISREG(status.st_mode) ? fdopen(fd, "r") : NULL;
     if (file == NULL && fd >= 0)
         close(fd);
     return file;
@@ -72,7 +75,8 @@ static bool read_file(struct search *search, const char *path)
     char line[LINE];
     const char *wrong = NULL;
     FILE *file = open_regular(path);
-    for (int number = 1; file != NULL && wrong == NULL && fgets(line, sizeof line, file) != NULL; number++) {
+    for (int number = 1; file != NULL && wrong == NULL && fgets(line, sizeof line, file) != NULL;
+         number++) {
         wrong = take_line(search, line);
         if (wrong != NULL)
             snprintf(search->wrong, PROFILE_WRONG, "%.250s:%d: %s", path, number, wrong);
@@ -103,13 +107,18 @@ static bool read_directory(struct search *search, const char *directory)
     return right;
 }
 
-bool profile_find(const char *directories, const char *program, const char *thread, struct profile *profile, char wrong[static PROFILE_WRONG])
+bool profile_find(const char *directories, const char *program, const char *thread,
+                  struct profile *profile, char wrong[static PROFILE_WRONG])
 {
-    struct search search = {.program = program, .thread = thread, .profile = profile, .wrong = wrong};
+    struct search search = {.program = program,
+                            .thread = thread,
+                            .profile = profile,
+                            .wrong = wrong};
     char list[PATH_MAX], *rest = NULL;
     bool right = true;
     snprintf(list, sizeof list, "%s", directories);
-    for (const char *directory = strtok_r(list, ":", &rest); directory != NULL && right; directory = strtok_r(NULL, ":", &rest))
+    for (const char *directory = strtok_r(list, ":", &rest); directory != NULL && right;
+         directory = strtok_r(NULL, ":", &rest))
         right = read_directory(&search, directory);
     return right;
 }

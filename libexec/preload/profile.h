@@ -13,7 +13,7 @@
 enum { PROFILE_PLUGIN = 33, PROFILE_WRONG = 400 };
 
 struct profile {
-    uint64_t runtime, period; /* us; 0: not stated */
+    uint64_t runtime, period;    /* us; 0: not stated */
     char plugin[PROFILE_PLUGIN]; /* "": not stated */
 };
 
@@ -23,6 +23,7 @@ bool profile_take(struct profile *profile, const char *word);
 /* Looks for a line about this thread in the directories (separated by colons). A value that the
  * line does not state keeps its old value. False: a line is malformed; `wrong` has file, line
  * number and fault, and earlier lines still count. Missing directories are skipped. */
-bool profile_find(const char *directories, const char *program, const char *thread, struct profile *profile, char wrong[static PROFILE_WRONG]);
+bool profile_find(const char *directories, const char *program, const char *thread,
+                  struct profile *profile, char wrong[static PROFILE_WRONG]);
 
 #endif

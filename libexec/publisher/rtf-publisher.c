@@ -21,7 +21,12 @@
 #include "capabilities.h"
 #include "units.h"
 
-enum { SPOOL = 3, MODE = 0640, FLAGS = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, ANSWER_BYTES = 32 };
+enum {
+    SPOOL = 3,
+    MODE = 0640,
+    FLAGS = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+    ANSWER_BYTES = 32
+};
 static const char name[] = "status.json", new_name[] = ".status.json.new";
 static int file = -1, error;
 
@@ -84,11 +89,14 @@ static bool take(const char *text, size_t length)
 static bool confine_to_names(void)
 {
     /* no call that maps memory or changes its protection */
-    static const char *const calls[] = {"read", "write", "close", "rt_sigreturn", "restart_syscall", "exit", "exit_group",
+    static const char *const calls[] = {
+        "read",  "write",      "close",      "rt_sigreturn", "restart_syscall",
+        "exit",  "exit_group",
 #ifdef __SANITIZE_ADDRESS__
-                                        "mmap", "munmap", "mprotect", "mremap", "madvise", "futex", "openat", "newfstatat", "fstat", "rt_sigprocmask",
+        "mmap",  "munmap",     "mprotect",   "mremap",       "madvise",
+        "futex", "openat",     "newfstatat", "fstat",        "rt_sigprocmask",
 #endif
-                                        NULL};
+        NULL};
     const uint64_t old = (uint64_t)new_name, new = (uint64_t)name;
     const struct confine_exact exact[] = {
         {"openat", 4, {{0, SPOOL}, {1, old}, {2, FLAGS}, {3, MODE}}},
@@ -107,7 +115,8 @@ static bool confine(gid_t group)
     static const int no_powers[] = {-1};
     const struct confine_path files[] = {{"/proc/self/fd/3", MAY_REPLACE}, {0}};
     umask(0); /* the file gets MODE exactly */
-    if (setgroups(0, NULL) != 0 || setresgid(group, group, group) != 0 || !confine_for_good() || !capabilities_keep(no_powers))
+    if (setgroups(0, NULL) != 0 || setresgid(group, group, group) != 0 || !confine_for_good() ||
+        !capabilities_keep(no_powers))
         return false;
     (void)confine_files(files); /* the broker reports a kernel without Landlock */
     return confine_to_names();

@@ -29,7 +29,8 @@ static int odd_count;
 
 static void watch_directory(void)
 {
-    directory_watch = watch_add(".", IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_CREATE | IN_DELETE | IN_ATTRIB | IN_ONLYDIR | IN_EXCL_UNLINK);
+    directory_watch = watch_add(".", IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_CREATE |
+                                         IN_DELETE | IN_ATTRIB | IN_ONLYDIR | IN_EXCL_UNLINK);
     scan_at = directory_watch < 0 ? monotonic_now() + blind_pause : INT64_MAX;
 }
 
@@ -78,7 +79,8 @@ static void take_event(const struct inotify_event *event)
     /* A file may be made without an event so far: open(2) makes the file before IN_CREATE. The same
      * holds for a file that replaces a removed one. */
 
-    const enum hint hint = (event->mask & (IN_CREATE | IN_DELETE | IN_MOVED_FROM)) != 0 ? HINT_MADE : HINT_CHANGED;
+    const enum hint hint =
+        (event->mask & (IN_CREATE | IN_DELETE | IN_MOVED_FROM)) != 0 ? HINT_MADE : HINT_CHANGED;
     if (name_without(event->name, ".json", name) || name_without(event->name, ".tid", name))
         entry_hint(name, hint);
     else if ((event->mask & (IN_CREATE | IN_MOVED_TO)) != 0)

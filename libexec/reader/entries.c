@@ -18,16 +18,17 @@ enum state { IDLE, NEWS, BUSY, TOLD };
 
 struct entry {
     enum state state;
-    bool again;          /* TOLD: there is news since, and the broker knows this */
-    bool written;        /* an event other than the creation of a file arrived */
-    bool whole;          /* tell the content even if it was told before */
-    bool asked;          /* the broker waits for this name */
-    struct stamp told;   /* the NAME.json whose content was last told to the broker */
+    bool again;        /* TOLD: there is news since, and the broker knows this */
+    bool written;      /* an event other than the creation of a file arrived */
+    bool whole;        /* tell the content even if it was told before */
+    bool asked;        /* the broker waits for this name */
+    struct stamp told; /* the NAME.json whose content was last told to the broker */
     struct content json, tid;
-    int watch;           /* BUSY: a watch on NAME.json itself, whose other name or writer is elsewhere; -1: none */
+    /* BUSY: a watch on NAME.json itself, whose other name or writer is elsewhere; -1: none */
+    int watch;
     int64_t look_at, pause; /* BUSY */
-    int64_t one_name_by; /* until this time two names are accepted; 0: the file has one name */
-    struct owed *owed;   /* a verdict that could not be written; NULL: none */
+    int64_t one_name_by;    /* until this time two names are accepted; 0: the file has one name */
+    struct owed *owed;      /* a verdict that could not be written; NULL: none */
     TAILQ_ENTRY(entry) of_state;
     UT_hash_handle hh, hh_watch;
     char name[];
@@ -46,10 +47,13 @@ enum { TOLD_MAX = 256, IDLE_MAX = 256 };
 /* For this time a file may have two names (ns): ln and rm together act like mv, and some programs
  * link a file into place and then remove its first name. */
 static const int64_t two_names_for = INT64_C(1000000000);
-static const int64_t first_pause = 1000000, last_look = 512000000, longest_pause = INT64_C(16000000000), second = 1000000000; /* ns */
+/* ns */
+static const int64_t first_pause = 1000000, last_look = 512000000,
+                     longest_pause = INT64_C(16000000000), second = 1000000000;
 
 static struct entry *entries, *watched;
-static TAILQ_HEAD(entry_list, entry) news = TAILQ_HEAD_INITIALIZER(news), busy = TAILQ_HEAD_INITIALIZER(busy);
+static TAILQ_HEAD(entry_list, entry) news = TAILQ_HEAD_INITIALIZER(news),
+                                     busy = TAILQ_HEAD_INITIALIZER(busy);
 static TAILQ_HEAD(, owed) owed_verdicts = TAILQ_HEAD_INITIALIZER(owed_verdicts);
 static int told_count, idle_count, total;
 
@@ -82,18 +86,10 @@ static struct entry *find_or_make(const char *name)
 static void leave(struct entry *entry)
 {
     switch (entry->state) {
-    case IDLE:
-        idle_count--;
-        break;
-    case NEWS:
-        TAILQ_REMOVE(&news, entry, of_state);
-        break;
-    case BUSY:
-        TAILQ_REMOVE(&busy, entry, of_state);
-        break;
-    case TOLD:
-        told_count--;
-        break;
+    case IDLE: idle_count--; break;
+    case NEWS: TAILQ_REMOVE(&news, entry, of_state); break;
+    case BUSY: TAILQ_REMOVE(&busy, entry, of_state); break;
+    case TOLD: told_count--; break;
     }
 }
 
@@ -102,18 +98,10 @@ static void enter(struct entry *entry, enum state state)
     leave(entry);
     entry->state = state;
     switch (state) {
-    case IDLE:
-        idle_count++;
-        break;
-    case NEWS:
-        TAILQ_INSERT_TAIL(&news, entry, of_state);
-        break;
-    case BUSY:
-        TAILQ_INSERT_TAIL(&busy, entry, of_state);
-        break;
-    case TOLD:
-        told_count++;
-        break;
+    case IDLE: idle_count++; break;
+    case NEWS: TAILQ_INSERT_TAIL(&news, entry, of_state); break;
+    case BUSY: TAILQ_INSERT_TAIL(&busy, entry, of_state); break;
+    case TOLD: told_count++; break;
     }
 }
 
@@ -205,21 +193,27 @@ bool entry_hint_watch(int watch)
 
 /* True for an empty file that was only just created: it will be written and closed. open(2) sends
  * events, and allows a lease, after the creation of the file but before it has write access. */
-static bool is_unwritten(const struct entry *entry, const struct file *file, const struct content *content)
+static bool is_unwritten(const struct entry *entry, const struct file *file,
+                         const struct content *content)
 {
-    return !entry->written && file->state == FILE_READ && content->length == 0 && !content->has_two_names;
+    return !entry->written && file->state == FILE_READ && content->length == 0 &&
+           !content->has_two_names;
 }
 
 static void parse(const struct entry *entry, struct snapshot *snapshot)
 {
     char reason[REASON_BYTES];
-    if (snapshot->json.state == FILE_READ && !spec_parse(entry->json.text, entry->json.length, &snapshot->spec, reason)) {
+    if (snapshot->json.state == FILE_READ &&
+        !spec_parse(entry->json.text, entry->json.length, &snapshot->spec, reason)) {
         snapshot->json.state = FILE_BAD;
-        snprintf(snapshot->json.reason, sizeof snapshot->json.reason, "%s.json: %.440s", entry->name, reason);
+        snprintf(snapshot->json.reason, sizeof snapshot->json.reason, "%s.json: %.440s",
+                 entry->name, reason);
     }
-    if (snapshot->tid.state == FILE_READ && !spec_parse_tid(entry->tid.text, entry->tid.length, &snapshot->thread)) {
+    if (snapshot->tid.state == FILE_READ &&
+        !spec_parse_tid(entry->tid.text, entry->tid.length, &snapshot->thread)) {
         snapshot->tid.state = FILE_BAD;
-        snprintf(snapshot->tid.reason, sizeof snapshot->tid.reason, "%s.tid must hold one thread id in decimal, from 1 to 4194304", entry->name);
+        snprintf(snapshot->tid.reason, sizeof snapshot->tid.reason,
+                 "%s.tid must hold one thread id in decimal, from 1 to 4194304", entry->name);
     }
 }
 
@@ -228,7 +222,8 @@ static void parse(const struct entry *entry, struct snapshot *snapshot)
 static void tell(struct entry *entry, const struct snapshot *snapshot)
 {
     const bool is_his = snapshot->json.state != FILE_BAD || entry->json.text != NULL;
-    const bool names_thread = snapshot->spec.attach != 0 || snapshot->tid.state == FILE_READ || entry->whole;
+    const bool names_thread =
+        snapshot->spec.attach != 0 || snapshot->tid.state == FILE_READ || entry->whole;
     struct paragraph_output *output = messages_begin("files");
     paragraph_add(output, "name", entry->name);
     snapshot_add(output, snapshot);
@@ -236,7 +231,9 @@ static void tell(struct entry *entry, const struct snapshot *snapshot)
         messages_end_with(entry->json.fd);
     else
         messages_end();
-    entry->told = snapshot->json.state == FILE_READ || snapshot->json.state == FILE_SAME ? snapshot->json.stamp : (struct stamp){0};
+    entry->told = snapshot->json.state == FILE_READ || snapshot->json.state == FILE_SAME
+                      ? snapshot->json.stamp
+                      : (struct stamp){0};
 }
 
 static void wait_for_writer(struct entry *entry, enum looked looked)
@@ -279,8 +276,11 @@ static void refuse_two_names(const struct entry *entry, struct snapshot *snapsho
     if (!entry->json.has_two_names || snapshot->json.state == FILE_BAD)
         return;
     snapshot->json.state = FILE_BAD;
-    snprintf(snapshot->json.reason, sizeof snapshot->json.reason, "%s.json has a second name (hard link), by which it could be changed unseen; it must have one: "
-                                                                  "remove the other and touch this one", entry->name);
+    snprintf(
+        snapshot->json.reason, sizeof snapshot->json.reason,
+        "%s.json has a second name (hard link), by which it could be changed unseen; it must have one: "
+        "remove the other and touch this one",
+        entry->name);
 }
 
 static void look(struct entry *entry)
@@ -386,7 +386,11 @@ static void owe(struct entry *entry, const struct verdict *verdict, int error)
     struct owed *owed = malloc(sizeof *owed + verdict->length);
     if (owed == NULL)
         abort();
-    *owed = (struct owed){.entry = entry, .try_at = monotonic_now() + second, .pause = second, .decided = verdict->decided, .length = verdict->length};
+    *owed = (struct owed){.entry = entry,
+                          .try_at = monotonic_now() + second,
+                          .pause = second,
+                          .decided = verdict->decided,
+                          .length = verdict->length};
     memcpy(owed->text, verdict->text, verdict->length);
     entry->owed = owed;
     TAILQ_INSERT_TAIL(&owed_verdicts, owed, next);
@@ -442,10 +446,10 @@ int64_t entries_deadline(void)
     const struct entry *entry;
     const struct owed *owed;
     int64_t earliest = INT64_MAX;
-    TAILQ_FOREACH(entry, &busy, of_state)
+    TAILQ_FOREACH (entry, &busy, of_state)
         if (entry->look_at < earliest)
             earliest = entry->look_at;
-    TAILQ_FOREACH(owed, &owed_verdicts, next)
+    TAILQ_FOREACH (owed, &owed_verdicts, next)
         if (owed->try_at < earliest)
             earliest = owed->try_at;
     return earliest;

@@ -5,8 +5,8 @@
  *                ▼ │                              verdict or with op=done
  *               BUSY                        BUSY: a writer has a file open, or NAME.json has two names
  *
- * While a name is TOLD, its files stay open, and the broker is only told that there is news. Closing
- * the files tells the owner that the answer is there. */
+ * While a name is TOLD, its files stay open, and the broker is only told that there is news.
+ * Closing the files tells the owner that the answer is there. */
 #ifndef RTF_READER_ENTRIES_H
 #define RTF_READER_ENTRIES_H
 
@@ -40,7 +40,8 @@ void entry_verdict(const char *name, const struct verdict *verdict);
 void entry_no_verdict(const char *name);
 
 /* At the end of a scan: calls `tell` for every name that has news and a NAME.json. So the name has
- * its place, by its time, among the scanned names, and the broker asks for the names in that order. */
+ * its place, by its time, among the scanned names, and the broker asks for the names in that
+ * order. */
 void entries_join_scan(void (*tell)(const char *name));
 
 /* Looks at names with news, while the broker has not too many unanswered ones. */

@@ -28,8 +28,10 @@ static bool are_times_fine(void)
     bool fine = true;
     int fd = open(".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
     for (int i = 0; fine && i < 3; i++)
-        fine = fd >= 0 && write(fd, "", 1) == 1 && fstat(fd, &one) == 0 && write(fd, "", 1) == 1 && fstat(fd, &other) == 0 &&
-               (one.st_ctim.tv_sec != other.st_ctim.tv_sec || one.st_ctim.tv_nsec != other.st_ctim.tv_nsec);
+        fine = fd >= 0 && write(fd, "", 1) == 1 && fstat(fd, &one) == 0 && write(fd, "", 1) == 1 &&
+               fstat(fd, &other) == 0 &&
+               (one.st_ctim.tv_sec != other.st_ctim.tv_sec ||
+                one.st_ctim.tv_nsec != other.st_ctim.tv_nsec);
     if (fd >= 0)
         close(fd);
     return fine;
@@ -40,7 +42,8 @@ static bool are_times_fine(void)
 bool name_without(const char *file, const char *ending, char name[static 256])
 {
     size_t length = strlen(file), tail = strlen(ending);
-    if (length <= tail || strcmp(file + length - tail, ending) != 0 || !name_is_valid(file, length - tail, NAME_BYTES - 1))
+    if (length <= tail || strcmp(file + length - tail, ending) != 0 ||
+        !name_is_valid(file, length - tail, NAME_BYTES - 1))
         return false;
     memcpy(name, file, length - tail);
     name[length - tail] = '\0';
@@ -63,7 +66,9 @@ const char *file_name(char joined[static NAME_MAX + 1], const char *name, const 
 
 /* ---- looking ---- */
 
-enum { RESOLVE_PLAIN = RESOLVE_BENEATH | RESOLVE_NO_XDEV | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS };
+enum {
+    RESOLVE_PLAIN = RESOLVE_BENEATH | RESOLVE_NO_XDEV | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS
+};
 
 int open_plain(const char *file, uint64_t flags)
 {
@@ -83,7 +88,9 @@ static bool look_at(const char *file, int flags, struct statx *status)
     int tries = 0;
     bool seen;
     do
-        seen = statx(AT_FDCWD, file, flags | AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC, fields, status) == 0;
+        seen = statx(AT_FDCWD, file,
+                     flags | AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC, fields,
+                     status) == 0;
     while (!seen && is_transient(errno) && ++tries < TRANSIENT_TRIES);
     return seen;
 }
@@ -105,7 +112,8 @@ static int64_t time_of(const struct statx_timestamp *time)
 
 static struct stamp stamp_of(const struct stat *status)
 {
-    return (struct stamp){.inode = status->st_ino, .changed = status->st_ctim.tv_sec * second + status->st_ctim.tv_nsec};
+    return (struct stamp){.inode = status->st_ino,
+                          .changed = status->st_ctim.tv_sec * second + status->st_ctim.tv_nsec};
 }
 
 static struct stamp stamp_of_look(const struct statx *status)
@@ -149,7 +157,8 @@ static enum looked explain_open(const char *joined, int error, struct file *file
     struct statx status;
     if (error == EXDEV) {
         file->stamp = mounted;
-        return bad(file, joined, "is on another file system; it must be a plain file in the directory");
+        return bad(file, joined,
+                   "is on another file system; it must be a plain file in the directory");
     }
     if (error == ENOENT)
         return LOOKED_DONE;
@@ -180,7 +189,9 @@ static bool is_plain(const char *joined, const struct stat *status, struct file 
     else if (!S_ISREG(status->st_mode))
         (void)bad(file, joined, "is a socket or a device; it must be a regular file");
     else if (status->st_uid != owner) {
-        snprintf(text, sizeof text, "belongs to uid %u; it must belong to uid %u as its directory does", status->st_uid, owner);
+        snprintf(text, sizeof text,
+                 "belongs to uid %u; it must belong to uid %u as its directory does",
+                 status->st_uid, owner);
         (void)bad(file, joined, text);
     } else if (status->st_size > SPEC_BYTES_MAX)
         (void)bad(file, joined, "is longer than 64 KiB");
@@ -234,7 +245,8 @@ static enum looked read_leased(const char *joined, struct file *file, struct con
     return looked;
 }
 
-enum looked file_look(const char *name, const char *ending, const struct stamp *known, struct file *file, struct content *content)
+enum looked file_look(const char *name, const char *ending, const struct stamp *known,
+                      struct file *file, struct content *content)
 {
     char joined[NAME_MAX + 1];
     struct stat status;
@@ -279,7 +291,8 @@ void file_touch(const char *name)
 
 static void remove_name(const char *file)
 {
-    for (int tries = 0; tries < TRANSIENT_TRIES && unlink(file) != 0 && is_transient(errno); tries++)
+    for (int tries = 0; tries < TRANSIENT_TRIES && unlink(file) != 0 && is_transient(errno);
+         tries++)
         ;
 }
 
@@ -306,7 +319,8 @@ void file_remove(const char *name, const char *ending, const struct stamp *judge
             return;
     }
     if (look(aside, &moved) &&
-        (moved.stx_ino != status.stx_ino || time_of(&moved.stx_mtime) != time_of(&status.stx_mtime)) &&
+        (moved.stx_ino != status.stx_ino ||
+         time_of(&moved.stx_mtime) != time_of(&status.stx_mtime)) &&
         renameat2(AT_FDCWD, aside, AT_FDCWD, joined, RENAME_NOREPLACE) == 0)
         return;
     remove_name(aside);
@@ -325,7 +339,9 @@ static int open_new(const char *file)
  * last decision was told. */
 int verdict_put(const char *name, const char *text, size_t length, int64_t decided)
 {
-    const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_sec = decided / second, .tv_nsec = decided == 0 ? UTIME_NOW : decided % second}};
+    const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT},
+                                      {.tv_sec = decided / second,
+                                       .tv_nsec = decided == 0 ? UTIME_NOW : decided % second}};
     char unfinished[NAME_MAX + 1], verdict[NAME_MAX + 1];
     unfinished[0] = '.';
     file_name(verdict, name, ".verdict");

@@ -34,15 +34,16 @@ bool is_silent(const char *file);
 enum looked { LOOKED_DONE, LOOKED_BUSY, LOOKED_UNSEEN };
 
 struct content {
-    int fd;       /* open; -1: not open */
-    char *text;   /* state READ: the bytes, for content_close; NULL in state SAME */
+    int fd;     /* open; -1: not open */
+    char *text; /* state READ: the bytes, for content_close; NULL in state SAME */
     size_t length;
     bool has_two_names; /* the file has another hard link */
 };
 
 /* known: the stamp of a content that was told before (gives state SAME); NULL: none. Writes
  * file->reason as "NAME.ending is ...". */
-enum looked file_look(const char *name, const char *ending, const struct stamp *known, struct file *file, struct content *content);
+enum looked file_look(const char *name, const char *ending, const struct stamp *known,
+                      struct file *file, struct content *content);
 void content_close(struct content *content);
 
 /* Reads the stamp without opening the file. False: no such file. */

@@ -35,7 +35,10 @@ void ignored_add(const char *name)
     int fd = open(file, O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
     if (fd < 0)
         return;
-    snprintf(line, sizeof line, "%s: ignored: a name is [A-Za-z0-9_][A-Za-z0-9_.@:-]{0,63} followed by .json or .tid\n", name);
+    snprintf(
+        line, sizeof line,
+        "%s: ignored: a name is [A-Za-z0-9_][A-Za-z0-9_.@:-]{0,63} followed by .json or .tid\n",
+        name);
     if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && !has_line(fd, line))
         (void)!write(fd, line, strlen(line));
     close(fd);

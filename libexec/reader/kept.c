@@ -13,7 +13,8 @@
 #include "units.h"
 
 static const char file[] = ".events", older[] = ".events.1";
-enum { MOST = 1 << 18, AROUND = 160 }; /* bytes: the limit of one file, of which there are two; the space around a text */
+/* bytes: the limit of one file, of which there are two; the space around a text */
+enum { MOST = 1 << 18, AROUND = 160 };
 
 static int open_file(void)
 {
@@ -21,7 +22,8 @@ static int open_file(void)
     int fd = open_plain(file, O_WRONLY | O_APPEND | O_NONBLOCK | O_NOCTTY);
     if (fd < 0)
         return -1;
-    const bool is_plain = fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_nlink == 1;
+    const bool is_plain =
+        fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_nlink == 1;
     if (is_plain && status.st_size < MOST)
         return fd;
     close(fd);
@@ -37,7 +39,8 @@ void kept_verdict(const char *name, const char *text, size_t length)
         return;
     char *line = malloc(length + AROUND);
     if (line != NULL) {
-        const int put = snprintf(line, length + AROUND, "{\"name\":\"%s\",\"verdict\":%.*s}\n", name, (int)length, text);
+        const int put = snprintf(line, length + AROUND, "{\"name\":\"%s\",\"verdict\":%.*s}\n",
+                                 name, (int)length, text);
         (void)!write(fd, line, (size_t)put);
     }
     free(line);
@@ -50,7 +53,9 @@ void kept_release(const char *name, const char *why)
     int fd = open_file();
     if (fd < 0)
         return;
-    const int put = snprintf(line, sizeof line, "{\"name\":\"%s\",\"released\":\"%s\",\"ended\":\"%.16s\"}\n", name, format_seconds(realtime_now(), now), why == NULL ? "user" : why);
+    const int put =
+        snprintf(line, sizeof line, "{\"name\":\"%s\",\"released\":\"%s\",\"ended\":\"%.16s\"}\n",
+                 name, format_seconds(realtime_now(), now), why == NULL ? "user" : why);
     (void)!write(fd, line, (size_t)put);
     close(fd);
 }

@@ -2,8 +2,9 @@
  * others.
  *
  * The broker serves all users, so it must never wait for a file or directory that a user can keep
- * locked. It has one reader started for each user with work to do. Whatever a user's files are, they
- * delay no other user, and a user who takes a reader over gets no rights that the user did not have.
+ * locked. It has one reader started for each user with work to do. Whatever a user's files are,
+ * they delay no other user, and a user who takes a reader over gets no rights that the user did not
+ * have.
  *
  * Standard input is a SOCK_SEQPACKET socket to the broker; each datagram has some paragraphs
  * (lib/paragraph.h). Descriptor 3 is the directory. Descriptor 4 is the inotify instance of the
@@ -92,8 +93,12 @@ static void take_verdict(const struct paragraph *said, const char *name)
     const char *request = paragraph_get(said, "request");
     add_text(paragraph_get(said, "text"));
     text[text_length++] = '\n';
-    entry_verdict(name, &(struct verdict){.text = text, .length = text_length, .decided = (int64_t)decided, .request = request == NULL ? "" : request,
-                                          .answers = paragraph_get(said, "answers") != NULL, .more = paragraph_get(said, "more") != NULL});
+    entry_verdict(name, &(struct verdict){.text = text,
+                                          .length = text_length,
+                                          .decided = (int64_t)decided,
+                                          .request = request == NULL ? "" : request,
+                                          .answers = paragraph_get(said, "answers") != NULL,
+                                          .more = paragraph_get(said, "more") != NULL});
     text_length = 0;
 }
 
@@ -102,7 +107,11 @@ static void take_remove(const struct paragraph *said, const char *name)
     struct stamp judged;
     const char *file = paragraph_get(said, "file");
     const bool any = paragraph_get(said, "judged_inode") == NULL;
-    const char *ending = file == NULL ? NULL : strcmp(file, "json") == 0 ? ".json" : strcmp(file, "tid") == 0 ? ".tid" : strcmp(file, "verdict") == 0 ? ".verdict" : NULL;
+    const char *ending = file == NULL                   ? NULL
+                         : strcmp(file, "json") == 0    ? ".json"
+                         : strcmp(file, "tid") == 0     ? ".tid"
+                         : strcmp(file, "verdict") == 0 ? ".verdict"
+                                                        : NULL;
     if (ending == NULL || !stamp_get(said, "judged", &judged))
         exit(EX_PROTOCOL);
     const bool is_verdict = strcmp(file, "verdict") == 0;
@@ -215,7 +224,8 @@ static void say_idle(int64_t now)
 
 static void serve(int inotify)
 {
-    struct pollfd both[2] = {{.fd = STDIN_FILENO, .events = POLLIN}, {.fd = inotify, .events = POLLIN}};
+    struct pollfd both[2] = {{.fd = STDIN_FILENO, .events = POLLIN},
+                             {.fd = inotify, .events = POLLIN}};
     for (;;) {
         const int ready = poll(both, 2, timeout());
         if (ready > 0 && both[0].revents != 0)
@@ -244,9 +254,12 @@ int main(int argc, char **argv)
 {
     uint64_t owner, uid, gid;
     int inotify = fcntl(INOTIFY_FD, F_GETFD) < 0 ? -1 : INOTIFY_FD;
-    if (argc != ARGUMENTS || !parse_number(argv[1], UINT32_MAX - 1, &owner) || !parse_number(argv[2], UINT32_MAX - 1, &uid) ||
+    if (argc != ARGUMENTS || !parse_number(argv[1], UINT32_MAX - 1, &owner) ||
+        !parse_number(argv[2], UINT32_MAX - 1, &uid) ||
         !parse_number(argv[3], UINT32_MAX - 1, &gid) || fcntl(DIRECTORY_FD, F_GETFD) < 0) {
-        fprintf(stderr, "usage: rtf-reader UID OWN-UID OWN-GID, with a socket as descriptor 0 and a directory as 3; started by rtf-brokerd(8)\n");
+        fprintf(
+            stderr,
+            "usage: rtf-reader UID OWN-UID OWN-GID, with a socket as descriptor 0 and a directory as 3; started by rtf-brokerd(8)\n");
         return EX_USAGE;
     }
     signal(SIGIO, SIG_IGN); /* the kernel signals the holder of a read lease when a writer comes */

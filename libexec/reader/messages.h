@@ -1,5 +1,6 @@
 /* Sends events to the broker: paragraphs in datagrams over a SOCK_SEQPACKET socket, which is
- * standard input. Sending may block until the broker reads; this delays only the reader's own user. */
+ * standard input. Sending may block until the broker reads; this delays only the reader's own
+ * user. */
 #ifndef RTF_READER_TALK_H
 #define RTF_READER_TALK_H
 

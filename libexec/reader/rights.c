@@ -25,7 +25,8 @@ int rights_inotify(uid_t owner)
 static bool keep(uint32_t power)
 {
     struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
-    const struct __user_cap_data_struct powers[_LINUX_CAPABILITY_U32S_3] = {{.effective = power, .permitted = power}};
+    const struct __user_cap_data_struct powers[_LINUX_CAPABILITY_U32S_3] = {
+        {.effective = power, .permitted = power}};
     return syscall(SYS_capset, &header, powers) == 0;
 }
 
@@ -35,7 +36,8 @@ static bool change_ids(uid_t owner, uid_t uid, gid_t gid)
 {
     for (int power = 0; power <= CAP_LAST_CAP; power++)
         (void)prctl(PR_CAPBSET_DROP, power); /* the kernel may not know the highest numbers */
-    if (prctl(PR_SET_KEEPCAPS, 1) != 0 || setgroups(0, NULL) != 0 || setresgid(gid, gid, gid) != 0 || setresuid(uid, uid, uid) != 0)
+    if (prctl(PR_SET_KEEPCAPS, 1) != 0 || setgroups(0, NULL) != 0 ||
+        setresgid(gid, gid, gid) != 0 || setresuid(uid, uid, uid) != 0)
         return false;
     if (!keep(CAP_TO_MASK(CAP_SETUID)))
         return false;
@@ -43,7 +45,8 @@ static bool change_ids(uid_t owner, uid_t uid, gid_t gid)
     if (!keep(0))
         return false;
     errno = EPERM;
-    return (uid_t)setfsuid((uid_t)-1) == owner && setresuid(0, 0, 0) != 0; /* checks that root cannot be regained */
+    /* checks that root cannot be regained */
+    return (uid_t)setfsuid((uid_t)-1) == owner && setresuid(0, 0, 0) != 0;
 }
 
 /* Kills this reader when the launcher ends. Otherwise old readers would go on with the broker's
@@ -58,10 +61,47 @@ static bool end_with(pid_t launcher)
 bool rights_become(uid_t owner, uid_t uid, gid_t gid, int directory)
 {
     static const struct confine_path only[] = {{"/proc/self/fd/3", MAY_CHANGE}, {0}};
-    static const char *const calls[] = {
-        "poll", "ppoll", "read", "recvmsg", "sendmsg", "write", "openat2", "open", "openat", "close", "fstat", "newfstatat", "statx", "pread64", "getdents64",
-        "lseek", "unlink", "unlinkat", "rename", "renameat", "renameat2", "utimensat", "inotify_add_watch", "inotify_rm_watch", "clock_gettime", "brk", "mmap",
-        "munmap", "mremap", "madvise", "mprotect", "futex", "getrandom", "rt_sigreturn", "rt_sigprocmask", "restart_syscall", "exit", "exit_group", "getpid", "gettid", NULL};
+    static const char *const calls[] = {"poll",
+                                        "ppoll",
+                                        "read",
+                                        "recvmsg",
+                                        "sendmsg",
+                                        "write",
+                                        "openat2",
+                                        "open",
+                                        "openat",
+                                        "close",
+                                        "fstat",
+                                        "newfstatat",
+                                        "statx",
+                                        "pread64",
+                                        "getdents64",
+                                        "lseek",
+                                        "unlink",
+                                        "unlinkat",
+                                        "rename",
+                                        "renameat",
+                                        "renameat2",
+                                        "utimensat",
+                                        "inotify_add_watch",
+                                        "inotify_rm_watch",
+                                        "clock_gettime",
+                                        "brk",
+                                        "mmap",
+                                        "munmap",
+                                        "mremap",
+                                        "madvise",
+                                        "mprotect",
+                                        "futex",
+                                        "getrandom",
+                                        "rt_sigreturn",
+                                        "rt_sigprocmask",
+                                        "restart_syscall",
+                                        "exit",
+                                        "exit_group",
+                                        "getpid",
+                                        "gettid",
+                                        NULL};
     const pid_t launcher = getppid();
     if (fchdir(directory) != 0 || !confine_for_good())
         return false;

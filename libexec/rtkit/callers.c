@@ -57,7 +57,8 @@ static pid_t find_nested(pid_t process, pid_t thread)
     pid_t found = 0;
     snprintf(path, sizeof path, "/proc/%d/task", (int)process);
     DIR *tasks = opendir(path);
-    for (const struct dirent *entry; found == 0 && tasks != NULL && (entry = readdir(tasks)) != NULL;) {
+    for (const struct dirent *entry;
+         found == 0 && tasks != NULL && (entry = readdir(tasks)) != NULL;) {
         const pid_t task = (pid_t)strtol(entry->d_name, NULL, 10);
         if (task > 0 && number_inside(process, task, &is_nested) == thread)
             found = task;
@@ -84,6 +85,7 @@ pid_t caller_thread(pid_t caller, uint64_t process, uint64_t thread)
         return 0;
     if (process == 0 || (pid_t)process == inside)
         return find_thread(caller, is_nested, thread);
-    const bool is_outside = is_nested || number_inside((pid_t)process, (pid_t)process, &is_nested) == 0;
+    const bool is_outside =
+        is_nested || number_inside((pid_t)process, (pid_t)process, &is_nested) == 0;
     return is_outside ? 0 : find_thread((pid_t)process, is_nested, thread);
 }

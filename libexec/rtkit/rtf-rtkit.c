@@ -48,12 +48,14 @@ struct options {
     const char *user;
     uint32_t highest;
 };
-static struct options options = {.terms = {.spool = "/var/spool/rtf", .runtime = 10000, .period = 100000}, .highest = 20};
+static struct options options = {
+    .terms = {.spool = "/var/spool/rtf", .runtime = 10000, .period = 100000}, .highest = 20};
 
 struct caller {
     uid_t uid;
     pid_t process;
-    uint64_t started_by; /* see thread.h: the process may end and its id be reused, while a child keeps the connection */
+    /* see thread.h: the process may end and its id be reused, while a child keeps the connection */
+    uint64_t started_by;
 };
 
 /* The bus never reuses a unique name, so an entry stays valid. */
@@ -88,7 +90,7 @@ static uint64_t last_id;
 static void forget_all(void)
 {
     struct known *one, *next;
-    HASH_ITER(hh, known, one, next) {
+    HASH_ITER (hh, known, one, next) {
         HASH_DEL(known, one);
         free(one->name);
         free(one);
@@ -151,15 +153,19 @@ static int find_caller(sd_bus_message *message, struct caller *caller)
 
 static void reply(sd_bus_message *message, enum job_result result, const char *why)
 {
-    static const char *const errors[] = {[JOB_REFUSED] = SD_BUS_ERROR_ACCESS_DENIED, [JOB_FULL] = SD_BUS_ERROR_LIMITS_EXCEEDED,
-                                         [JOB_NO_BROKER] = SD_BUS_ERROR_FAILED, [JOB_NO_THREAD] = SD_BUS_ERROR_INVALID_ARGS, [JOB_FAILED] = SD_BUS_ERROR_FAILED};
+    static const char *const errors[] = {[JOB_REFUSED] = SD_BUS_ERROR_ACCESS_DENIED,
+                                         [JOB_FULL] = SD_BUS_ERROR_LIMITS_EXCEEDED,
+                                         [JOB_NO_BROKER] = SD_BUS_ERROR_FAILED,
+                                         [JOB_NO_THREAD] = SD_BUS_ERROR_INVALID_ARGS,
+                                         [JOB_FAILED] = SD_BUS_ERROR_FAILED};
     if (result == JOB_DONE)
         (void)sd_bus_reply_method_return(message, "");
     else
         (void)sd_bus_reply_method_errorf(message, errors[result], "rtf: %s", why);
 }
 
-static void end_call(struct worker *worker, struct call *call, enum job_result result, const char *why)
+static void end_call(struct worker *worker, struct call *call, enum job_result result,
+                     const char *why)
 {
     HASH_DEL(worker->calls, call);
     reply(call->message, result, why);
@@ -170,7 +176,7 @@ static void end_call(struct worker *worker, struct call *call, enum job_result r
 static void end_worker(struct worker *worker)
 {
     struct call *call, *next;
-    HASH_ITER(hh, worker->calls, call, next)
+    HASH_ITER (hh, worker->calls, call, next)
         end_call(worker, call, JOB_FAILED, "the worker for this user has ended");
     HASH_DEL(workers, worker);
     sd_event_source_disable_unref(worker->answers);
@@ -189,7 +195,8 @@ static int is_idle(sd_event_source *source, uint64_t time, void *argument)
 {
     struct worker *worker = argument;
     const uint64_t until = (HASH_COUNT(worker->calls) > 0 ? time : worker->used) + idle_after;
-    if (until <= time || sd_event_source_set_time(source, until) < 0 || sd_event_source_set_enabled(source, SD_EVENT_ONESHOT) < 0)
+    if (until <= time || sd_event_source_set_time(source, until) < 0 ||
+        sd_event_source_set_enabled(source, SD_EVENT_ONESHOT) < 0)
         end_worker(worker);
     return 0;
 }
@@ -201,7 +208,8 @@ static int take_answer(sd_event_source *source, int fd, uint32_t events, void *a
     struct call *call;
     (void)source;
     (void)events;
-    if (recv(fd, &answer, sizeof answer, MSG_DONTWAIT) != sizeof answer || answer.result > JOB_FAILED) {
+    if (recv(fd, &answer, sizeof answer, MSG_DONTWAIT) != sizeof answer ||
+        answer.result > JOB_FAILED) {
         end_worker(worker);
         return 0;
     }
@@ -220,8 +228,11 @@ static struct worker *add_worker(const struct caller *caller)
         return NULL;
     worker->uid = caller->uid;
     worker->socket = worker_start(&options.terms, caller->uid);
-    if (worker->socket >= 0 && sd_event_add_io(event, &worker->answers, worker->socket, EPOLLIN, take_answer, worker) >= 0 &&
-        sd_event_add_time_relative(event, &worker->idle, CLOCK_MONOTONIC, idle_after, 0, is_idle, worker) >= 0) {
+    if (worker->socket >= 0 &&
+        sd_event_add_io(event, &worker->answers, worker->socket, EPOLLIN, take_answer, worker) >=
+            0 &&
+        sd_event_add_time_relative(event, &worker->idle, CLOCK_MONOTONIC, idle_after, 0, is_idle,
+                                   worker) >= 0) {
         HASH_ADD(hh, workers, uid, sizeof worker->uid, worker);
         use(worker);
         return worker;
@@ -244,9 +255,11 @@ static int give_job(struct worker *worker, sd_bus_message *message, struct job j
 {
     job.id = ++last_id;
     struct call *call = calloc(1, sizeof *call);
-    if (call == NULL || send(worker->socket, &job, sizeof job, MSG_DONTWAIT | MSG_NOSIGNAL) != sizeof job) {
+    if (call == NULL ||
+        send(worker->socket, &job, sizeof job, MSG_DONTWAIT | MSG_NOSIGNAL) != sizeof job) {
         free(call);
-        return sd_bus_reply_method_errorf(message, SD_BUS_ERROR_FAILED, "rtf: the worker for this user accepts no request");
+        return sd_bus_reply_method_errorf(message, SD_BUS_ERROR_FAILED,
+                                          "rtf: the worker for this user accepts no request");
     }
     call->id = job.id;
     call->message = sd_bus_message_ref(message);
@@ -258,7 +271,8 @@ static int give_job(struct worker *worker, sd_bus_message *message, struct job j
 
 /* Requires the caller's uid before anything else, because all limits are per uid. The thread is
  * looked up by the worker, so a slow lookup delays only calls of the same user. */
-static int make_real_time(sd_bus_message *message, uint64_t process, uint64_t thread, uint32_t priority)
+static int make_real_time(sd_bus_message *message, uint64_t process, uint64_t thread,
+                          uint32_t priority)
 {
     struct caller found;
     const struct caller *caller = &found;
@@ -266,15 +280,28 @@ static int make_real_time(sd_bus_message *message, uint64_t process, uint64_t th
     if (error < 0)
         return error;
     if (priority == 0 || priority > options.highest)
-        return sd_bus_reply_method_errorf(message, SD_BUS_ERROR_INVALID_ARGS, "rtf: the priority must be from 1 to %u", options.highest);
+        return sd_bus_reply_method_errorf(message, SD_BUS_ERROR_INVALID_ARGS,
+                                          "rtf: the priority must be from 1 to %u",
+                                          options.highest);
     if (caller->uid == 0)
-        return sd_bus_reply_method_errorf(message, SD_BUS_ERROR_ACCESS_DENIED, "rtf: root does not need this service: use chrt(1) or rtf-run(1)");
+        return sd_bus_reply_method_errorf(
+            message, SD_BUS_ERROR_ACCESS_DENIED,
+            "rtf: root does not need this service: use chrt(1) or rtf-run(1)");
     struct worker *worker = find_worker(caller);
     if (worker == NULL)
-        return sd_bus_reply_method_errorf(message, SD_BUS_ERROR_LIMITS_EXCEEDED, "rtf: no worker can be started for uid %u", (unsigned)caller->uid);
+        return sd_bus_reply_method_errorf(message, SD_BUS_ERROR_LIMITS_EXCEEDED,
+                                          "rtf: no worker can be started for uid %u",
+                                          (unsigned)caller->uid);
     if (HASH_COUNT(worker->calls) >= JOBS_MOST)
-        return sd_bus_reply_method_errorf(message, SD_BUS_ERROR_LIMITS_EXCEEDED, "rtf: %d calls of this user already wait for an answer", JOBS_MOST);
-    return give_job(worker, message, (struct job){.caller = caller->process, .started_by = caller->started_by, .process = process, .thread = thread, .priority = priority});
+        return sd_bus_reply_method_errorf(message, SD_BUS_ERROR_LIMITS_EXCEEDED,
+                                          "rtf: %d calls of this user already wait for an answer",
+                                          JOBS_MOST);
+    return give_job(worker, message,
+                    (struct job){.caller = caller->process,
+                                 .started_by = caller->started_by,
+                                 .process = process,
+                                 .thread = thread,
+                                 .priority = priority});
 }
 
 static int make_thread_real_time(sd_bus_message *message, void *unused, sd_bus_error *error)
@@ -287,7 +314,8 @@ static int make_thread_real_time(sd_bus_message *message, void *unused, sd_bus_e
     return result < 0 ? result : make_real_time(message, 0, thread, priority);
 }
 
-static int make_thread_real_time_with_pid(sd_bus_message *message, void *unused, sd_bus_error *error)
+static int make_thread_real_time_with_pid(sd_bus_message *message, void *unused,
+                                          sd_bus_error *error)
 {
     uint64_t process, thread;
     uint32_t priority;
@@ -297,7 +325,8 @@ static int make_thread_real_time_with_pid(sd_bus_message *message, void *unused,
     if (result < 0)
         return result;
     if (process == 0)
-        return sd_bus_reply_method_errorf(message, SD_BUS_ERROR_INVALID_ARGS, "rtf: the process has no such thread");
+        return sd_bus_reply_method_errorf(message, SD_BUS_ERROR_INVALID_ARGS,
+                                          "rtf: the process has no such thread");
     return make_real_time(message, process, thread, priority);
 }
 
@@ -305,7 +334,8 @@ static int make_high_priority(sd_bus_message *message, void *unused, sd_bus_erro
 {
     (void)unused;
     (void)error;
-    return sd_bus_reply_method_errorf(message, SD_BUS_ERROR_ACCESS_DENIED, "rtf: nice levels are not supported: ask for real time");
+    return sd_bus_reply_method_errorf(message, SD_BUS_ERROR_ACCESS_DENIED,
+                                      "rtf: nice levels are not supported: ask for real time");
 }
 
 /* A client that reads the properties is about to make a call. So its uid is looked up and its
@@ -328,24 +358,28 @@ static void expect_call(sd_bus *bus)
     if (message == NULL || sd_bus_message_get_sender(message) == NULL)
         return;
     HASH_FIND_STR(known, sd_bus_message_get_sender(message), one);
-    if (one == NULL && sd_event_add_defer(event, &(sd_event_source *){NULL}, make_ready, sd_bus_message_ref(message)) < 0)
+    if (one == NULL && sd_event_add_defer(event, &(sd_event_source *){NULL}, make_ready,
+                                          sd_bus_message_ref(message)) < 0)
         sd_bus_message_unref(message);
 }
 
-static int get_rttime(sd_bus *bus, const char *path, const char *interface, const char *property, sd_bus_message *answer, void *unused, sd_bus_error *error)
+static int get_rttime(sd_bus *bus, const char *path, const char *interface, const char *property,
+                      sd_bus_message *answer, void *unused, sd_bus_error *error)
 {
     (void)bus, (void)path, (void)interface, (void)property, (void)unused, (void)error;
     return sd_bus_message_append(answer, "x", (int64_t)200000);
 }
 
-static int get_highest(sd_bus *bus, const char *path, const char *interface, const char *property, sd_bus_message *answer, void *unused, sd_bus_error *error)
+static int get_highest(sd_bus *bus, const char *path, const char *interface, const char *property,
+                       sd_bus_message *answer, void *unused, sd_bus_error *error)
 {
     (void)path, (void)interface, (void)property, (void)unused, (void)error;
     expect_call(bus);
     return sd_bus_message_append(answer, "i", (int32_t)options.highest);
 }
 
-static int get_nice(sd_bus *bus, const char *path, const char *interface, const char *property, sd_bus_message *answer, void *unused, sd_bus_error *error)
+static int get_nice(sd_bus *bus, const char *path, const char *interface, const char *property,
+                    sd_bus_message *answer, void *unused, sd_bus_error *error)
 {
     (void)bus, (void)path, (void)interface, (void)property, (void)unused, (void)error;
     return sd_bus_message_append(answer, "i", (int32_t)0);
@@ -353,10 +387,14 @@ static int get_nice(sd_bus *bus, const char *path, const char *interface, const 
 
 static const sd_bus_vtable methods[] = {
     SD_BUS_VTABLE_START(0),
-    SD_BUS_METHOD("MakeThreadRealtime", "tu", "", make_thread_real_time, SD_BUS_VTABLE_UNPRIVILEGED),
-    SD_BUS_METHOD("MakeThreadRealtimeWithPID", "ttu", "", make_thread_real_time_with_pid, SD_BUS_VTABLE_UNPRIVILEGED),
-    SD_BUS_METHOD("MakeThreadHighPriority", "ti", "", make_high_priority, SD_BUS_VTABLE_UNPRIVILEGED),
-    SD_BUS_METHOD("MakeThreadHighPriorityWithPID", "tti", "", make_high_priority, SD_BUS_VTABLE_UNPRIVILEGED),
+    SD_BUS_METHOD("MakeThreadRealtime", "tu", "", make_thread_real_time,
+                  SD_BUS_VTABLE_UNPRIVILEGED),
+    SD_BUS_METHOD("MakeThreadRealtimeWithPID", "ttu", "", make_thread_real_time_with_pid,
+                  SD_BUS_VTABLE_UNPRIVILEGED),
+    SD_BUS_METHOD("MakeThreadHighPriority", "ti", "", make_high_priority,
+                  SD_BUS_VTABLE_UNPRIVILEGED),
+    SD_BUS_METHOD("MakeThreadHighPriorityWithPID", "tti", "", make_high_priority,
+                  SD_BUS_VTABLE_UNPRIVILEGED),
     SD_BUS_PROPERTY("RTTimeUSecMax", "x", get_rttime, 0, SD_BUS_VTABLE_PROPERTY_CONST),
     SD_BUS_PROPERTY("MaxRealtimePriority", "i", get_highest, 0, SD_BUS_VTABLE_PROPERTY_CONST),
     SD_BUS_PROPERTY("MinNiceLevel", "i", get_nice, 0, SD_BUS_VTABLE_PROPERTY_CONST),
@@ -411,7 +449,8 @@ static struct passwd *account_to_be(void)
     struct passwd *account = getpwnam(options.user == NULL ? "rtf-reader" : options.user);
     if (account == NULL && options.user == NULL)
         account = getpwnam("nobody");
-    if (account == NULL && options.user != NULL && parse_number(options.user, UINT32_MAX - 1, &number)) {
+    if (account == NULL && options.user != NULL &&
+        parse_number(options.user, UINT32_MAX - 1, &number)) {
         numbered.pw_uid = (uid_t)number;
         numbered.pw_gid = (gid_t)number;
         account = &numbered;
@@ -430,13 +469,15 @@ static struct passwd *account_to_be(void)
 /* Forbids the system calls by which a taken-over process could become root again. */
 static bool forbid_root(void)
 {
-    static const int calls[] = {SCMP_SYS(setuid), SCMP_SYS(setreuid), SCMP_SYS(setfsuid), SCMP_SYS(execve), SCMP_SYS(execveat), SCMP_SYS(ptrace)};
+    static const int calls[] = {SCMP_SYS(setuid), SCMP_SYS(setreuid), SCMP_SYS(setfsuid),
+                                SCMP_SYS(execve), SCMP_SYS(execveat), SCMP_SYS(ptrace)};
     scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
     bool good = filter != NULL;
     for (size_t i = 0; good && i < sizeof calls / sizeof *calls; i++)
         good = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), calls[i], 0) == 0;
     for (unsigned argument = 0; good && argument < 3; argument++)
-        good = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(setresuid), 1, SCMP_CMP(argument, SCMP_CMP_MASKED_EQ, UINT32_MAX, 0)) == 0;
+        good = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(setresuid), 1,
+                                SCMP_CMP(argument, SCMP_CMP_MASKED_EQ, UINT32_MAX, 0)) == 0;
     good = good && seccomp_load(filter) == 0;
     seccomp_release(filter);
     return good;
@@ -460,11 +501,18 @@ static bool confine(void)
     const uid_t uid = account->pw_uid;
     const gid_t gid = account->pw_gid;
     static const int powers[] = {CAP_SETUID, CAP_SETGID, -1};
-    const struct confine_path files[] = {{"/proc", MAY_READ}, {"/etc", MAY_READ}, {"/usr", MAY_READ}, {"/lib", MAY_READ}, {"/run", MAY_WRITE}, {"/dev", MAY_WRITE},
-                                         {options.terms.spool, MAY_CHANGE}, {0}};
+    const struct confine_path files[] = {{"/proc", MAY_READ},
+                                         {"/etc", MAY_READ},
+                                         {"/usr", MAY_READ},
+                                         {"/lib", MAY_READ},
+                                         {"/run", MAY_WRITE},
+                                         {"/dev", MAY_WRITE},
+                                         {options.terms.spool, MAY_CHANGE},
+                                         {0}};
     if (!confine_for_good() || setgroups(0, NULL) != 0 || !capabilities_keep(powers))
         return false;
-    if (prctl(PR_SET_KEEPCAPS, 1) != 0 || setresgid(gid, gid, gid) != 0 || setresuid(uid, uid, uid) != 0 || !take_up(powers))
+    if (prctl(PR_SET_KEEPCAPS, 1) != 0 || setresgid(gid, gid, gid) != 0 ||
+        setresuid(uid, uid, uid) != 0 || !take_up(powers))
         return false;
     (void)confine_files(files);
     return forbid_root() && prctl(PR_SET_DUMPABLE, 0) == 0;
@@ -477,7 +525,8 @@ static int open_bus(sd_bus **bus)
     const char *address = secure_getenv("DBUS_SYSTEM_BUS_ADDRESS");
     int error = sd_bus_new(bus);
     if (error >= 0)
-        error = sd_bus_set_address(*bus, address != NULL ? address : "unix:path=/run/dbus/system_bus_socket");
+        error = sd_bus_set_address(*bus, address != NULL ? address
+                                                         : "unix:path=/run/dbus/system_bus_socket");
     if (error >= 0)
         error = sd_bus_set_bus_client(*bus, true);
     if (error >= 0)
@@ -502,7 +551,11 @@ static sd_bus *take_bus(void)
 
 int main(int argc, char **argv)
 {
-    static const struct argp argp = {argp_options, parse_option, NULL, "Serve RealtimeKit's interface on the system bus from rtf's spool.", NULL, NULL, NULL};
+    static const struct argp argp = {
+        argp_options, parse_option,
+        NULL,         "Serve RealtimeKit's interface on the system bus from rtf's spool.",
+        NULL,         NULL,
+        NULL};
     client_hold_standard_fds();
     parse_options(&argp, argc, argv, 0, NULL, EX_USAGE, EX_IOERR);
     if (geteuid() != 0)

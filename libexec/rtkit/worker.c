@@ -25,7 +25,8 @@ static const uint64_t answer_within = 5000000; /* us */
 
 static struct client client;
 static bool is_open;
-static struct client_watch watch = {.events = -1, .directory = -1, .spec = -1}; /* used by all calls */
+/* used by all calls */
+static struct client_watch watch = {.events = -1, .directory = -1, .spec = -1};
 
 static enum client_outcome open_spool(const struct terms *terms, bool create)
 {
@@ -48,10 +49,13 @@ static void close_spool(void)
     is_open = false;
 }
 
-static char *write_spec(const struct terms *terms, const struct job *job, pid_t tid, const char *token)
+static char *write_spec(const struct terms *terms, const struct job *job, pid_t tid,
+                        const char *token)
 {
-    json_t *spec = json_pack("{s:I, s:I, s:I, s:I, s:s, s:s, s:s}", "runtime", (json_int_t)terms->runtime, "period", (json_int_t)terms->period, "priority",
-                             (json_int_t)job->priority, "attach", (json_int_t)tid, "lifetime", "thread", "token", token, "comment", "asked for by D-Bus");
+    json_t *spec = json_pack("{s:I, s:I, s:I, s:I, s:s, s:s, s:s}", "runtime",
+                             (json_int_t)terms->runtime, "period", (json_int_t)terms->period,
+                             "priority", (json_int_t)job->priority, "attach", (json_int_t)tid,
+                             "lifetime", "thread", "token", token, "comment", "asked for by D-Bus");
     if (spec != NULL && terms->plugin != NULL)
         json_object_set_new(spec, "plugin", json_string(terms->plugin));
     char *text = json_dumps(spec, JSON_COMPACT);
@@ -59,14 +63,17 @@ static char *write_spec(const struct terms *terms, const struct job *job, pid_t 
     return text;
 }
 
-/* Writes the spec. A thread that already has a spec asks for another priority: the spec is changed. */
+/* Writes the spec. A thread that already has a spec asks for another priority: the spec is
+ * changed. */
 static enum client_outcome put(const char *name, const char *text, ino_t *inode)
 {
     enum client_outcome outcome = client_put(&client, name, text, inode);
     if (outcome != CLIENT_TAKEN)
         return outcome;
     outcome = client_find_abandoned(&client, name, inode);
-    return outcome == CLIENT_OK || outcome == CLIENT_TAKEN ? client_change(&client, name, text, inode) : outcome;
+    return outcome == CLIENT_OK || outcome == CLIENT_TAKEN
+               ? client_change(&client, name, text, inode)
+               : outcome;
 }
 
 static enum job_result result_of(const json_t *verdict)
@@ -74,12 +81,16 @@ static enum job_result result_of(const json_t *verdict)
     const char *result = client_string(verdict, "result");
     if (result == NULL)
         return JOB_FAILED;
-    return strcmp(result, "OK") == 0 ? JOB_DONE : strcmp(result, "ACL_FAIL") == 0 ? JOB_REFUSED : strcmp(result, "SCHEDULE_FAIL") == 0 ? JOB_FULL : JOB_FAILED;
+    return strcmp(result, "OK") == 0              ? JOB_DONE
+           : strcmp(result, "ACL_FAIL") == 0      ? JOB_REFUSED
+           : strcmp(result, "SCHEDULE_FAIL") == 0 ? JOB_FULL
+                                                  : JOB_FAILED;
 }
 
 /* Takes the result and the reason. A refused new spec is removed, because the log has the refusal.
  * After a refused change the old grant stays. */
-static void take_answer(const char *name, ino_t inode, const struct client_verdict *verdict, struct job_answer *answer)
+static void take_answer(const char *name, ino_t inode, const struct client_verdict *verdict,
+                        struct job_answer *answer)
 {
     const char *reason = client_string(verdict->json, "reason");
     answer->result = result_of(verdict->json);
@@ -94,10 +105,14 @@ static void say_no_thread(struct job_answer *answer)
     snprintf(answer->why, sizeof answer->why, "the process has no such thread");
 }
 
-static enum client_outcome ask(const struct terms *terms, const struct job *job, pid_t tid, int pidfd, struct job_answer *answer)
+static enum client_outcome ask(const struct terms *terms, const struct job *job, pid_t tid,
+                               int pidfd, struct job_answer *answer)
 {
     char name[CLIENT_NAME_MAX + 1], token[CLIENT_TOKEN];
-    struct client_wait wait = {.name = name, .token = token, .until = client_until(answer_within), .interrupt = -1};
+    struct client_wait wait = {.name = name,
+                               .token = token,
+                               .until = client_until(answer_within),
+                               .interrupt = -1};
     struct client_verdict verdict;
     enum client_outcome outcome = open_spool(terms, true);
     if (outcome != CLIENT_OK)
@@ -125,12 +140,15 @@ static enum client_outcome ask(const struct terms *terms, const struct job *job,
 
 static enum job_result result_without_verdict(enum client_outcome outcome)
 {
-    return outcome == CLIENT_NO_BROKER ? JOB_NO_BROKER : outcome == CLIENT_DENIED ? JOB_REFUSED : JOB_FAILED;
+    return outcome == CLIENT_NO_BROKER ? JOB_NO_BROKER
+           : outcome == CLIENT_DENIED  ? JOB_REFUSED
+                                       : JOB_FAILED;
 }
 
 /* The broker refuses a spec that is older than its thread. But before the spec is written, the
  * thread may end and its id be reused. ask() finds that by the pidfd, and withdraws the spec. */
-static enum client_outcome ask_for(const struct terms *terms, const struct job *job, struct job_answer *answer)
+static enum client_outcome ask_for(const struct terms *terms, const struct job *job,
+                                   struct job_answer *answer)
 {
     const pid_t tid = caller_thread(job->caller, job->process, job->thread);
     const int pidfd = tid == 0 ? -1 : thread_open(tid);
@@ -162,8 +180,8 @@ static void serve(const struct terms *terms, const struct job *job, struct job_a
     close_spool();
 }
 
-/* Becomes the user; there is no way back. A uid without an account gets no groups: a group of the same number
- * may belong to others. */
+/* Becomes the user; there is no way back. A uid without an account gets no groups: a group of the
+ * same number may belong to others. */
 static bool become(uid_t uid)
 {
     const gid_t nogroup = 65534;

@@ -1,4 +1,5 @@
-/* flood MODE DIRECTORY: repeats one attack in a user's directory of the spool, as fast as possible, until killed. */
+/* flood MODE DIRECTORY: repeats one attack in a user's directory of the spool, as fast as possible,
+ * until killed. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -10,7 +11,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-static const char good[] = "{\"priority\": 5, \"plugin\": \"RR\"}", other[] = "{\"priority\": 6, \"plugin\": \"RR\"}", bad[] = "{bad";
+static const char good[] = "{\"priority\": 5, \"plugin\": \"RR\"}",
+                  other[] = "{\"priority\": 6, \"plugin\": \"RR\"}", bad[] = "{bad";
 static unsigned long round_number;
 
 static void put(const char *name, const char *text)
@@ -44,30 +46,41 @@ static void rewrite(void)
 
 static void dry_run(void)
 {
-    put("d.json", numbered("{\"runtime\": \"1ms\", \"period\": \"%lums\", \"plugin\": \"EDF\", \"dry_run\": true}", 10 + round_number % 50));
+    put("d.json",
+        numbered(
+            "{\"runtime\": \"1ms\", \"period\": \"%lums\", \"plugin\": \"EDF\", \"dry_run\": true}",
+            10 + round_number % 50));
 }
 
-/* There is room for four of the specs at a time (max_utilization 0.4). Each time that a reservation ends, the broker asks again for all that wait. */
+/* There is room for four of the specs at a time (max_utilization 0.4). Each time that a reservation
+ * ends, the broker asks again for all that wait. */
 static void waiters(void)
 {
     (void)unlink(numbered("q%lu.json", round_number % 100));
-    put(numbered("q%lu.json", (round_number + 50) % 100), "{\"runtime\": \"1ms\", \"period\": \"10ms\", \"plugin\": \"EDF\", \"on_refusal\": \"wait\"}");
+    put(numbered("q%lu.json", (round_number + 50) % 100),
+        "{\"runtime\": \"1ms\", \"period\": \"10ms\", \"plugin\": \"EDF\", \"on_refusal\": \"wait\"}");
 }
 
 static void modes_of_a_spec(void)
 {
-    put("m.json", numbered("{\"runtime\": \"4ms\", \"period\": \"40ms\", \"plugin\": \"EDF\", \"modes\": {\"m0\": {}, \"m1\": {\"runtime\": \"2ms\"}}, \"mode\": \"m%lu\"}",
-                           round_number % 2));
+    put("m.json",
+        numbered(
+            "{\"runtime\": \"4ms\", \"period\": \"40ms\", \"plugin\": \"EDF\", \"modes\": {\"m0\": {}, \"m1\": {\"runtime\": \"2ms\"}}, \"mode\": \"m%lu\"}",
+            round_number % 2));
 }
 
 static void desired(void)
 {
-    put(numbered("d%lu.json", round_number % 4), numbered("{\"runtime\": \"1ms\", \"period\": \"40ms\", \"plugin\": \"EDF\", \"desired_runtime\": \"%lums\"}", 1 + round_number % 16));
+    put(numbered("d%lu.json", round_number % 4),
+        numbered(
+            "{\"runtime\": \"1ms\", \"period\": \"40ms\", \"plugin\": \"EDF\", \"desired_runtime\": \"%lums\"}",
+            1 + round_number % 16));
 }
 
 static void expires(void)
 {
-    put(numbered("e%lu.json", round_number % 100), "{\"priority\": 5, \"plugin\": \"RR\", \"expires\": \"1ms\"}");
+    put(numbered("e%lu.json", round_number % 100),
+        "{\"priority\": 5, \"plugin\": \"RR\", \"expires\": \"1ms\"}");
 }
 
 static void rewrite_badly(void)
@@ -205,18 +218,39 @@ static const struct {
     const char *name;
     void (*act)(void);
 } modes[] = {
-    {"change-mode", change_mode}, {"rewrite", rewrite}, {"rewrite-badly", rewrite_badly}, {"create-and-remove", create_and_remove},
-    {"new-names", new_names}, {"wrong-names", wrong_names}, {"dot-files", dot_files}, {"many-files", many_files}, {"huge-files", huge_files},
-    {"held-open", held_open}, {"leased", leased}, {"many-links", many_links}, {"swapped", swapped}, {"special-files", special_files},
-    {"thread-ids", thread_ids}, {"verdicts", verdicts}, {"directory-away", directory_away}, {"directories", directories}, {"dot-directories", dot_directories},
-    {"truncated", truncated}, {"dry-run", dry_run}, {"waiters", waiters}, {"modes", modes_of_a_spec}, {"desired", desired}, {"expires", expires},
+    {"change-mode", change_mode},
+    {"rewrite", rewrite},
+    {"rewrite-badly", rewrite_badly},
+    {"create-and-remove", create_and_remove},
+    {"new-names", new_names},
+    {"wrong-names", wrong_names},
+    {"dot-files", dot_files},
+    {"many-files", many_files},
+    {"huge-files", huge_files},
+    {"held-open", held_open},
+    {"leased", leased},
+    {"many-links", many_links},
+    {"swapped", swapped},
+    {"special-files", special_files},
+    {"thread-ids", thread_ids},
+    {"verdicts", verdicts},
+    {"directory-away", directory_away},
+    {"directories", directories},
+    {"dot-directories", dot_directories},
+    {"truncated", truncated},
+    {"dry-run", dry_run},
+    {"waiters", waiters},
+    {"modes", modes_of_a_spec},
+    {"desired", desired},
+    {"expires", expires},
 };
 
 int main(int count, char **words)
 {
     if (count != 3)
         return 64;
-    for (int tries = 0; chdir(words[2]) != 0; tries++) /* another flood may have moved the directory away */
+    /* another flood may have moved the directory away */
+    for (int tries = 0; chdir(words[2]) != 0; tries++)
         if (errno != ENOENT || tries == 1000000)
             return 64;
     (void)signal(SIGIO, SIG_IGN); /* this breaks a lease */

@@ -1,5 +1,6 @@
-/* identity THREADS: a process of THREADS threads beside its first thread. It prints the ids of all threads, and then reads orders for the
- * threads from standard input. Thread 0 is the first thread. All orders in one write are carried out at the same time.
+/* identity THREADS: a process of THREADS threads beside its first thread. It prints the ids of all
+ * threads, and then reads orders for the threads from standard input. Thread 0 is the first thread.
+ * All orders in one write are carried out at the same time.
  *
  *   exit THREAD                     pthread_exit(3)
  *   exec THREAD US PROGRAM          in so many us, execve(2) of PROGRAM, with the argument 300
@@ -49,7 +50,8 @@ static void obey(const char *order)
         execl(program, program, "300", (char *)NULL);
     }
     if (sscanf(order, "lower %*d %d %d", &policy, &priority) == 2)
-        (void)sched_setscheduler(0, policy | SCHED_RESET_ON_FORK, &(struct sched_param){.sched_priority = priority});
+        (void)sched_setscheduler(0, policy | SCHED_RESET_ON_FORK,
+                                 &(struct sched_param){.sched_priority = priority});
     if (sscanf(order, "name %*d %511s", text) == 1)
         (void)prctl(PR_SET_NAME, text);
 }

@@ -53,14 +53,16 @@ static void pause_for(long microseconds)
 
 static void until_real_time(void)
 {
-    while (sched_getscheduler(0) == SCHED_OTHER || (sched_getscheduler(0) & ~SCHED_RESET_ON_FORK) == SCHED_OTHER)
+    while (sched_getscheduler(0) == SCHED_OTHER ||
+           (sched_getscheduler(0) & ~SCHED_RESET_ON_FORK) == SCHED_OTHER)
         pause_for(1000);
 }
 
 static void take(void)
 {
     int nobody = 0;
-    if (!__atomic_compare_exchange_n(lock, &nobody, (int)gettid(), false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+    if (!__atomic_compare_exchange_n(lock, &nobody, (int)gettid(), false, __ATOMIC_ACQUIRE,
+                                     __ATOMIC_RELAXED))
         (void)futex(lock, FUTEX_LOCK_PI, 0, 0, NULL, 0);
 }
 
@@ -92,7 +94,8 @@ static void pass(long long microseconds)
     clock_gettime(CLOCK_MONOTONIC, &begin);
     do
         clock_gettime(CLOCK_MONOTONIC, &now);
-    while ((now.tv_sec - begin.tv_sec) * 1000000LL + (now.tv_nsec - begin.tv_nsec) / 1000 < microseconds);
+    while ((now.tv_sec - begin.tv_sec) * 1000000LL + (now.tv_nsec - begin.tv_nsec) / 1000 <
+           microseconds);
 }
 
 int main(int argc, char **argv)

@@ -49,7 +49,8 @@ static int notes(const char *directory, int count)
 {
     signal(SIGIO, SIG_IGN);
     for (int i = 0; i < count; i++)
-        if (fcntl(open_directory(directory), F_NOTIFY, DN_CREATE | DN_DELETE | DN_RENAME | DN_ATTRIB | DN_MODIFY | DN_MULTISHOT) != 0)
+        if (fcntl(open_directory(directory), F_NOTIFY,
+                  DN_CREATE | DN_DELETE | DN_RENAME | DN_ATTRIB | DN_MODIFY | DN_MULTISHOT) != 0)
             err(EX_OSERR, "F_NOTIFY");
     (void)puts("ready");
     (void)fflush(stdout);

@@ -1,4 +1,5 @@
-/* reuse ID COMMAND...: runs COMMAND in a process with this id, which must be free; needs root. COMMAND ends with this program. */
+/* reuse ID COMMAND...: runs COMMAND in a process with this id, which must be free; needs root.
+ * COMMAND ends with this program. */
 #include <linux/sched.h>
 #include <signal.h>
 #include <stdint.h>
@@ -16,7 +17,9 @@ int main(int argc, char **argv)
     int status;
     if (id <= 0)
         return EX_USAGE;
-    struct clone_args arguments = {.exit_signal = SIGCHLD, .set_tid = (uintptr_t)&id, .set_tid_size = 1};
+    struct clone_args arguments = {.exit_signal = SIGCHLD,
+                                   .set_tid = (uintptr_t)&id,
+                                   .set_tid_size = 1};
     const long child = syscall(SYS_clone3, &arguments, sizeof arguments);
     if (child == 0) {
         (void)prctl(PR_SET_PDEATHSIG, SIGKILL);

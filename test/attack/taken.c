@@ -1,6 +1,7 @@
-/* A reader that its user has taken over. reader.bats links this file into the real reader, in place of the first function that the reader calls after
- * it has confined itself. The file .mode in the user's directory names the attack and its arguments; without this file the reader is the
- * real one. The outcome of each attempt goes to standard error, as "taken NAME: OUTCOME". */
+/* A reader that its user has taken over. reader.bats links this file into the real reader, in place
+ * of the first function that the reader calls after it has confined itself. The file .mode in the
+ * user's directory names the attack and its arguments; without this file the reader is the real
+ * one. The outcome of each attempt goes to standard error, as "taken NAME: OUTCOME". */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -26,7 +27,8 @@
 
 enum { SOCKET = 0, DIRECTORY = 3, CLAIMS = 400, TEXT = 4096 };
 
-/* NOLINTBEGIN(bugprone-reserved-identifier, cert-dcl37-c, cert-dcl51-cpp): names that ld --wrap wants */
+/* NOLINTBEGIN(bugprone-reserved-identifier, cert-dcl37-c, cert-dcl51-cpp): names that ld --wrap
+ * wants */
 void __real_files_begin(uid_t uid);
 void __wrap_files_begin(uid_t uid);
 /* NOLINTEND(bugprone-reserved-identifier, cert-dcl37-c, cert-dcl51-cpp) */
@@ -62,24 +64,20 @@ static void listen_only(void)
 
 /* ---- messages to the broker ---- */
 
-static const char files[] = "event=files\nname=%s\njson=read\njson_inode=%lu\njson_changed=1\npriority=%d\nplugin=RR\n\n";
+static const char files[] =
+    "event=files\nname=%s\njson=read\njson_inode=%lu\njson_changed=1\npriority=%d\nplugin=RR\n\n";
 
-/* Sends another message in each reader, because the broker ends a reader for each; `told` is the number of earlier readers. */
+/* Sends another message in each reader, because the broker ends a reader for each; `told` is the
+ * number of earlier readers. */
 static void talk_nonsense(int told)
 {
     static char much[60000];
     int ends[2] = {-1, -1};
     memset(much, 'a', sizeof much);
     switch (told) {
-    case 0:
-        send_text(-1, "\1\2\3 = nonsense\n\n");
-        break;
-    case 1:
-        (void)send_with_fd(SOCKET, much, sizeof much, -1, MSG_NOSIGNAL);
-        break;
-    case 2:
-        send_text(-1, files, "../20018/dog", 1UL, 5);
-        break;
+    case 0: send_text(-1, "\1\2\3 = nonsense\n\n"); break;
+    case 1: (void)send_with_fd(SOCKET, much, sizeof much, -1, MSG_NOSIGNAL); break;
+    case 2: send_text(-1, files, "../20018/dog", 1UL, 5); break;
     case 3:
         (void)!pipe(ends);
         send_text(SOCKET, files, "passed", 2UL, 5); /* a socket in the place of an open file */
@@ -89,24 +87,41 @@ static void talk_nonsense(int told)
         send_text(-1, files, "twice", 3UL, 6);
         break;
     default:
-        send_text(-1, "event=scanned\n\nevent=ended\n\nevent=scanning\nsince=1\n\nevent=files\nname=ended\n\n"); /* and sends more after the end */
+        /* and sends more after the end */
+        send_text(
+            -1,
+            "event=scanned\n\nevent=ended\n\nevent=scanning\nsince=1\n\nevent=files\nname=ended\n\n");
     }
     listen_only();
 }
 
-/* Claims files that do not exist and exceed all that the user may have; another user's inode, token and thread; and answers no question. */
+/* Claims files that do not exist and exceed all that the user may have; another user's inode, token
+ * and thread; and answers no question. */
 static void claim(const char *told)
 {
     unsigned long inode = 0;
     long thread = 0;
     (void)sscanf(told, "%*s %lu %ld", &inode, &thread);
     const int own = open_own("cam.json");
-    send_text(-1, "event=seen\nname=dog\nverdict=1\n\nevent=news\nname=dog\n\nevent=unwritten\nname=dog\nrequest=create\nreason=taken\n\n");
-    send_text(-1, "event=files\nname=dog\njson=read\njson_inode=%lu\njson_changed=1\npriority=5\nplugin=RR\ntoken=theirs\n\n", inode);
+    send_text(
+        -1,
+        "event=seen\nname=dog\nverdict=1\n\nevent=news\nname=dog\n\nevent=unwritten\nname=dog\nrequest=create\nreason=taken\n\n");
+    send_text(
+        -1,
+        "event=files\nname=dog\njson=read\njson_inode=%lu\njson_changed=1\npriority=5\nplugin=RR\ntoken=theirs\n\n",
+        inode);
     send_text(-1, files, "high", 7UL, 99);
-    send_text(-1, "event=files\nname=much\njson=read\njson_inode=8\njson_changed=1\nruntime=9000\nperiod=10000\nplugin=EDF\n\n");
-    send_text(own, "event=files\nname=thread\njson=read\njson_inode=9\njson_changed=1\npriority=5\nplugin=RR\nattach=%ld\n\n", thread);
-    send_text(-1, "event=files\nname=alone\njson=read\njson_inode=10\njson_changed=1\ntid=read\ntid_inode=11\ntid_changed=1\nthread=%ld\npriority=5\nplugin=RR\n\n", thread);
+    send_text(
+        -1,
+        "event=files\nname=much\njson=read\njson_inode=8\njson_changed=1\nruntime=9000\nperiod=10000\nplugin=EDF\n\n");
+    send_text(
+        own,
+        "event=files\nname=thread\njson=read\njson_inode=9\njson_changed=1\npriority=5\nplugin=RR\nattach=%ld\n\n",
+        thread);
+    send_text(
+        -1,
+        "event=files\nname=alone\njson=read\njson_inode=10\njson_changed=1\ntid=read\ntid_inode=11\ntid_changed=1\nthread=%ld\npriority=5\nplugin=RR\n\n",
+        thread);
     for (int i = 0; i < CLAIMS; i++) {
         char name[32];
         snprintf(name, sizeof name, "ghost%d", i);
@@ -120,7 +135,9 @@ static void flood(void)
 {
     say("flood", 0);
     for (;;)
-        send_text(-1, "event=odd\nname=flood\n\nevent=news\nname=cam\n\nevent=idle\n\nevent=overflow\n\nevent=scanning\nsince=5\n\nevent=seen\nname=cam\njson_inode=5\njson_changed=5\n\nevent=scanned\n\n");
+        send_text(
+            -1,
+            "event=odd\nname=flood\n\nevent=news\nname=cam\n\nevent=idle\n\nevent=overflow\n\nevent=scanning\nsince=5\n\nevent=seen\nname=cam\njson_inode=5\njson_changed=5\n\nevent=scanned\n\n");
 }
 
 /* ---- attempts ---- */
@@ -188,7 +205,11 @@ static void try_all(const char *told)
     say("run", execl("/bin/sh", "sh", "-c", "true", NULL));
     say("fork", fork());
     say("be fifo", sched_setscheduler(0, SCHED_FIFO, &(struct sched_param){.sched_priority = 99}));
-    const struct kernel_sched_attr deadline = {.size = sizeof deadline, .policy = 6, .runtime = 5000000, .deadline = 10000000, .period = 10000000};
+    const struct kernel_sched_attr deadline = {.size = sizeof deadline,
+                                               .policy = 6,
+                                               .runtime = 5000000,
+                                               .deadline = 10000000,
+                                               .period = 10000000};
     say("be deadline", sched_setattr_of(0, &deadline));
     say("be first", setpriority(PRIO_PROCESS, 0, -20));
     cpu_set_t all;
@@ -208,7 +229,10 @@ static void try_all(const char *told)
 void __wrap_files_begin(uid_t uid)
 {
     static char told[TEXT];
-    const int mode = open_own(".mode"), count = mode < 0 ? -1 : openat(DIRECTORY, ".count", O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    const int mode = open_own(".mode"),
+              count = mode < 0 ? -1
+                               : openat(DIRECTORY, ".count",
+                                        O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
     struct stat before;
     const ssize_t got = mode < 0 ? 0 : read(mode, told, sizeof told - 1);
     if (got <= 0 || count < 0 || fstat(count, &before) != 0 || write(count, "+", 1) != 1) {

@@ -1,4 +1,5 @@
-/* bench: the cost of a request, against the floor (floor.h), both measured in turn in the same run. Needs root. */
+/* bench: the cost of a request, against the floor (floor.h), both measured in turn in the same run.
+ * Needs root. */
 #include <argp.h>
 #include <err.h>
 #include <jansson.h>
@@ -20,7 +21,8 @@ bool is_wanted(const struct bench *some, const char *heading)
 void bench_keep(const struct bench *some, json_t *figures)
 {
     json_array_append_new(some->results, figures);
-    if (some->json_file != NULL && json_dump_file(some->results, some->json_file, JSON_INDENT(1)) != 0)
+    if (some->json_file != NULL &&
+        json_dump_file(some->results, some->json_file, JSON_INDENT(1)) != 0)
         errx(EX_CANTCREAT, "%s", some->json_file);
 }
 
@@ -33,30 +35,17 @@ void must_succeed(int status)
 static error_t parse(int key, char *word, struct argp_state *state)
 {
     switch (key) {
-    case 'b':
-        bench.build = word;
-        return 0;
-    case 'd':
-        bench.where = word;
-        return 0;
-    case 'j':
-        bench.json_file = word;
-        return 0;
-    case 'o':
-        bench.only = word;
-        return 0;
+    case 'b': bench.build = word; return 0;
+    case 'd': bench.where = word; return 0;
+    case 'j': bench.json_file = word; return 0;
+    case 'o': bench.only = word; return 0;
     case 'q':
         bench.quick = true;
         bench.rounds = 200;
         return 0;
-    case 'r':
-        bench.rounds = atoi(word);
-        return 0;
-    case ARGP_KEY_ARG:
-        argp_usage(state);
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
+    case 'r': bench.rounds = atoi(word); return 0;
+    case ARGP_KEY_ARG: argp_usage(state); return 0;
+    default: return ARGP_ERR_UNKNOWN;
     }
 }
 
@@ -71,7 +60,9 @@ int main(int count, char **words)
         {"rounds", 'r', "N", 0, "How often each operation is done (2000)", 0},
         {0},
     };
-    static const struct argp argp = {options, parse, NULL, "Measures what requests cost, against the bare floor.", NULL, NULL, NULL};
+    static const struct argp argp = {
+        options, parse, NULL, "Measures what requests cost, against the bare floor.",
+        NULL,    NULL,  NULL};
     argp_parse(&argp, count, words, 0, NULL, NULL);
     bench.results = json_array();
     bench_operations(&bench);

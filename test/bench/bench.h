@@ -1,4 +1,5 @@
-/* All benchmarks share this. Each starts its own broker on its own spool, as root, and measures as ordinary users. */
+/* All benchmarks share this. Each starts its own broker on its own spool, as root, and measures as
+ * ordinary users. */
 #ifndef RTF_BENCH_H
 #define RTF_BENCH_H
 
@@ -17,14 +18,15 @@ struct bench {
 };
 
 bool is_wanted(const struct bench *bench, const char *heading);
-void bench_keep(const struct bench *some, json_t *figures); /* writes all figures so far; `figures` belongs to this function then */
+/* writes all figures so far; `figures` belongs to this function then */
+void bench_keep(const struct bench *some, json_t *figures);
 void must_succeed(int status); /* of a child that measured */
 
 /* Each operation against the floor, for each plugin, pinned and not. */
 void bench_operations(struct bench *bench);
 
-/* Each operation among many reservations against the same operation among none; how fast many specs are answered, how much memory
- * they take, and how long a restart takes. */
+/* Each operation among many reservations against the same operation among none; how fast many specs
+ * are answered, how much memory they take, and how long a restart takes. */
 void bench_flat(struct bench *bench);
 
 /* The cost of a scheduling domain: the kernel's own work against the whole operation of rtf. */

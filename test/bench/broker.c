@@ -52,9 +52,12 @@ void broker_make(struct broker *broker, const char *where, const char *plugins)
     if (mkdir(config, 0755) != 0)
         err(EX_CANTCREAT, "%s", config);
     write_file(config, "plugins.conf", plugins);
-    int length = snprintf(rules, sizeof rules, "%d - max_utilization 100000\n%d - max_utilization 100000\n", USER, FILLER);
+    int length =
+        snprintf(rules, sizeof rules, "%d - max_utilization 100000\n%d - max_utilization 100000\n",
+                 USER, FILLER);
     for (int uid = CROWD; uid < CROWD + CROWD_USERS; uid++)
-        length += snprintf(rules + length, sizeof rules - (size_t)length, "%d - max_utilization 100000\n", uid);
+        length += snprintf(rules + length, sizeof rules - (size_t)length,
+                           "%d - max_utilization 100000\n", uid);
     write_file(config, "acl.conf", rules);
 }
 
@@ -72,7 +75,8 @@ void broker_start(struct broker *broker, const char *build)
         (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
         if (freopen(errors, "a", stderr) == NULL)
             _exit(EX_CANTCREAT);
-        execl(program, program, "--foreground", "--spool", broker->spool, "--config", config, "--group", group, "--max-specs", "200000", (char *)NULL);
+        execl(program, program, "--foreground", "--spool", broker->spool, "--config", config,
+              "--group", group, "--max-specs", "200000", (char *)NULL);
         _exit(EX_UNAVAILABLE);
     }
     wait_until_it_serves(broker);
@@ -147,10 +151,12 @@ static void await_reader(pid_t pid, void *context)
     (void)context;
     snprintf(path, sizeof path, "/proc/%d/comm", (int)pid);
     FILE *file = fopen(path, "re");
-    const bool is_reader = file != NULL && fgets(name, sizeof name, file) != NULL && strcmp(name, "rtf-reader\n") == 0;
+    const bool is_reader =
+        file != NULL && fgets(name, sizeof name, file) != NULL && strcmp(name, "rtf-reader\n") == 0;
     if (file != NULL)
         fclose(file);
-    struct pollfd end = {.fd = is_reader ? (int)syscall(SYS_pidfd_open, pid, 0) : -1, .events = POLLIN};
+    struct pollfd end = {.fd = is_reader ? (int)syscall(SYS_pidfd_open, pid, 0) : -1,
+                         .events = POLLIN};
     if (end.fd < 0)
         return;
     (void)poll(&end, 1, -1);

@@ -11,7 +11,8 @@ struct broker {
     pid_t pid;
 };
 
-/* Makes the directory, a plugins.conf with these lines, and rules that allow USER, FILLER and the CROWD everything. */
+/* Makes the directory, a plugins.conf with these lines, and rules that allow USER, FILLER and the
+ * CROWD everything. */
 void broker_make(struct broker *broker, const char *where, const char *plugins);
 void broker_remove(const struct broker *broker);
 
@@ -19,13 +20,16 @@ void broker_remove(const struct broker *broker);
 void broker_start(struct broker *broker, const char *build);
 void broker_stop(struct broker *broker);
 
-/* The sum of a number in /proc/PID/status, such as "VmRSS:" (KiB), over the broker and all its parts. */
+/* The sum of a number in /proc/PID/status, such as "VmRSS:" (KiB), over the broker and all its
+ * parts. */
 uint64_t broker_sum(pid_t pid, const char *key);
 
-/* Waits until no user has a reader. A reader ends two seconds after its last work, and frees its memory. */
+/* Waits until no user has a reader. A reader ends two seconds after its last work, and frees its
+ * memory. */
 void broker_await_readers(const struct broker *broker);
 
-/* Pins the broker and all its parts, except SCHED_DEADLINE parts, which the kernel wants on all CPUs. */
+/* Pins the broker and all its parts, except SCHED_DEADLINE parts, which the kernel wants on all
+ * CPUs. */
 void broker_pin(const struct broker *broker, int cpu);
 
 #endif

@@ -20,7 +20,8 @@ void client_open(struct client *client, const char *directory)
     (void)mkdirat(client->directory, ".aside", 0700);
     client->aside = openat(client->directory, ".aside", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     client->watch = inotify_init1(IN_CLOEXEC);
-    if (client->directory < 0 || client->aside < 0 || inotify_add_watch(client->watch, directory, IN_MOVED_TO | IN_DELETE) < 0)
+    if (client->directory < 0 || client->aside < 0 ||
+        inotify_add_watch(client->watch, directory, IN_MOVED_TO | IN_DELETE) < 0)
         err(EX_NOINPUT, "%s", directory);
 }
 
@@ -46,7 +47,8 @@ static void wait_for_verdict(const struct client *client, uint32_t what)
         for (ssize_t at = 0; at < got;) {
             const struct inotify_event *event = (const void *)(events + at);
             at += (ssize_t)(sizeof *event + event->len);
-            if ((event->mask & what) != 0 && event->len > 0 && strcmp(event->name, client->answer) == 0)
+            if ((event->mask & what) != 0 && event->len > 0 &&
+                strcmp(event->name, client->answer) == 0)
                 return;
         }
     }

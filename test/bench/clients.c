@@ -1,7 +1,8 @@
-/* clients SPECS GROUP FIRST USERS CLIENTS SECONDS: as many users, with uids from FIRST on, each with so many clients. A client
- * makes a spec, waits for its verdict, gives it back, waits until that is done, and begins again: a client always
- * has a pending request. Prints the 50th, 90th, 99th percentile and the longest time to a verdict, in us, and the number of verdicts,
- * without those of the last user, who may be a flooder. Needs root. Exit status 1: a spec was refused. */
+/* clients SPECS GROUP FIRST USERS CLIENTS SECONDS: as many users, with uids from FIRST on, each
+ * with so many clients. A client makes a spec, waits for its verdict, gives it back, waits until
+ * that is done, and begins again: a client always has a pending request. Prints the 50th, 90th,
+ * 99th percentile and the longest time to a verdict, in us, and the number of verdicts, without
+ * those of the last user, who may be a flooder. Needs root. Exit status 1: a spec was refused. */
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -71,7 +72,8 @@ static void take(const struct inotify_event *event, int64_t *begun, struct recor
 {
     char name[32];
     int client;
-    if (event->len == 0 || sscanf(event->name, "c%d.verdict", &client) != 1 || strstr(event->name, ".verdict") == NULL)
+    if (event->len == 0 || sscanf(event->name, "c%d.verdict", &client) != 1 ||
+        strstr(event->name, ".verdict") == NULL)
         return;
     if ((event->mask & IN_DELETE) != 0) {
         begun[client] = begin(client);
@@ -85,13 +87,15 @@ static void take(const struct inotify_event *event, int64_t *begun, struct recor
     }
 }
 
-static void be_user(const char *specs, uid_t uid, gid_t group, int clients, int64_t end, struct record *record)
+static void be_user(const char *specs, uid_t uid, gid_t group, int clients, int64_t end,
+                    struct record *record)
 {
     static char events[1 << 16] __attribute__((aligned(__alignof__(struct inotify_event))));
     static int64_t begun[CLIENTS_MAX];
     char directory[512];
     snprintf(directory, sizeof directory, "%s/%u", specs, uid);
-    if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || setgroups(1, &group) != 0 || setgid(uid) != 0 || setuid(uid) != 0)
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || setgroups(1, &group) != 0 || setgid(uid) != 0 ||
+        setuid(uid) != 0)
         fail("become a user");
     if ((mkdir(directory, 0700) != 0 && errno != EEXIST) || chdir(directory) != 0)
         fail(directory);
@@ -136,7 +140,8 @@ static bool report(const struct record *records, int users)
     }
     qsort(all, count, sizeof *all, compare);
     if (count > 0)
-        printf("%u %u %u %u %zu\n", all[count / 2], all[count * 90 / 100], all[count * 99 / 100], all[count - 1], count);
+        printf("%u %u %u %u %zu\n", all[count / 2], all[count * 90 / 100], all[count * 99 / 100],
+               all[count - 1], count);
     if (refused > 0)
         fprintf(stderr, "clients: %u of %zu specs were refused\n", refused, count);
     free(all);
@@ -152,7 +157,8 @@ int main(int count, char **words)
     }
     int status;
     bool good = true;
-    struct record *records = mmap(NULL, (size_t)users * sizeof *records, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    struct record *records = mmap(NULL, (size_t)users * sizeof *records, PROT_READ | PROT_WRITE,
+                                  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (records == MAP_FAILED)
         fail("memory");
     int64_t end = now() + atoi(words[6]) * INT64_C(1000000000);
@@ -161,7 +167,8 @@ int main(int count, char **words)
         if (child < 0)
             fail("fork");
         if (child == 0) {
-            be_user(words[1], (uid_t)(atoi(words[3]) + user), (gid_t)atoi(words[2]), atoi(words[5]), end, &records[user]);
+            be_user(words[1], (uid_t)(atoi(words[3]) + user), (gid_t)atoi(words[2]), atoi(words[5]),
+                    end, &records[user]);
             _exit(0);
         }
     }

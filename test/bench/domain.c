@@ -21,9 +21,12 @@
 #include "samples.h"
 #include "schedattr.h"
 
-static const char leaf[] = "rtf-1/bench", spec[] = "{\"runtime\": \"1ms\", \"period\": \"100ms\", \"plugin\": \"EDF\", \"attach\": %d}";
+static const char
+    leaf[] = "rtf-1/bench",
+    spec[] = "{\"runtime\": \"1ms\", \"period\": \"100ms\", \"plugin\": \"EDF\", \"attach\": %d}";
 
-/* The last two: how long another user waits for an unrelated grant, without and with a thread that is being moved. */
+/* The last two: how long another user waits for an unrelated grant, without and with a thread that
+ * is being moved. */
 enum measured { BARE, OURS, QUIET, MEANWHILE, MEASURED };
 
 static pid_t start_sleeper(void)
@@ -44,8 +47,10 @@ static void make_leaf(enum cgroups cgroups, int root)
     char nodes[256];
     bool good = mkdirat(root, leaf, 0755) == 0 || errno == EEXIST;
     if (good && cgroups == CGROUPS_V1)
-        good = group_read(root, ".", "cpuset.mems", nodes, sizeof nodes) && group_write(root, leaf, "cpuset.sched_load_balance", "0") &&
-               group_write(root, leaf, "cpuset.cpus", "1") && group_write(root, leaf, "cpuset.mems", nodes);
+        good = group_read(root, ".", "cpuset.mems", nodes, sizeof nodes) &&
+               group_write(root, leaf, "cpuset.sched_load_balance", "0") &&
+               group_write(root, leaf, "cpuset.cpus", "1") &&
+               group_write(root, leaf, "cpuset.mems", nodes);
     if (!good)
         err(EX_CANTCREAT, "%s", leaf);
 }
@@ -56,20 +61,26 @@ static void must(bool good, const char *what)
         err(EX_OSERR, "%s", what);
 }
 
-/* A move right after another move takes a thousandth of the time, because the kernel is still prepared for it. This pause makes each
- * measured move a full one. The pause takes some ticks of the kernel, and varies, so that moves begin at different times after a tick. */
+/* A move right after another move takes a thousandth of the time, because the kernel is still
+ * prepared for it. This pause makes each measured move a full one. The pause takes some ticks of
+ * the kernel, and varies, so that moves begin at different times after a tick. */
 static void let_it_rest(void)
 {
     const struct timespec pause = {.tv_nsec = 50000000 + random() % 8000000};
     (void)nanosleep(&pause, NULL);
 }
 
-/* Times the move and the call; the way back is not timed. After the way back, the kernel goes on counting the runtime of a thread that
- * sleeps. The runtime is so small that the kernel admits all rounds together. */
+/* Times the move and the call; the way back is not timed. After the way back, the kernel goes on
+ * counting the runtime of a thread that sleeps. The runtime is so small that the kernel admits all
+ * rounds together. */
 static int64_t bare(int root, const char *file, const char *former, pid_t thread)
 {
-    struct kernel_sched_attr deadline = {.size = sizeof deadline, .policy = SCHED_DEADLINE, .flags = SCHED_FLAG_RESET_ON_FORK, .runtime = 10000,
-                                         .deadline = 100000000, .period = 100000000};
+    struct kernel_sched_attr deadline = {.size = sizeof deadline,
+                                         .policy = SCHED_DEADLINE,
+                                         .flags = SCHED_FLAG_RESET_ON_FORK,
+                                         .runtime = 10000,
+                                         .deadline = 100000000,
+                                         .period = 100000000};
     struct kernel_sched_attr ordinary = {.size = sizeof ordinary, .policy = SCHED_OTHER};
     char id[16];
     snprintf(id, sizeof id, "%d", (int)thread);
@@ -78,11 +89,13 @@ static int64_t bare(int root, const char *file, const char *former, pid_t thread
     must(group_write(root, leaf, file, id), "the move");
     must(sched_setattr_of(thread, &deadline) == 0, "the call");
     int64_t took = now() - begun;
-    must(sched_setattr_of(thread, &ordinary) == 0 && group_write(root, former, file, id), "the way back");
+    must(sched_setattr_of(thread, &ordinary) == 0 && group_write(root, former, file, id),
+         "the way back");
     return took;
 }
 
-/* Another user asks all the time. `what` tells as which kind this user's waiting time is counted. */
+/* Another user asks all the time. `what` tells as which kind this user's waiting time is
+ * counted. */
 static void stand_by(const struct broker *broker, struct samples *samples, const _Atomic int *what)
 {
     struct client client;
@@ -103,7 +116,8 @@ static void stand_by(const struct broker *broker, struct samples *samples, const
     }
 }
 
-/* A process that asks as a user: for each byte from `ask` it makes one request, and writes the time in ns to `told`. */
+/* A process that asks as a user: for each byte from `ask` it makes one request, and writes the time
+ * in ns to `told`. */
 static void serve(const struct broker *broker, pid_t thread, int ask, int told, _Atomic int *what)
 {
     struct client client;
@@ -130,12 +144,14 @@ static void serve(const struct broker *broker, pid_t thread, int ask, int told, 
     _exit(0);
 }
 
-static void measure(struct samples *samples, const struct broker *broker, enum cgroups cgroups, int root, int rounds)
+static void measure(struct samples *samples, const struct broker *broker, enum cgroups cgroups,
+                    int root, int rounds)
 {
     const char *file = cgroups == CGROUPS_V1 ? "tasks" : "cgroup.procs";
     char group[GROUP_BYTES], former[GROUP_BYTES + 1];
     int asked[2], told[2];
-    _Atomic int *what = mmap(NULL, sizeof *what, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    _Atomic int *what =
+        mmap(NULL, sizeof *what, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     must(what != MAP_FAILED, "memory");
     *what = QUIET;
     pid_t one = start_sleeper(), other = start_sleeper();
@@ -156,7 +172,8 @@ static void measure(struct samples *samples, const struct broker *broker, enum c
     for (int round = 0; round < rounds; round++) {
         int64_t ns;
         samples_add(&samples[BARE], bare(root, file, former, one));
-        must(write(asked[1], "", 1) == 1 && read(told[0], &ns, sizeof ns) == (ssize_t)sizeof ns, "the client");
+        must(write(asked[1], "", 1) == 1 && read(told[0], &ns, sizeof ns) == (ssize_t)sizeof ns,
+             "the client");
         if (ns > 0)
             samples_add(&samples[OURS], ns);
         else
@@ -198,15 +215,18 @@ void bench_domain(struct bench *bench)
     broker_stop(&broker);
     broker_remove(&broker);
     close(root);
-    const struct summary bare_call = samples_summary(&samples[BARE]), ours = samples_summary(&samples[OURS]);
-    const struct summary quiet = samples_summary(&samples[QUIET]), meanwhile = samples_summary(&samples[MEANWHILE]);
-    printf("%s: p50 %.0f us, p99 %.0f; the bare move and call: p50 %.0f, p99 %.0f: x %.2f", heading, ours.p50, ours.p99, bare_call.p50, bare_call.p99,
-           ours.p50 / bare_call.p50);
+    const struct summary bare_call = samples_summary(&samples[BARE]),
+                         ours = samples_summary(&samples[OURS]);
+    const struct summary quiet = samples_summary(&samples[QUIET]),
+                         meanwhile = samples_summary(&samples[MEANWHILE]);
+    printf("%s: p50 %.0f us, p99 %.0f; the bare move and call: p50 %.0f, p99 %.0f: x %.2f", heading,
+           ours.p50, ours.p99, bare_call.p50, bare_call.p99, ours.p50 / bare_call.p50);
     if (ours.failed > 0)
         printf(" (%u NOT GRANTED)", ours.failed);
-    printf("; another user's create meanwhile: p50 %.0f us, p99 %.0f, else %.0f, %.0f: x %.2f\n", meanwhile.p50, meanwhile.p99, quiet.p50, quiet.p99,
-           meanwhile.p50 / quiet.p50);
-    bench_keep(bench, json_pack("{s:s, s:f, s:f, s:f, s:f}", "heading", heading, "p50", ours.p50, "p50_bare", bare_call.p50, "ratio",
-                                                    ours.p50 / bare_call.p50, "others_ratio", meanwhile.p50 / quiet.p50));
+    printf("; another user's create meanwhile: p50 %.0f us, p99 %.0f, else %.0f, %.0f: x %.2f\n",
+           meanwhile.p50, meanwhile.p99, quiet.p50, quiet.p99, meanwhile.p50 / quiet.p50);
+    bench_keep(bench, json_pack("{s:s, s:f, s:f, s:f, s:f}", "heading", heading, "p50", ours.p50,
+                                "p50_bare", bare_call.p50, "ratio", ours.p50 / bare_call.p50,
+                                "others_ratio", meanwhile.p50 / quiet.p50));
     samples_free(samples, MEASURED);
 }

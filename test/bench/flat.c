@@ -26,8 +26,10 @@ static const struct kind {
 } kinds[] = {
     {"fp", "FP fp 1-50 %s\n", "{\"priority\": 5}", "{\"priority\": 6}"},
     {"rr", "RR rr 1-50 %s\n", "{\"priority\": 5}", "{\"priority\": 6}"},
-    {"rm", "RM rm 1-50 %s\n", "{\"runtime\": 2, \"period\": \"1s\"}", "{\"runtime\": 2, \"period\": \"2s\"}"},
-    {"edf", "EDF edf - %s partition=unthrottled threshold=0.9\n", "{\"runtime\": 2, \"period\": \"1s\"}", "{\"runtime\": 2, \"period\": \"2s\"}"},
+    {"rm", "RM rm 1-50 %s\n", "{\"runtime\": 2, \"period\": \"1s\"}",
+     "{\"runtime\": 2, \"period\": \"2s\"}"},
+    {"edf", "EDF edf - %s partition=unthrottled threshold=0.9\n",
+     "{\"runtime\": 2, \"period\": \"1s\"}", "{\"runtime\": 2, \"period\": \"2s\"}"},
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
@@ -36,8 +38,9 @@ static const struct size {
     int cpu_count, present;
     bool quick;
 } sizes[] = {
-    {"0-1", 2, 1000, true}, {"0-1", 2, 4096, false},    {"0-1", 2, 10000, false},     {"0-1", 2, 100000, false},
-    {"0", 1, 10000, false}, {"0-63", 64, 10000, false}, {"0-1023", 1024, 10000, false}, {"0-1023", 1024, 100000, false},
+    {"0-1", 2, 1000, true},         {"0-1", 2, 4096, false},         {"0-1", 2, 10000, false},
+    {"0-1", 2, 100000, false},      {"0", 1, 10000, false},          {"0-63", 64, 10000, false},
+    {"0-1023", 1024, 10000, false}, {"0-1023", 1024, 100000, false},
 };
 enum { SIZES = sizeof sizes / sizeof *sizes };
 
@@ -73,8 +76,9 @@ static int take_verdicts(int watch, const char *directory, int count)
     return count;
 }
 
-/* Writes specs as fast as one program can, and looks for the answers every millisecond. To wake the program for each answer would
- * cost the broker more than a tenth of its time, and no real program with so many specs would do so. */
+/* Writes specs as fast as one program can, and looks for the answers every millisecond. To wake the
+ * program for each answer would cost the broker more than a tenth of its time, and no real program
+ * with so many specs would do so. */
 static void fill(const char *specs, const char *spec, int how_many)
 {
     static const struct timespec between_looks = {.tv_nsec = 1000000};
@@ -82,7 +86,8 @@ static void fill(const char *specs, const char *spec, int how_many)
     snprintf(directory, sizeof directory, "%s/%d", specs, FILLER);
     become_user(FILLER, GROUP);
     int watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK), count = 0;
-    if (mkdir(directory, 0700) != 0 || chdir(directory) != 0 || inotify_add_watch(watch, directory, IN_MOVED_TO) < 0)
+    if (mkdir(directory, 0700) != 0 || chdir(directory) != 0 ||
+        inotify_add_watch(watch, directory, IN_MOVED_TO) < 0)
         err(EX_CANTCREAT, "%s", directory);
     for (int i = 0; i < how_many; i++) {
         int fd = open(".new", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
@@ -115,13 +120,16 @@ static int64_t filled_in(const struct broker *broker, const char *spec, int how_
     return now() - begun;
 }
 
-/* The host may give a virtual machine each page only at the first access, which takes 11 us, and take the page back when it is free for
- * some seconds. Specs, verdicts and their inodes take less than 16 KiB each, so this much memory is accessed before. */
+/* The host may give a virtual machine each page only at the first access, which takes 11 us, and
+ * take the page back when it is free for some seconds. Specs, verdicts and their inodes take less
+ * than 16 KiB each, so this much memory is accessed before. */
 static void touch_memory(int how_many)
 {
-    const size_t bytes = (size_t)how_many * 16384, most = (size_t)sysconf(_SC_AVPHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE) / 2;
+    const size_t bytes = (size_t)how_many * 16384,
+                 most = (size_t)sysconf(_SC_AVPHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE) / 2;
     const size_t touched = bytes < most ? bytes : most;
-    void *memory = mmap(NULL, touched, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+    void *memory = mmap(NULL, touched, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
     if (memory != MAP_FAILED)
         (void)munmap(memory, touched);
 }
@@ -137,7 +145,8 @@ static void put(struct samples *samples, struct client *client, const char *spec
         warnx("%s", client->verdict);
 }
 
-static void measure(struct samples *samples, const struct broker *brokers, const struct kind *kind, int rounds)
+static void measure(struct samples *samples, const struct broker *brokers, const struct kind *kind,
+                    int rounds)
 {
     struct client clients[BROKERS];
     char directory[192];
@@ -159,7 +168,8 @@ static void measure(struct samples *samples, const struct broker *brokers, const
 }
 
 /* Kills the broker and starts it again; returns the ms until the broker answers. */
-static double restarted_in(struct broker *broker, const struct bench *bench, const struct kind *kind)
+static double restarted_in(struct broker *broker, const struct bench *bench,
+                           const struct kind *kind)
 {
     int status;
     kill(broker->pid, SIGKILL);
@@ -181,15 +191,20 @@ static double restarted_in(struct broker *broker, const struct bench *bench, con
     return (double)(now() - begun) / 1e6;
 }
 
-static void report(struct bench *bench, const char *heading, const struct samples *samples, json_t *figures)
+static void report(struct bench *bench, const char *heading, const struct samples *samples,
+                   json_t *figures)
 {
-    printf("%-36s %8.0f verdicts/s %6.2f KiB each, restart %7.1f ms  ", heading, json_real_value(json_object_get(figures, "verdicts_per_second")),
-           json_real_value(json_object_get(figures, "kib_each")), json_real_value(json_object_get(figures, "restart_ms")));
+    printf("%-36s %8.0f verdicts/s %6.2f KiB each, restart %7.1f ms  ", heading,
+           json_real_value(json_object_get(figures, "verdicts_per_second")),
+           json_real_value(json_object_get(figures, "kib_each")),
+           json_real_value(json_object_get(figures, "restart_ms")));
     for (int i = 0; i < OPERATIONS; i++) {
-        const struct summary empty = samples_summary(&samples[EMPTY * OPERATIONS + i]), full = samples_summary(&samples[FULL * OPERATIONS + i]);
+        const struct summary empty = samples_summary(&samples[EMPTY * OPERATIONS + i]),
+                             full = samples_summary(&samples[FULL * OPERATIONS + i]);
         printf("  %s %.1f x %.2f", operation_names[i], full.p50, full.p50 / empty.p50);
-        json_object_set_new(figures, operation_names[i], json_pack("{s:f, s:f, s:f, s:f}", "p50", full.p50, "p99", full.p99, "p50_empty", empty.p50,
-                                                                    "ratio", full.p50 / empty.p50));
+        json_object_set_new(figures, operation_names[i],
+                            json_pack("{s:f, s:f, s:f, s:f}", "p50", full.p50, "p99", full.p99,
+                                      "p50_empty", empty.p50, "ratio", full.p50 / empty.p50));
         if (full.failed + empty.failed > 0)
             printf(" (%u NOT GRANTED)", full.failed + empty.failed);
     }
@@ -203,7 +218,8 @@ static void run_one(struct bench *bench, const struct kind *kind, const struct s
     char heading[80], plugins[128];
     struct broker brokers[BROKERS];
     int status;
-    snprintf(heading, sizeof heading, "%s, %d CPUs, %d reservations", kind->name, size->cpu_count, size->present);
+    snprintf(heading, sizeof heading, "%s, %d CPUs, %d reservations", kind->name, size->cpu_count,
+             size->present);
     if (!is_wanted(bench, heading) || (bench->quick && !size->quick))
         return;
     struct samples *samples = samples_shared((size_t)BROKERS * OPERATIONS);
@@ -232,7 +248,9 @@ static void run_one(struct bench *bench, const struct kind *kind, const struct s
         broker_stop(&brokers[i]);
         broker_remove(&brokers[i]);
     }
-    report(bench, heading, samples, json_pack("{s:s, s:f, s:f, s:f}", "heading", heading, "verdicts_per_second", size->present / seconds, "kib_each", kib, "restart_ms", restart));
+    report(bench, heading, samples,
+           json_pack("{s:s, s:f, s:f, s:f}", "heading", heading, "verdicts_per_second",
+                     size->present / seconds, "kib_each", kib, "restart_ms", restart));
     samples_free(samples, (size_t)BROKERS * OPERATIONS);
 }
 

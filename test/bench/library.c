@@ -1,5 +1,6 @@
-/* library [BUILD [ROUNDS]]: the cost of rtf_spec_create of librtf, against bench's own client. Both create the same spec, in turns, each after a release.
- * Needs root. Prints medians in us, and the median of the quotients of the pairs. */
+/* library [BUILD [ROUNDS]]: the cost of rtf_spec_create of librtf, against bench's own client. Both
+ * create the same spec, in turns, each after a release. Needs root. Prints medians in us, and the
+ * median of the quotients of the pairs. */
 #include <err.h>
 #include <rtf.h>
 #include <stdio.h>
@@ -22,7 +23,8 @@ static const struct kind {
     const char *name, *plugins, *spec;
     unsigned priority, runtime, period;
 } kinds[] = {{"fp", "FP fp 1-50 all\n", "{\"priority\": 5}", 5, 0, 0},
-             {"edf", "EDF edf - all partition=global threshold=0.9\n", "{\"runtime\": 1000, \"period\": 100000}", 0, 1000, 100000}};
+             {"edf", "EDF edf - all partition=global threshold=0.9\n",
+              "{\"runtime\": 1000, \"period\": 100000}", 0, 1000, 100000}};
 static const struct pinning {
     const char *name;
     int client, broker;
@@ -54,7 +56,8 @@ static int64_t put(struct client *client, const struct kind *kind)
     return took;
 }
 
-static void measure(const struct broker *broker, const struct kind *kind, int rounds, struct samples *samples)
+static void measure(const struct broker *broker, const struct kind *kind, int rounds,
+                    struct samples *samples)
 {
     struct rtf_connection connection = RTF_CONNECTION_INIT;
     struct client client;
@@ -66,7 +69,8 @@ static void measure(const struct broker *broker, const struct kind *kind, int ro
         errx(EX_SOFTWARE, "%s: %s", directory, rtf_reason(&connection));
     client_open(&client, directory);
     for (int i = -2 * WARM_UP; i < 2 * rounds; i++) {
-        const int side = (i / 2 + i) % 2 == 0 ? OURS : THEIRS; /* the two take turns in being first */
+        /* the two take turns in being first */
+        const int side = (i / 2 + i) % 2 == 0 ? OURS : THEIRS;
         const int64_t took = side == OURS ? create(&connection, kind) : put(&client, kind);
         if (i >= 0)
             samples_add(&samples[side], took);
@@ -84,7 +88,8 @@ static double median_quotient(const struct samples *samples)
     return median;
 }
 
-static void run(const char *build, const struct kind *kind, const struct pinning *pinning, int rounds)
+static void run(const char *build, const struct kind *kind, const struct pinning *pinning,
+                int rounds)
 {
     struct samples *samples = samples_shared(SIDES);
     struct broker broker;
@@ -104,9 +109,10 @@ static void run(const char *build, const struct kind *kind, const struct pinning
     broker_remove(&broker);
     if (status != 0)
         errx(EX_SOFTWARE, "it could not be measured");
-    const struct summary ours = samples_summary(&samples[OURS]), theirs = samples_summary(&samples[THEIRS]);
-    printf("%-4s %-11s librtf %7.1f   bench's client %7.1f   x %.2f, in turns x %.2f\n", kind->name, pinning->name, ours.p50, theirs.p50, ours.p50 / theirs.p50,
-           median_quotient(samples));
+    const struct summary ours = samples_summary(&samples[OURS]),
+                         theirs = samples_summary(&samples[THEIRS]);
+    printf("%-4s %-11s librtf %7.1f   bench's client %7.1f   x %.2f, in turns x %.2f\n", kind->name,
+           pinning->name, ours.p50, theirs.p50, ours.p50 / theirs.p50, median_quotient(samples));
     fflush(stdout);
     samples_free(samples, SIDES);
 }

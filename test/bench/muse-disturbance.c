@@ -31,16 +31,22 @@
 #include "schedattr.h"
 
 enum arm { BARE, MARKED, DRAINED, ARMS };
-/* Windows are short, so that the machine takes about the same time from one window and the next. Marks are therefore taken away 25 times as often as in
- * rtf muse run. */
-enum { ROUNDS_MOST = 10000, JOBS = 100, DRAIN_EVERY_MS = 10, TRIES_WHEN_BUSY = 100, GAPS_MOST = 1 << 20 };
+/* Windows are short, so that the machine takes about the same time from one window and the next.
+ * Marks are therefore taken away 25 times as often as in rtf muse run. */
+enum {
+    ROUNDS_MOST = 10000,
+    JOBS = 100,
+    DRAIN_EVERY_MS = 10,
+    TRIES_WHEN_BUSY = 100,
+    GAPS_MOST = 1 << 20
+};
 #define JOB INT64_C(100000) /* ns */
 #define GAP INT64_C(100000) /* ns, as in phases.c */
 
 /* The two processes share this, beside the load. */
 struct turns {
-    _Atomic int arm; /* the kind of the current window; -1: none */
-    sem_t emptied; /* the watcher has thrown away the remaining marks */
+    _Atomic int arm;                 /* the kind of the current window; -1: none */
+    sem_t emptied;                   /* the watcher has thrown away the remaining marks */
     int64_t took[ARMS][ROUNDS_MOST]; /* ns */
 };
 
@@ -66,7 +72,11 @@ static int fail(const char *what)
 /* The kernel frees the bandwidth of earlier threads some time after their end. */
 static bool have_a_cpu(void)
 {
-    const struct kernel_sched_attr all = {.size = sizeof all, .policy = SCHED_DEADLINE, .runtime = 100000000, .deadline = 100000000, .period = 100000000};
+    const struct kernel_sched_attr all = {.size = sizeof all,
+                                          .policy = SCHED_DEADLINE,
+                                          .runtime = 100000000,
+                                          .deadline = 100000000,
+                                          .period = 100000000};
     (void)mlockall(MCL_CURRENT | MCL_FUTURE);
     for (int try = 0; geteuid() == 0 && sched_setattr_of(0, &all) != 0; try++) {
         if (errno != EBUSY || try == TRIES_WHEN_BUSY)
@@ -79,11 +89,13 @@ static bool have_a_cpu(void)
 /* ---- work ---- */
 
 /* As in the load program's jobs: a mark is the only work for rtf muse. */
-static int64_t window(struct load_thread *thread, const struct body *body, struct resources *resources, bool marked)
+static int64_t window(struct load_thread *thread, const struct body *body,
+                      struct resources *resources, bool marked)
 {
     const int64_t begin = now();
     for (uint32_t job = 0; job < JOBS; job++) {
-        if (marked && !ring_put(&thread->ring, (struct mark){now() - begin, job, (uint16_t)sched_getcpu(), 0}))
+        if (marked && !ring_put(&thread->ring,
+                                (struct mark){now() - begin, job, (uint16_t)sched_getcpu(), 0}))
             atomic_fetch_add_explicit(&thread->dropped, 1, memory_order_relaxed);
         (void)body_run(body, resources, 0);
     }
@@ -109,7 +121,8 @@ static int do_work(struct load *load, struct turns *turns, int rounds, int ended
     if (!have_a_cpu())
         return fail("SCHED_DEADLINE");
     for (int i = 0; i < rounds * ARMS; i++) {
-        const enum arm arm = (enum arm)((i + i / ARMS) % ARMS); /* each kind follows each other kind */
+        /* each kind follows each other kind */
+        const enum arm arm = (enum arm)((i + i / ARMS) % ARMS);
         atomic_store(&turns->arm, arm);
         turns->took[arm][i / ARMS] = window(&load->thread[0], &body, &resources, arm != BARE);
         end_window(turns, ended);
@@ -117,16 +130,20 @@ static int do_work(struct load *load, struct turns *turns, int rounds, int ended
     return EXIT_SUCCESS;
 }
 
-/* Between two windows the remaining marks are thrown away, so that each window begins with an empty log. */
+/* Between two windows the remaining marks are thrown away, so that each window begins with an empty
+ * log. */
 static void watch(struct drain *drain, struct turns *turns, int timer, int ended, int worker)
 {
     struct ring *ring = &drain->load->thread[0].ring;
     const struct mark *marks;
-    struct pollfd fds[] = {{.fd = timer, .events = POLLIN}, {.fd = ended, .events = POLLIN}, {.fd = worker, .events = POLLIN}};
+    struct pollfd fds[] = {{.fd = timer, .events = POLLIN},
+                           {.fd = ended, .events = POLLIN},
+                           {.fd = worker, .events = POLLIN}};
     while (fds[2].revents == 0) {
         uint64_t count;
         (void)poll(fds, 3, -1);
-        if (fds[0].revents != 0 && read(timer, &count, sizeof count) > 0 && atomic_load(&turns->arm) == DRAINED)
+        if (fds[0].revents != 0 && read(timer, &count, sizeof count) > 0 &&
+            atomic_load(&turns->arm) == DRAINED)
             (void)drain_all(drain);
         if (fds[1].revents == 0)
             continue;
@@ -143,10 +160,12 @@ static int compare(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-/* Compares each window with the bare window of its round, so that a slow minute is slow for both. The range is the 95 % confidence interval of the
- * median: a half and two standard deviations of the number of rounds below the median. The median does not show rare and long pauses; the mean
+/* Compares each window with the bare window of its round, so that a slow minute is slow for both.
+ * The range is the 95 % confidence interval of the median: a half and two standard deviations of
+ * the number of rounds below the median. The median does not show rare and long pauses; the mean
  * shows them, with its own standard deviations. */
-static void tell(const char *what, const struct turns *turns, enum arm with, enum arm without, int rounds)
+static void tell(const char *what, const struct turns *turns, enum arm with, enum arm without,
+                 int rounds)
 {
     static double more[ROUNDS_MOST];
     const int middle = rounds / 2, apart = (int)ceil(0.98 * sqrt(rounds));
@@ -160,20 +179,27 @@ static void tell(const char *what, const struct turns *turns, enum arm with, enu
     for (int i = 0; i < rounds; i++)
         squares += (more[i] - mean) * (more[i] - mean) / rounds;
     qsort(more, (size_t)rounds, sizeof *more, compare);
-    printf("%s %+.3f %% (median of %d rounds; %+.3f to %+.3f with a probability of 95 %%); mean %+.3f +- %.3f\n", what, more[middle], rounds,
-           more[middle > apart ? middle - apart : 0], more[middle + apart < rounds ? middle + apart : rounds - 1], mean, 1.96 * sqrt(squares / rounds));
+    printf(
+        "%s %+.3f %% (median of %d rounds; %+.3f to %+.3f with a probability of 95 %%); mean %+.3f +- %.3f\n",
+        what, more[middle], rounds, more[middle > apart ? middle - apart : 0],
+        more[middle + apart < rounds ? middle + apart : rounds - 1], mean,
+        1.96 * sqrt(squares / rounds));
 }
 
-static int make_turns(const char *directory, struct drain *drain, struct turns **turns, int *timer, int *ended)
+static int make_turns(const char *directory, struct drain *drain, struct turns **turns, int *timer,
+                      int *ended)
 {
-    const struct itimerspec every = {{0, DRAIN_EVERY_MS * 1000000L}, {0, DRAIN_EVERY_MS * 1000000L}};
+    const struct itimerspec every = {{0, DRAIN_EVERY_MS * 1000000L},
+                                     {0, DRAIN_EVERY_MS * 1000000L}};
     struct load *load = load_make(1);
     const int at = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    *turns = mmap(NULL, sizeof **turns, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+    *turns = mmap(NULL, sizeof **turns, PROT_READ | PROT_WRITE,
+                  MAP_SHARED | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
     *timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
     *ended = eventfd(0, EFD_CLOEXEC);
-    return load != NULL && at >= 0 && *turns != MAP_FAILED && *timer >= 0 && *ended >= 0 && sem_init(&(*turns)->emptied, 1, 0) == 0 &&
-           drain_to_files(load, at, drain) && timerfd_settime(*timer, 0, &every, NULL) == 0;
+    return load != NULL && at >= 0 && *turns != MAP_FAILED && *timer >= 0 && *ended >= 0 &&
+           sem_init(&(*turns)->emptied, 1, 0) == 0 && drain_to_files(load, at, drain) &&
+           timerfd_settime(*timer, 0, &every, NULL) == 0;
 }
 
 static int work(const char *directory, int rounds)
@@ -183,7 +209,8 @@ static int work(const char *directory, int rounds)
     int timer, ended, status;
     if (rounds < 1 || rounds > ROUNDS_MOST)
         errno = ERANGE;
-    if (rounds < 1 || rounds > ROUNDS_MOST || !make_turns(directory, &drain, &turns, &timer, &ended))
+    if (rounds < 1 || rounds > ROUNDS_MOST ||
+        !make_turns(directory, &drain, &turns, &timer, &ended))
         return fail("work");
     atomic_store(&turns->arm, -1);
     const pid_t worker = fork();
@@ -197,7 +224,8 @@ static int work(const char *directory, int rounds)
     tell("the same work takes with marks", turns, MARKED, BARE, rounds);
     tell("and with who takes them away, more than that by", turns, DRAINED, MARKED, rounds);
     tell("both together", turns, DRAINED, BARE, rounds);
-    printf("%d marks lost of %d\n", (int)atomic_load(&drain.load->thread[0].dropped), rounds * JOBS * 2);
+    printf("%d marks lost of %d\n", (int)atomic_load(&drain.load->thread[0].dropped),
+           rounds * JOBS * 2);
     return EXIT_SUCCESS;
 }
 
@@ -225,7 +253,8 @@ static void print_marks(int64_t begin, int64_t end, size_t count)
     int64_t time = begin;
     size_t gap = 0;
     for (int job = 0; time < end; job++) {
-        printf("1,%" PRId64 ".%03d,0,%d\n", (time - begin) / 1000, (int)((time - begin) % 1000), job);
+        printf("1,%" PRId64 ".%03d,0,%d\n", (time - begin) / 1000, (int)((time - begin) % 1000),
+               job);
         time += JOB;
         for (; gap < count && gaps[gap].at < time; gap++)
             time += gaps[gap].length;

@@ -1,4 +1,5 @@
-/* The cost of a mark: does the load program's marking for each job, with an empty job, while another thread takes the marks away. */
+/* The cost of a mark: does the load program's marking for each job, with an empty job, while
+ * another thread takes the marks away. */
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>

@@ -1,9 +1,11 @@
-/* How long one more reservation takes beside the existing reservations, and how long a change of one of them takes: Figure 7 of paper 002.
+/* How long one more reservation takes beside the existing reservations, and how long a change of
+ * one of them takes: Figure 7 of paper 002.
  *
  *     negotiation SPECS UID GROUP COUNT SPEC OTHER
  *
- * Prints a line "create N US" for each of COUNT reservations, where N reservations exist before; after each hundredth reservation also some lines
- * "change N US", for changes of the first reservation. */
+ * Prints a line "create N US" for each of COUNT reservations, where N reservations exist before;
+ * after each hundredth reservation also some lines "change N US", for changes of the first
+ * reservation. */
 #include <err.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -16,7 +18,8 @@
 
 enum { BETWEEN_CHANGES = 100, CHANGES = 20 };
 
-static void tell(struct client *client, const char *what, int present, const char *file, const char *spec)
+static void tell(struct client *client, const char *what, int present, const char *file,
+                 const char *spec)
 {
     const int64_t ns = client_put(client, file, spec);
     if (!client_says(client, "\"result\":\"OK\""))

@@ -21,29 +21,56 @@ static const struct floor_kind {
     const char *name;
     unsigned parts;
 } floors[] = {
-    {"spool", FLOOR_SPOOL}, {"spool, co-process", FLOOR_COPROCESS}, {"spool, journal", FLOOR_JOURNAL}, {"spool, JSON", FLOOR_JSON}, {"floor", FLOOR_ALL},
+    {"spool", FLOOR_SPOOL},
+    {"spool, co-process", FLOOR_COPROCESS},
+    {"spool, journal", FLOOR_JOURNAL},
+    {"spool, JSON", FLOOR_JSON},
+    {"floor", FLOOR_ALL},
 };
 enum { FLOORS = sizeof floors / sizeof *floors, WHOLE_FLOOR = FLOORS - 1 };
 
 static const struct kind {
-    const char *name, *plugins, *spec, *other, *attached, *beside;  /* beside: the reservation of another thread meanwhile, if nothing is pinned */
+    /* beside: the reservation of another thread meanwhile, if nothing is pinned */
+    const char *name, *plugins, *spec, *other, *attached, *beside;
 } kinds[] = {
-    {"fp", "FP fp 1-50 all\n", "{\"priority\": 5}", "{\"priority\": 6}", "{\"priority\": 5, \"attach\": %d}", NULL},
-    {"rr", "RR rr 1-50 all\n", "{\"priority\": 5}", "{\"priority\": 6}", "{\"priority\": 5, \"attach\": %d}", NULL},
-    {"rm", "RM rm 1-50 all\n", "{\"runtime\": \"1ms\", \"period\": \"100ms\"}", "{\"runtime\": \"1ms\", \"period\": \"50ms\"}",
+    {"fp", "FP fp 1-50 all\n", "{\"priority\": 5}", "{\"priority\": 6}",
+     "{\"priority\": 5, \"attach\": %d}", NULL},
+    {"rr", "RR rr 1-50 all\n", "{\"priority\": 5}", "{\"priority\": 6}",
+     "{\"priority\": 5, \"attach\": %d}", NULL},
+    {"rm", "RM rm 1-50 all\n", "{\"runtime\": \"1ms\", \"period\": \"100ms\"}",
+     "{\"runtime\": \"1ms\", \"period\": \"50ms\"}",
      "{\"runtime\": \"1ms\", \"period\": \"100ms\", \"attach\": %d}", NULL},
-    {"edf unthrottled", "EDF edf - all partition=unthrottled\n", "{\"runtime\": \"1ms\", \"period\": \"100ms\"}",
-     "{\"runtime\": \"1ms\", \"period\": \"50ms\"}", "{\"runtime\": \"1ms\", \"period\": \"100ms\", \"attach\": %d}", NULL},
-    {"edf global", "EDF edf - all partition=global threshold=0.9\n", "{\"runtime\": \"1ms\", \"period\": \"100ms\"}",
-     "{\"runtime\": \"1ms\", \"period\": \"50ms\"}", "{\"runtime\": \"1ms\", \"period\": \"100ms\", \"attach\": %d}", NULL},
-    {"edf apart", "EDF edf - all partition=global threshold=0.9\n", "{\"runtime\": \"1ms\", \"period\": \"100ms\"}",
-     "{\"runtime\": \"1ms\", \"period\": \"50ms\"}", "{\"runtime\": \"1ms\", \"period\": \"100ms\", \"attach\": %d}",
+    {"edf unthrottled", "EDF edf - all partition=unthrottled\n",
+     "{\"runtime\": \"1ms\", \"period\": \"100ms\"}",
+     "{\"runtime\": \"1ms\", \"period\": \"50ms\"}",
+     "{\"runtime\": \"1ms\", \"period\": \"100ms\", \"attach\": %d}", NULL},
+    {"edf global", "EDF edf - all partition=global threshold=0.9\n",
+     "{\"runtime\": \"1ms\", \"period\": \"100ms\"}",
+     "{\"runtime\": \"1ms\", \"period\": \"50ms\"}",
+     "{\"runtime\": \"1ms\", \"period\": \"100ms\", \"attach\": %d}", NULL},
+    {"edf apart", "EDF edf - all partition=global threshold=0.9\n",
+     "{\"runtime\": \"1ms\", \"period\": \"100ms\"}",
+     "{\"runtime\": \"1ms\", \"period\": \"50ms\"}",
+     "{\"runtime\": \"1ms\", \"period\": \"100ms\", \"attach\": %d}",
      "{\"runtime\": \"10ms\", \"period\": \"1s\", \"attach\": %d}"},
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
-enum operation { CREATE, CHANGE, ATTACH, DETACH, RELEASE, CREATE_ATTACHED, RELEASE_ATTACHED, CREATE_BESIDE, OPERATIONS };
-static const char *const operation_names[] = {"create", "change", "attach", "detach", "release", "create + attach", "release attached", "create, from beside"};
+enum operation {
+    CREATE,
+    CHANGE,
+    ATTACH,
+    DETACH,
+    RELEASE,
+    CREATE_ATTACHED,
+    RELEASE_ATTACHED,
+    CREATE_BESIDE,
+    OPERATIONS
+};
+static const char *const operation_names[] = {"create",           "change",
+                                              "attach",           "detach",
+                                              "release",          "create + attach",
+                                              "release attached", "create, from beside"};
 
 static const struct pinning {
     const char *name;
@@ -59,7 +86,8 @@ struct run {
     struct samples *floors, *operations; /* FLOORS, OPERATIONS */
 };
 
-static void check(struct run *run, enum operation operation, const struct client *client, const char *text, int64_t ns)
+static void check(struct run *run, enum operation operation, const struct client *client,
+                  const char *text, int64_t ns)
 {
     if (client_says(client, "\"result\":\"OK\"") && client_says(client, text))
         samples_add(&run->operations[operation], ns);
@@ -67,18 +95,22 @@ static void check(struct run *run, enum operation operation, const struct client
         warnx("%s: %s", operation_names[operation], client->verdict);
 }
 
-/* Rounds write their first file in turns in two ways, because the operation just before changes a time as much. */
-static void do_operations(struct run *run, struct client *client, const struct kind *kind, const char *attached, const char *tid, bool from_beside)
+/* Rounds write their first file in turns in two ways, because the operation just before changes a
+ * time as much. */
+static void do_operations(struct run *run, struct client *client, const struct kind *kind,
+                          const char *attached, const char *tid, bool from_beside)
 {
     if (from_beside)
-        check(run, CREATE_BESIDE, client, "\"grant\":{", client_put_from_beside(client, "b.json", kind->spec));
+        check(run, CREATE_BESIDE, client, "\"grant\":{",
+              client_put_from_beside(client, "b.json", kind->spec));
     else
         check(run, CREATE, client, "\"grant\":{", client_put(client, "b.json", kind->spec));
     check(run, CHANGE, client, "\"request\":\"change\"", client_put(client, "b.json", kind->other));
     check(run, ATTACH, client, "\"state\":\"attached\"", client_put(client, "b.tid", tid));
     check(run, DETACH, client, "\"thread\":null", client_detach(client));
     samples_add(&run->operations[RELEASE], client_release(client, "b.json"));
-    check(run, CREATE_ATTACHED, client, "\"state\":\"attached\"", client_put(client, "b.json", attached));
+    check(run, CREATE_ATTACHED, client, "\"state\":\"attached\"",
+          client_put(client, "b.json", attached));
     samples_add(&run->operations[RELEASE_ATTACHED], client_release(client, "b.json"));
 }
 
@@ -124,7 +156,8 @@ static void measure(struct run *run, const struct kind *kind, int rounds)
     pid_t other = kind->beside == NULL ? -1 : attach_beside(&client, kind->beside);
     for (int i = -WARM_UP; i < rounds; i++) {
         for (int floor = 0; floor < FLOORS; floor++)
-            samples_add(&run->floors[floor], client_put(&floor_clients[floor], "b.json", kind->spec));
+            samples_add(&run->floors[floor],
+                        client_put(&floor_clients[floor], "b.json", kind->spec));
         do_operations(run, &client, kind, attached, tid, i % 2 != 0);
         if (i < 0) {
             for (int floor = 0; floor < FLOORS; floor++)
@@ -145,7 +178,8 @@ static void measure(struct run *run, const struct kind *kind, int rounds)
 
 static void print_line(const char *name, const struct summary *summary, const struct summary *floor)
 {
-    printf("  %-20s %8.1f %8.1f %8.1f %9.1f", name, summary->p50, summary->p90, summary->p99, summary->max);
+    printf("  %-20s %8.1f %8.1f %8.1f %9.1f", name, summary->p50, summary->p90, summary->p99,
+           summary->max);
     if (floor != NULL)
         printf("   x %5.2f", summary->p50 / floor->p50);
     else
@@ -158,15 +192,19 @@ static void print_line(const char *name, const struct summary *summary, const st
 
 static json_t *as_json(const struct summary *summary, const struct summary *floor)
 {
-    return json_pack("{s:f, s:f, s:f, s:f, s:f, s:i, s:i, s:f}", "p50", summary->p50, "p90", summary->p90, "p99", summary->p99, "max", summary->max,
-                     "spread", summary->spread, "count", (int)summary->count, "failed", (int)summary->failed, "ratio", summary->p50 / floor->p50);
+    return json_pack("{s:f, s:f, s:f, s:f, s:f, s:i, s:i, s:f}", "p50", summary->p50, "p90",
+                     summary->p90, "p99", summary->p99, "max", summary->max, "spread",
+                     summary->spread, "count", (int)summary->count, "failed", (int)summary->failed,
+                     "ratio", summary->p50 / floor->p50);
 }
 
-static void report(const struct bench *bench, const struct run *run, const struct kind *kind, const struct pinning *pinning)
+static void report(const struct bench *bench, const struct run *run, const struct kind *kind,
+                   const struct pinning *pinning)
 {
     json_t *one = json_pack("{s:s, s:s}", "plugin", kind->name, "cpus", pinning->name);
     const struct summary floor = samples_summary(&run->floors[WHOLE_FLOOR]);
-    printf("%s, %s %*s p50      p90      p99       max\n", kind->name, pinning->name, (int)(18 - strlen(kind->name) - strlen(pinning->name)), "");
+    printf("%s, %s %*s p50      p90      p99       max\n", kind->name, pinning->name,
+           (int)(18 - strlen(kind->name) - strlen(pinning->name)), "");
     for (int i = 0; i < FLOORS; i++) {
         const struct summary summary = samples_summary(&run->floors[i]);
         print_line(floors[i].name, &summary, i == WHOLE_FLOOR ? NULL : &floor);

@@ -33,13 +33,17 @@ static void end(struct broker *broker)
 /* ---- many clients at once ---- */
 
 /* Runs the program of clients.c. */
-static void run_clients(const struct bench *bench, const struct broker *broker, int seconds, double figures[static 5])
+static void run_clients(const struct bench *bench, const struct broker *broker, int seconds,
+                        double figures[static 5])
 {
     char command[PATH_MAX + 256];
-    snprintf(command, sizeof command, "%s/bench/clients %s %d %d %d %d %d", bench->build, broker->specs, GROUP, CROWD, CROWD_USERS, 1000 / CROWD_USERS,
-             seconds);
+    snprintf(command, sizeof command, "%s/bench/clients %s %d %d %d %d %d", bench->build,
+             broker->specs, GROUP, CROWD, CROWD_USERS, 1000 / CROWD_USERS, seconds);
     FILE *said = popen(command, "re"); // NOLINT(cert-env33-c): its own words
-    if (said == NULL || fscanf(said, "%lf %lf %lf %lf %lf", &figures[0], &figures[1], &figures[2], &figures[3], &figures[4]) != 5 || pclose(said) != 0)
+    if (said == NULL ||
+        fscanf(said, "%lf %lf %lf %lf %lf", &figures[0], &figures[1], &figures[2], &figures[3],
+               &figures[4]) != 5 ||
+        pclose(said) != 0)
         errx(EX_SOFTWARE, "%s", command);
 }
 
@@ -57,10 +61,12 @@ static void bench_crowd(struct bench *bench)
     run_clients(bench, &broker, bench->quick ? 2 : 10, figures);
     double each = (double)(wakeups(&broker) - before) / figures[4];
     end(&broker);
-    printf("%s, each with a spec pending: verdict after p50 %.0f us, p99 %.0f, max %.0f (x %.1f of p50), %.0f verdicts, %.2f wakeups of broker and parts for each\n",
-           heading, figures[0], figures[2], figures[3], figures[3] / figures[0], figures[4], each);
-    bench_keep(bench, json_pack("{s:s, s:f, s:f, s:f, s:f, s:f}", "heading", heading, "p50", figures[0], "p99", figures[2], "max", figures[3],
-                                                    "verdicts", figures[4], "wakeups_each", each));
+    printf(
+        "%s, each with a spec pending: verdict after p50 %.0f us, p99 %.0f, max %.0f (x %.1f of p50), %.0f verdicts, %.2f wakeups of broker and parts for each\n",
+        heading, figures[0], figures[2], figures[3], figures[3] / figures[0], figures[4], each);
+    bench_keep(bench, json_pack("{s:s, s:f, s:f, s:f, s:f, s:f}", "heading", heading, "p50",
+                                figures[0], "p99", figures[2], "max", figures[3], "verdicts",
+                                figures[4], "wakeups_each", each));
 }
 
 /* ---- an idle broker ---- */
@@ -86,13 +92,15 @@ static void hold_threads(const struct broker *broker, int said)
     become_user(USER, GROUP);
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     snprintf(directory, sizeof directory, "%s/%d", broker->specs, USER);
-    if (mkdir(directory, 0700) != 0 || pipe2(ends, O_CLOEXEC) != 0 || pthread_attr_init(&small) != 0 || pthread_attr_setstacksize(&small, 65536) != 0)
+    if (mkdir(directory, 0700) != 0 || pipe2(ends, O_CLOEXEC) != 0 ||
+        pthread_attr_init(&small) != 0 || pthread_attr_setstacksize(&small, 65536) != 0)
         err(EX_CANTCREAT, "%s", directory);
     client_open(&client, directory);
     for (int i = 0; i < THREADS; i++) {
         pthread_t thread;
         pid_t tid;
-        if (pthread_create(&thread, &small, sleep_on, &ends[1]) != 0 || read(ends[0], &tid, sizeof tid) != (ssize_t)sizeof tid)
+        if (pthread_create(&thread, &small, sleep_on, &ends[1]) != 0 ||
+            read(ends[0], &tid, sizeof tid) != (ssize_t)sizeof tid)
             err(EX_OSERR, "a thread");
         snprintf(name, sizeof name, "i%d.json", i);
         snprintf(spec, sizeof spec, "{\"priority\": 5, \"attach\": %d}", (int)tid);
@@ -124,20 +132,25 @@ static void bench_idle(struct bench *bench)
     close(ends[1]);
     must_succeed(read(ends[0], &byte, 1) == 1 ? 0 : 1);
     close(ends[0]);
-    (void)sleep(4); /* the broker still tidies up after the last process, and its user's reader ends after two seconds */
+    /* the broker still tidies up after the last process, and its user's reader ends after two
+     * seconds */
+    (void)sleep(4);
     uint64_t before = wakeups(&broker);
     (void)sleep(seconds);
     uint64_t woken = wakeups(&broker) - before;
     kill(child, SIGKILL);
     (void)waitpid(child, NULL, 0);
     end(&broker);
-    printf("%s: %llu wakeups of broker and parts in %u s\n", heading, (unsigned long long)woken, seconds);
-    bench_keep(bench, json_pack("{s:s, s:I, s:i}", "heading", heading, "wakeups", (json_int_t)woken, "seconds", (int)seconds));
+    printf("%s: %llu wakeups of broker and parts in %u s\n", heading, (unsigned long long)woken,
+           seconds);
+    bench_keep(bench, json_pack("{s:s, s:I, s:i}", "heading", heading, "wakeups", (json_int_t)woken,
+                                "seconds", (int)seconds));
 }
 
 /* ---- whole programs ---- */
 
-/* Returns how long the program takes. Its output goes to /dev/null, and its status must be at most `most`. */
+/* Returns how long the program takes. Its output goes to /dev/null, and its status must be at most
+ * `most`. */
 static int64_t run_program(char *const words[], bool as_user, int most)
 {
     int status = -1;
@@ -150,13 +163,15 @@ static int64_t run_program(char *const words[], bool as_user, int most)
         execvp(words[0], words);
         _exit(EX_UNAVAILABLE);
     }
-    if (child < 0 || waitpid(child, &status, 0) != child || !WIFEXITED(status) || WEXITSTATUS(status) > most)
+    if (child < 0 || waitpid(child, &status, 0) != child || !WIFEXITED(status) ||
+        WEXITSTATUS(status) > most)
         errx(EX_SOFTWARE, "%s %s ended with %d", words[0], words[3], status);
     return now() - begun;
 }
 
 /* As whole programs, one after the other in each round. */
-static void bench_program(struct bench *bench, const char *heading, const char *lines, const char *const options[], char *const theirs[])
+static void bench_program(struct bench *bench, const char *heading, const char *lines,
+                          const char *const options[], char *const theirs[])
 {
     struct broker broker;
     char program[PATH_MAX];
@@ -165,7 +180,8 @@ static void bench_program(struct bench *bench, const char *heading, const char *
     broker_make(&broker, bench->where, lines);
     broker_start(&broker, bench->build);
     snprintf(program, sizeof program, "%s/bin/rtf-run", bench->build);
-    char *const ours[] = {program, "--spool", broker.spool, (char *)options[0], (char *)options[1], "--", "true", NULL};
+    char *const ours[] = {program, "--spool", broker.spool, (char *)options[0], (char *)options[1],
+                          "--",    "true",    NULL};
     struct samples *samples = samples_shared(2);
     for (int round = 0; round < bench->rounds / 2; round++) {
         samples_add(&samples[0], run_program(ours, true, 0));
@@ -173,18 +189,23 @@ static void bench_program(struct bench *bench, const char *heading, const char *
     }
     end(&broker);
     const struct summary run = samples_summary(&samples[0]), chrt = samples_summary(&samples[1]);
-    printf("rtf-run %s %s -- true: p50 %.0f us, p99 %.0f; %s %s %s: p50 %.0f, p99 %.0f: x %.2f\n", options[0], options[1], run.p50, run.p99, theirs[0], theirs[1],
-           theirs[2], chrt.p50, chrt.p99, run.p50 / chrt.p50);
-    bench_keep(bench, json_pack("{s:s, s:f, s:f, s:f}", "heading", heading, "p50", run.p50, "p50_chrt", chrt.p50, "ratio", run.p50 / chrt.p50));
+    printf("rtf-run %s %s -- true: p50 %.0f us, p99 %.0f; %s %s %s: p50 %.0f, p99 %.0f: x %.2f\n",
+           options[0], options[1], run.p50, run.p99, theirs[0], theirs[1], theirs[2], chrt.p50,
+           chrt.p99, run.p50 / chrt.p50);
+    bench_keep(bench, json_pack("{s:s, s:f, s:f, s:f}", "heading", heading, "p50", run.p50,
+                                "p50_chrt", chrt.p50, "ratio", run.p50 / chrt.p50));
     samples_free(samples, 2);
 }
 
 static void bench_programs(struct bench *bench)
 {
-    const char *const by_priority[] = {"--priority", "10"}, *const by_time[] = {"-T10ms", "-P100ms"};
-    char *const fifo[] = {"chrt", "-f", "10", "true", NULL}, *const deadline[] = {"chrt", "-d", "-T10000000", "-P100000000", "0", "true", NULL};
+    const char *const by_priority[] = {"--priority", "10"}, *const by_time[] = {"-T10ms",
+                                                                                "-P100ms"};
+    char *const fifo[] = {"chrt", "-f", "10", "true", NULL},
+                *const deadline[] = {"chrt", "-d", "-T10000000", "-P100000000", "0", "true", NULL};
     bench_program(bench, "rtf-run against chrt", "FP fp 1-50 all\n", by_priority, fifo);
-    bench_program(bench, "rtf-run against chrt, edf", "EDF edf - all partition=global threshold=0.9\n", by_time, deadline);
+    bench_program(bench, "rtf-run against chrt, edf",
+                  "EDF edf - all partition=global threshold=0.9\n", by_time, deadline);
 }
 
 /* A process of the user to attach, with so many further threads. */
@@ -231,24 +252,28 @@ struct command {
     int most; /* the doctor exits with 1 if it finds a problem of this machine */
 };
 
-static void time_commands(const struct command commands[], int count, struct samples *samples, int rounds)
+static void time_commands(const struct command commands[], int count, struct samples *samples,
+                          int rounds)
 {
     for (int round = 0; round < rounds; round++)
         for (int i = 0; i < count; i++) {
-            const int64_t took = run_program(commands[i].words, !commands[i].as_root, commands[i].most);
+            const int64_t took =
+                run_program(commands[i].words, !commands[i].as_root, commands[i].most);
             if (commands[i].called != NULL)
                 samples_add(&samples[i], took);
         }
 }
 
-static void tell_commands(struct bench *bench, const char *heading, const struct command commands[], int count, struct samples *samples)
+static void tell_commands(struct bench *bench, const char *heading, const struct command commands[],
+                          int count, struct samples *samples)
 {
     for (int i = 0; i < count; i++) {
         if (commands[i].called == NULL)
             continue;
         const struct summary took = samples_summary(&samples[i]);
         printf("rtf %s: p50 %.0f us, p99 %.0f\n", commands[i].called, took.p50, took.p99);
-        bench_keep(bench, json_pack("{s:s, s:s, s:f, s:f}", "heading", heading, "command", commands[i].called, "p50", took.p50, "p99", took.p99));
+        bench_keep(bench, json_pack("{s:s, s:s, s:f, s:f}", "heading", heading, "command",
+                                    commands[i].called, "p50", took.p50, "p99", took.p99));
     }
 }
 
@@ -268,7 +293,10 @@ static void bench_commands(struct bench *bench)
     snprintf(tid, sizeof tid, "%d", (int)sleeper);
     snprintf(many, sizeof many, "%d", (int)crowd);
     const struct command commands[COMMANDS] = {
-        {"declare", {program, "--spool", broker.spool, "declare", "cam", "-T1ms", "-P20ms"}, false, 0},
+        {"declare",
+         {program, "--spool", broker.spool, "declare", "cam", "-T1ms", "-P20ms"},
+         false,
+         0},
         {"change", {program, "--spool", broker.spool, "change", "cam", "runtime=2ms"}, false, 0},
         {"attach", {program, "--spool", broker.spool, "attach", "cam", tid}, false, 0},
         {"show", {program, "--spool", broker.spool, "show", "cam"}, false, 0},
@@ -277,10 +305,20 @@ static void bench_commands(struct bench *bench)
         {"plugins", {program, "--spool", broker.spool, "plugins"}, false, 0},
         {"detach", {program, "--spool", broker.spool, "detach", "cam"}, false, 0},
         {"release", {program, "--spool", broker.spool, "release", "cam"}, false, 0},
-        {"attach -a, 40 threads", {program, "--spool", broker.spool, "attach", "app", "-T100us", "-P100ms", "-a", "-p", many}, false, 0},
+        {"attach -a, 40 threads",
+         {program, "--spool", broker.spool, "attach", "app", "-T100us", "-P100ms", "-a", "-p",
+          many},
+         false,
+         0},
         {NULL, {program, "--spool", broker.spool, "release", "--all"}, false, 0},
-        {"doctor, a user's", {program, "--spool", broker.spool, "doctor", "--config", config}, false, 1},
-        {"doctor, root's", {program, "--spool", broker.spool, "doctor", "--config", config}, true, 1}};
+        {"doctor, a user's",
+         {program, "--spool", broker.spool, "doctor", "--config", config},
+         false,
+         1},
+        {"doctor, root's",
+         {program, "--spool", broker.spool, "doctor", "--config", config},
+         true,
+         1}};
     struct samples *samples = samples_shared(COMMANDS);
     time_commands(commands, COMMANDS, samples, bench->rounds / 10);
     stop_sleeper(sleeper);
@@ -292,11 +330,14 @@ static void bench_commands(struct bench *bench)
 
 enum { IN_FORCE = 8 };
 
-static void declare_attached(char *program, const struct broker *broker, pid_t sleepers[static IN_FORCE])
+static void declare_attached(char *program, const struct broker *broker,
+                             pid_t sleepers[static IN_FORCE])
 {
     char name[16], tid[16];
-    char *const declare[] = {program, "--spool", (char *)broker->spool, "declare", name, "-T1ms", "-P100ms", NULL},
-                *const attach[] = {program, "--spool", (char *)broker->spool, "attach", name, tid, NULL};
+    char *const declare[] = {program,   "--spool", (char *)broker->spool, "declare", name, "-T1ms",
+                             "-P100ms", NULL},
+                *const attach[] = {program, "--spool", (char *)broker->spool, "attach", name,
+                                   tid,     NULL};
     for (int i = 0; i < IN_FORCE; i++) {
         sleepers[i] = start_sleeper(0);
         snprintf(name, sizeof name, "r%d", i);
@@ -311,7 +352,8 @@ static void end_restarted(const struct bench *bench, const struct broker *broker
 {
     char command[PATH_MAX + 256];
     int process = 0;
-    snprintf(command, sizeof command, "%s/libexec/rtf-brokers --spool %s", bench->build, broker->spool);
+    snprintf(command, sizeof command, "%s/libexec/rtf-brokers --spool %s", bench->build,
+             broker->spool);
     FILE *said = popen(command, "re"); // NOLINT(cert-env33-c): its own words
     if (said == NULL || fscanf(said, "%d", &process) != 1 || pclose(said) != 0)
         errx(EX_SOFTWARE, "%s", command);
@@ -321,7 +363,8 @@ static void end_restarted(const struct bench *bench, const struct broker *broker
     broker_remove(broker);
 }
 
-/* As root, with reservations and attached threads: from the check of the configuration to a broker that serves. */
+/* As root, with reservations and attached threads: from the check of the configuration to a broker
+ * that serves. */
 static void bench_restart(struct bench *bench)
 {
     static const char heading[] = "rtf restart";
@@ -330,7 +373,8 @@ static void bench_restart(struct bench *bench)
     pid_t sleepers[IN_FORCE];
     if (!is_wanted(bench, heading))
         return;
-    broker_make(&broker, bench->where, "EDF edf - all partition=global threshold=0.9\nFP fp 11-20 all\nRR rr 1-10 all\n");
+    broker_make(&broker, bench->where,
+                "EDF edf - all partition=global threshold=0.9\nFP fp 11-20 all\nRR rr 1-10 all\n");
     broker_start(&broker, bench->build);
     snprintf(program, sizeof program, "%s/bin/rtf", bench->build);
     declare_attached(program, &broker, sleepers);
@@ -345,8 +389,10 @@ static void bench_restart(struct bench *bench)
     }
     end_restarted(bench, &broker);
     const struct summary took = samples_summary(samples);
-    printf("rtf restart, %d reservations in force: p50 %.0f us, p99 %.0f\n", IN_FORCE, took.p50, took.p99);
-    bench_keep(bench, json_pack("{s:s, s:f, s:f}", "heading", heading, "p50", took.p50, "p99", took.p99));
+    printf("rtf restart, %d reservations in force: p50 %.0f us, p99 %.0f\n", IN_FORCE, took.p50,
+           took.p99);
+    bench_keep(bench,
+               json_pack("{s:s, s:f, s:f}", "heading", heading, "p50", took.p50, "p99", took.p99));
     samples_free(samples, 1);
 }
 

@@ -1,8 +1,10 @@
-/* paper: the measurements of sections 6.2 and 6.3 of paper 000, for its figures 3 to 5, with the same client as bench. To be
- * started as root; writes DIR/create-two.data, DIR/create-one.data (client and broker on two CPUs, and on one) and DIR/attach.data.
+/* paper: the measurements of sections 6.2 and 6.3 of paper 000, for its figures 3 to 5, with the
+ * same client as bench. To be started as root; writes DIR/create-two.data, DIR/create-one.data
+ * (client and broker on two CPUs, and on one) and DIR/attach.data.
  *
- * As in the paper: one plugin at a time, which manages 1 to 20 CPUs and 0 to 1,024 random tasks; each request adds one task. The CPUs
- * need not exist, because nothing is attached. Unlike in the paper, the client is an ordinary user under access rules. */
+ * As in the paper: one plugin at a time, which manages 1 to 20 CPUs and 0 to 1,024 random tasks;
+ * each request adds one task. The CPUs need not exist, because nothing is attached. Unlike in the
+ * paper, the client is an ordinary user under access rules. */
 #include <argp.h>
 #include <cap-ng.h>
 #include <err.h>
@@ -81,8 +83,8 @@ static void own_directory(const struct broker *broker, char directory[static 192
 }
 
 /* A child that measures as a user on its own CPU. */
-static void in_child(int cpu, void (*measure)(const struct broker *, const void *, uint32_t *), const struct broker *broker, const void *what,
-                     uint32_t *ns)
+static void in_child(int cpu, void (*measure)(const struct broker *, const void *, uint32_t *),
+                     const struct broker *broker, const void *what, uint32_t *ns)
 {
     int status;
     pid_t child = fork();
@@ -98,7 +100,8 @@ static void in_child(int cpu, void (*measure)(const struct broker *, const void 
 
 static uint32_t *times(size_t count)
 {
-    uint32_t *ns = mmap(NULL, count * sizeof *ns, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    uint32_t *ns =
+        mmap(NULL, count * sizeof *ns, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (ns == MAP_FAILED)
         err(EX_OSERR, "memory");
     return ns;
@@ -135,8 +138,10 @@ static void measure_create(const struct broker *broker, const void *what, uint32
     }
 }
 
-/* The median, and the extremes without one per cent of the times, of all runs, after each STEP existing tasks. */
-static void write_creates(FILE *file, const struct kind *kind, const struct size *size, const uint32_t *ns)
+/* The median, and the extremes without one per cent of the times, of all runs, after each STEP
+ * existing tasks. */
+static void write_creates(FILE *file, const struct kind *kind, const struct size *size,
+                          const uint32_t *ns)
 {
     const size_t count = (size_t)runs * STEP, half = count / 2, hundredth = count / 100;
     uint32_t *sorted = malloc(count * sizeof *sorted);
@@ -147,7 +152,8 @@ static void write_creates(FILE *file, const struct kind *kind, const struct size
         for (size_t i = 0; i < count; i++)
             sorted[i] = ns[i / STEP * TASKS + from + i % STEP];
         qsort(sorted, count, sizeof *sorted, compare);
-        const uint32_t middle = sorted[half], low = sorted[hundredth], high = sorted[count - 1 - hundredth];
+        const uint32_t middle = sorted[half], low = sorted[hundredth],
+                       high = sorted[count - 1 - hundredth];
         fprintf(file, "%zu %.1f %.1f %.1f\n", from, middle / 1000.0, low / 1000.0, high / 1000.0);
     }
     fputs("\n\n", file);
@@ -155,7 +161,8 @@ static void write_creates(FILE *file, const struct kind *kind, const struct size
     free(sorted);
 }
 
-static void create(FILE *file, const struct pinning *pinning, const struct kind *kind, const struct size *size)
+static void create(FILE *file, const struct pinning *pinning, const struct kind *kind,
+                   const struct size *size)
 {
     char plugins[128];
     struct broker broker;
@@ -224,7 +231,8 @@ static void measure_attach(const struct broker *broker, const void *what, uint32
     kill(thread, SIGKILL);
 }
 
-/* One line for each round: attach and the bare call on two CPUs, then attach and the bare call on one CPU. */
+/* One line for each round: attach and the bare call on two CPUs, then attach and the bare call on
+ * one CPU. */
 static void attach(void)
 {
     struct broker broker;
@@ -243,7 +251,8 @@ static void attach(void)
     }
     FILE *file = open_data("attach");
     for (size_t round = 0; round < count; round += 2)
-        fprintf(file, "%.2f %.2f %.2f %.2f\n", ns[0][round] / 1000.0, ns[0][round + 1] / 1000.0, ns[1][round] / 1000.0, ns[1][round + 1] / 1000.0);
+        fprintf(file, "%.2f %.2f %.2f %.2f\n", ns[0][round] / 1000.0, ns[0][round + 1] / 1000.0,
+                ns[1][round] / 1000.0, ns[1][round + 1] / 1000.0);
     if (fclose(file) != 0)
         err(EX_IOERR, "attach.data");
 }
@@ -253,24 +262,15 @@ static void attach(void)
 static error_t parse(int key, char *word, struct argp_state *state)
 {
     switch (key) {
-    case 'b':
-        build = word;
-        return 0;
-    case 'd':
-        where = word;
-        return 0;
-    case 'o':
-        output = word;
-        return 0;
+    case 'b': build = word; return 0;
+    case 'd': where = word; return 0;
+    case 'o': output = word; return 0;
     case 'q':
         runs = 10;
         attachments = 1000;
         return 0;
-    case ARGP_KEY_ARG:
-        argp_usage(state);
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
+    case ARGP_KEY_ARG: argp_usage(state); return 0;
+    default: return ARGP_ERR_UNKNOWN;
     }
 }
 
@@ -283,7 +283,10 @@ int main(int count, char **words)
         {"quick", 'q', NULL, 0, "10 runs instead of 500", 0},
         {0},
     };
-    static const struct argp argp = {options, parse, NULL, "Measures what figures 3 to 5 of paper 000 show.", NULL, NULL, NULL};
+    static const struct argp argp = {options, parse,
+                                     NULL,    "Measures what figures 3 to 5 of paper 000 show.",
+                                     NULL,    NULL,
+                                     NULL};
     argp_parse(&argp, count, words, 0, NULL, NULL);
     srandom(SEED);
     for (int pinning = 0; pinning < PINNINGS; pinning++) {

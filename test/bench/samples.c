@@ -19,7 +19,8 @@ int64_t now(void)
 
 struct samples *samples_shared(size_t how_many)
 {
-    struct samples *samples = mmap(NULL, how_many * sizeof *samples, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    struct samples *samples = mmap(NULL, how_many * sizeof *samples, PROT_READ | PROT_WRITE,
+                                   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (samples == MAP_FAILED)
         err(EX_OSERR, "memory");
     return samples;

@@ -10,11 +10,12 @@ enum { SAMPLES_MAX = 100000 };
 /* Has no pointers, because processes share it. */
 struct samples {
     uint32_t count;
-    uint32_t failed;         /* wrong answers; these have no time */
+    uint32_t failed; /* wrong answers; these have no time */
     uint32_t ns[SAMPLES_MAX];
 };
 
-/* In us. Spread: of the medians of ten consecutive parts, the largest less the smallest, in per cent of p50. */
+/* In us. Spread: of the medians of ten consecutive parts, the largest less the smallest, in per
+ * cent of p50. */
 struct summary {
     double p50, p90, p99, max, spread;
     uint32_t count, failed;

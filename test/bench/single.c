@@ -1,6 +1,8 @@
-/* single SPECS GROUP UID MILLISECONDS PID...: for so long, one user makes a small spec, waits for its verdict, releases the spec, waits until the
- * release is done, and pauses. Prints a line for each spec: the time from the spec's file to its verdict; then for the user's own process and for each PID
- * how long the process ran and how long it waited for a CPU meanwhile, as the kernel counts it. All times are in us. Needs root. Exit status 1: a spec was refused. */
+/* single SPECS GROUP UID MILLISECONDS PID...: for so long, one user makes a small spec, waits for
+ * its verdict, releases the spec, waits until the release is done, and pauses. Prints a line for
+ * each spec: the time from the spec's file to its verdict; then for the user's own process and for
+ * each PID how long the process ran and how long it waited for a CPU meanwhile, as the kernel
+ * counts it. All times are in us. Needs root. Exit status 1: a spec was refused. */
 #include <err.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -50,11 +52,13 @@ static bool ask_once(struct client *client)
     alarm(PATIENCE);
     look(before);
     memcpy(after, before, sizeof after);
-    const int64_t took = client_put(client, "s.json", "{\"runtime\": \"1ms\", \"period\": \"10ms\"}");
+    const int64_t took =
+        client_put(client, "s.json", "{\"runtime\": \"1ms\", \"period\": \"10ms\"}");
     look(after);
     printf("%lld", (long long)took / 1000);
     for (int i = 0; i < processes; i++)
-        printf(" %lld %lld", (after[i].ran - before[i].ran) / 1000, (after[i].waited - before[i].waited) / 1000);
+        printf(" %lld %lld", (after[i].ran - before[i].ran) / 1000,
+               (after[i].waited - before[i].waited) / 1000);
     printf("\n");
     (void)client_release(client, "s.json");
     return client_says(client, "\"result\":\"OK\"");

@@ -1,9 +1,11 @@
-/* users first SPECS GROUP FIRST USERS: makes so many users' directories, with uids from FIRST on, waits until the users' readers have ended (a
- * line on standard input says so), and then has each user spec for the first time, one after another. Prints the 10th, 50th, 90th, 99th percentile
- * and the longest time from the rename of a spec to its verdict, in us.
+/* users first SPECS GROUP FIRST USERS: makes so many users' directories, with uids from FIRST on,
+ * waits until the users' readers have ended (a line on standard input says so), and then has each
+ * user spec for the first time, one after another. Prints the 10th, 50th, 90th, 99th percentile and
+ * the longest time from the rename of a spec to its verdict, in us.
  *
- * users all SPECS GROUP FIRST USERS: all of them change that spec at once, again and again, each about once a second, and once more when standard input has ended.
- * Prints the number of verdicts when each user has had one, and at the end.
+ * users all SPECS GROUP FIRST USERS: all of them change that spec at once, again and again, each
+ * about once a second, and once more when standard input has ended. Prints the number of verdicts
+ * when each user has had one, and at the end.
  *
  * Needs root; the files belong to their users. Exit status 1: a spec was refused. */
 #include <errno.h>
@@ -62,7 +64,8 @@ static int watch(void)
 static int64_t spec(int priority)
 {
     char text[64];
-    const int length = snprintf(text, sizeof text, "{\"priority\": %d}", priority), fd = open(".new", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    const int length = snprintf(text, sizeof text, "{\"priority\": %d}", priority),
+              fd = open(".new", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     if (fd < 0 || write(fd, text, (size_t)length) != length)
         fail("a spec");
     close(fd);

@@ -2,9 +2,10 @@
  *
  * usage: jobs EPOCH CYCLE COUNT START:WORK...      (all in us; EPOCH on CLOCK_MONOTONIC)
  *
- * In each of COUNT cycles, for each START:WORK in turn: sleep until EPOCH + cycle * CYCLE + START, then use up
- * WORK of this thread's own CPU time, as the rt-app of paper 002 did. A job whose time has passed begins at once.
- * At the end, or at SIGTERM, prints `ACTIVATION BEGIN END` of each job that was finished, in us after EPOCH. */
+ * In each of COUNT cycles, for each START:WORK in turn: sleep until EPOCH + cycle * CYCLE + START,
+ * then use up WORK of this thread's own CPU time, as the rt-app of paper 002 did. A job whose time
+ * has passed begins at once. At the end, or at SIGTERM, prints `ACTIVATION BEGIN END` of each job
+ * that was finished, in us after EPOCH. */
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -76,7 +77,8 @@ int main(int argc, char **argv)
         (void)fputs("usage: jobs EPOCH CYCLE COUNT START:WORK...\n", stderr);
         return EX_USAGE;
     }
-    int64_t epoch = number(argv[1], '\0'), cycle = number(argv[2], '\0'), count = number(argv[3], '\0');
+    int64_t epoch = number(argv[1], '\0'), cycle = number(argv[2], '\0'),
+            count = number(argv[3], '\0');
     if (count * (argc - FIRST_JOB) > JOBS_MAX) {
         (void)fprintf(stderr, "jobs: more than %d jobs\n", JOBS_MAX);
         return EX_USAGE;
@@ -93,6 +95,7 @@ int main(int argc, char **argv)
             jobs += !stopped;
         }
     for (int job = 0; job < jobs; job++)
-        printf("%" PRId64 " %" PRId64 " %" PRId64 "\n", done[job].activation, done[job].begin, done[job].end);
+        printf("%" PRId64 " %" PRId64 " %" PRId64 "\n", done[job].activation, done[job].begin,
+               done[job].end);
     return 0;
 }

@@ -3,16 +3,17 @@
  *     periodic job BURN PERIOD    a well-behaved task: BURN us of CPU time at each release
  *     periodic spin               a greedy one, or a hog: never sleeps
  *
- * Says `ready`, reads `START END` (ns of CLOCK_MONOTONIC) from standard input, runs, and then prints, in ns
- * of that clock:
+ * Says `ready`, reads `START END` (ns of CLOCK_MONOTONIC) from standard input, runs, and then
+ * prints, in ns of that clock:
  *
  *     job RELEASE BEGUN COMPLETED CPU    one activation; CPU is what the thread was charged since the last one
  *     ran FROM TO                        it had the CPU without a gap of GAP or more
  *     used CPU                           between START and END
  *
- * A job is over when the thread's own CPU clock says so: that is the clock by which the kernel charges the
- * runtime. Time of an interrupt while the thread runs is therefore charged to the thread; time of the hypervisor
- * is not, if the kernel knows about it. Nothing is printed or allocated between START and END. */
+ * A job is over when the thread's own CPU clock says so: that is the clock by which the kernel
+ * charges the runtime. Time of an interrupt while the thread runs is therefore charged to the
+ * thread; time of the hypervisor is not, if the kernel knows about it. Nothing is printed or
+ * allocated between START and END. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +24,8 @@
 
 #include "units.h"
 
-enum { GAP = 30000, JOBS = 1 << 15, STRETCHES = 1 << 18 }; /* ns; a user may lock 8 MB of memory, as a rule */
+/* ns; a user may lock 8 MB of memory, as a rule */
+enum { GAP = 30000, JOBS = 1 << 15, STRETCHES = 1 << 18 };
 
 struct job {
     uint64_t release, begun, completed, cpu;
@@ -75,7 +77,8 @@ static uint64_t burn(uint64_t cpu, uint64_t end)
 
 static void sleep_until(uint64_t time)
 {
-    struct timespec when = {.tv_sec = (time_t)(time / 1000000000), .tv_nsec = (long)(time % 1000000000)};
+    struct timespec when = {.tv_sec = (time_t)(time / 1000000000),
+                            .tv_nsec = (long)(time % 1000000000)};
     while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &when, NULL) != 0)
         continue;
 }
@@ -100,8 +103,8 @@ static void print_record(uint64_t used)
 {
     for (size_t i = 0; i < record.jobs; i++) {
         const struct job *job = &record.job[i];
-        printf("job %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", job->release, job->begun, job->completed,
-               job->cpu);
+        printf("job %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", job->release, job->begun,
+               job->completed, job->cpu);
     }
     for (size_t i = 0; i < record.stretches; i++)
         printf("ran %" PRIu64 " %" PRIu64 "\n", record.ran[i].from, record.ran[i].to);
@@ -113,8 +116,9 @@ int main(int argc, char **argv)
     uint64_t burn_us = 0, period_us = 0, start, end;
     char line[64];
     bool greedy = argc == 2 && strcmp(argv[1], "spin") == 0;
-    if (!greedy && (argc != 4 || strcmp(argv[1], "job") != 0 || !parse_number(argv[2], TIME_MAX, &burn_us) ||
-                    !parse_number(argv[3], TIME_MAX, &period_us) || period_us == 0))
+    if (!greedy &&
+        (argc != 4 || strcmp(argv[1], "job") != 0 || !parse_number(argv[2], TIME_MAX, &burn_us) ||
+         !parse_number(argv[3], TIME_MAX, &period_us) || period_us == 0))
         fail("usage: periodic job BURN PERIOD | periodic spin");
 
     memset(&record, 0, sizeof record); /* the pages are there before they are needed */

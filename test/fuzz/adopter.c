@@ -1,4 +1,5 @@
-/* Fuzzes the messages of an adopter that has been taken over. The first bytes tell which datagrams come with a descriptor. */
+/* Fuzzes the messages of an adopter that has been taken over. The first bytes tell which datagrams
+ * come with a descriptor. */
 #include "../../libexec/broker/directories/directories.c" /* NOLINT(bugprone-suspicious-include): the fuzzed function is static there */
 
 #include <fcntl.h>
@@ -66,7 +67,8 @@ struct account *user_bucket(const struct user *user)
 void reader_init(struct user *user)
 {
     readers++;
-    must(strlen(user->name) < NAME_BYTES && user->directory == -1); /* the adoption opens the directory */
+    /* the adoption opens the directory */
+    must(strlen(user->name) < NAME_BYTES && user->directory == -1);
 }
 
 void reader_leave(struct user *user)
@@ -103,17 +105,22 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
     directories.adopting = 0;
     directories.swept = directories.scanned = false;
     must(paragraph_feed(&input, bytes + (length > 0), length - (length > 0)));
-    for (bool good = true; good && paragraph_take(&input, &said, &why) == 1; carries = carries >> 1 | (carries & 1) << 7) {
-        int fd = (carries & 1) != 0 ? 1000 : -1; /* the broker's adopter code closes the descriptors, not this code */
+    for (bool good = true; good && paragraph_take(&input, &said, &why) == 1;
+         carries = carries >> 1 | (carries & 1) << 7) {
+        /* the broker's adopter code closes the descriptors, not this code */
+        int fd = (carries & 1) != 0 ? 1000 : -1;
         good = directories_on_message(&directories.adopter, &said, &fd);
-        must(directories.adopting >= 0 && directories.adopting <= (int)HASH_COUNT(directories.users) && (int)HASH_COUNT(directories.users) == readers);
+        must(directories.adopting >= 0 &&
+             directories.adopting <= (int)HASH_COUNT(directories.users) &&
+             (int)HASH_COUNT(directories.users) == readers);
     }
     for (struct user *user = directories.users; user != NULL; user = next) {
         next = user->hh.next;
         let_go(user);
     }
     users_sweep();
-    must(readers == 0 && directories.adopting == 0 && LIST_EMPTY(&account.users) && account.directories == 0);
+    must(readers == 0 && directories.adopting == 0 && LIST_EMPTY(&account.users) &&
+         account.directories == 0);
     struct message *message;
     while ((message = TAILQ_FIRST(&directories.messages)) != NULL) {
         TAILQ_REMOVE(&directories.messages, message, next);

@@ -1,5 +1,6 @@
-/* The fuzzers share this. Each target gives one parser of the broker any bytes that a stranger may send, and aborts on an
- * impossible result: a value out of its range, a text that is not printable, an answer to a question that was not asked. */
+/* The fuzzers share this. Each target gives one parser of the broker any bytes that a stranger may
+ * send, and aborts on an impossible result: a value out of its range, a text that is not printable,
+ * an answer to a question that was not asked. */
 #ifndef RTF_FUZZ_H
 #define RTF_FUZZ_H
 

@@ -1,5 +1,5 @@
-/* Fuzzes the answers of an attach helper that has been taken over; or, if the first byte says so, the requests to the attach
- * helper, which reads paragraphs, too. */
+/* Fuzzes the answers of an attach helper that has been taken over; or, if the first byte says so,
+ * the requests to the attach helper, which reads paragraphs, too. */
 #include "../../libexec/broker/helper/helper.c" /* NOLINT(bugprone-suspicious-include): what is fuzzed is static there */
 #include "../../libexec/broker/threads/attach.c" /* NOLINT(bugprone-suspicious-include) */
 
@@ -36,9 +36,11 @@ static void take_attributes(const uint8_t *bytes, size_t length)
     struct attributes wanted;
     const char *why;
     must(paragraph_feed(&input, bytes, length));
+    /* in us, small enough to fit into 64 bits in ns */
     while (paragraph_take(&input, &request, &why) == 1)
         if (attributes_get(&request, "", &wanted))
-            must(wanted.priority >= 0 && wanted.priority <= 99 && wanted.runtime <= UINT64_MAX / 1000); /* in us, small enough to fit into 64 bits in ns */
+            must(wanted.priority >= 0 && wanted.priority <= 99 &&
+                 wanted.runtime <= UINT64_MAX / 1000);
     input.taken = input.length = 0;
 }
 
@@ -62,7 +64,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
     ask_something(bytes[0]);
     take_attributes(bytes + 1, length - 1);
     must(paragraph_feed(&input, bytes + 1, length - 1));
-    while (paragraph_take(&input, &said, &why) == 1 && helper_on_message(&helper.program, &said, &fd))
+    while (paragraph_take(&input, &said, &why) == 1 &&
+           helper_on_message(&helper.program, &said, &fd))
         ;
     input.taken = input.length = 0;
     helper_on_gone(&helper.program, "the end");

@@ -1,4 +1,5 @@
-/* Fuzzes marks of another recorder, and lines of a trace: all accepted input can be measured, and no lower bound is above its upper bound. */
+/* Fuzzes marks of another recorder, and lines of a trace: all accepted input can be measured, and
+ * no lower bound is above its upper bound. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,7 +21,8 @@ static void follow(const char *text, size_t length)
     char *lines = strndup(text, length), *rest = lines, *line;
     int marks = 1000;
     must(lines != NULL);
-    while ((line = strsep(&rest, "\n")) != NULL && events_take_line(line, &followed, 0, take, &marks))
+    while ((line = strsep(&rest, "\n")) != NULL &&
+           events_take_line(line, &followed, 0, take, &marks))
         ;
     free(lines);
 }
@@ -30,7 +32,8 @@ static bool is_small(const struct records *records)
     uint64_t jobs = 0;
     for (size_t i = 0; i < records->count; i++)
         if (records->threads[i].count > 0)
-            jobs += records->threads[i].at[records->threads[i].count - 1].job - records->threads[i].at[0].job + 1;
+            jobs += records->threads[i].at[records->threads[i].count - 1].job -
+                    records->threads[i].at[0].job + 1;
     return jobs < JOBS_OF_INTEREST;
 }
 
@@ -41,7 +44,8 @@ static void judge(const struct measured *measured)
     must(measured->lower.alpha >= 0 && measured->lower.alpha <= measured->supply.rate + 1e-9);
     must(measured->upper.alpha > 0 && measured->upper.alpha <= measured->supply.rate + 1e-9);
     must(measured->lower.delta >= -1e-3 && measured->upper.delta <= 1e-3);
-    must(measured->joint.alpha > 0 && measured->joint.delta_lower >= measured->joint.delta_upper - 1e-3);
+    must(measured->joint.alpha > 0 &&
+         measured->joint.delta_lower >= measured->joint.delta_upper - 1e-3);
 }
 
 static void measure_all(const struct experiment *experiment, struct records *records)
@@ -59,10 +63,11 @@ static void measure_all(const struct experiment *experiment, struct records *rec
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 {
-    static const char text[] = "{\"global\": {\"duration\": \"1s\", \"analysis\": {\"supply\": true}}, \"threads\": {"
-                               "\"a\": {\"phases\": {\"c\": {\"loops\": 1}}, \"cpus\": [0, 1], \"analysis\": {\"supply\": true, \"statistical\": true}},"
-                               "\"b\": {\"phases\": {\"c\": {\"loops\": 1}}, \"cpus\": [0, 1], \"nominal\": \"1us\", \"analysis\": {\"supply\": true}},"
-                               "\"c\": {\"phases\": {\"c\": {\"loops\": 1}}}}}";
+    static const char text[] =
+        "{\"global\": {\"duration\": \"1s\", \"analysis\": {\"supply\": true}}, \"threads\": {"
+        "\"a\": {\"phases\": {\"c\": {\"loops\": 1}}, \"cpus\": [0, 1], \"analysis\": {\"supply\": true, \"statistical\": true}},"
+        "\"b\": {\"phases\": {\"c\": {\"loops\": 1}}, \"cpus\": [0, 1], \"nominal\": \"1us\", \"analysis\": {\"supply\": true}},"
+        "\"c\": {\"phases\": {\"c\": {\"loops\": 1}}}}}";
     static struct experiment experiment;
     struct records records;
     char why[EXPERIMENT_WHY];

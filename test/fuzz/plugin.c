@@ -1,5 +1,5 @@
-/* Fuzzes the output of a plugin, which may be any program: its greeting, and answers to requests of every kind, in any order. The
- * first byte tells which requests are under way. */
+/* Fuzzes the output of a plugin, which may be any program: its greeting, and answers to requests of
+ * every kind, in any order. The first byte tells which requests are under way. */
 #include "../../libexec/broker/plugin/plugins.c" /* NOLINT(bugprone-suspicious-include): what is fuzzed is static there */
 
 #include "fuzz.h"
@@ -11,7 +11,8 @@ static void must_be_an_event(int plugin, const struct plugin_event *event)
     if (event->kind != PLUGIN_ANSWER || event->answer > ANSWER_PARTIAL)
         return;
     must(event->plan.priority >= 0 && event->plan.priority <= PRIORITY_MAX);
-    must(event->plan.runtime <= TIME_MAX && event->plan.deadline <= TIME_MAX && event->plan.period <= TIME_MAX);
+    must(event->plan.runtime <= TIME_MAX && event->plan.deadline <= TIME_MAX &&
+         event->plan.period <= TIME_MAX);
 }
 
 static void load_line(void)

@@ -6,7 +6,8 @@
 /* A broker loads this file once. */
 static void forget_lines(void)
 {
-    for (int i = 0; i <= plugin_lines.count && i < PLUGINS_MAX; i++) { /* the previous input may have been refused half-way */
+    /* the previous input may have been refused half-way */
+    for (int i = 0; i <= plugin_lines.count && i < PLUGINS_MAX; i++) {
         free(plugin_lines.line[i].program);
         free(plugin_lines.line[i].words);
         free(plugin_lines.line[i].text);
@@ -27,7 +28,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
     for (int i = 0; i < plugins_count(); i++) {
         const struct plugin_line *line = plugin_line(i);
         must_be_text(line->name, sizeof line->name);
-        must(line->deadline ? line->lowest == 0 && line->highest == 0 : line->lowest >= 1 && line->highest <= 97 && line->lowest <= line->highest);
+        must(line->deadline
+                 ? line->lowest == 0 && line->highest == 0
+                 : line->lowest >= 1 && line->highest <= 97 && line->lowest <= line->highest);
         must(CPU_COUNT(&line->cpus) > 0 && line->threshold <= 1000000000 && line->timeout > 0);
         must(plugin_index(line->name) == i);
     }

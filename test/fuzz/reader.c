@@ -6,11 +6,13 @@
 
 static struct user user = {.name = "somebody", .uid = 20017, .state = DIRECTORY_ADOPTED};
 
-static void take_told(struct user *of, const char *name, struct snapshot *snapshot, struct open_file json)
+static void take_told(struct user *of, const char *name, struct snapshot *snapshot,
+                      struct open_file json)
 {
     const struct spec *spec = &snapshot->spec;
     must(of == &user && name_is_valid(name, strlen(name), NAME_BYTES - 1) && json.fd == -1);
-    must(spec->runtime <= TIME_MAX && spec->period <= TIME_MAX && spec->deadline <= TIME_MAX && spec->desired_runtime <= TIME_MAX);
+    must(spec->runtime <= TIME_MAX && spec->period <= TIME_MAX && spec->deadline <= TIME_MAX &&
+         spec->desired_runtime <= TIME_MAX);
     must(spec->runtime == 0 || spec_window(spec) == 0 || spec->runtime <= spec_window(spec));
     must(spec->priority >= 0 && spec->priority <= 99 && spec->attach >= 0 && snapshot->thread >= 0);
     must(!spec->dry_run || spec->attach == 0);
@@ -62,8 +64,17 @@ static void dispose(int fd)
     (void)fd;
 }
 
-static const struct reader_events events = {.dispose = dispose, .files = take_told, .news = take_name, .odd = take_name, .overflow = take_user, .unwritten = take_reason, .scanning = take_scan,
-                                            .seen_file = take_file, .seen_verdict = take_decision, .scanned = take_user, .lost = take_loss};
+static const struct reader_events events = {.dispose = dispose,
+                                            .files = take_told,
+                                            .news = take_name,
+                                            .odd = take_name,
+                                            .overflow = take_user,
+                                            .unwritten = take_reason,
+                                            .scanning = take_scan,
+                                            .seen_file = take_file,
+                                            .seen_verdict = take_decision,
+                                            .scanned = take_user,
+                                            .lost = take_loss};
 
 bool launcher_start_reader(int slot, uid_t uid, int socket, int directory, int inotify)
 {

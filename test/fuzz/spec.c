@@ -7,12 +7,15 @@
 
 static void must_be_a_spec(const struct spec *spec)
 {
-    must(spec->runtime <= TIME_MAX && spec->desired_runtime <= TIME_MAX && spec->period <= TIME_MAX && spec->deadline <= TIME_MAX);
+    must(spec->runtime <= TIME_MAX && spec->desired_runtime <= TIME_MAX &&
+         spec->period <= TIME_MAX && spec->deadline <= TIME_MAX);
     must(spec->priority >= 0 && spec->priority <= 99 && spec->attach >= 0);
-    must(spec->plugin == NULL || name_is_valid(spec->plugin, strlen(spec->plugin), PLUGIN_NAME_BYTES - 1));
+    must(spec->plugin == NULL ||
+         name_is_valid(spec->plugin, strlen(spec->plugin), PLUGIN_NAME_BYTES - 1));
     must(spec->token == NULL || name_is_valid(spec->token, strlen(spec->token), TOKEN_BYTES - 1));
     for (const struct claim *claim = spec->claims; claim != NULL; claim = claim->next) {
-        must(claim->background == (claim->values[0] == 0) && (!claim->background || resource_where(claim->resource) != NULL));
+        must(claim->background == (claim->values[0] == 0) &&
+             (!claim->background || resource_where(claim->resource) != NULL));
         for (int i = 0; i < CLAIM_VALUES; i++)
             must(!claim->background || claim->values[i] == 0);
     }
@@ -24,7 +27,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
     static char reason[REASON_BYTES];
     struct spec spec;
     pid_t tid = 0;
-    char *text = malloc(length + 1); /* exactly as long as the input, so that the sanitizer sees a read behind its end */
+    /* exactly as long as the input, so that the sanitizer sees a read behind its end */
+    char *text = malloc(length + 1);
     must(text != NULL);
     memcpy(text, bytes, length);
     text[length] = '\0';

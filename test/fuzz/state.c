@@ -1,4 +1,5 @@
-/* Fuzzes state/journal, the broker's own file, as after a crash, a full disk, or a restore from another machine. */
+/* Fuzzes state/journal, the broker's own file, as after a crash, a full disk, or a restore from
+ * another machine. */
 #include "../../libexec/broker/reservations/journal.c" /* NOLINT(bugprone-suspicious-include): what is fuzzed is static there */
 
 #include <sys/stat.h>

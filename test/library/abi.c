@@ -1,5 +1,5 @@
-/* Checks the parts of rtf.h that are compiled into old programs: the numbers of results, and the sizes of structures. The names of functions are in
- * contrib/debian/librtf0.symbols. */
+/* Checks the parts of rtf.h that are compiled into old programs: the numbers of results, and the
+ * sizes of structures. The names of functions are in contrib/debian/librtf0.symbols. */
 #include <rtf.h>
 
 #define IS(number, name) _Static_assert((number) == (name), #name)
@@ -20,7 +20,9 @@ IS(512, sizeof(struct rtf_params));
 IS(1, _Alignof(struct rtf_params));
 
 /* The result and the parameters of calls of each kind. */
-#define TYPE(call, type) _Static_assert(_Generic(&(call), type: 1, default: 0), #call) /* NOLINT(bugprone-macro-parentheses): a type has none */
+#define TYPE(call, type)                                     \
+    _Static_assert(_Generic(&(call), type : 1, default : 0), \
+                   #call) /* NOLINT(bugprone-macro-parentheses): a type has none */
 
 TYPE(rtf_connect, enum rtf_result (*)(struct rtf_connection *, const char *));
 TYPE(rtf_disconnect, void (*)(struct rtf_connection *));
@@ -35,8 +37,10 @@ TYPE(rtf_params_set_deadline, void (*)(struct rtf_params *, uint64_t));
 TYPE(rtf_params_set_priority, void (*)(struct rtf_params *, unsigned));
 TYPE(rtf_params_set_scheduler, enum rtf_result (*)(struct rtf_params *, const char *));
 TYPE(rtf_params_ignore_admission, void (*)(struct rtf_params *, bool));
-TYPE(rtf_spec_create, enum rtf_result (*)(struct rtf_connection *, struct rtf_spec *, const struct rtf_params *));
-TYPE(rtf_spec_create_attached, enum rtf_result (*)(struct rtf_connection *, struct rtf_spec *, const struct rtf_params *, pid_t));
+TYPE(rtf_spec_create,
+     enum rtf_result (*)(struct rtf_connection *, struct rtf_spec *, const struct rtf_params *));
+TYPE(rtf_spec_create_attached, enum rtf_result (*)(struct rtf_connection *, struct rtf_spec *,
+                                                   const struct rtf_params *, pid_t));
 TYPE(rtf_spec_find, enum rtf_result (*)(struct rtf_connection *, struct rtf_spec *, const char *));
 TYPE(rtf_spec_change, enum rtf_result (*)(struct rtf_spec *, const struct rtf_params *));
 TYPE(rtf_spec_release, enum rtf_result (*)(struct rtf_spec *));

@@ -1,4 +1,5 @@
-/* calls: a program that sets its own policies and knows nothing of rtf, for test/front/preload.bats. Exit 0 if each call answers and does what it says. */
+/* calls: a program that sets its own policies and knows nothing of rtf, for
+ * test/front/preload.bats. Exit 0 if each call answers and does what it says. */
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
@@ -22,7 +23,8 @@ static void is(int condition, const char *text, int line)
 {
     if (condition)
         return;
-    fprintf(stderr, "calls.c:%d: not so: %s; errno %d, policy %d\n", line, text, errno, sched_getscheduler(0));
+    fprintf(stderr, "calls.c:%d: not so: %s; errno %d, policy %d\n", line, text, errno,
+            sched_getscheduler(0));
     exit(1);
 }
 
@@ -89,13 +91,20 @@ static void fixed_priorities(void)
 
 static void deadlines(void)
 {
-    struct attr attr = {.size = sizeof attr, .policy = 6, .runtime = 2000000, .deadline = 10000000, .period = 20000000}, got = {0};
+    struct attr attr = {.size = sizeof attr,
+                        .policy = 6,
+                        .runtime = 2000000,
+                        .deadline = 10000000,
+                        .period = 20000000},
+                got = {0};
     IS(syscall(SYS_sched_setattr, 0, &attr, 0) == 0 && policy() == 6);
-    IS(syscall(SYS_sched_getattr, 0, &got, sizeof got, 0) == 0 && got.runtime == 2000000 && got.deadline == 10000000 && got.period == 20000000);
+    IS(syscall(SYS_sched_getattr, 0, &got, sizeof got, 0) == 0 && got.runtime == 2000000 &&
+       got.deadline == 10000000 && got.period == 20000000);
     attr.runtime = 2000001; /* rtf rounds to us: the runtime up, the deadline and the period down */
     attr.deadline = attr.period = 20000999;
     IS(syscall(SYS_sched_setattr, 0, &attr, 0) == 0 && policy() == 6);
-    IS(syscall(SYS_sched_getattr, 0, &got, sizeof got, 0) == 0 && got.runtime == 2001000 && got.deadline == 20000000 && got.period == 20000000);
+    IS(syscall(SYS_sched_getattr, 0, &got, sizeof got, 0) == 0 && got.runtime == 2001000 &&
+       got.deadline == 20000000 && got.period == 20000000);
     attr.deadline = attr.period = 20000000;
     attr.runtime = 30000000;
     IS(syscall(SYS_sched_setattr, 0, &attr, 0) == -1 && errno == EINVAL && policy() == 6);
@@ -121,7 +130,8 @@ int main(void)
     IS(pthread_create(&thread, NULL, other, NULL) == 0);
     pthread_barrier_wait(&barrier);
     IS(pthread_setschedparam(thread, SCHED_FIFO, &param) == 0);
-    IS((sched_getscheduler(id_of_other) & ~SCHED_RESET_ON_FORK) == SCHED_FIFO && policy() == SCHED_OTHER);
+    IS((sched_getscheduler(id_of_other) & ~SCHED_RESET_ON_FORK) == SCHED_FIFO &&
+       policy() == SCHED_OTHER);
     go_on = 0;
     pthread_join(thread, NULL);
     return 0;

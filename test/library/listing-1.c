@@ -1,18 +1,28 @@
-/* Listing 1 of the ReTiF paper. Lines that differ from the paper have a comment that begins with "here:"; see also rtf(3), DIFFERENCES. */
+/* Listing 1 of the ReTiF paper. Lines that differ from the paper have a comment that begins with
+ * "here:"; see also rtf(3), DIFFERENCES. */
 #include <rtf.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <unistd.h>
 
-#define T_PERIOD 20000
-#define T_RUNTIME 2000
+#define T_PERIOD      20000
+#define T_RUNTIME     2000
 #define T_DES_RUNTIME 4000
-#define T_DEADLINE 20000
+#define T_DEADLINE    20000
 
 static int jobs, optional;
-static bool computation_ended(void) { return jobs == 10; }
-static void mandatory_computation(void) { jobs++; }
-static void optional_computation(void) { optional++; }
+static bool computation_ended(void)
+{
+    return jobs == 10;
+}
+static void mandatory_computation(void)
+{
+    jobs++;
+}
+static void optional_computation(void)
+{
+    optional++;
+}
 
 static void body(void)
 {
@@ -23,9 +33,10 @@ static void body(void)
     struct rtf_params p = RTF_PARAM_INIT;
 
     /* Connect to the daemon */
-    struct rtf_connection c = RTF_CONNECTION_INIT; /* here: a connection is an object, not hidden state of the process */
+    /* here: a connection is an object, not hidden state of the process */
+    struct rtf_connection c = RTF_CONNECTION_INIT;
     if (rtf_connect(&c, NULL) == RTF_CONNECTION_ERR) /* here: names the connection and the spool */
-        return; /* Unable to connect to the daemon. */
+        return;                                      /* Unable to connect to the daemon. */
 
     /* Set task parameters */
     rtf_param_set_period(&p, T_PERIOD);

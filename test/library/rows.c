@@ -1,5 +1,6 @@
-/* rows ROW: calls the functions in a row of Tables 2 and 3, and checks their results: from the kernel for threads, from the answer for numbers.
- * Exits with 0 if the row is true; else prints the false condition. RTF_SPOOL names the spool. */
+/* rows ROW: calls the functions in a row of Tables 2 and 3, and checks their results: from the
+ * kernel for threads, from the answer for numbers. Exits with 0 if the row is true; else prints the
+ * false condition. RTF_SPOOL names the spool. */
 #include <dirent.h>
 #include <poll.h>
 #include <pthread.h>
@@ -23,7 +24,8 @@ static void is(int condition, const char *text, int line)
 {
     if (condition)
         return;
-    fprintf(stderr, "rows.c:%d: not so: %s; %s, %s, %s\n", line, text, rtf_result_name(rtf_spec_result(&spec)), rtf_spec_code(&spec), rtf_spec_reason(&spec));
+    fprintf(stderr, "rows.c:%d: not so: %s; %s, %s, %s\n", line, text,
+            rtf_result_name(rtf_spec_result(&spec)), rtf_spec_code(&spec), rtf_spec_reason(&spec));
     exit(1);
 }
 
@@ -102,7 +104,8 @@ static void row_create_attached(void)
 {
     state(2000, 20000);
     IS(rtf_spec_create_attached(&connection, &spec, &params, 0) == RTF_OK);
-    IS(policy(0) == SCHED_DEADLINE && rtf_spec_is_attached(&spec) && rtf_spec_get_thread(&spec) == gettid());
+    IS(policy(0) == SCHED_DEADLINE && rtf_spec_is_attached(&spec) &&
+       rtf_spec_get_thread(&spec) == gettid());
     IS(rtf_spec_detach(&spec) == RTF_OK);
     IS(policy(0) == SCHED_OTHER && rtf_spec_get_thread(&spec) == 0 && rtf_spec_is_granted(&spec));
     IS(rtf_spec_attach(&spec, 0) == RTF_OK);
@@ -123,7 +126,8 @@ static void row_change(void)
     IS(policy(0) == SCHED_DEADLINE);
     state(30000, 30000);
     IS(rtf_spec_change(&spec, &params) == RTF_SCHEDULE_FAIL);
-    IS(rtf_spec_is_granted(&spec) && rtf_spec_get_accepted_runtime(&spec) == 3000 && policy(0) == SCHED_DEADLINE);
+    IS(rtf_spec_is_granted(&spec) && rtf_spec_get_accepted_runtime(&spec) == 3000 &&
+       policy(0) == SCHED_DEADLINE);
 }
 
 static void row_release(void)
@@ -143,13 +147,15 @@ static void row_attach(void)
 {
     const pid_t pid = child();
     reserve(2000, 20000);
-    IS(rtf_spec_attach(&spec, 1) == RTF_ATTACH_FAIL && strcmp(rtf_spec_code(&spec), "not-yours") == 0);
+    IS(rtf_spec_attach(&spec, 1) == RTF_ATTACH_FAIL &&
+       strcmp(rtf_spec_code(&spec), "not-yours") == 0);
     IS(!rtf_spec_is_granted(&spec) && rtf_spec_attach(&spec, pid) == RTF_GONE);
     rtf_params_set_lasting(&params, true);
     reserve(2000, 20000);
     IS(rtf_spec_attach(&spec, 1) == RTF_ATTACH_FAIL && rtf_spec_is_granted(&spec));
     IS(rtf_spec_attach(&spec, pid) == RTF_OK);
-    IS(policy(pid) == SCHED_DEADLINE && policy(0) == SCHED_OTHER && rtf_spec_get_thread(&spec) == pid);
+    IS(policy(pid) == SCHED_DEADLINE && policy(0) == SCHED_OTHER &&
+       rtf_spec_get_thread(&spec) == pid);
     IS(rtf_spec_attach(&spec, 0) == RTF_OK); /* instead */
     IS(policy(pid) == SCHED_OTHER && policy(0) == SCHED_DEADLINE);
     end(pid);
@@ -183,7 +189,8 @@ static void row_start(void)
 }
 
 /* Counts all calls of malloc in this program. */
-void *__libc_malloc(size_t size); /* NOLINT(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp) */
+void *__libc_malloc(
+    size_t size); /* NOLINT(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp) */
 static unsigned long taken;
 void *malloc(size_t size)
 {
@@ -243,7 +250,8 @@ static void row_wait_period(void)
     const int64_t begun = rtf_task_activation(&spec);
     for (int i = 1; i <= 5; i++) {
         const uint64_t missed = rtf_task_wait_period(&spec);
-        IS(now() >= rtf_task_activation(&spec) && (rtf_task_activation(&spec) - begun) % 20000000 == 0);
+        IS(now() >= rtf_task_activation(&spec) &&
+           (rtf_task_activation(&spec) - begun) % 20000000 == 0);
         IS(missed == 0 || rtf_task_missed(&spec) >= missed);
     }
     const int64_t last = rtf_task_activation(&spec);
@@ -298,25 +306,29 @@ static void row_priority(void)
     IS(rtf_params_set_scheduler(&params, "FP") == RTF_OK);
     reserve(1000, 20000);
     IS(rtf_spec_attach(&spec, 0) == RTF_OK);
-    IS(policy(0) == SCHED_FIFO && sched_getparam(0, &param) == 0 && param.sched_priority >= 11 && param.sched_priority <= 20);
+    IS(policy(0) == SCHED_FIFO && sched_getparam(0, &param) == 0 && param.sched_priority >= 11 &&
+       param.sched_priority <= 20);
 }
 
 static void row_scheduler(void)
 {
     IS(rtf_params_set_scheduler(&params, "RR") == RTF_OK);
     IS(strcmp(rtf_params_get_scheduler(&params), "RR") == 0);
-    IS(rtf_params_set_scheduler(&params, "a name of a plugin that is longer than 32 bytes") == RTF_BAD_SPEC);
+    IS(rtf_params_set_scheduler(&params, "a name of a plugin that is longer than 32 bytes") ==
+       RTF_BAD_SPEC);
     IS(strcmp(rtf_params_get_scheduler(&params), "RR") == 0);
     rtf_params_set_priority(&params, 5);
     reserve(1000, 20000);
-    IS(strcmp(rtf_spec_get_plugin(&spec), "RR") == 0 && strcmp(rtf_spec_get_policy(&spec), "rr") == 0);
+    IS(strcmp(rtf_spec_get_plugin(&spec), "RR") == 0 &&
+       strcmp(rtf_spec_get_policy(&spec), "rr") == 0);
 }
 
 static void row_ignore_admission(void)
 {
     state(20000, 20000);
     rtf_params_ignore_admission(&params, true);
-    IS(rtf_spec_create(&connection, &spec, &params) == RTF_ACL_FAIL); /* the rules have to allow this */
+    /* the rules have to allow this */
+    IS(rtf_spec_create(&connection, &spec, &params) == RTF_ACL_FAIL);
     rtf_params_ignore_admission(&params, false);
     IS(rtf_spec_create(&connection, &spec, &params) == RTF_SCHEDULE_FAIL);
 }
@@ -325,8 +337,10 @@ static void row_ignore_admission(void)
 
 static void row_more_parameters(void)
 {
-    IS(rtf_params_set_name(&params, "no/name") == RTF_BAD_SPEC && rtf_params_set_name(&params, "cam") == RTF_OK);
-    IS(rtf_params_set_cpus(&params, "none") == RTF_BAD_SPEC && rtf_params_set_cpus(&params, "0") == RTF_OK);
+    IS(rtf_params_set_name(&params, "no/name") == RTF_BAD_SPEC &&
+       rtf_params_set_name(&params, "cam") == RTF_OK);
+    IS(rtf_params_set_cpus(&params, "none") == RTF_BAD_SPEC &&
+       rtf_params_set_cpus(&params, "0") == RTF_OK);
     IS(rtf_params_set_scheduler(&params, "FP") == RTF_OK);
     rtf_params_set_priority(&params, 12);
     rtf_params_set_lasting(&params, true);
@@ -334,14 +348,17 @@ static void row_more_parameters(void)
     reserve(1000, 20000);
     IS(strcmp(rtf_spec_get_name(&spec), "cam") == 0 && strcmp(rtf_spec_get_cpus(&spec), "0") == 0);
     struct rtf_spec other = RTF_SPEC_INIT;
-    IS(rtf_spec_create(&connection, &other, &params) == RTF_ERROR && strcmp(rtf_spec_code(&other), "taken") == 0);
+    IS(rtf_spec_create(&connection, &other, &params) == RTF_ERROR &&
+       strcmp(rtf_spec_code(&other), "taken") == 0);
     rtf_disconnect(&connection); /* the grant lasts */
     IS(rtf_connect(&connection, NULL) == RTF_OK);
-    IS(rtf_spec_find(&connection, &spec, "cam") == RTF_OK && rtf_spec_get_accepted_runtime(&spec) == 1000);
+    IS(rtf_spec_find(&connection, &spec, "cam") == RTF_OK &&
+       rtf_spec_get_accepted_runtime(&spec) == 1000);
     IS(rtf_spec_attach(&spec, 0) == RTF_OK && policy(0) == SCHED_FIFO);
     IS(rtf_spec_find(&connection, &other, "nothing") == RTF_GONE);
     state(30000, 20000);
-    IS(rtf_spec_change(&spec, &params) == RTF_BAD_SPEC); /* the refused change does not end the reservation */
+    /* the refused change does not end the reservation */
+    IS(rtf_spec_change(&spec, &params) == RTF_BAD_SPEC);
     IS(rtf_spec_find(&connection, &other, "cam") == RTF_OK && rtf_spec_is_attached(&other));
 }
 
@@ -352,7 +369,8 @@ static void row_wait(void)
     reserve(12000, 20000);
     IS(rtf_spec_create(&connection, &other, &params) == RTF_SCHEDULE_FAIL);
     rtf_params_set_wait(&params, true);
-    IS(rtf_spec_create(&connection, &other, &params) == RTF_TIMEOUT && strcmp(rtf_spec_code(&other), "no-answer") == 0);
+    IS(rtf_spec_create(&connection, &other, &params) == RTF_TIMEOUT &&
+       strcmp(rtf_spec_code(&other), "no-answer") == 0);
     struct rtf_tasks *tasks = rtf_tasks_read(&connection);
     IS(rtf_tasks_count(tasks) == 1); /* the spec no longer waits */
     rtf_tasks_free(tasks);
@@ -383,7 +401,8 @@ static void row_poll(void)
     IS(rtf_spec_attach(&spec, 0) == RTF_PENDING);
     IS(processed(&spec) == RTF_OK && policy(0) == SCHED_DEADLINE);
     const pid_t pid = child();
-    IS(rtf_spec_attach(&spec, pid) == RTF_PENDING && processed(&spec) == RTF_OK && policy(pid) == SCHED_DEADLINE);
+    IS(rtf_spec_attach(&spec, pid) == RTF_PENDING && processed(&spec) == RTF_OK &&
+       policy(pid) == SCHED_DEADLINE);
     end(pid); /* no call asked for this */
     struct pollfd fd = {.fd = rtf_fd(&connection), .events = POLLIN};
     while (rtf_spec_result(&spec) != RTF_GONE && poll(&fd, 1, 10000) == 1)
@@ -397,12 +416,16 @@ static void row_queries(void)
     reserve(2000, 20000);
     IS(rtf_spec_attach(&spec, 0) == RTF_OK);
     struct rtf_tasks *tasks = rtf_tasks_read(&connection);
-    IS(rtf_tasks_count(tasks) == 1 && strcmp(rtf_task_name(tasks, 0), "cam") == 0 && rtf_task_thread(tasks, 0) == gettid());
-    IS(strcmp(rtf_task_plugin(tasks, 0), "EDF") == 0 && strcmp(rtf_task_result(tasks, 0), "OK") == 0);
-    IS(rtf_task_accepted_runtime(tasks, 0) == 2000 && rtf_task_period(tasks, 0) == 20000 && rtf_task_name(tasks, 1)[0] == '\0');
+    IS(rtf_tasks_count(tasks) == 1 && strcmp(rtf_task_name(tasks, 0), "cam") == 0 &&
+       rtf_task_thread(tasks, 0) == gettid());
+    IS(strcmp(rtf_task_plugin(tasks, 0), "EDF") == 0 &&
+       strcmp(rtf_task_result(tasks, 0), "OK") == 0);
+    IS(rtf_task_accepted_runtime(tasks, 0) == 2000 && rtf_task_period(tasks, 0) == 20000 &&
+       rtf_task_name(tasks, 1)[0] == '\0');
     rtf_tasks_free(tasks);
     struct rtf_status *status = NULL;
-    for (int tries = 0; tries < 300; tries++) { /* the broker writes this file once a second at most */
+    /* the broker writes this file once a second at most */
+    for (int tries = 0; tries < 300; tries++) {
         rtf_status_free(status);
         status = rtf_status_read(&connection);
         IS(status != NULL);
@@ -410,12 +433,17 @@ static void row_queries(void)
             break;
         usleep(10000);
     }
-    IS(rtf_status_reservations(status) == 1 && rtf_status_attached(status) == 1 && rtf_status_plugins(status) == 3);
-    IS(strcmp(rtf_plugin_name(status, 0), "EDF") == 0 && strcmp(rtf_plugin_policy(status, 0), "deadline") == 0);
-    IS(strcmp(rtf_plugin_program(status, 1), "fp") == 0 && strcmp(rtf_plugin_priorities(status, 1), "11-20") == 0);
-    IS(strcmp(rtf_plugin_state(status, 2), "serving") == 0 && rtf_plugin_cpus(status, 2)[0] == '0' && rtf_plugin_name(status, 3)[0] == '\0');
+    IS(rtf_status_reservations(status) == 1 && rtf_status_attached(status) == 1 &&
+       rtf_status_plugins(status) == 3);
+    IS(strcmp(rtf_plugin_name(status, 0), "EDF") == 0 &&
+       strcmp(rtf_plugin_policy(status, 0), "deadline") == 0);
+    IS(strcmp(rtf_plugin_program(status, 1), "fp") == 0 &&
+       strcmp(rtf_plugin_priorities(status, 1), "11-20") == 0);
+    IS(strcmp(rtf_plugin_state(status, 2), "serving") == 0 &&
+       rtf_plugin_cpus(status, 2)[0] == '0' && rtf_plugin_name(status, 3)[0] == '\0');
     const uint64_t is_free = rtf_status_free_on(status, "EDF", 0);
-    IS(is_free > 0 && is_free < UINT64_MAX && rtf_status_free_on(status, "EDF", 1000) == UINT64_MAX);
+    IS(is_free > 0 && is_free < UINT64_MAX &&
+       rtf_status_free_on(status, "EDF", 1000) == UINT64_MAX);
     rtf_status_free(status);
 }
 
@@ -445,7 +473,8 @@ static void row_restart(void)
     const int open = descriptors();
     await_test(); /* the broker is killed */
     IS(policy(0) == SCHED_DEADLINE);
-    IS(rtf_spec_create(&connection, &other, &params) == RTF_CONNECTION_ERR && strcmp(rtf_spec_code(&other), "no-broker") == 0);
+    IS(rtf_spec_create(&connection, &other, &params) == RTF_CONNECTION_ERR &&
+       strcmp(rtf_spec_code(&other), "no-broker") == 0);
     IS(rtf_process(&connection) == RTF_CONNECTION_ERR);
     await_test(); /* and started again */
     IS(rtf_spec_create(&connection, &other, &params) == RTF_OK);
@@ -458,7 +487,8 @@ static void row_restart(void)
     IS(rtf_spec_release(&spec) == RTF_OK);
 }
 
-/* Checks sched_yield under SCHED_DEADLINE: the thread gives up the rest of its runtime, and waits for the kernel's next period. */
+/* Checks sched_yield under SCHED_DEADLINE: the thread gives up the rest of its runtime, and waits
+ * for the kernel's next period. */
 static void row_yield(void)
 {
     reserve(2000, 20000);
@@ -474,20 +504,38 @@ static void row_yield(void)
         longest = took > longest ? took : longest;
     }
     printf("sched_yield: %lld to %lld us\n", (long long)shortest / 1000, (long long)longest / 1000);
-    IS(last - began > 19 * 20000000LL && longest < 200000000); /* in all, because a thread that wakes late has a short wait next */
+    /* in all, because a thread that wakes late has a short wait next */
+    IS(last - began > 19 * 20000000LL && longest < 200000000);
 }
 
 static const struct {
     const char *name;
     void (*run)(void);
-} rows[] = {{"rtf_connect", row_connect}, {"rtf_spec_create", row_create}, {"rtf_spec_create_attached", row_create_attached}, {"rtf_spec_change", row_change},
-            {"rtf_spec_release", row_release}, {"rtf_spec_attach", row_attach}, {"rtf_spec_detach", row_detach},
-            {"rtf_spec_get_accepted_runtime", row_accepted}, {"rtf_task_start", row_start}, {"rtf_task_wait_period", row_wait_period},
-            {"rtf_params_set_period", row_period}, {"rtf_params_set_runtime", row_runtime}, {"rtf_params_set_des_runtime", row_des_runtime},
-            {"rtf_params_set_deadline", row_deadline}, {"rtf_params_set_priority", row_priority}, {"rtf_params_set_scheduler", row_scheduler},
-            {"rtf_params_ignore_admission", row_ignore_admission}, {"more parameters", row_more_parameters}, {"rtf_params_set_wait", row_wait},
-            {"rtf_fd", row_poll}, {"queries", row_queries}, {"restart", row_restart}, {"sched_yield", row_yield},
-            {"loop", row_loop}, {"directory", row_directory}};
+} rows[] = {{"rtf_connect", row_connect},
+            {"rtf_spec_create", row_create},
+            {"rtf_spec_create_attached", row_create_attached},
+            {"rtf_spec_change", row_change},
+            {"rtf_spec_release", row_release},
+            {"rtf_spec_attach", row_attach},
+            {"rtf_spec_detach", row_detach},
+            {"rtf_spec_get_accepted_runtime", row_accepted},
+            {"rtf_task_start", row_start},
+            {"rtf_task_wait_period", row_wait_period},
+            {"rtf_params_set_period", row_period},
+            {"rtf_params_set_runtime", row_runtime},
+            {"rtf_params_set_des_runtime", row_des_runtime},
+            {"rtf_params_set_deadline", row_deadline},
+            {"rtf_params_set_priority", row_priority},
+            {"rtf_params_set_scheduler", row_scheduler},
+            {"rtf_params_ignore_admission", row_ignore_admission},
+            {"more parameters", row_more_parameters},
+            {"rtf_params_set_wait", row_wait},
+            {"rtf_fd", row_poll},
+            {"queries", row_queries},
+            {"restart", row_restart},
+            {"sched_yield", row_yield},
+            {"loop", row_loop},
+            {"directory", row_directory}};
 
 int main(int argc, char **argv)
 {

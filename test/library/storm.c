@@ -1,6 +1,7 @@
 /* storm SECONDS|FILE: 64 threads create, attach, change, detach and release for so long. Half of the threads share one connection; each other thread has its
  * own. The exit status is 1 if a call has an impossible result. FILE begins with a slash: the storm lasts until FILE exists, and the broker may end
- * meanwhile. A broker must serve again before FILE exists, and each thread must find this broker. RTF_SPOOL: the spool. */
+ * meanwhile. A broker must serve again before FILE exists, and each thread must find this broker. RTF_SPOOL: the
+ * spool. */
 #include <pthread.h>
 #include <rtf.h>
 #include <stdatomic.h>
@@ -33,15 +34,18 @@ static void expect(const struct rtf_spec *spec, enum rtf_result result, const ch
 {
     if (result == RTF_OK || result == RTF_SCHEDULE_FAIL || result == RTF_ACL_FAIL)
         return;
-    if (result == RTF_ATTACH_FAIL && rtf_spec_code(spec)[0] == 'k') /* the kernel's own sums are late for a moment */
+    /* the kernel's own sums are late for a moment */
+    if (result == RTF_ATTACH_FAIL && rtf_spec_code(spec)[0] == 'k')
         return;
-    if (result == RTF_ATTACH_FAIL && is_killed) /* the next broker detaches the threads that were attached when the broker ended */
+    /* the next broker detaches the threads that were attached when the broker ended */
+    if (result == RTF_ATTACH_FAIL && is_killed)
         return;
     if (result == RTF_CONNECTION_ERR && is_killed && is_early) {
         atomic_fetch_add(&unanswered, 1);
         return;
     }
-    fprintf(stderr, "%s: %s, %s: %s\n", call, rtf_result_name(result), rtf_spec_code(spec), rtf_spec_reason(spec));
+    fprintf(stderr, "%s: %s, %s: %s\n", call, rtf_result_name(result), rtf_spec_code(spec),
+            rtf_spec_reason(spec));
     atomic_fetch_add(&wrong, 1);
 }
 

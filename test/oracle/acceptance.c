@@ -1,8 +1,10 @@
-/* acceptance PLUGINS: the share of random task sets that each mode of the plugins in the directory PLUGINS admits,
- * against the utilization of the sets. Prints a table for gnuplot: one block for implicit deadlines, one for constrained ones.
+/* acceptance PLUGINS: the share of random task sets that each mode of the plugins in the directory
+ * PLUGINS admits, against the utilization of the sets. Prints a table for gnuplot: one block for
+ * implicit deadlines, one for constrained ones.
  *
- * 8 tasks for each CPU; utilizations by UUniFast with discarding; periods log-uniform from 1 ms to 1 s, runtimes
- * rounded down to whole microseconds; constrained deadlines uniform between half the period and the period. */
+ * 8 tasks for each CPU; utilizations by UUniFast with discarding; periods log-uniform from 1 ms to
+ * 1 s, runtimes rounded down to whole microseconds; constrained deadlines uniform between half the
+ * period and the period. */
 #include <err.h>
 #include <math.h>
 #include <signal.h>
@@ -15,8 +17,8 @@
 #include "plugin-process.h"
 
 enum { TASKS_PER_CPU = 8 };
-enum { BATCH = 16 };                       /* in sets, whose requests fit into one pipe */
-enum { FROM = 400, TO = 1050, STEP = 25 }; /* thousandths of all CPUs */
+enum { BATCH = 16 };                            /* in sets, whose requests fit into one pipe */
+enum { FROM = 400, TO = 1050, STEP = 25 };      /* thousandths of all CPUs */
 enum { SEED = 1, SETS = 1000 / BATCH * BATCH }; /* sets for each point */
 
 #define EXACT_WORDS "blocking=0us", "fair_server=0us"
@@ -28,31 +30,54 @@ static struct column {
     const char *words[WORDS_MAX];
     struct plugin_process plugin;
 } columns[] = {
-    {.name = "demand", .cpus = 1, .program = "edf",
-     .words = {"cpus=0", "priority=-", "partition=unthrottled", "threshold=1", "admission=demand", EXACT_WORDS}},
-    {.name = "density", .cpus = 1, .program = "edf",
-     .words = {"cpus=0", "priority=-", "partition=unthrottled", "threshold=1", "admission=density"}},
-    {.name = "necessary", .cpus = 1, .program = "rm",
+    {.name = "demand",
+     .cpus = 1,
+     .program = "edf",
+     .words = {"cpus=0", "priority=-", "partition=unthrottled", "threshold=1", "admission=demand",
+               EXACT_WORDS}},
+    {.name = "density",
+     .cpus = 1,
+     .program = "edf",
+     .words = {"cpus=0", "priority=-", "partition=unthrottled", "threshold=1",
+               "admission=density"}},
+    {.name = "necessary",
+     .cpus = 1,
+     .program = "rm",
      .words = {"cpus=0", "priority=10-40", "threshold=1", "admission=necessary"}},
-    {.name = "rta", .cpus = 1, .program = "rm",
+    {.name = "rta",
+     .cpus = 1,
+     .program = "rm",
      .words = {"cpus=0", "priority=10-40", "threshold=1", "admission=rta", EXACT_WORDS}},
-    {.name = "hyperbolic", .cpus = 1, .program = "rm",
+    {.name = "hyperbolic",
+     .cpus = 1,
+     .program = "rm",
      .words = {"cpus=0", "priority=10-40", "threshold=1", "admission=hyperbolic"}},
-    {.name = "liu-layland", .cpus = 1, .program = "rm",
+    {.name = "liu-layland",
+     .cpus = 1,
+     .program = "rm",
      .words = {"cpus=0", "priority=10-40", "threshold=1", "admission=liu-layland"}},
-    {.name = "bandwidth-2", .cpus = 2, .program = "edf",
+    {.name = "bandwidth-2",
+     .cpus = 2,
+     .program = "edf",
      .words = {"cpus=0-1", "priority=-", "partition=global", "threshold=1", "admission=bandwidth"}},
-    {.name = "bandwidth-4", .cpus = 4, .program = "edf",
+    {.name = "bandwidth-4",
+     .cpus = 4,
+     .program = "edf",
      .words = {"cpus=0-3", "priority=-", "partition=global", "threshold=1", "admission=bandwidth"}},
-    {.name = "gfb-2", .cpus = 2, .program = "edf",
+    {.name = "gfb-2",
+     .cpus = 2,
+     .program = "edf",
      .words = {"cpus=0-1", "priority=-", "partition=global", "threshold=1", "admission=gfb"}},
-    {.name = "gfb-4", .cpus = 4, .program = "edf",
+    {.name = "gfb-4",
+     .cpus = 4,
+     .program = "edf",
      .words = {"cpus=0-3", "priority=-", "partition=global", "threshold=1", "admission=gfb"}},
 };
 
 enum { COLUMNS = sizeof columns / sizeof *columns };
 
-static void draw(struct task_set *set, uint64_t number, int cpus, double utilization, bool constrained)
+static void draw(struct task_set *set, uint64_t number, int cpus, double utilization,
+                 bool constrained)
 {
     struct random random = random_start(SEED, number * 8 + (uint64_t)cpus);
     double shares[TASKS_MAX];
@@ -70,7 +95,8 @@ static void draw(struct task_set *set, uint64_t number, int cpus, double utiliza
     }
 }
 
-static void try_batch(uint64_t number, double utilization, bool constrained, uint64_t admitted[COLUMNS])
+static void try_batch(uint64_t number, double utilization, bool constrained,
+                      uint64_t admitted[COLUMNS])
 {
     static struct task_set set[COLUMNS][BATCH];
     for (int i = 0; i < COLUMNS; i++) {
@@ -89,7 +115,8 @@ static void print_row(int thousandths, bool constrained)
 {
     uint64_t admitted[COLUMNS] = {0};
     for (uint64_t number = 0; number < SETS; number += BATCH)
-        try_batch(number + (uint64_t)thousandths * SETS, thousandths / 1000.0, constrained, admitted);
+        try_batch(number + (uint64_t)thousandths * SETS, thousandths / 1000.0, constrained,
+                  admitted);
     printf("%.3f", thousandths / 1000.0);
     for (int i = 0; i < COLUMNS; i++)
         printf(" %.4f", (double)admitted[i] / SETS);

@@ -48,7 +48,8 @@ void uunifast(struct random *random, int count, double sum, double utilization[]
         double rest = sum;
         discard = false;
         for (int i = 0; i < count; i++) {
-            double next = i + 1 < count ? rest * pow(random_unit(random), 1.0 / (count - 1 - i)) : 0;
+            double next =
+                i + 1 < count ? rest * pow(random_unit(random), 1.0 / (count - 1 - i)) : 0;
             utilization[i] = rest - next;
             discard = discard || utilization[i] > 1;
             rest = next;
@@ -58,8 +59,9 @@ void uunifast(struct random *random, int count, double sum, double utilization[]
 
 /* ---- Periods ---- */
 
-/* Periods are multiples of a unit. Harmonic: each period divides the next. Semi-harmonic, two kinds: typical choices of engineers. Co-prime:
- * a few such periods make a long hyperperiod. Octave: neighbours such as 30 and 31, where no period is twice another. */
+/* Periods are multiples of a unit. Harmonic: each period divides the next. Semi-harmonic, two
+ * kinds: typical choices of engineers. Co-prime: a few such periods make a long hyperperiod.
+ * Octave: neighbours such as 30 and 31, where no period is twice another. */
 enum { OCTAVE = 4, FAMILIES };
 
 static int64_t draw_multiple(struct random *random, int64_t family)
@@ -70,10 +72,12 @@ static int64_t draw_multiple(struct random *random, int64_t family)
         {2, 3, 4, 6, 8, 12, 24, 48},
         {4, 5, 7, 9, 11, 13, 17, 19},
     };
-    return family == OCTAVE ? 20 + random_below(random, 20) : multiples[family][random_below(random, 8)];
+    return family == OCTAVE ? 20 + random_below(random, 20)
+                            : multiples[family][random_below(random, 8)];
 }
 
-/* A period that would make the hyperperiod too long becomes equal to another period. Sets with a shared level are wanted, too. */
+/* A period that would make the hyperperiod too long becomes equal to another period. Sets with a
+ * shared level are wanted, too. */
 static void draw_periods(struct random *random, struct task_set *set, int64_t family)
 {
     static const int64_t units[] = {100, 137, 250, 1000, 1009};
@@ -84,7 +88,8 @@ static void draw_periods(struct random *random, struct task_set *set, int64_t fa
         struct task *task = &set->task[i];
         task->period = unit * draw_multiple(random, family);
         set->count = i + 1;
-        if (hyperperiod(set) / (task->period < shortest ? task->period : shortest) > HYPERPERIOD_MAX)
+        if (hyperperiod(set) / (task->period < shortest ? task->period : shortest) >
+            HYPERPERIOD_MAX)
             task->period = set->task[random_below(random, i)].period;
         if (task->period < shortest)
             shortest = task->period;
@@ -155,7 +160,9 @@ enum { GFB, PARTITIONED, POOL_FOCUSES };
 static double filling(const struct task_set *set, int focus, int cpus)
 {
     if (cpus > 1)
-        return (focus == GFB ? density(set) + (cpus - 1) * largest_density(set) : utilization(set)) / cpus;
+        return (focus == GFB ? density(set) + (cpus - 1) * largest_density(set)
+                             : utilization(set)) /
+               cpus;
     if (focus == LIU_LAYLAND)
         return utilization(set) / (set->count * (pow(2, 1.0 / set->count) - 1));
     if (focus == HYPERBOLIC)
@@ -163,7 +170,8 @@ static double filling(const struct task_set *set, int focus, int cpus)
     return focus == DENSITY ? density(set) : utilization(set);
 }
 
-static void fill(struct task_set *set, const struct draft *draft, int focus, int cpus, double target)
+static void fill(struct task_set *set, const struct draft *draft, int focus, int cpus,
+                 double target)
 {
     double low = 0, high = 2.0 * cpus;
     for (int step = 0; step < 24; step++) {
@@ -221,8 +229,9 @@ static void draw_octave(struct random *random, struct task_set *set)
     }
 }
 
-/* Where the sufficient bounds of rate monotonic are tight: each runtime is the step to the next period. The product
- * is at the hyperbolic bound then, and with equal ratios of periods the sum at that of Liu and Layland. */
+/* Where the sufficient bounds of rate monotonic are tight: each runtime is the step to the next
+ * period. The product is at the hyperbolic bound then, and with equal ratios of periods the sum at
+ * that of Liu and Layland. */
 static void make_critical(struct random *random, struct task_set *set, struct draft *draft)
 {
     do
@@ -243,8 +252,8 @@ static void draw_deadlines(struct random *random, struct task_set *set)
         struct task *task = &set->task[i];
         task->deadline = task->period;
         if (constrained && random_below(random, 4) > 0)
-            task->deadline = clamp(llround(random_between(random, 0.3, 1) * (double)task->period), RUNTIME_MIN,
-                                   task->period);
+            task->deadline = clamp(llround(random_between(random, 0.3, 1) * (double)task->period),
+                                   RUNTIME_MIN, task->period);
     }
 }
 
@@ -263,7 +272,8 @@ void generate(struct task_set *set, uint64_t seed, uint64_t number, int cpus)
         make_critical(&random, set, &draft);
     for (int i = 0; i < set->count; i++)
         set->task[i].layer = (int)random_below(&random, LAYERS);
-    fill(set, &draft, focus, cpus, edge ? random_between(&random, 0.7, 1) : random_between(&random, 0.93, 1.03));
+    fill(set, &draft, focus, cpus,
+         edge ? random_between(&random, 0.7, 1) : random_between(&random, 0.93, 1.03));
     if (edge)
         go_to_edge(&random, set, focus);
 }

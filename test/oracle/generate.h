@@ -12,11 +12,12 @@ struct random random_start(uint64_t seed, uint64_t number);
 double random_unit(struct random *random); /* [0, 1) */
 int64_t random_below(struct random *random, int64_t limit);
 
-/* Utilizations with this sum, none above 1, uniformly distributed (UUniFast; with discarding above a sum of 1). */
+/* Utilizations with this sum, none above 1, uniformly distributed (UUniFast; with discarding above
+ * a sum of 1). */
 void uunifast(struct random *random, int count, double sum, double utilization[]);
 
-/* 2 to 12 tasks for so many CPUs. Number by number the load is brought near the boundary of another test; those
- * of the exact tests are found by simulation, to the microsecond. */
+/* 2 to 12 tasks for so many CPUs. Number by number the load is brought near the boundary of another
+ * test; those of the exact tests are found by simulation, to the microsecond. */
 void generate(struct task_set *set, uint64_t seed, uint64_t number, int cpus);
 
 #endif

@@ -1,10 +1,10 @@
 /* oracle [--sets N] [--seed S] PLUGINS: random task sets against the plugin programs in that directory
  * oracle --replay PLUGINS:              tests the printed sets again, from standard input
  *
- * A set that a plugin has admitted in full is simulated and must not miss. Where the test claims to be exact, a set
- * that never misses must have been admitted, too. (It is enough to admit all tasks or none: both tests are sustainable,
- * so that a subset of an admitted set is also admitted.) Prints sets that break a rule as JSON lines, then counts. Exit status 1: a rule was
- * broken. */
+ * A set that a plugin has admitted in full is simulated and must not miss. Where the test claims to
+ * be exact, a set that never misses must have been admitted, too. (It is enough to admit all tasks
+ * or none: both tests are sustainable, so that a subset of an admitted set is also admitted.)
+ * Prints sets that break a rule as JSON lines, then counts. Exit status 1: a rule was broken. */
 #include <err.h>
 #include <errno.h>
 #include <getopt.h>
@@ -19,12 +19,14 @@
 #include "generate.h"
 #include "plugin-process.h"
 
-enum { BATCH = 32 };  /* sets: their requests fit into one pipe, so that writing never waits for reading */
-enum { SHOWN = 10 };  /* sets that are printed for each mode */
+/* sets: their requests fit into one pipe, so that writing never waits for reading */
+enum { BATCH = 32 };
+enum { SHOWN = 10 }; /* sets that are printed for each mode */
 
 /* ---- The modes ---- */
 
-/* How the whole set is simulated. IN_PARTS: only the plugin's own partition of the tasks can be simulated. */
+/* How the whole set is simulated. IN_PARTS: only the plugin's own partition of the tasks can be
+ * simulated. */
 enum system { BY_DEADLINE, BY_RATE, TWO, THREE, GLOBAL_2, GLOBAL_4, IN_PARTS, SYSTEMS };
 
 enum claim { NECESSARY, SUFFICIENT, EXACT };
@@ -36,10 +38,21 @@ struct layer {
 
 /* Exact: the test counts nothing but the tasks. */
 #define PURE "blocking=0us", "fair_server=0us"
-#define EDF(cpus, partition, ...)                                                                                   \
-    {"edf", {"cpus=" cpus, "priority=-", "partition=" partition, "threshold=1", __VA_ARGS__}}
-#define RM(cpus, priority, ...) {"rm", {"cpus=" cpus, "priority=" priority, "threshold=1", __VA_ARGS__}}
-#define DEMAND(cpus) EDF(cpus, "unthrottled", "admission=demand", PURE)
+#define EDF(cpus, partition, ...)                                                          \
+    {                                                                                      \
+        "edf",                                                                             \
+        {                                                                                  \
+            "cpus=" cpus, "priority=-", "partition=" partition, "threshold=1", __VA_ARGS__ \
+        }                                                                                  \
+    }
+#define RM(cpus, priority, ...)                                            \
+    {                                                                      \
+        "rm",                                                              \
+        {                                                                  \
+            "cpus=" cpus, "priority=" priority, "threshold=1", __VA_ARGS__ \
+        }                                                                  \
+    }
+#define DEMAND(cpus)        EDF(cpus, "unthrottled", "admission=demand", PURE)
 #define RTA(cpus, priority) RM(cpus, priority, "admission=rta", PURE)
 
 static struct mode {
@@ -53,30 +66,76 @@ static struct mode {
     struct plugin_process plugin[LAYERS];
     uint64_t sets, admitted, schedulable, wrong_yes, wrong_no;
 } modes[] = {
-    {.name = "edf density", .cpus = 1, .system = BY_DEADLINE, .claim = SUFFICIENT,
+    {.name = "edf density",
+     .cpus = 1,
+     .system = BY_DEADLINE,
+     .claim = SUFFICIENT,
      .layer = {EDF("0", "unthrottled", "admission=density")}},
-    {.name = "edf demand", .cpus = 1, .system = BY_DEADLINE, .claim = EXACT, .layer = {DEMAND("0")}},
-    {.name = "edf demand, 2 CPUs", .cpus = 2, .system = IN_PARTS, .claim = SUFFICIENT, .layer = {DEMAND("0-1")}},
-    {.name = "edf gfb, 2 CPUs", .cpus = 2, .system = GLOBAL_2, .claim = SUFFICIENT,
+    {.name = "edf demand",
+     .cpus = 1,
+     .system = BY_DEADLINE,
+     .claim = EXACT,
+     .layer = {DEMAND("0")}},
+    {.name = "edf demand, 2 CPUs",
+     .cpus = 2,
+     .system = IN_PARTS,
+     .claim = SUFFICIENT,
+     .layer = {DEMAND("0-1")}},
+    {.name = "edf gfb, 2 CPUs",
+     .cpus = 2,
+     .system = GLOBAL_2,
+     .claim = SUFFICIENT,
      .layer = {EDF("0-1", "global", "admission=gfb")}},
-    {.name = "edf gfb, 4 CPUs", .cpus = 4, .system = GLOBAL_4, .claim = SUFFICIENT,
+    {.name = "edf gfb, 4 CPUs",
+     .cpus = 4,
+     .system = GLOBAL_4,
+     .claim = SUFFICIENT,
      .layer = {EDF("0-3", "global", "admission=gfb")}},
-    {.name = "edf bandwidth, 2 CPUs", .cpus = 2, .system = GLOBAL_2, .claim = NECESSARY,
+    {.name = "edf bandwidth, 2 CPUs",
+     .cpus = 2,
+     .system = GLOBAL_2,
+     .claim = NECESSARY,
      .layer = {EDF("0-1", "global", "admission=bandwidth")}},
-    {.name = "edf bandwidth, 4 CPUs", .cpus = 4, .system = GLOBAL_4, .claim = NECESSARY,
+    {.name = "edf bandwidth, 4 CPUs",
+     .cpus = 4,
+     .system = GLOBAL_4,
+     .claim = NECESSARY,
      .layer = {EDF("0-3", "global", "admission=bandwidth")}},
-    {.name = "rm liu-layland", .cpus = 1, .system = BY_RATE, .claim = SUFFICIENT,
+    {.name = "rm liu-layland",
+     .cpus = 1,
+     .system = BY_RATE,
+     .claim = SUFFICIENT,
      .layer = {RM("0", "10-40", "admission=liu-layland")}},
-    {.name = "rm hyperbolic", .cpus = 1, .system = BY_RATE, .claim = SUFFICIENT,
+    {.name = "rm hyperbolic",
+     .cpus = 1,
+     .system = BY_RATE,
+     .claim = SUFFICIENT,
      .layer = {RM("0", "10-40", "admission=hyperbolic")}},
-    {.name = "rm necessary", .cpus = 1, .system = BY_RATE, .claim = NECESSARY,
+    {.name = "rm necessary",
+     .cpus = 1,
+     .system = BY_RATE,
+     .claim = NECESSARY,
      .layer = {RM("0", "10-40", "admission=necessary")}},
     {.name = "rm rta", .cpus = 1, .system = BY_RATE, .claim = EXACT, .layer = {RTA("0", "10-40")}},
-    {.name = "rm rta, 3 levels", .cpus = 1, .system = BY_RATE, .claim = SUFFICIENT, .layer = {RTA("0", "10-12")}},
-    {.name = "rm rta, 2 CPUs", .cpus = 2, .system = IN_PARTS, .claim = SUFFICIENT, .layer = {RTA("0-1", "10-40")}},
-    {.name = "edf demand + rm rta", .cpus = 1, .system = TWO, .claim = EXACT,
+    {.name = "rm rta, 3 levels",
+     .cpus = 1,
+     .system = BY_RATE,
+     .claim = SUFFICIENT,
+     .layer = {RTA("0", "10-12")}},
+    {.name = "rm rta, 2 CPUs",
+     .cpus = 2,
+     .system = IN_PARTS,
+     .claim = SUFFICIENT,
+     .layer = {RTA("0-1", "10-40")}},
+    {.name = "edf demand + rm rta",
+     .cpus = 1,
+     .system = TWO,
+     .claim = EXACT,
      .layer = {DEMAND("0"), RTA("0", "10-40")}},
-    {.name = "edf demand + rm rta + rm rta", .cpus = 1, .system = THREE, .claim = EXACT,
+    {.name = "edf demand + rm rta + rm rta",
+     .cpus = 1,
+     .system = THREE,
+     .claim = EXACT,
      .layer = {DEMAND("0"), RTA("0", "51-90"), RTA("0", "10-40")}},
 };
 
@@ -127,22 +186,25 @@ static json_t *tasks_as_json(const struct task_set *set)
     json_t *tasks = json_array();
     for (int i = 0; i < set->count; i++) {
         const struct task *task = &set->task[i];
-        json_array_append_new(tasks, json_pack("{s:I, s:I, s:I, s:i, s:i, s:i}", "runtime", (json_int_t)task->runtime,
-                                               "deadline", (json_int_t)task->deadline, "period",
-                                               (json_int_t)task->period, "layer", task->layer, "cpu", task->cpu,
-                                               "priority", task->priority));
+        json_array_append_new(tasks, json_pack("{s:I, s:I, s:I, s:i, s:i, s:i}", "runtime",
+                                               (json_int_t)task->runtime, "deadline",
+                                               (json_int_t)task->deadline, "period",
+                                               (json_int_t)task->period, "layer", task->layer,
+                                               "cpu", task->cpu, "priority", task->priority));
     }
     return tasks;
 }
 
 /* A miss: the task, from 1 on, and its deadline. A refusal: the plugin's reason. */
-static void show(const struct mode *mode, const struct task_set *set, const struct miss *miss, const char *reason)
+static void show(const struct mode *mode, const struct task_set *set, const struct miss *miss,
+                 const char *reason)
 {
     json_t *line = json_pack("{s:s, s:s}", "mode", mode->name, "violation",
                              miss != NULL ? "admitted, but misses" : "never misses, but refused");
     if (miss != NULL)
         json_object_set_new(line, "miss",
-                            json_pack("{s:i, s:I}", "task", miss->task + 1, "at", (json_int_t)miss->at));
+                            json_pack("{s:i, s:I}", "task", miss->task + 1, "at",
+                                      (json_int_t)miss->at));
     else
         json_object_set_new(line, "reason", json_string(reason));
     json_object_set_new(line, "tasks", tasks_as_json(set));
@@ -152,12 +214,15 @@ static void show(const struct mode *mode, const struct task_set *set, const stru
     json_decref(line);
 }
 
-/* told: the set with the priorities and CPUs from the plugins. refusal: NULL, or the reason why the plugins did not admit all tasks. */
-static void judge(struct mode *mode, struct trial *trial, const struct task_set *told, const char *refusal)
+/* told: the set with the priorities and CPUs from the plugins. refusal: NULL, or the reason why the
+ * plugins did not admit all tasks. */
+static void judge(struct mode *mode, struct trial *trial, const struct task_set *told,
+                  const char *refusal)
 {
     bool admitted = refusal == NULL;
     const struct verdict *verdict = mode->system == IN_PARTS ? NULL : simulate(trial, mode);
-    bool schedulable = verdict != NULL && !verdict->misses, misses = verdict != NULL && verdict->misses;
+    bool schedulable = verdict != NULL && !verdict->misses,
+         misses = verdict != NULL && verdict->misses;
     struct miss miss = verdict != NULL ? verdict->miss : (struct miss){0};
     if (admitted && (verdict == NULL || !same_order(told, &verdict->set)))
         misses = partitioned_misses(told, &miss);
@@ -175,7 +240,8 @@ static void judge(struct mode *mode, struct trial *trial, const struct task_set 
 
 /* ---- Several plugins on one CPU: asked in turn, as the broker does ---- */
 
-static const char *lower_layers_refuse(struct mode *mode, int layer, int number, const struct task *task)
+static const char *lower_layers_refuse(struct mode *mode, int layer, int number,
+                                       const struct task *task)
 {
     const char *refusal = NULL;
     for (int i = layer + 1; i < mode->layers && refusal == NULL; i++) {
@@ -240,8 +306,8 @@ static const char *ask_stack(struct mode *mode, struct task_set *set)
 static void start(const char *directory)
 {
     for (int i = 0; i < MODES; i++)
-        for (struct mode *mode = &modes[i]; mode->layers < LAYERS && mode->layer[mode->layers].program != NULL;
-             mode->layers++)
+        for (struct mode *mode = &modes[i];
+             mode->layers < LAYERS && mode->layer[mode->layers].program != NULL; mode->layers++)
             plugin_start(&mode->plugin[mode->layers], directory, mode->layer[mode->layers].program,
                          mode->layer[mode->layers].words);
 }
@@ -262,7 +328,8 @@ static void ask_ahead(struct mode *mode, const struct trial *trial)
 static void try_mode(struct mode *mode, struct trial *trial)
 {
     struct task_set told = *set_for(trial, mode);
-    const char *refusal = mode->layers > 1 ? ask_stack(mode, &told) : plugin_hear_set(&mode->plugin[0], &told);
+    const char *refusal =
+        mode->layers > 1 ? ask_stack(mode, &told) : plugin_hear_set(&mode->plugin[0], &told);
     judge(mode, trial, &told, refusal);
 }
 
@@ -299,7 +366,8 @@ static void read_set(const char *line, const char **mode, struct task_set *set, 
     json_error_t error;
     json_t *tasks;
     *document = json_loads(line, 0, &error);
-    if (*document == NULL || json_unpack_ex(*document, &error, 0, "{s:s, s:o}", "mode", mode, "tasks", &tasks) != 0)
+    if (*document == NULL ||
+        json_unpack_ex(*document, &error, 0, "{s:s, s:o}", "mode", mode, "tasks", &tasks) != 0)
         errx(EX_DATAERR, "standard input: %s", error.text);
     *set = (struct task_set){.count = (int)json_array_size(tasks)};
     if (set->count > TASKS_MAX)
@@ -307,8 +375,9 @@ static void read_set(const char *line, const char **mode, struct task_set *set, 
     for (int i = 0; i < set->count; i++) {
         json_int_t runtime, deadline, period;
         struct task *task = &set->task[i];
-        if (json_unpack_ex(json_array_get(tasks, (size_t)i), &error, 0, "{s:I, s:I, s:I, s?:i}", "runtime", &runtime,
-                           "deadline", &deadline, "period", &period, "layer", &task->layer) != 0)
+        if (json_unpack_ex(json_array_get(tasks, (size_t)i), &error, 0, "{s:I, s:I, s:I, s?:i}",
+                           "runtime", &runtime, "deadline", &deadline, "period", &period, "layer",
+                           &task->layer) != 0)
             errx(EX_DATAERR, "standard input: %s", error.text);
         task->runtime = runtime;
         task->deadline = deadline;
@@ -354,8 +423,8 @@ static bool print_table(void)
     static const char *const claims[] = {"necessary", "sufficient", "exact"};
     bool good = true;
     printf("%78s %12s %12s\n", "", "admitted,", "never misses");
-    printf("%-28s %-10s %12s %12s %12s %12s %12s\n", "mode", "held to", "sets", "admitted", "schedulable",
-           "but misses", "but refused");
+    printf("%-28s %-10s %12s %12s %12s %12s %12s\n", "mode", "held to", "sets", "admitted",
+           "schedulable", "but misses", "but refused");
     for (int i = 0; i < MODES; i++) {
         const struct mode *mode = &modes[i];
         if (mode->sets == 0)
@@ -385,9 +454,10 @@ static uint64_t number_or_usage(const char *text)
 
 int main(int argc, char **argv)
 {
-    static const struct option options[] = {
-        {"sets", required_argument, NULL, 'n'}, {"seed", required_argument, NULL, 's'},
-        {"replay", no_argument, NULL, 'r'}, {0}};
+    static const struct option options[] = {{"sets", required_argument, NULL, 'n'},
+                                            {"seed", required_argument, NULL, 's'},
+                                            {"replay", no_argument, NULL, 'r'},
+                                            {0}};
     uint64_t sets = 5000, seed = 1;
     bool replays = false;
     for (int option; (option = getopt_long(argc, argv, "", options, NULL)) != -1;) {

@@ -15,7 +15,8 @@ static void spawn(struct plugin_process *plugin, char *const arguments[])
 {
     int in[2], out[2];
     posix_spawn_file_actions_t actions;
-    if (pipe2(in, O_CLOEXEC) != 0 || pipe2(out, O_CLOEXEC) != 0 || posix_spawn_file_actions_init(&actions) != 0)
+    if (pipe2(in, O_CLOEXEC) != 0 || pipe2(out, O_CLOEXEC) != 0 ||
+        posix_spawn_file_actions_init(&actions) != 0)
         err(EX_OSERR, "pipe");
     posix_spawn_file_actions_adddup2(&actions, in[0], STDIN_FILENO);
     posix_spawn_file_actions_adddup2(&actions, out[1], STDOUT_FILENO);
@@ -68,7 +69,8 @@ void plugin_start(struct plugin_process *plugin, const char *directory, const ch
     struct paragraph greeting = take(plugin);
     const char *reason = paragraph_get(&greeting, "reason");
     if (!says(&greeting, "answer", "ok"))
-        errx(EX_CONFIG, "%s does not start: %s", program, reason == NULL ? "it says nothing" : reason);
+        errx(EX_CONFIG, "%s does not start: %s", program,
+             reason == NULL ? "it says nothing" : reason);
 }
 
 /* ---- Requests ---- */
@@ -103,7 +105,8 @@ static void end(struct plugin_process *plugin, bool commit)
     paragraph_close(&plugin->output);
 }
 
-void plugin_ask_accept(struct plugin_process *plugin, int number, const struct task *task, bool commit)
+void plugin_ask_accept(struct plugin_process *plugin, int number, const struct task *task,
+                       bool commit)
 {
     begin(plugin, "accept", number);
     add_times(plugin, task);
@@ -124,7 +127,8 @@ void plugin_ask_release(struct plugin_process *plugin, int number)
     end(plugin, false);
 }
 
-void plugin_ask_load(struct plugin_process *plugin, int number, const struct task *task, bool commit)
+void plugin_ask_load(struct plugin_process *plugin, int number, const struct task *task,
+                     bool commit)
 {
     begin(plugin, "load", number);
     add_place(plugin, task);
@@ -149,14 +153,15 @@ void plugin_flush(struct plugin_process *plugin)
 
 /* ---- Answers ---- */
 
-static void follow(const struct plugin_process *plugin, const struct paragraph *paragraph, uint64_t number,
-                   struct task_set *set)
+static void follow(const struct plugin_process *plugin, const struct paragraph *paragraph,
+                   uint64_t number, struct task_set *set)
 {
     uint64_t value;
     if (set == NULL)
         return;
     if (number == 0 || number > (uint64_t)set->count)
-        errx(EX_PROTOCOL, "%s speaks of a task %" PRIu64 " that it was not asked about", plugin->program, number);
+        errx(EX_PROTOCOL, "%s speaks of a task %" PRIu64 " that it was not asked about",
+             plugin->program, number);
     struct task *task = &set->task[number - 1];
     if (paragraph_get_number(paragraph, "priority", 99, &value) > 0)
         task->priority = (int)value;

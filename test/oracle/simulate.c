@@ -1,21 +1,24 @@
 /* Why the synchronous release is enough, for sporadic tasks with deadlines up to their periods:
  *
- * EDF, one CPU: if any release pattern misses at d, let s be the last instant before d with no pending job
- * that is due by d. All work done in [s, d] was released at or after s and due by d, and it is too much. Moving
- * each task's first such release to s, and the others as close as periods allow, only adds to it; that is how a
- * synchronous release begins. Time then repeats with the hyperperiod (Baruah, Rosier, Howell 1990).
+ * EDF, one CPU: if any release pattern misses at d, let s be the last instant before d with no
+ * pending job that is due by d. All work done in [s, d] was released at or after s and due by d,
+ * and it is too much. Moving each task's first such release to s, and the others as close as
+ * periods allow, only adds to it; that is how a synchronous release begins. Time then repeats with
+ * the hyperperiod (Baruah, Rosier, Howell 1990).
  *
- * Fixed priority, one CPU: consider the first miss, of a job of level L released at t, and let s <= t be the last
- * instant at which nothing above L was pending. Nothing of L ran in [s, t], so of each task of L at most one job
- * stands before ours: two would mean an earlier miss. The job waits for those, itself, and what the higher levels
- * release from s on, which is most when all of them begin at s: the synchronous release, with ours the last in the
- * queue of its level. So each task of a level is once the one that loses ties.
+ * Fixed priority, one CPU: consider the first miss, of a job of level L released at t, and let s <=
+ * t be the last instant at which nothing above L was pending. Nothing of L ran in [s, t], so of
+ * each task of L at most one job stands before ours: two would mean an earlier miss. The job waits
+ * for those, itself, and what the higher levels release from s on, which is most when all of them
+ * begin at s: the synchronous release, with ours the last in the queue of its level. So each task
+ * of a level is once the one that loses ties.
  *
- * Their mixture: while SCHED_DEADLINE jobs are pending they have the CPU, in whatever order. To the levels below they
- * are one higher level; above, EDF is alone.
+ * Their mixture: while SCHED_DEADLINE jobs are pending they have the CPU, in whatever order. To the
+ * levels below they are one higher level; above, EDF is alone.
  *
- * Global EDF: the synchronous release is NOT the worst case, and none is known. A miss found here refutes a
- * test that claims to be sufficient; a simulation without a miss does not prove that claim. */
+ * Global EDF: the synchronous release is NOT the worst case, and none is known. A miss found here
+ * refutes a test that claims to be sufficient; a simulation without a miss does not prove that
+ * claim. */
 #include "simulate.h"
 
 #include <stddef.h>
@@ -48,7 +51,8 @@ int64_t hyperperiod(const struct task_set *set)
 {
     int64_t common = 1;
     for (int i = 0; i < set->count; i++)
-        common = common / greatest_common_divisor(common, set->task[i].period) * set->task[i].period;
+        common =
+            common / greatest_common_divisor(common, set->task[i].period) * set->task[i].period;
     return common;
 }
 
@@ -129,7 +133,8 @@ static const struct job *advance(struct run *run, int64_t now, int64_t then)
     return late;
 }
 
-static bool run_misses(struct run *run, int cpus, int64_t until, const struct task **task, int64_t *at)
+static bool run_misses(struct run *run, int cpus, int64_t until, const struct task **task,
+                       int64_t *at)
 {
     int64_t now = 0;
     while (now < until) {
@@ -154,8 +159,8 @@ static bool same_level(const struct task *a, const struct task *b)
     return a->policy == POLICY_FIFO && b->policy == POLICY_FIFO && a->priority == b->priority;
 }
 
-/* In turn `turn` one task of each level loses ties. The order within a level changes nothing for the other levels. Returns
- * the number of turns. */
+/* In turn `turn` one task of each level loses ties. The order within a level changes nothing for
+ * the other levels. Returns the number of turns. */
 static int prepare(struct run *run, const struct task_set *set, int turn)
 {
     int turns = 1;
@@ -167,7 +172,8 @@ static int prepare(struct run *run, const struct task_set *set, int turn)
                 place += j < i;
                 size++;
             }
-        run->job[i] = (struct job){.task = &set->task[i], .loses_ties = size > 0 && place == turn % size};
+        run->job[i] =
+            (struct job){.task = &set->task[i], .loses_ties = size > 0 && place == turn % size};
         if (size > turns)
             turns = size;
     }
@@ -250,8 +256,10 @@ bool same_order(const struct task_set *a, const struct task_set *b)
 {
     for (int i = 0; i < a->count; i++)
         for (int j = 0; j < i; j++) {
-            int in_a = a->task[i].priority - a->task[j].priority, in_b = b->task[i].priority - b->task[j].priority;
-            if ((in_a < 0) != (in_b < 0) || (in_a > 0) != (in_b > 0) || a->task[i].cpu != b->task[i].cpu)
+            int in_a = a->task[i].priority - a->task[j].priority,
+                in_b = b->task[i].priority - b->task[j].priority;
+            if ((in_a < 0) != (in_b < 0) || (in_a > 0) != (in_b > 0) ||
+                a->task[i].cpu != b->task[i].cpu)
                 return false;
         }
     return true;

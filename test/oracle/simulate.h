@@ -1,5 +1,5 @@
-/* Simulates the scheduler with a task set, event by event in whole microseconds. The simulation is the oracle's own model
- * and shares no code with the plugins. */
+/* Simulates the scheduler with a task set, event by event in whole microseconds. The simulation is
+ * the oracle's own model and shares no code with the plugins. */
 #ifndef RTF_ORACLE_SIMULATE_H
 #define RTF_ORACLE_SIMULATE_H
 
@@ -35,13 +35,15 @@ enum arrangement {
     THREE_LAYERS, /* rate monotonic in two ranges below SCHED_DEADLINE */
 };
 
-/* All tasks on CPU 0. Rate monotonic with enough levels: equal periods share a level, different periods do not. */
+/* All tasks on CPU 0. Rate monotonic with enough levels: equal periods share a level, different
+ * periods do not. */
 void arrange(struct task_set *set, enum arrangement arrangement);
 
 /* Whether both have the same order of priorities and the same CPUs. */
 bool same_order(const struct task_set *a, const struct task_set *b);
 
-/* True if a job misses its deadline within a hyperperiod, with all tasks released at 0; each CPU is simulated separately. */
+/* True if a job misses its deadline within a hyperperiod, with all tasks released at 0; each CPU is
+ * simulated separately. */
 bool partitioned_misses(const struct task_set *set, struct miss *miss);
 
 /* The same under global EDF on this number of CPUs. */

@@ -1,4 +1,5 @@
-/* Access rules: every property below, at and above its bound, for every kind of domain; exact sums; and the nearest value of a refusal. */
+/* Access rules: every property below, at and above its bound, for every kind of domain; exact sums;
+ * and the nearest value of a refusal. */
 #include "acl.h"
 
 #include <stdlib.h>
@@ -14,14 +15,36 @@
 enum { EDF, FP, CAMERA, DISK, NET };
 enum { ANN = 20021, BEN, CAT, TEAM = 20050, RTF = 20060 };
 
-/* ann: in rtf and, as a supplementary group, rtfteam. ben: in rtf and, as the primary group, rtfteam. cat: in rtf. The stranger has no account. */
-static char ann_name[] = "rtfann", ben_name[] = "rtfben", cat_name[] = "rtfcat", root_name[] = "root", rtf[] = "rtf", team[] = "rtfteam";
+/* ann: in rtf and, as a supplementary group, rtfteam. ben: in rtf and, as the primary group,
+ * rtfteam. cat: in rtf. The stranger has no account. */
+static char ann_name[] = "rtfann", ben_name[] = "rtfben", cat_name[] = "rtfcat",
+            root_name[] = "root", rtf[] = "rtf", team[] = "rtfteam";
 static char *both[] = {rtf, team, NULL}, *one[] = {rtf, NULL}, *none[] = {NULL};
 static gid_t both_gids[] = {RTF, TEAM}, one_gid[] = {RTF}, zero[] = {0};
-static struct account ann = {.uid = ANN, .state = ACCOUNT_KNOWN, .name = ann_name, .groups = both, .gids = both_gids, .gid_count = 2},
-                      ben = {.uid = BEN, .state = ACCOUNT_KNOWN, .name = ben_name, .groups = both, .gids = both_gids, .gid_count = 2},
-                      cat = {.uid = CAT, .state = ACCOUNT_KNOWN, .name = cat_name, .groups = one, .gids = one_gid, .gid_count = 1},
-                      root = {.uid = 0, .state = ACCOUNT_KNOWN, .name = root_name, .groups = none, .gids = zero, .gid_count = 1},
+static struct account ann = {.uid = ANN,
+                             .state = ACCOUNT_KNOWN,
+                             .name = ann_name,
+                             .groups = both,
+                             .gids = both_gids,
+                             .gid_count = 2},
+                      ben = {.uid = BEN,
+                             .state = ACCOUNT_KNOWN,
+                             .name = ben_name,
+                             .groups = both,
+                             .gids = both_gids,
+                             .gid_count = 2},
+                      cat = {.uid = CAT,
+                             .state = ACCOUNT_KNOWN,
+                             .name = cat_name,
+                             .groups = one,
+                             .gids = one_gid,
+                             .gid_count = 1},
+                      root = {.uid = 0,
+                              .state = ACCOUNT_KNOWN,
+                              .name = root_name,
+                              .groups = none,
+                              .gids = zero,
+                              .gid_count = 1},
                       stranger = {.uid = 20099, .state = ACCOUNT_KNOWN};
 
 static struct acl *rules_now;
@@ -32,8 +55,9 @@ static uint64_t least, ceiling;
 static int set_up(void **state)
 {
     (void)state;
-    plugins_are("EDF sh - 0-1 partition=global threshold=0.9\nFP sh 1-60 0-1\nCAMERA sh - - resource=units capacity=4\n"
-                "DISK sh - - resource=disk device=sda throughput=1MB\nNET sh - - resource=network interface=eth0 rate=100Mbit\n");
+    plugins_are(
+        "EDF sh - 0-1 partition=global threshold=0.9\nFP sh 1-60 0-1\nCAMERA sh - - resource=units capacity=4\n"
+        "DISK sh - - resource=disk device=sda throughput=1MB\nNET sh - - resource=network interface=eth0 rate=100Mbit\n");
     return 0;
 }
 
@@ -56,16 +80,20 @@ enum { HOLDS = 64 };
 static struct grant holds[HOLDS];
 static int hold_count;
 
-static bool ask_again(const struct account *who, int plugin, const struct spec *spec, const struct grant *old, struct charge *hold)
+static bool ask_again(const struct account *who, int plugin, const struct spec *spec,
+                      const struct grant *old, struct charge *hold)
 {
     const struct grant *const own[2] = {old, NULL};
     reason[0] = '\0';
     refusal = (struct refusal){0};
-    return acl_check(rules_now, who, plugin, plugin_line(plugin)->name, spec, own, hold, &least, &ceiling, &refusal, reason);
+    return acl_check(rules_now, who, plugin, plugin_line(plugin)->name, spec, own, hold, &least,
+                     &ceiling, &refusal, reason);
 }
 
-/* As the broker does: charges the asked amount while the plugin is asked, and the accepted amount then. NULL: refused. */
-static struct grant *grant_to(const struct account *who, int plugin, struct spec spec, struct grant *old)
+/* As the broker does: charges the asked amount while the plugin is asked, and the accepted amount
+ * then. NULL: refused. */
+static struct grant *grant_to(const struct account *who, int plugin, struct spec spec,
+                              struct grant *old)
 {
     struct charge hold;
     if (!ask_again(who, plugin, &spec, old, &hold))
@@ -92,7 +120,8 @@ static struct grant *granted(const struct account *who, int plugin, struct spec 
 static void denied(const struct account *who, int plugin, struct spec spec, const char *expected)
 {
     struct charge hold;
-    check(!ask_again(who, plugin, &spec, NULL, &hold) && strcmp(reason, expected) == 0, "\"%s\" instead of \"%s\"", reason, expected);
+    check(!ask_again(who, plugin, &spec, NULL, &hold) && strcmp(reason, expected) == 0,
+          "\"%s\" instead of \"%s\"", reason, expected);
     assert_string_equal(refusal.by, "access");
     assert_int_equal(hold.count, 0);
 }
@@ -125,7 +154,8 @@ static struct spec share(uint64_t millionths)
 }
 
 /* `by` is always access. The refusal also has: asked, available, the nearest runtime, never. */
-static void refusal_is(const char *rule, const char *asked, const char *available, uint64_t nearest, bool never)
+static void refusal_is(const char *rule, const char *asked, const char *available, uint64_t nearest,
+                       bool never)
 {
     assert_string_equal(refusal.rule, rule);
     assert_string_equal(refusal.asked, asked);
@@ -143,10 +173,26 @@ static const struct bound {
 } bounds[] = {
     {"max_runtime 1ms", {.runtime = 999}, {.runtime = 1000}, {.runtime = 1001}, "1001us asked"},
     {"min_runtime 90us", {.runtime = 91}, {.runtime = 90}, {.runtime = 89}, "89us asked"},
-    {"min_period 20ms", {.period = 20001, .deadline = 15000}, {.period = 20000, .deadline = 15000}, {.period = 19999, .deadline = 15000}, "19999us asked"},
-    {"max_period 100000", {.period = 99999}, {.period = 100000}, {.period = 100001}, "100001us asked"},
-    {"min_deadline 10000us", {.deadline = 10001}, {.deadline = 10000}, {.deadline = 9999}, "9999us asked"},
-    {"max_deadline 90ms", {.period = 100000, .deadline = 89999}, {.period = 100000, .deadline = 90000}, {.period = 100000, .deadline = 90001}, "90001us asked"},
+    {"min_period 20ms",
+     {.period = 20001, .deadline = 15000},
+     {.period = 20000, .deadline = 15000},
+     {.period = 19999, .deadline = 15000},
+     "19999us asked"},
+    {"max_period 100000",
+     {.period = 99999},
+     {.period = 100000},
+     {.period = 100001},
+     "100001us asked"},
+    {"min_deadline 10000us",
+     {.deadline = 10001},
+     {.deadline = 10000},
+     {.deadline = 9999},
+     "9999us asked"},
+    {"max_deadline 90ms",
+     {.period = 100000, .deadline = 89999},
+     {.period = 100000, .deadline = 90000},
+     {.period = 100000, .deadline = 90001},
+     "90001us asked"},
     {"min_priority 12", {.priority = 13}, {.priority = 12}, {.priority = 11}, "11 asked"},
     {"max_priority 30", {.priority = 29}, {.priority = 30}, {.priority = 31}, "31 asked"},
 };
@@ -165,7 +211,9 @@ static const struct domain {
     const char *name;
     bool binds[3]; /* ann, ben, cat */
 } domains[] = {
-    {"rtfann", {true, false, false}}, {"20021", {true, false, false}}, {"@rtfteam", {true, true, false}}, {"@20050", {true, true, false}}, {"-", {true, true, true}},
+    {"rtfann", {true, false, false}},  {"20021", {true, false, false}},
+    {"@rtfteam", {true, true, false}}, {"@20050", {true, true, false}},
+    {"-", {true, true, true}},
 };
 enum { DOMAINS = sizeof domains / sizeof *domains };
 static const struct account *const people[] = {&ann, &ben, &cat};
@@ -173,8 +221,10 @@ static const struct account *const people[] = {&ann, &ben, &cat};
 static void bound_binds(const struct bound *bound, const struct domain *domain, const char *on)
 {
     char text[200], said_above[200];
-    snprintf(text, sizeof text, "- - max_utilization 100\n%s %s %s\n", domain->name, on, bound->rule);
-    snprintf(said_above, sizeof said_above, "acl.conf:2: %s %s %s: %s", domain->name, on, bound->rule, bound->said);
+    snprintf(text, sizeof text, "- - max_utilization 100\n%s %s %s\n", domain->name, on,
+             bound->rule);
+    snprintf(said_above, sizeof said_above, "acl.conf:2: %s %s %s: %s", domain->name, on,
+             bound->rule, bound->said);
     rules_are(text);
     for (int i = 0; i < 3; i++)
         for (int plugin = EDF; plugin <= FP; plugin++) {
@@ -204,7 +254,10 @@ static void sum_binds(const char *property, const struct domain *domain, const c
     char text[200], rule[100], full[200], much[200];
     const bool each = strcmp(property, "max_user_utilization") == 0, anywhere = on[0] == '-';
     snprintf(rule, sizeof rule, "%s %s %s 0.5", domain->name, on, property);
-    snprintf(text, sizeof text, "%s\n- EDF max_utilization 0.5\n20023 - max_utilization 10\n20022 - max_utilization 10\n", rule);
+    snprintf(
+        text, sizeof text,
+        "%s\n- EDF max_utilization 0.5\n20023 - max_utilization 10\n20022 - max_utilization 10\n",
+        rule);
     snprintf(full, sizeof full, "acl.conf:1: %s: 0.5 used, 0.000001 asked", rule);
     snprintf(much, sizeof much, "acl.conf:1: %s: 0.3 used, 0.200001 asked", rule);
     rules_are(text);
@@ -248,29 +301,41 @@ static void sums_are_bounded_for_each_domain(void **state)
 
 static void passing_over_the_test_needs_a_rule_that_says_true_and_none_that_says_false(void **state)
 {
-    const struct spec ignoring = {.runtime = 10, .period = 10000, .priority = 20, .ignore_admission = true};
+    const struct spec ignoring = {.runtime = 10,
+                                  .period = 10000,
+                                  .priority = 20,
+                                  .ignore_admission = true};
     struct spec not_ignoring = ignoring;
     not_ignoring.ignore_admission = false;
     (void)state;
     rules_are("- - max_utilization 100\n");
-    denied(&ann, FP, ignoring, "no rule in acl.conf allows ignore_adm_test for rtfann (uid 20021) on FP");
+    denied(&ann, FP, ignoring,
+           "no rule in acl.conf allows ignore_adm_test for rtfann (uid 20021) on FP");
     for (int i = 0; i < 2 * DOMAINS; i++) {
         const struct domain *domain = &domains[i / 2];
         const char *on = i % 2 == 0 ? "-" : "FP";
         char text[200], deny[200];
-        snprintf(text, sizeof text, "- - max_utilization 100\n%s %s ignore_adm_test true\n", domain->name, on);
+        snprintf(text, sizeof text, "- - max_utilization 100\n%s %s ignore_adm_test true\n",
+                 domain->name, on);
         rules_are(text);
         gone(granted(&ann, FP, ignoring));
         if (on[0] == '-')
             gone(granted(&ann, EDF, ignoring));
         else
-            denied(&ann, EDF, ignoring, "no rule in acl.conf allows ignore_adm_test for rtfann (uid 20021) on EDF");
+            denied(&ann, EDF, ignoring,
+                   "no rule in acl.conf allows ignore_adm_test for rtfann (uid 20021) on EDF");
         if (domain->binds[2])
             gone(granted(&cat, FP, ignoring));
         else
-            denied(&cat, FP, ignoring, "no rule in acl.conf allows ignore_adm_test for rtfcat (uid 20023) on FP");
-        snprintf(text, sizeof text, "- - max_utilization 100\n%s %s ignore_adm_test false\n- - ignore_adm_test true\n", domain->name, on);
-        snprintf(deny, sizeof deny, "acl.conf:2: %s %s ignore_adm_test false: the spec asks to pass over the admission test", domain->name, on);
+            denied(&cat, FP, ignoring,
+                   "no rule in acl.conf allows ignore_adm_test for rtfcat (uid 20023) on FP");
+        snprintf(text, sizeof text,
+                 "- - max_utilization 100\n%s %s ignore_adm_test false\n- - ignore_adm_test true\n",
+                 domain->name, on);
+        snprintf(
+            deny, sizeof deny,
+            "acl.conf:2: %s %s ignore_adm_test false: the spec asks to pass over the admission test",
+            domain->name, on);
         rules_are(text);
         denied(&ann, FP, ignoring, deny);
         gone(granted(&ann, FP, not_ignoring));
@@ -283,29 +348,45 @@ static void without_an_opening_nobody_but_root_has_anything(void **state)
 {
     (void)state;
     rules_are("# nothing but words\n");
-    denied(&ann, FP, share(1), "no rule in acl.conf opens anything (max_utilization or max_user_utilization) for rtfann (uid 20021) on FP");
+    denied(
+        &ann, FP, share(1),
+        "no rule in acl.conf opens anything (max_utilization or max_user_utilization) for rtfann (uid 20021) on FP");
     refusal_is("", "", "", 0, true);
-    denied(&stranger, EDF, share(1), "no rule in acl.conf opens anything (max_utilization or max_user_utilization) for a user without account (uid 20099) on EDF");
+    denied(
+        &stranger, EDF, share(1),
+        "no rule in acl.conf opens anything (max_utilization or max_user_utilization) for a user without account (uid 20099) on EDF");
     gone(granted(&root, FP, share(300000)));
-    /* A bound alone does not open a plugin, and a rule that opens another plugin does not either. */
-    rules_are("- - max_runtime 10ms\nrtfann - min_period 1ms\n@rtf FP max_priority 50\n- - ignore_adm_test true\nrtfann EDF max_utilization 0.5\n");
-    denied(&ann, FP, share(1), "no rule in acl.conf opens anything (max_utilization or max_user_utilization) for rtfann (uid 20021) on FP");
+    /* A bound alone does not open a plugin, and a rule that opens another plugin does not
+     * either. */
+    rules_are(
+        "- - max_runtime 10ms\nrtfann - min_period 1ms\n@rtf FP max_priority 50\n- - ignore_adm_test true\nrtfann EDF max_utilization 0.5\n");
+    denied(
+        &ann, FP, share(1),
+        "no rule in acl.conf opens anything (max_utilization or max_user_utilization) for rtfann (uid 20021) on FP");
     gone(granted(&ann, EDF, share(1)));
 }
 
 static void all_rules_that_match_must_hold(void **state)
 {
     (void)state;
-    rules_are("rtfann - max_utilization 0.4\n@rtfteam - max_utilization 0.6\n- - max_utilization 0.9\n");
-    denied(&ann, FP, share(600001), "acl.conf:1: rtfann - max_utilization 0.4: 0 used, 0.600001 asked");
-    struct grant *first = granted(&ann, FP, share(400000)), *second = granted(&ben, FP, share(200000));
-    denied(&ann, FP, share(1), "acl.conf:1: rtfann - max_utilization 0.4: 0.4 used, 0.000001 asked");
-    denied(&ben, FP, share(1), "acl.conf:2: @rtfteam - max_utilization 0.6: 0.6 used, 0.000001 asked");
+    rules_are(
+        "rtfann - max_utilization 0.4\n@rtfteam - max_utilization 0.6\n- - max_utilization 0.9\n");
+    denied(&ann, FP, share(600001),
+           "acl.conf:1: rtfann - max_utilization 0.4: 0 used, 0.600001 asked");
+    struct grant *first = granted(&ann, FP, share(400000)),
+                 *second = granted(&ben, FP, share(200000));
+    denied(&ann, FP, share(1),
+           "acl.conf:1: rtfann - max_utilization 0.4: 0.4 used, 0.000001 asked");
+    denied(&ben, FP, share(1),
+           "acl.conf:2: @rtfteam - max_utilization 0.6: 0.6 used, 0.000001 asked");
     gone(first);
     gone(second);
-    rules_are("@rtfteam - max_runtime 2ms\nrtfann - max_utilization 0.9\nrtfann - max_runtime 3ms\n- - max_runtime 1ms\n");
-    denied(&ann, FP, (struct spec){.runtime = 4000, .period = 100000}, "acl.conf:1: @rtfteam - max_runtime 2ms: 4000us asked");
-    refusal_is("acl.conf:1: @rtfteam - max_runtime 2ms", "4000us", "2000us", 1000, true); /* the runtime that passes all rules */
+    rules_are(
+        "@rtfteam - max_runtime 2ms\nrtfann - max_utilization 0.9\nrtfann - max_runtime 3ms\n- - max_runtime 1ms\n");
+    denied(&ann, FP, (struct spec){.runtime = 4000, .period = 100000},
+           "acl.conf:1: @rtfteam - max_runtime 2ms: 4000us asked");
+    /* the runtime that passes all rules */
+    refusal_is("acl.conf:1: @rtfteam - max_runtime 2ms", "4000us", "2000us", 1000, true);
 }
 
 static void the_papers_example(void **state)
@@ -314,14 +395,19 @@ static void the_papers_example(void **state)
     rules_are("rtfann - max_utilization 0.5\n- FP max_utilization 0.3\n");
     denied(&ann, FP, share(300001), "acl.conf:2: - FP max_utilization 0.3: 0 used, 0.300001 asked");
     struct grant *on_fp = granted(&ann, FP, share(300000)), *on_edf;
-    denied(&ann, EDF, share(200001), "acl.conf:1: rtfann - max_utilization 0.5: 0.3 used, 0.200001 asked");
+    denied(&ann, EDF, share(200001),
+           "acl.conf:1: rtfann - max_utilization 0.5: 0.3 used, 0.200001 asked");
     on_edf = granted(&ann, EDF, share(200000));
-    denied(&ann, FP, share(1), "acl.conf:1: rtfann - max_utilization 0.5: 0.5 used, 0.000001 asked");
+    denied(&ann, FP, share(1),
+           "acl.conf:1: rtfann - max_utilization 0.5: 0.5 used, 0.000001 asked");
     denied(&cat, FP, share(1), "acl.conf:2: - FP max_utilization 0.3: 0.3 used, 0.000001 asked");
-    denied(&cat, EDF, share(1), "no rule in acl.conf opens anything (max_utilization or max_user_utilization) for rtfcat (uid 20023) on EDF");
+    denied(
+        &cat, EDF, share(1),
+        "no rule in acl.conf opens anything (max_utilization or max_user_utilization) for rtfcat (uid 20023) on EDF");
     gone(on_fp);
     struct grant *of_cat = granted(&cat, FP, share(200000));
-    denied(&ann, FP, share(100001), "acl.conf:2: - FP max_utilization 0.3: 0.2 used, 0.100001 asked");
+    denied(&ann, FP, share(100001),
+           "acl.conf:2: - FP max_utilization 0.3: 0.2 used, 0.100001 asked");
     gone(granted(&ann, FP, share(100000)));
     gone(on_edf);
     gone(of_cat);
@@ -330,63 +416,89 @@ static void the_papers_example(void **state)
 
 static void what_states_no_runtime_or_no_window_weighs_a_cpu(void **state)
 {
-    const struct spec no_runtime = {.period = 10000}, no_period = {.runtime = 10}, window = {.runtime = 10, .deadline = 100};
+    const struct spec no_runtime = {.period = 10000}, no_period = {.runtime = 10},
+                      window = {.runtime = 10, .deadline = 100};
     (void)state;
-    rules_are("rtfann - max_utilization 0.999999999\nrtfben - max_utilization 1\nrtfcat - max_utilization 1\n");
-    denied(&ann, FP, no_runtime, "acl.conf:1: rtfann - max_utilization 0.999999999: 0 used, 1 asked (a spec without runtime weighs a whole CPU)");
+    rules_are(
+        "rtfann - max_utilization 0.999999999\nrtfben - max_utilization 1\nrtfcat - max_utilization 1\n");
+    denied(
+        &ann, FP, no_runtime,
+        "acl.conf:1: rtfann - max_utilization 0.999999999: 0 used, 1 asked (a spec without runtime weighs a whole CPU)");
     refusal_is("acl.conf:1: rtfann - max_utilization 0.999999999", "1", "0.999999999", 0, true);
-    denied(&ann, FP, no_period, "acl.conf:1: rtfann - max_utilization 0.999999999: 0 used, 1 asked (a spec without period weighs a whole CPU)");
+    denied(
+        &ann, FP, no_period,
+        "acl.conf:1: rtfann - max_utilization 0.999999999: 0 used, 1 asked (a spec without period weighs a whole CPU)");
     refusal_is("acl.conf:1: rtfann - max_utilization 0.999999999", "1", "0.999999999", 0, true);
     struct grant *whole = granted(&ben, FP, no_runtime);
     denied(&ben, FP, share(1), "acl.conf:2: rtfben - max_utilization 1: 1 used, 0.000001 asked");
     gone(whole);
     whole = granted(&cat, FP, window); /* a deadline is a window */
-    denied(&cat, FP, no_period, "acl.conf:3: rtfcat - max_utilization 1: 0.1 used, 1 asked (a spec without period weighs a whole CPU)");
+    denied(
+        &cat, FP, no_period,
+        "acl.conf:3: rtfcat - max_utilization 1: 0.1 used, 1 asked (a spec without period weighs a whole CPU)");
     refusal_is("acl.conf:3: rtfcat - max_utilization 1", "1", "0.9", 0, false);
     gone(whole);
     nothing_is_used();
 }
 
-/* Whatever its runtime, it weighs a whole CPU: another rule's bound on runtimes is no runtime that would be granted. */
+/* Whatever its runtime, it weighs a whole CPU: another rule's bound on runtimes is no runtime that
+ * would be granted. */
 static void no_runtime_is_nearest_where_none_would_help(void **state)
 {
     (void)state;
     rules_are("- - max_utilization 1\n- - max_runtime 2ms\n");
     struct grant *tenth = granted(&cat, FP, share(1000));
-    denied(&ann, FP, (struct spec){.runtime = 1000}, "acl.conf:1: - - max_utilization 1: 0.001 used, 1 asked (a spec without period weighs a whole CPU)");
+    denied(
+        &ann, FP, (struct spec){.runtime = 1000},
+        "acl.conf:1: - - max_utilization 1: 0.001 used, 1 asked (a spec without period weighs a whole CPU)");
     refusal_is("acl.conf:1: - - max_utilization 1", "1", "0.999", 0, false);
-    denied(&ann, FP, (struct spec){.runtime = 3000}, "acl.conf:1: - - max_utilization 1: 0.001 used, 1 asked (a spec without period weighs a whole CPU)");
+    denied(
+        &ann, FP, (struct spec){.runtime = 3000},
+        "acl.conf:1: - - max_utilization 1: 0.001 used, 1 asked (a spec without period weighs a whole CPU)");
     refusal_is("acl.conf:1: - - max_utilization 1", "1", "0.999", 0, true);
     gone(tenth);
-    rules_are("- - max_utilization 10\n- - max_runtime 2ms\n- - max_period 10ms\n- - max_priority 30\n");
-    denied(&ann, FP, (struct spec){.runtime = 3000, .period = 10001}, "acl.conf:2: - - max_runtime 2ms: 3000us asked");
+    rules_are(
+        "- - max_utilization 10\n- - max_runtime 2ms\n- - max_period 10ms\n- - max_priority 30\n");
+    denied(&ann, FP, (struct spec){.runtime = 3000, .period = 10001},
+           "acl.conf:2: - - max_runtime 2ms: 3000us asked");
     assert_int_equal(ceiling, 0);
-    denied(&ann, FP, (struct spec){.runtime = 3000, .period = 10000, .priority = 31}, "acl.conf:2: - - max_runtime 2ms: 3000us asked");
+    denied(&ann, FP, (struct spec){.runtime = 3000, .period = 10000, .priority = 31},
+           "acl.conf:2: - - max_runtime 2ms: 3000us asked");
     assert_int_equal(ceiling, 0);
-    denied(&ann, FP, (struct spec){.runtime = 3000, .period = 10000, .ignore_admission = true}, "acl.conf:2: - - max_runtime 2ms: 3000us asked");
+    denied(&ann, FP, (struct spec){.runtime = 3000, .period = 10000, .ignore_admission = true},
+           "acl.conf:2: - - max_runtime 2ms: 3000us asked");
     assert_int_equal(ceiling, 0);
     assert_true(refusal.never);
     rules_are("- - max_utilization 0.5\n- - min_runtime 2ms\n- - max_runtime 1ms\n");
-    denied(&ann, EDF, (struct spec){.runtime = 1500, .period = 10000}, "acl.conf:2: - - min_runtime 2ms: 1500us asked");
+    denied(&ann, EDF, (struct spec){.runtime = 1500, .period = 10000},
+           "acl.conf:2: - - min_runtime 2ms: 1500us asked");
     assert_int_equal(ceiling, 0);
 }
 
 static void what_is_not_stated_passes_its_bounds_but_for_runtimes(void **state)
 {
     (void)state;
-    rules_are("- - max_utilization 10\n- - max_runtime 3600s\n- - min_period 10ms\n- - max_period 20ms\n- - min_deadline 9ms\n- - max_deadline 20ms\n"
-              "- - min_priority 9\n- - max_priority 9\n");
-    denied(&ann, FP, (struct spec){.period = 10000, .priority = 9}, "acl.conf:2: - - max_runtime 3600s: the spec states no runtime");
+    rules_are(
+        "- - max_utilization 10\n- - max_runtime 3600s\n- - min_period 10ms\n- - max_period 20ms\n- - min_deadline 9ms\n- - max_deadline 20ms\n"
+        "- - min_priority 9\n- - max_priority 9\n");
+    denied(&ann, FP, (struct spec){.period = 10000, .priority = 9},
+           "acl.conf:2: - - max_runtime 3600s: the spec states no runtime");
     refusal_is("acl.conf:2: - - max_runtime 3600s", "", "", 0, true);
     gone(granted(&ann, FP, (struct spec){.runtime = 10, .priority = 9}));
     gone(granted(&ann, EDF, (struct spec){.runtime = 10, .period = 10000}));
-    rules_are("- - max_utilization 10\n- - max_deadline 20ms\n- - min_deadline 9ms\n- - min_runtime 500us\n");
-    denied(&ann, EDF, (struct spec){.runtime = 500, .period = 20001}, "acl.conf:2: - - max_deadline 20ms: 20001us asked"); /* the period is the deadline */
-    denied(&ann, EDF, (struct spec){.runtime = 500, .period = 8999}, "acl.conf:3: - - min_deadline 9ms: 8999us asked");
+    rules_are(
+        "- - max_utilization 10\n- - max_deadline 20ms\n- - min_deadline 9ms\n- - min_runtime 500us\n");
+    /* the period is the deadline */
+    denied(&ann, EDF, (struct spec){.runtime = 500, .period = 20001},
+           "acl.conf:2: - - max_deadline 20ms: 20001us asked");
+    denied(&ann, EDF, (struct spec){.runtime = 500, .period = 8999},
+           "acl.conf:3: - - min_deadline 9ms: 8999us asked");
     gone(granted(&ann, EDF, (struct spec){.runtime = 500, .period = 20001, .deadline = 20000}));
-    denied(&ann, FP, (struct spec){.period = 10000}, "acl.conf:4: - - min_runtime 500us: the spec states no runtime");
+    denied(&ann, FP, (struct spec){.period = 10000},
+           "acl.conf:4: - - min_runtime 500us: the spec states no runtime");
     /* The runtime counts, because it may be all that is accepted, however much more is desired. */
-    denied(&ann, EDF, (struct spec){.runtime = 499, .desired_runtime = 5000, .period = 10000}, "acl.conf:4: - - min_runtime 500us: 499us asked");
+    denied(&ann, EDF, (struct spec){.runtime = 499, .desired_runtime = 5000, .period = 10000},
+           "acl.conf:4: - - min_runtime 500us: 499us asked");
 }
 
 static void a_tick_bounds_deadline_plugins_only(void **state)
@@ -394,7 +506,8 @@ static void a_tick_bounds_deadline_plugins_only(void **state)
     (void)state;
     tick_is = 4000;
     rules_are("- - max_utilization 10\n- - min_runtime tick\n");
-    denied(&ann, EDF, (struct spec){.runtime = 3999, .period = 100000}, "acl.conf:2: - - min_runtime tick: 3999us asked, a tick is 4000us");
+    denied(&ann, EDF, (struct spec){.runtime = 3999, .period = 100000},
+           "acl.conf:2: - - min_runtime tick: 3999us asked, a tick is 4000us");
     refusal_is("acl.conf:2: - - min_runtime tick", "3999us", "4000us", 1000000, true);
     gone(granted(&ann, EDF, (struct spec){.runtime = 4000, .period = 100000}));
     gone(granted(&ann, FP, (struct spec){.runtime = 1, .period = 10000}));
@@ -407,13 +520,18 @@ static void a_release_gives_back_exactly_what_was_charged(void **state)
 {
     (void)state;
     rules_are("@rtf - max_utilization 1\n");
-    struct grant *a = granted(&ann, FP, (struct spec){.runtime = 1, .period = 3}), *b = granted(&ben, FP, (struct spec){.runtime = 1, .period = 3}),
-                 *c = granted(&ann, FP, (struct spec){.runtime = 1, .period = 7}), *d = granted(&cat, FP, (struct spec){.runtime = 1, .period = 10007});
-    denied(&ann, FP, (struct spec){.runtime = 1, .period = 5}, "acl.conf:1: @rtf - max_utilization 1: 0.809623742 used, 0.2 asked"); /* each rounded up to a billionth */
+    struct grant *a = granted(&ann, FP, (struct spec){.runtime = 1, .period = 3}),
+                 *b = granted(&ben, FP, (struct spec){.runtime = 1, .period = 3}),
+                 *c = granted(&ann, FP, (struct spec){.runtime = 1, .period = 7}),
+                 *d = granted(&cat, FP, (struct spec){.runtime = 1, .period = 10007});
+    /* each rounded up to a billionth */
+    denied(&ann, FP, (struct spec){.runtime = 1, .period = 5},
+           "acl.conf:1: @rtf - max_utilization 1: 0.809623742 used, 0.2 asked");
     gone(a);
     assert_non_null(grant_to(&cat, FP, (struct spec){.runtime = 2, .period = 10007}, d));
     a = granted(&ann, FP, (struct spec){.runtime = 1, .period = 3});
-    denied(&ben, FP, (struct spec){.runtime = 1, .period = 5}, "acl.conf:1: @rtf - max_utilization 1: 0.809723672 used, 0.2 asked");
+    denied(&ben, FP, (struct spec){.runtime = 1, .period = 5},
+           "acl.conf:1: @rtf - max_utilization 1: 0.809723672 used, 0.2 asked");
     gone(a);
     gone(b);
     gone(c);
@@ -425,16 +543,19 @@ static void a_change_does_not_count_against_itself(void **state)
 {
     (void)state;
     rules_are("rtfann - max_utilization 0.5\n- EDF max_runtime 400ms\n- FP max_utilization 0.5\n");
-    struct grant *own = granted(&ann, EDF, share(300000)), *other = granted(&ann, FP, share(200000));
+    struct grant *own = granted(&ann, EDF, share(300000)),
+                 *other = granted(&ann, FP, share(200000));
     assert_null(grant_to(&ann, EDF, share(300001), own));
-    assert_string_equal(reason, "acl.conf:1: rtfann - max_utilization 0.5: 0.2 used, 0.300001 asked");
+    assert_string_equal(reason,
+                        "acl.conf:1: rtfann - max_utilization 0.5: 0.2 used, 0.300001 asked");
     assert_int_equal(ceiling, 300000);
     gone(other);
     assert_non_null(grant_to(&ann, EDF, share(400000), own));
     assert_null(grant_to(&ann, EDF, share(400001), own));
     assert_int_equal(own->plan.runtime, 400000);
     assert_non_null(grant_to(&ann, FP, share(500000), own)); /* and moves its charge along */
-    denied(&ann, FP, share(1), "acl.conf:1: rtfann - max_utilization 0.5: 0.5 used, 0.000001 asked");
+    denied(&ann, FP, share(1),
+           "acl.conf:1: rtfann - max_utilization 0.5: 0.5 used, 0.000001 asked");
     assert_non_null(grant_to(&ann, FP, share(100000), own)); /* and gives back the rest */
     other = granted(&ann, FP, share(400000));
     gone(own);
@@ -442,7 +563,8 @@ static void a_change_does_not_count_against_itself(void **state)
     nothing_is_used();
 }
 
-/* The asked amount is held while the plugin is asked: two specs that each fit cannot both get the last capacity. */
+/* The asked amount is held while the plugin is asked: two specs that each fit cannot both get the
+ * last capacity. */
 static void what_is_asked_for_is_charged_before_the_answer(void **state)
 {
     struct charge first, second;
@@ -453,7 +575,8 @@ static void what_is_asked_for_is_charged_before_the_answer(void **state)
     assert_int_equal(ceiling, 500000);
     assert_true(ask_again(&ann, EDF, &most, NULL, &second));
     assert_int_equal(ceiling, 100000); /* the desired runtime is cut to that */
-    denied(&ann, EDF, share(1), "acl.conf:1: rtfann - max_utilization 0.5: 0.5 used, 0.000001 asked");
+    denied(&ann, EDF, share(1),
+           "acl.conf:1: rtfann - max_utilization 0.5: 0.5 used, 0.000001 asked");
     acl_settle(&first, acl_weight(&most, 1000)); /* that much was accepted */
     acl_release(&second);
     struct grant *rest = granted(&ann, EDF, share(499000));
@@ -465,8 +588,13 @@ static void what_is_asked_for_is_charged_before_the_answer(void **state)
 static void root_is_neither_restricted_nor_counted(void **state)
 {
     (void)state;
-    rules_are("- - max_utilization 0.1\nroot - max_utilization 0.1\n0 - max_runtime 1us\n- - max_priority 1\n- - max_period 1ms\n");
-    (void)granted(&root, FP, (struct spec){.runtime = 500000, .period = 1000000, .priority = 60, .ignore_admission = true});
+    rules_are(
+        "- - max_utilization 0.1\nroot - max_utilization 0.1\n0 - max_runtime 1us\n- - max_priority 1\n- - max_period 1ms\n");
+    (void)granted(&root, FP,
+                  (struct spec){.runtime = 500000,
+                                .period = 1000000,
+                                .priority = 60,
+                                .ignore_admission = true});
     (void)granted(&root, FP, (struct spec){.priority = 60});
     assert_int_equal(ceiling, UINT64_MAX);
     assert_true(acl_priority_passes(rules_now, &root, FP, 60, &refusal, reason));
@@ -476,8 +604,10 @@ static void root_is_neither_restricted_nor_counted(void **state)
 static void a_stranger_is_known_by_his_uid_only(void **state)
 {
     (void)state;
-    rules_are("20099 - max_utilization 0.3\n@20060 - max_utilization 0.1\n@rtf - max_runtime 1us\n");
-    denied(&stranger, FP, share(300001), "acl.conf:1: 20099 - max_utilization 0.3: 0 used, 0.300001 asked");
+    rules_are(
+        "20099 - max_utilization 0.3\n@20060 - max_utilization 0.1\n@rtf - max_runtime 1us\n");
+    denied(&stranger, FP, share(300001),
+           "acl.conf:1: 20099 - max_utilization 0.3: 0 used, 0.300001 asked");
     gone(granted(&stranger, FP, share(300000)));
     assert_true(acl_names_uid(rules_now, 20099));
     assert_false(acl_names_uid(rules_now, 20060)); /* that is a group */
@@ -490,18 +620,22 @@ static void new_rules_charge_what_is_held_and_tell_who_is_over(void **state)
     struct grant *a = granted(&ann, FP, share(200000)), *b = granted(&cat, FP, share(100000));
     struct acl *former = rules_now;
     rules_now = NULL;
-    rules_are("@rtf - max_utilization 0.25\nrtfcat FP max_utilization 0.1\n@rtf - max_user_utilization 0.1\n");
+    rules_are(
+        "@rtf - max_utilization 0.25\nrtfcat FP max_utilization 0.1\n@rtf - max_user_utilization 0.1\n");
     acl_charge_again(rules_now, &ann, FP, &a->charge);
     acl_charge_again(rules_now, &cat, FP, &b->charge);
     acl_free(former);
     said_count = 0;
     acl_report_overdrawn(rules_now);
     assert_int_equal(said_count, 1); /* a full sum is not exceeded */
-    assert_string_equal(said, "acl.conf:1: @rtf - max_utilization 0.25: 0.3 is in use by older grants, which stay");
+    assert_string_equal(
+        said, "acl.conf:1: @rtf - max_utilization 0.25: 0.3 is in use by older grants, which stay");
     acl_report_overdrawn_by(rules_now, &cat);
     assert_int_equal(said_count, 1);
     acl_report_overdrawn_by(rules_now, &ann);
-    assert_string_equal(said, "acl.conf:3: @rtf - max_user_utilization 0.1: 0.2 is in use by older grants of uid 20021, which stay");
+    assert_string_equal(
+        said,
+        "acl.conf:3: @rtf - max_user_utilization 0.1: 0.2 is in use by older grants of uid 20021, which stay");
     denied(&ann, FP, share(1), "acl.conf:1: @rtf - max_utilization 0.25: 0.3 used, 0.000001 asked");
     gone(a);
     gone(granted(&ann, FP, share(100000)));
@@ -514,7 +648,8 @@ static void planned_priorities_are_bounded_too(void **state)
     (void)state;
     rules_are("- - max_utilization 1\n@rtf FP max_priority 30\n- - min_priority 20\n");
     refusal = (struct refusal){0};
-    assert_true(acl_priority_passes(rules_now, &ann, FP, 30, &refusal, reason) && acl_priority_passes(rules_now, &ann, FP, 20, &refusal, reason));
+    assert_true(acl_priority_passes(rules_now, &ann, FP, 30, &refusal, reason) &&
+                acl_priority_passes(rules_now, &ann, FP, 20, &refusal, reason));
     assert_true(acl_priority_passes(rules_now, &ann, EDF, 31, &refusal, reason));
     assert_false(acl_priority_passes(rules_now, &ann, FP, 31, &refusal, reason));
     assert_string_equal(reason, "acl.conf:2: @rtf FP max_priority 30: 31 planned");
@@ -527,8 +662,9 @@ static void planned_priorities_are_bounded_too(void **state)
 
 static void each_wrong_line_is_named_with_what_is_allowed(void **state)
 {
-#define TIMES " takes a time from 1us to 3600s, with us, ms, s, min, h or d or as bare microseconds, not "
-#define CPUS " takes CPUs in decimals, such as 0.5 or 2, not "
+#define TIMES \
+    " takes a time from 1us to 3600s, with us, ms, s, min, h or d or as bare microseconds, not "
+#define CPUS  " takes CPUs in decimals, such as 0.5 or 2, not "
 #define WORDS "a rule has four words, DOMAIN PLUGIN PROPERTY VALUE, here are "
     static const struct {
         const char *line, *sentence;
@@ -536,14 +672,16 @@ static void each_wrong_line_is_named_with_what_is_allowed(void **state)
         {"@rtf - max_runtime", WORDS "3"},
         {"@rtf - max_runtime 20 ms", WORDS "5"},
         {"@ - max_runtime 20ms", "a domain is a user name, a uid, @group or -, not \"@\""},
-        {"@rtf edf max_runtime 20ms", "plugins.conf has no plugin \"edf\"; did you mean EDF? - means any"},
+        {"@rtf edf max_runtime 20ms",
+         "plugins.conf has no plugin \"edf\"; did you mean EDF? - means any"},
         {"@rtf - max_period 0", "max_period" TIMES "\"0\""},
         {"@rtf - max_runtime -5", "max_runtime" TIMES "\"-5\""},
         {"@rtf - min_period 1.5ms", "min_period" TIMES "\"1.5ms\""},
         {"@rtf - min_deadline 3601s", "min_deadline" TIMES "\"3601s\""},
         {"@rtf - max_deadline 20m", "max_deadline" TIMES "\"20m\""},
         {"@rtf - min_runtime a tick", WORDS "5"},
-        {"@rtf - min_runtime tock", "min_runtime takes a time from 1us to 3600s, with us, ms, s, min, h or d or as bare microseconds, or the word tick, not \"tock\""},
+        {"@rtf - min_runtime tock",
+         "min_runtime takes a time from 1us to 3600s, with us, ms, s, min, h or d or as bare microseconds, or the word tick, not \"tock\""},
         {"@rtf - max_period tick", "max_period" TIMES "\"tick\""},
         {"@rtf - max_utilization 50%", "max_utilization" CPUS "\"50%\""},
         {"@rtf - max_utilization 0.1234567891", "max_utilization" CPUS "\"0.1234567891\""},
@@ -552,25 +690,39 @@ static void each_wrong_line_is_named_with_what_is_allowed(void **state)
         {"@rtf - max_priority 0", "max_priority takes a priority from 1 to 100, not \"0\""},
         {"@rtf - min_priority 101", "min_priority takes a priority from 1 to 100, not \"101\""},
         {"@rtf - ignore_adm_test yes", "ignore_adm_test takes true or false, not \"yes\""},
-        {"@rtf - max_utilisation 1", "unknown property \"max_utilisation\"; did you mean max_utilization?"},
+        {"@rtf - max_utilisation 1",
+         "unknown property \"max_utilisation\"; did you mean max_utilization?"},
         {"@rtf - Max-Runtime 1", "unknown property \"Max-Runtime\"; did you mean max_runtime?"},
-        {"@rtf NET max_bandwith 1", "unknown property \"max_bandwith\"; did you mean max_bandwidth?"},
+        {"@rtf NET max_bandwith 1",
+         "unknown property \"max_bandwith\"; did you mean max_bandwidth?"},
         {"@rtf - share 1", "unknown property \"share\": acl.conf(5) lists them"},
-        {"@rtf Edf max_runtime 1", "plugins.conf has no plugin \"Edf\"; did you mean EDF? - means any"},
-        {"@rtf CAMRA max_amount 1", "plugins.conf has no plugin \"CAMRA\"; did you mean CAMERA? - means any"},
+        {"@rtf Edf max_runtime 1",
+         "plugins.conf has no plugin \"Edf\"; did you mean EDF? - means any"},
+        {"@rtf CAMRA max_amount 1",
+         "plugins.conf has no plugin \"CAMRA\"; did you mean CAMERA? - means any"},
         {"@rtf ROBOT max_amount 1", "plugins.conf has no plugin \"ROBOT\"; - means any"},
-        {"@rtf EDF max_amount 1", "max_amount is for a plugin that plugins.conf gives a resource= of its own, and \"EDF\" is none"},
-        {"@rtf CAMERA max_utilization 1", "max_utilization is about CPU time, and the plugin CAMERA has another resource: max_amount or max_user_amount"},
-        {"@rtf CAMERA min_period 1ms", "min_period is about CPU time, and the plugin CAMERA has another resource: max_amount or max_user_amount"},
-        {"@rtf DISK max_runtime 1ms", "max_runtime is about CPU time, and the plugin DISK has another resource: max_amount or max_user_amount"},
-        {"@rtf DISK min_deadline 1ms", "min_deadline is about CPU time, and the plugin DISK has another resource: max_amount or max_user_amount"},
-        {"@rtf NET min_block 4KiB", "min_block is for a plugin with resource=disk, and \"NET\" is none"},
-        {"@rtf EDF max_block 4KiB", "max_block is for a plugin with resource=disk, and \"EDF\" is none"},
+        {"@rtf EDF max_amount 1",
+         "max_amount is for a plugin that plugins.conf gives a resource= of its own, and \"EDF\" is none"},
+        {"@rtf CAMERA max_utilization 1",
+         "max_utilization is about CPU time, and the plugin CAMERA has another resource: max_amount or max_user_amount"},
+        {"@rtf CAMERA min_period 1ms",
+         "min_period is about CPU time, and the plugin CAMERA has another resource: max_amount or max_user_amount"},
+        {"@rtf DISK max_runtime 1ms",
+         "max_runtime is about CPU time, and the plugin DISK has another resource: max_amount or max_user_amount"},
+        {"@rtf DISK min_deadline 1ms",
+         "min_deadline is about CPU time, and the plugin DISK has another resource: max_amount or max_user_amount"},
+        {"@rtf NET min_block 4KiB",
+         "min_block is for a plugin with resource=disk, and \"NET\" is none"},
+        {"@rtf EDF max_block 4KiB",
+         "max_block is for a plugin with resource=disk, and \"EDF\" is none"},
         {"- - max_block 4KiB", "max_block is for a plugin with resource=disk, and \"-\" is none"},
-        {"@rtf DISK max_block 17MiB", "max_block takes a size from 1B to 16MiB, such as 32KiB, not \"17MiB\""},
-        {"@rtf DISK min_block 0", "min_block takes a size from 1B to 16MiB, such as 32KiB, not \"0\""},
+        {"@rtf DISK max_block 17MiB",
+         "max_block takes a size from 1B to 16MiB, such as 32KiB, not \"17MiB\""},
+        {"@rtf DISK min_block 0",
+         "min_block takes a size from 1B to 16MiB, such as 32KiB, not \"0\""},
         {"@rtf DISK max_period 0", "max_period" TIMES "\"0\""},
-        {"@rtf CAMERA max_amount few", "max_amount takes a whole number in the unit of the plugin's resource, not \"few\""},
+        {"@rtf CAMERA max_amount few",
+         "max_amount takes a whole number in the unit of the plugin's resource, not \"few\""},
     };
     char text[200], expected[400];
     (void)state;
@@ -579,9 +731,11 @@ static void each_wrong_line_is_named_with_what_is_allowed(void **state)
         assert_null(acl_load(file_with(text), reason));
         const char *behind_file = strchr(reason, ':'); /* which has a name of its own here */
         snprintf(expected, sizeof expected, ":2: %s", wrong[i].sentence);
-        check(behind_file != NULL && strcmp(behind_file, expected) == 0, "%s: \"%s\"", wrong[i].line, reason);
+        check(behind_file != NULL && strcmp(behind_file, expected) == 0, "%s: \"%s\"",
+              wrong[i].line, reason);
     }
-    rules_are("@rtf - max_priority 100\n\t@rtf\tEDF max_period 3600s# all of it\n\n- - max_utilization 0\n");
+    rules_are(
+        "@rtf - max_priority 100\n\t@rtf\tEDF max_period 3600s# all of it\n\n- - max_utilization 0\n");
 }
 
 /* ---- at random ---- */
@@ -589,9 +743,17 @@ static void each_wrong_line_is_named_with_what_is_allowed(void **state)
 /* Rules and grants, judged by the plainest reading of acl.conf(5). */
 enum { MODEL_RULES = 8, MODEL_PEOPLE = 5 };
 static const struct account *const all_people[MODEL_PEOPLE] = {&ann, &ben, &cat, &stranger, &root};
-static const char *const domain_words[] = {"-", "rtfann", "20022", "@rtfteam", "@20060", "20099", "rtfcat"};
-static const bool domain_has[7][MODEL_PEOPLE] = {{true, true, true, true, true}, {true}, {false, true}, {true, true}, {true, true, true}, {false, false, false, true}, {false, false, true}};
-static const char *const words[] = {"max_utilization", "max_user_utilization", "max_runtime", "min_runtime", "max_period", "max_priority"};
+static const char *const domain_words[] = {"-",      "rtfann", "20022", "@rtfteam",
+                                           "@20060", "20099",  "rtfcat"};
+static const bool domain_has[7][MODEL_PEOPLE] = {{true, true, true, true, true},
+                                                 {true},
+                                                 {false, true},
+                                                 {true, true},
+                                                 {true, true, true},
+                                                 {false, false, false, true},
+                                                 {false, false, true}};
+static const char *const words[] = {"max_utilization", "max_user_utilization", "max_runtime",
+                                    "min_runtime",     "max_period",           "max_priority"};
 
 static struct model_rule {
     int domain, plugin, property;
@@ -609,12 +771,21 @@ static void random_rules(void)
     char text[MODEL_RULES * 80], *end = text, share_text[UTILIZATION_TEXT];
     for (int i = 0; i < MODEL_RULES; i++) {
         struct model_rule *rule = &model[i];
-        *rule = (struct model_rule){(int)random_below(7), (int)random_below(3) - 1, i == 0 ? (int)random_below(2) : (int)random_below(6), 0};
-        rule->value = rule->property < 2 ? random_below(2 * ONE_CPU) : rule->property == 5 ? random_within(1, 40) : random_within(1, 20000);
+        *rule = (struct model_rule){(int)random_below(7), (int)random_below(3) - 1,
+                                    i == 0 ? (int)random_below(2) : (int)random_below(6), 0};
+        rule->value = rule->property < 2    ? random_below(2 * ONE_CPU)
+                      : rule->property == 5 ? random_within(1, 40)
+                                            : random_within(1, 20000);
         if (rule->property == 3) /* least runtimes are short ones */
             rule->value = random_within(1, 500);
-        end += sprintf(end, "%s %s %s ", domain_words[rule->domain], rule->plugin < 0 ? "-" : rule->plugin == EDF ? "EDF" : "FP", words[rule->property]);
-        end += rule->property < 2 ? sprintf(end, "%s\n", format_utilization(rule->value, share_text)) : sprintf(end, "%llu\n", (unsigned long long)rule->value);
+        end += sprintf(end, "%s %s %s ", domain_words[rule->domain],
+                       rule->plugin < 0      ? "-"
+                       : rule->plugin == EDF ? "EDF"
+                                             : "FP",
+                       words[rule->property]);
+        end += rule->property < 2
+                   ? sprintf(end, "%s\n", format_utilization(rule->value, share_text))
+                   : sprintf(end, "%llu\n", (unsigned long long)rule->value);
     }
     rules_are(text);
 }
@@ -624,7 +795,8 @@ static uint64_t model_used(const struct model_rule *rule, int who, const struct 
     uint64_t used = 0;
     for (const struct model_hold *hold = model_holds; hold < model_holds + HOLDS; hold++) {
         bool counts = rule->property == 0 ? domain_has[rule->domain][hold->who] : hold->who == who;
-        if (hold->is && hold != but && all_people[hold->who]->uid != 0 && counts && (rule->plugin < 0 || rule->plugin == hold->grant.plugin))
+        if (hold->is && hold != but && all_people[hold->who]->uid != 0 && counts &&
+            (rule->plugin < 0 || rule->plugin == hold->grant.plugin))
             used += hold->weight;
     }
     return used;
@@ -641,8 +813,10 @@ static bool model_passes(int who, int plugin, const struct spec *spec, const str
         if (!domain_has[rule->domain][who] || (rule->plugin >= 0 && rule->plugin != plugin))
             continue;
         opens |= rule->property < 2;
-        if ((rule->property < 2 && model_used(rule, who, but) + weight > rule->value) || (rule->property == 2 && (spec->runtime == 0 || spec->runtime > rule->value)) ||
-            (rule->property == 3 && spec->runtime < rule->value) || (rule->property == 4 && spec->period > rule->value) ||
+        if ((rule->property < 2 && model_used(rule, who, but) + weight > rule->value) ||
+            (rule->property == 2 && (spec->runtime == 0 || spec->runtime > rule->value)) ||
+            (rule->property == 3 && spec->runtime < rule->value) ||
+            (rule->property == 4 && spec->period > rule->value) ||
             (rule->property == 5 && spec->priority > 0 && (uint64_t)spec->priority > rule->value))
             return false;
     }
@@ -651,8 +825,11 @@ static bool model_passes(int who, int plugin, const struct spec *spec, const str
 
 static struct spec random_spec(void)
 {
-    struct spec spec = {.period = random_below(6) == 0 ? 0 : random_within(10, 20000), .priority = (int)random_below(41)};
-    spec.deadline = random_below(3) != 0 ? 0 : spec.period == 0 ? random_within(10, 20000) : random_within(spec.period / 2 + 1, spec.period);
+    struct spec spec = {.period = random_below(6) == 0 ? 0 : random_within(10, 20000),
+                        .priority = (int)random_below(41)};
+    spec.deadline = random_below(3) != 0 ? 0
+                    : spec.period == 0   ? random_within(10, 20000)
+                                         : random_within(spec.period / 2 + 1, spec.period);
     const uint64_t window = spec_window(&spec);
     spec.runtime = random_below(12) == 0 ? 0 : random_within(1, window == 0 ? 20000 : window);
     return spec;
@@ -660,27 +837,33 @@ static struct spec random_spec(void)
 
 static int some_nearest, none_nearest;
 
-/* The largest runtime that would pass passes, and a microsecond more does not; where there is none, none passes. */
-static void the_ceiling_is_exact(int who, int plugin, const struct spec *asked, const struct model_hold *own, uint64_t said_ceiling, bool passes)
+/* The largest runtime that would pass passes, and a microsecond more does not; where there is none,
+ * none passes. */
+static void the_ceiling_is_exact(int who, int plugin, const struct spec *asked,
+                                 const struct model_hold *own, uint64_t said_ceiling, bool passes)
 {
     struct spec spec = *asked;
     if (asked->runtime == 0) {
-        check(passes || said_ceiling == 0, "%llu for who states no runtime", (unsigned long long)said_ceiling);
+        check(passes || said_ceiling == 0, "%llu for who states no runtime",
+              (unsigned long long)said_ceiling);
         return;
     }
     if (said_ceiling == 0) {
         none_nearest++;
         assert_false(passes);
         for (spec.runtime = 1; spec.runtime < 20000; spec.runtime += 1 + spec.runtime / 7)
-            check(!model_passes(who, plugin, &spec, own), "%llu would pass", (unsigned long long)spec.runtime);
+            check(!model_passes(who, plugin, &spec, own), "%llu would pass",
+                  (unsigned long long)spec.runtime);
         return;
     }
     some_nearest++;
     spec.runtime = said_ceiling > TIME_MAX ? TIME_MAX : said_ceiling;
-    check(model_passes(who, plugin, &spec, own), "%llu would not pass: period %llu, deadline %llu; %s", (unsigned long long)spec.runtime, (unsigned long long)spec.period,
-          (unsigned long long)spec.deadline, reason);
+    check(model_passes(who, plugin, &spec, own),
+          "%llu would not pass: period %llu, deadline %llu; %s", (unsigned long long)spec.runtime,
+          (unsigned long long)spec.period, (unsigned long long)spec.deadline, reason);
     spec.runtime++;
-    check(said_ceiling == UINT64_MAX || !model_passes(who, plugin, &spec, own), "%llu would pass, too", (unsigned long long)spec.runtime);
+    check(said_ceiling == UINT64_MAX || !model_passes(who, plugin, &spec, own),
+          "%llu would pass, too", (unsigned long long)spec.runtime);
 }
 
 static void ask_at_random(void)
@@ -692,10 +875,12 @@ static void ask_at_random(void)
         hold->is = false;
         return;
     }
-    const int plugin = (int)random_below(2), who = is_change ? hold->who : (int)random_below(MODEL_PEOPLE);
+    const int plugin = (int)random_below(2),
+              who = is_change ? hold->who : (int)random_below(MODEL_PEOPLE);
     const struct spec spec = random_spec();
     struct charge charge;
-    const bool passes = ask_again(all_people[who], plugin, &spec, is_change ? &hold->grant : NULL, &charge);
+    const bool passes =
+        ask_again(all_people[who], plugin, &spec, is_change ? &hold->grant : NULL, &charge);
     check(passes == model_passes(who, plugin, &spec, is_change ? hold : NULL), "%s", reason);
     const uint64_t said_ceiling = ceiling;
     if (all_people[who]->uid != 0) {
@@ -703,13 +888,17 @@ static void ask_at_random(void)
             acl_release(&charge);
         the_ceiling_is_exact(who, plugin, &spec, is_change ? hold : NULL, said_ceiling, passes);
         if (passes)
-            assert_true(ask_again(all_people[who], plugin, &spec, is_change ? &hold->grant : NULL, &charge));
+            assert_true(ask_again(all_people[who], plugin, &spec, is_change ? &hold->grant : NULL,
+                                  &charge));
     }
     if (!passes)
         return;
     if (is_change)
         gone(&hold->grant);
-    *hold = (struct model_hold){.is = true, .who = who, .weight = acl_weight(&spec, spec.runtime), .grant = {.plugin = plugin, .spec = spec, .charge = charge}};
+    *hold = (struct model_hold){.is = true,
+                                .who = who,
+                                .weight = acl_weight(&spec, spec.runtime),
+                                .grant = {.plugin = plugin, .spec = spec, .charge = charge}};
     acl_settle(&hold->grant.charge, hold->weight);
 }
 
@@ -732,7 +921,8 @@ static void whatever_is_asked_is_answered_as_the_rules_say_and_nearest_is_exact(
 
 /* ---- amounts of another resource ---- */
 
-static bool claim(const struct account *who, uint64_t count, const struct charge *own, struct charge *hold, uint64_t *left)
+static bool claim(const struct account *who, uint64_t count, const struct charge *own,
+                  struct charge *hold, uint64_t *left)
 {
     const struct claim units = {.resource = RESOURCE_UNITS, .values = {count}};
     reason[0] = '\0';
@@ -740,11 +930,13 @@ static bool claim(const struct account *who, uint64_t count, const struct charge
     return acl_check_claim(rules_now, who, CAMERA, &units, own, hold, left, &refusal, reason);
 }
 
-static void claim_denied(const struct account *who, uint64_t count, const struct charge *own, uint64_t nearest, bool never, const char *expected)
+static void claim_denied(const struct account *who, uint64_t count, const struct charge *own,
+                         uint64_t nearest, bool never, const char *expected)
 {
     struct charge hold;
     uint64_t left;
-    check(!claim(who, count, own, &hold, &left) && strcmp(reason, expected) == 0, "\"%s\" instead of \"%s\"", reason, expected);
+    check(!claim(who, count, own, &hold, &left) && strcmp(reason, expected) == 0,
+          "\"%s\" instead of \"%s\"", reason, expected);
     assert_int_equal(left, nearest);
     assert_int_equal(refusal.never, never);
     assert_int_equal(hold.count, 0);
@@ -758,10 +950,12 @@ static void amounts_are_bounded_for_all_and_for_each(void **state)
     rules_are("- - max_utilization 1\n@rtf CAMERA max_amount 3\n- CAMERA max_user_amount 2\n");
     claim_denied(&ann, 3, NULL, 2, true, "acl.conf:3: - CAMERA max_user_amount 2: 0 used, 3 asked");
     assert_true(claim(&ann, 2, NULL, &anns, &left));
-    claim_denied(&ann, 1, NULL, 0, false, "acl.conf:3: - CAMERA max_user_amount 2: 2 used, 1 asked");
+    claim_denied(&ann, 1, NULL, 0, false,
+                 "acl.conf:3: - CAMERA max_user_amount 2: 2 used, 1 asked");
     claim_denied(&ben, 2, NULL, 1, false, "acl.conf:2: @rtf CAMERA max_amount 3: 2 used, 2 asked");
     assert_true(claim(&ben, 1, NULL, &bens, &left));
-    assert_true(claim(&ann, 1, &anns, &more, &left)); /* a change: it needs nothing beside its grant */
+    /* a change: it needs nothing beside its grant */
+    assert_true(claim(&ann, 1, &anns, &more, &left));
     assert_int_equal(left, 2);
     acl_release(&more);
     acl_release(&anns);
@@ -771,14 +965,17 @@ static void amounts_are_bounded_for_all_and_for_each(void **state)
     assert_int_equal(uses, 0);
 }
 
-/* A rule that opens CPU time opens nothing else, and a rule that binds CPU time binds nothing else. */
+/* A rule that opens CPU time opens nothing else, and a rule that binds CPU time binds nothing
+ * else. */
 static void amounts_are_closed_by_default(void **state)
 {
     struct charge hold;
     uint64_t left;
     (void)state;
     rules_are("- - max_utilization 1\n- - max_user_utilization 1\n");
-    claim_denied(&cat, 1, NULL, 0, true, "no rule in acl.conf opens anything (max_amount or max_user_amount) for rtfcat (uid 20023) on CAMERA");
+    claim_denied(
+        &cat, 1, NULL, 0, true,
+        "no rule in acl.conf opens anything (max_amount or max_user_amount) for rtfcat (uid 20023) on CAMERA");
     rules_are("- - max_runtime 1\n- - min_period 1s\nrtfcat CAMERA max_amount 0\n");
     claim_denied(&cat, 1, NULL, 0, true, "acl.conf:3: rtfcat CAMERA max_amount 0: 0 used, 1 asked");
     assert_true(claim(&root, 1000, NULL, &hold, &left));
@@ -787,7 +984,9 @@ static void amounts_are_closed_by_default(void **state)
     assert_true(claim(&cat, 9, NULL, &hold, &left));
     assert_int_equal(left, 9);
     acl_release(&hold);
-    denied(&cat, EDF, (struct spec){.runtime = 1, .period = 1000}, "no rule in acl.conf opens anything (max_utilization or max_user_utilization) for rtfcat (uid 20023) on EDF");
+    denied(
+        &cat, EDF, (struct spec){.runtime = 1, .period = 1000},
+        "no rule in acl.conf opens anything (max_utilization or max_user_utilization) for rtfcat (uid 20023) on EDF");
 }
 
 /* ---- periods and blocks of claims ---- */
@@ -797,7 +996,8 @@ static bool claims(const struct account *who, const struct claim *claim, uint64_
     struct charge hold;
     reason[0] = '\0';
     refusal = (struct refusal){0};
-    const bool may = acl_check_claim(rules_now, who, claim->resource == RESOURCE_DISK ? DISK : NET, claim, NULL, &hold, left, &refusal, reason);
+    const bool may = acl_check_claim(rules_now, who, claim->resource == RESOURCE_DISK ? DISK : NET,
+                                     claim, NULL, &hold, left, &refusal, reason);
     if (may)
         acl_release(&hold);
     return may;
@@ -808,18 +1008,42 @@ static const struct value_bound {
     struct claim below, at, above;
     const char *asked, *available;
 } value_bounds[] = {
-    {"DISK min_block 4KiB", {.resource = RESOURCE_DISK, .values = {8192, 50000, 4097}}, {.resource = RESOURCE_DISK, .values = {8192, 50000, 4096}},
-     {.resource = RESOURCE_DISK, .values = {8192, 50000, 4095}}, "4095B", "4096B"},
-    {"DISK max_block 128KiB", {.resource = RESOURCE_DISK, .values = {8192, 50000, 131071}}, {.resource = RESOURCE_DISK, .values = {8192, 50000, 131072}},
-     {.resource = RESOURCE_DISK, .values = {8192, 50000, 131073}}, "131073B", "131072B"},
-    {"DISK min_period 20ms", {.resource = RESOURCE_DISK, .values = {1, 20001, 4096}}, {.resource = RESOURCE_DISK, .values = {1, 20000, 4096}},
-     {.resource = RESOURCE_DISK, .values = {1, 19999, 4096}}, "19999us", "20000us"},
-    {"DISK max_period 1s", {.resource = RESOURCE_DISK, .values = {1, 999999, 4096}}, {.resource = RESOURCE_DISK, .values = {1, 1000000, 4096}},
-     {.resource = RESOURCE_DISK, .values = {1, 1000001, 4096}}, "1000001us", "1000000us"},
-    {"NET min_period 5000", {.resource = RESOURCE_NETWORK, .values = {1, 5001}}, {.resource = RESOURCE_NETWORK, .values = {1, 5000}},
-     {.resource = RESOURCE_NETWORK, .values = {1, 4999}}, "4999us", "5000us"},
-    {"NET max_period 2s", {.resource = RESOURCE_NETWORK, .values = {1, 1999999}}, {.resource = RESOURCE_NETWORK, .values = {1, 2000000}},
-     {.resource = RESOURCE_NETWORK, .values = {1, 2000001}}, "2000001us", "2000000us"},
+    {"DISK min_block 4KiB",
+     {.resource = RESOURCE_DISK, .values = {8192, 50000, 4097}},
+     {.resource = RESOURCE_DISK, .values = {8192, 50000, 4096}},
+     {.resource = RESOURCE_DISK, .values = {8192, 50000, 4095}},
+     "4095B",
+     "4096B"},
+    {"DISK max_block 128KiB",
+     {.resource = RESOURCE_DISK, .values = {8192, 50000, 131071}},
+     {.resource = RESOURCE_DISK, .values = {8192, 50000, 131072}},
+     {.resource = RESOURCE_DISK, .values = {8192, 50000, 131073}},
+     "131073B",
+     "131072B"},
+    {"DISK min_period 20ms",
+     {.resource = RESOURCE_DISK, .values = {1, 20001, 4096}},
+     {.resource = RESOURCE_DISK, .values = {1, 20000, 4096}},
+     {.resource = RESOURCE_DISK, .values = {1, 19999, 4096}},
+     "19999us",
+     "20000us"},
+    {"DISK max_period 1s",
+     {.resource = RESOURCE_DISK, .values = {1, 999999, 4096}},
+     {.resource = RESOURCE_DISK, .values = {1, 1000000, 4096}},
+     {.resource = RESOURCE_DISK, .values = {1, 1000001, 4096}},
+     "1000001us",
+     "1000000us"},
+    {"NET min_period 5000",
+     {.resource = RESOURCE_NETWORK, .values = {1, 5001}},
+     {.resource = RESOURCE_NETWORK, .values = {1, 5000}},
+     {.resource = RESOURCE_NETWORK, .values = {1, 4999}},
+     "4999us",
+     "5000us"},
+    {"NET max_period 2s",
+     {.resource = RESOURCE_NETWORK, .values = {1, 1999999}},
+     {.resource = RESOURCE_NETWORK, .values = {1, 2000000}},
+     {.resource = RESOURCE_NETWORK, .values = {1, 2000001}},
+     "2000001us",
+     "2000000us"},
 };
 
 static void value_binds(const struct value_bound *bound, const struct domain *domain)
@@ -831,13 +1055,15 @@ static void value_binds(const struct value_bound *bound, const struct domain *do
     snprintf(expected, sizeof expected, "acl.conf:3: %s: %s asked", rule, bound->asked);
     rules_are(text);
     for (int i = 0; i < 3; i++) {
-        assert_true(claims(people[i], &bound->below, &left) && claims(people[i], &bound->at, &left));
+        assert_true(claims(people[i], &bound->below, &left) &&
+                    claims(people[i], &bound->at, &left));
         assert_int_equal(left, 1000000);
         if (!domain->binds[i]) {
             assert_true(claims(people[i], &bound->above, &left));
             continue;
         }
-        check(!claims(people[i], &bound->above, &left) && strcmp(reason, expected) == 0, "\"%s\" instead of \"%s\"", reason, expected);
+        check(!claims(people[i], &bound->above, &left) && strcmp(reason, expected) == 0,
+              "\"%s\" instead of \"%s\"", reason, expected);
         assert_string_equal(refusal.asked, bound->asked);
         assert_string_equal(refusal.available, bound->available);
         assert_true(refusal.never);
@@ -862,8 +1088,11 @@ static void bounds_of_claims_open_nothing(void **state)
     (void)state;
     rules_are("- - max_utilization 1\n- DISK min_block 1B\n- DISK max_period 1s\n");
     assert_false(claims(&ann, &small, &left));
-    assert_string_equal(reason, "no rule in acl.conf opens anything (max_amount or max_user_amount) for rtfann (uid 20021) on DISK");
-    rules_are("- - max_utilization 1\n- - min_period 10ms\n- DISK max_amount 1000000\n- NET max_amount 1\n- NET min_period 1s\n");
+    assert_string_equal(
+        reason,
+        "no rule in acl.conf opens anything (max_amount or max_user_amount) for rtfann (uid 20021) on DISK");
+    rules_are(
+        "- - max_utilization 1\n- - min_period 10ms\n- DISK max_amount 1000000\n- NET max_amount 1\n- NET min_period 1s\n");
     assert_true(claims(&ann, &small, &left));
     gone(granted(&ann, EDF, (struct spec){.runtime = 100, .period = 10000}));
 }
@@ -873,7 +1102,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(times_and_priorities_are_bounded_for_each_domain),
         cmocka_unit_test(sums_are_bounded_for_each_domain),
-        cmocka_unit_test(passing_over_the_test_needs_a_rule_that_says_true_and_none_that_says_false),
+        cmocka_unit_test(
+            passing_over_the_test_needs_a_rule_that_says_true_and_none_that_says_false),
         cmocka_unit_test(without_an_opening_nobody_but_root_has_anything),
         cmocka_unit_test(all_rules_that_match_must_hold),
         cmocka_unit_test(the_papers_example),

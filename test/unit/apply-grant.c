@@ -1,4 +1,5 @@
-/* The kernel follows the grant: which thread, the journal before the call, what the helper answers, and what comes back when the kernel refuses. */
+/* The kernel follows the grant: which thread, the journal before the call, what the helper answers,
+ * and what comes back when the kernel refuses. */
 #include "apply-grant.h"
 
 #include <string.h>
@@ -74,7 +75,9 @@ static void is_not_attached(const struct reservation *reservation, enum why code
 {
     is_at(reservation, STEPS);
     assert_null(reservation->attachment);
-    check(verdict.result == ATTACH_FAIL && verdict.refusal.code == code && verdict.refusal.never == never, "%d: %s", (int)verdict.refusal.code, verdict.reason);
+    check(verdict.result == ATTACH_FAIL && verdict.refusal.code == code &&
+              verdict.refusal.never == never,
+          "%d: %s", (int)verdict.refusal.code, verdict.reason);
 }
 
 /* ---- attaching ---- */
@@ -245,7 +248,9 @@ static void a_change_that_the_kernel_refuses_leaves_what_was_granted(void **stat
     is_at(reservation, STEP_APPLY);
     helper_answers(reservation, HELPER_NO, 0);
     is_at(reservation, STEPS);
-    check(verdict.result == ATTACH_FAIL && verdict.refusal.code == WHY_KERNEL && verdict.refusal.never, "%s", verdict.reason);
+    check(verdict.result == ATTACH_FAIL && verdict.refusal.code == WHY_KERNEL &&
+              verdict.refusal.never,
+          "%s", verdict.reason);
     assert_non_null(reservation->attachment);
     assert_true(CPU_ISSET(0, &reservation->grant->plan.cpus));
 }
@@ -349,7 +354,8 @@ static void a_share_that_cannot_be_kept_leaves_what_was_granted_or_loses_both(vo
     assert_null(reservation->attachment);
 }
 
-/* While the share is made somebody else takes the former place, and then the journal does not take the change. */
+/* While the share is made somebody else takes the former place, and then the journal does not take
+ * the change. */
 static void so_does_one_that_the_journal_cannot_hold(void **state)
 {
     (void)state;
@@ -400,7 +406,8 @@ static void the_end_of_a_spec_ends_the_attachment_first(void **state)
 
 static void the_tests_have_passed_each_edge(void **state)
 {
-    static const enum step steps[] = {STEP_ENFORCE, STEP_SHARE, STEP_DEBT, STEP_RECORD, STEP_APPLY, STEP_BIND, STEP_DETACH, STEP_LEAVE};
+    static const enum step steps[] = {STEP_ENFORCE, STEP_SHARE, STEP_DEBT,   STEP_RECORD,
+                                      STEP_APPLY,   STEP_BIND,  STEP_DETACH, STEP_LEAVE};
     (void)state;
     all_edges_are_passed(steps, sizeof steps / sizeof *steps);
 }

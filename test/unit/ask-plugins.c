@@ -1,4 +1,5 @@
-/* The search for a plugin: claim after claim, plugin after plugin, neighbours, other runtimes, and the last tries when none is left. */
+/* The search for a plugin: claim after claim, plugin after plugin, neighbours, other runtimes, and
+ * the last tries when none is left. */
 #include "ask-plugins.h"
 
 #include <string.h>
@@ -207,7 +208,8 @@ static void a_neighbour_that_cannot_bear_the_offer_refuses(void **state)
 static void less_than_is_desired_is_enough(void **state)
 {
     (void)state;
-    struct reservation *reservation = offered_by_late("cam", spec_of("LATE", SECOND / 10, SECOND / 2), SECOND / 2);
+    struct reservation *reservation =
+        offered_by_late("cam", spec_of("LATE", SECOND / 10, SECOND / 2), SECOND / 2);
     plugin_answers(reservation, ANSWER_NO, SECOND / 5, false);
     is_at(reservation, STEP_ACCEPT);
     assert_int_equal(reservation->request->inquiry.ceiling, SECOND / 5);
@@ -227,7 +229,8 @@ static void the_sum_of_all_lines_may_have_crossed_with_the_offer(void **state)
     plugin_offers(reservation, ANSWER_OK, SECOND / 10);
     plugin_answers(reservation, ANSWER_OK, 0, false);
     is_at(reservation, STEP_PROBE); /* with what is left */
-    assert_in_range(reservation->request->inquiry.probed, SECOND / 20, SECOND / 20 + 1); /* as the kernel rounds */
+    /* as the kernel rounds */
+    assert_in_range(reservation->request->inquiry.probed, SECOND / 20, SECOND / 20 + 1);
     plugin_answers(reservation, ANSWER_NO, 0, false);
     is_refused(reservation, WHY_FULL, false);
     assert_int_equal(verdict.refusal.nearest, 0);
@@ -281,7 +284,8 @@ static void what_a_rule_allows_is_probed(void **state)
 static void those_that_neighbours_judge_are_decided_one_at_a_time(void **state)
 {
     (void)state;
-    struct reservation *first = writes("cam", tenth("LATE")), *second = writes("dog", tenth("NEXT"));
+    struct reservation *first = writes("cam", tenth("LATE")),
+                       *second = writes("dog", tenth("NEXT"));
     is_at(first, STEP_ACCEPT);
     is_at(second, STEP_TURN);
     assert_null(turn_next());
@@ -356,7 +360,8 @@ static struct reservation *has_more_than_it_needs(void)
 static void what_others_do_not_need_is_taken_back_after_a_trial(void **state)
 {
     (void)state;
-    struct reservation *rich = has_more_than_it_needs(), *reservation = writes("cam", spec_of("EDF", SECOND / 2, 0));
+    struct reservation *rich = has_more_than_it_needs(),
+                       *reservation = writes("cam", spec_of("EDF", SECOND / 2, 0));
     plugin_answers(reservation, ANSWER_NO, 0, false);
     is_at(reservation, STEP_ACCEPT);
     assert_int_equal(reservation->request->spare.trial, TRIAL_RUNS);
@@ -367,7 +372,8 @@ static void what_others_do_not_need_is_taken_back_after_a_trial(void **state)
     assert_int_equal(rich->grant->plan.runtime, SECOND * 8 / 10);
     plugin_answers(reservation, ANSWER_NO, 0, false);
     is_at(reservation, STEP_ACCEPT);
-    assert_in_range(rich->grant->plan.runtime, SECOND * 4 / 10, SECOND * 4 / 10 + 1); /* as the kernel rounds */
+    /* as the kernel rounds */
+    assert_in_range(rich->grant->plan.runtime, SECOND * 4 / 10, SECOND * 4 / 10 + 1);
     plugin_offers(reservation, ANSWER_OK, SECOND / 2);
     is_granted(reservation);
 }
@@ -375,7 +381,8 @@ static void what_others_do_not_need_is_taken_back_after_a_trial(void **state)
 static void a_trial_that_fails_takes_nothing(void **state)
 {
     (void)state;
-    struct reservation *rich = has_more_than_it_needs(), *reservation = writes("cam", spec_of("EDF", SECOND / 2, 0));
+    struct reservation *rich = has_more_than_it_needs(),
+                       *reservation = writes("cam", spec_of("EDF", SECOND / 2, 0));
     plugin_answers(reservation, ANSWER_NO, 0, false);
     plugin_answers(reservation, ANSWER_NO, 0, false);
     is_at(reservation, STEP_ACCEPT);
@@ -411,8 +418,9 @@ static void of_a_claim_it_is_the_same(void **state)
 
 static void the_tests_have_passed_each_edge(void **state)
 {
-    static const enum step steps[] = {STEP_CHOOSE, STEP_TURN, STEP_CLAIM, STEP_ACCEPT, STEP_PROBE, STEP_JUDGE, STEP_NEXT_PLUGIN, STEP_SCHEDULE, STEP_REFUSED, STEP_ROOM,
-                                      STEP_ROUND};
+    static const enum step steps[] = {STEP_CHOOSE,  STEP_TURN,  STEP_CLAIM,       STEP_ACCEPT,
+                                      STEP_PROBE,   STEP_JUDGE, STEP_NEXT_PLUGIN, STEP_SCHEDULE,
+                                      STEP_REFUSED, STEP_ROOM,  STEP_ROUND};
     (void)state;
     all_edges_are_passed(steps, sizeof steps / sizeof *steps);
 }

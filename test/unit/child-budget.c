@@ -1,4 +1,5 @@
-/* When a child loses its rank: if it uses its budget within a short time, and not if it takes longer. */
+/* When a child loses its rank: if it uses its budget within a short time, and not if it takes
+ * longer. */
 #include "child-budget.h"
 
 #include <signal.h>
@@ -53,8 +54,10 @@ static void who_takes_longer_keeps_its_rank_each_time(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(who_uses_it_up_within_the_span_is_ordinary, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(who_takes_longer_keeps_its_rank_each_time, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(who_uses_it_up_within_the_span_is_ordinary, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(who_takes_longer_keeps_its_rank_each_time, set_up,
+                                        tear_down),
     };
     return cmocka_run_group_tests_name("child-budget", tests, NULL, NULL);
 }

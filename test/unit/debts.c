@@ -1,4 +1,5 @@
-/* 0-lag times: used runtime counts until it is paid back, in all books, and not longer; and no waiting request is forgotten. */
+/* 0-lag times: used runtime counts until it is paid back, in all books, and not longer; and no
+ * waiting request is forgotten. */
 #include "debts.h"
 
 #include <stdlib.h>
@@ -21,8 +22,10 @@
 enum { EDF, LOW, GUARDED, DENSE };
 #define S UINT64_C(1000000) /* us */
 enum { CPUS = 2 };
-static struct account account = {.uid = 20021, .state = ACCOUNT_KNOWN}, other_account = {.uid = 20022, .state = ACCOUNT_KNOWN};
-static struct user user = {.name = "20021", .uid = 20021, .account = &account}, other_user = {.name = "20022", .uid = 20022, .account = &other_account};
+static struct account account = {.uid = 20021, .state = ACCOUNT_KNOWN},
+                      other_account = {.uid = 20022, .state = ACCOUNT_KNOWN};
+static struct user user = {.name = "20021", .uid = 20021, .account = &account},
+                   other_user = {.name = "20022", .uid = 20022, .account = &other_account};
 static char reason[REASON_BYTES];
 
 static struct request *has_waited; /* the last that has */
@@ -35,12 +38,14 @@ static void note(struct request *request)
 static int set_up(void **state)
 {
     (void)state;
-    plugins_are("EDF sh - 0-1 partition=unthrottled threshold=0.9\nLOW sh 1-10 0-1\nGUARDED sh 11-20 0-1 enforce=runtime\nDENSE sh - 2-3 partition=unthrottled\n");
+    plugins_are(
+        "EDF sh - 0-1 partition=unthrottled threshold=0.9\nLOW sh 1-10 0-1\nGUARDED sh 11-20 0-1 enforce=runtime\nDENSE sh - 2-3 partition=unthrottled\n");
     plugin_says("EDF", "exact", true, true);
     plugin_says("LOW", "none", false, false);
     plugin_says("GUARDED", "exact", true, true);
     plugin_says("DENSE", "sufficient", true, true);
-    rules = acl_load(file_with("20021 - max_utilization 100\n20022 - max_utilization 100\n"), reason);
+    rules =
+        acl_load(file_with("20021 - max_utilization 100\n20022 - max_utilization 100\n"), reason);
     assert_non_null(rules);
     zero_lag_wait_prepare(note);
     queue_init(&account.queue, false);
@@ -57,13 +62,17 @@ static int tear_down(void **state)
 
 /* ---- the broker's operations on a reservation ---- */
 
-static struct grant *new_grant(int plugin, int cpu, uint64_t runtime, uint64_t period, uint64_t deadline)
+static struct grant *new_grant(int plugin, int cpu, uint64_t runtime, uint64_t period,
+                               uint64_t deadline)
 {
     struct grant *grant = allocate(sizeof *grant);
     grant->plugin = plugin;
     grant->spec = (struct spec){.runtime = runtime, .period = period, .deadline = deadline};
-    grant->plan = (struct attributes){.policy = plugin_line(plugin)->deadline ? POLICY_DEADLINE : POLICY_FIFO, .runtime = runtime, .period = period,
-                                      .deadline = deadline != 0 ? deadline : period};
+    grant->plan =
+        (struct attributes){.policy = plugin_line(plugin)->deadline ? POLICY_DEADLINE : POLICY_FIFO,
+                            .runtime = runtime,
+                            .period = period,
+                            .deadline = deadline != 0 ? deadline : period};
     CPU_SET((size_t)cpu, &grant->plan.cpus);
     grant->utilization = cpu_utilization(grant);
     return grant;
@@ -98,11 +107,13 @@ static void released(struct reservation *reservation)
     reservation_forget(reservation);
 }
 
-/* As ask-plugins.c commits a change. Returns the number of the debt; it is open until the kernel has taken the change. */
+/* As ask-plugins.c commits a change. Returns the number of the debt; it is open until the kernel
+ * has taken the change. */
 static uint64_t changed(struct reservation *reservation, struct grant *grant)
 {
     uint64_t debt;
-    acl_charge(rules, reservation->user->account, grant->plugin, 0, &grant->charge); /* the new grant is held by now; it weighs nothing here yet */
+    /* the new grant is held by now; it weighs nothing here yet */
+    acl_charge(rules, reservation->user->account, grant->plugin, 0, &grant->charge);
     grant_free(grant_rebook(reservation, grant, &debt));
     if (reservation->attachment != NULL)
         reservation->attachment->since = clock_now;
@@ -187,26 +198,30 @@ static void use_is_paid_back_at_the_rate_of_the_reservation(void **state)
     static const struct {
         uint64_t runtime, period, attached_for, tick, rests; /* us */
     } cases[] = {
-        {S, 4 * S, 200000, 4000, 800001},        /* a fifth of a runtime */
-        {50000, 4 * S, S, 4000, 4200000},        /* all of it and a tick: 4.32 s, but not longer than the kernel's longest period */
+        {S, 4 * S, 200000, 4000, 800001}, /* a fifth of a runtime */
+        /* all of it and a tick: 4.32 s, but not longer than the kernel's longest period */
+        {50000, 4 * S, S, 4000, 4200000},
         {600000, S, 600000, 4000, 1000001},
         {600000, S, S, 4000, 1006667},       /* a runtime and a tick */
-        {100, 100000, 50000, 1000, 1100001},         /* a tick that was overrun is paid back, too */
+        {100, 100000, 50000, 1000, 1100001}, /* a tick that was overrun is paid back, too */
         {100, 100000, 50000, 10000, 4200000},
         {10, 8 * S, S, 4000, 8 * S}, /* nor than its own, if that is longer */
         {1000, 10000, 0, 4000, 1},
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct reservation *reservation = granted(&user, "cam", new_grant(EDF, 0, cases[i].runtime, cases[i].period, 0));
+        struct reservation *reservation =
+            granted(&user, "cam", new_grant(EDF, 0, cases[i].runtime, cases[i].period, 0));
         tick_is = cases[i].tick;
         attached(reservation);
         clock_now += (int64_t)cases[i].attached_for * 1000;
         debt_begin(reservation, reservation->grant);
-        check(reservation->zero_lag - clock_now == (int64_t)cases[i].rests * 1000, "case %zu: %lld", i, (long long)(reservation->zero_lag - clock_now));
+        check(reservation->zero_lag - clock_now == (int64_t)cases[i].rests * 1000, "case %zu: %lld",
+              i, (long long)(reservation->zero_lag - clock_now));
         const int64_t before = reservation->zero_lag;
         reservation->attachment->since = clock_now;
-        debt_begin(reservation, reservation->grant); /* nothing more was used: that is no reason to be earlier */
+        /* nothing more was used: that is no reason to be earlier */
+        debt_begin(reservation, reservation->grant);
         assert_int_equal(reservation->zero_lag, before);
         clock_now += 10000 * MS;
         reservation->attachment->served = false; /* its use since then does not matter here */
@@ -229,7 +244,8 @@ static void what_was_never_used_is_free_at_once(void **state)
     clock_now += 1000 * MS;
     released(reservation);
     assert_int_equal(on_cpu(0), 0);
-    reservation = granted(&user, "cam", new_grant(LOW, 0, 800000, S, 0)); /* priorities have no runtime to be used up, */
+    /* priorities have no runtime to be used up, */
+    reservation = granted(&user, "cam", new_grant(LOW, 0, 800000, S, 0));
     attached(reservation);
     clock_now += 1000 * MS;
     released(reservation);
@@ -260,7 +276,8 @@ static void what_was_released_counts_until_it_is_paid_back(void **state)
     assert_true(told[0].what == TOLD_RELEASE && told[0].plugin == EDF);
     uint64_t debt = 0;
     for (int i = 0; i < told_count; i++)
-        if (told[i].what == TOLD_SCHEDULE && told[i].plugin == EDF && told[i].task != told[0].task && told[i].plan.runtime == 600000)
+        if (told[i].what == TOLD_SCHEDULE && told[i].plugin == EDF &&
+            told[i].task != told[0].task && told[i].plan.runtime == 600000)
             debt = told[i].task;
     assert_true(debt != 0);
     assert_true(next_time() >= until && next_time() <= until + (int64_t)tick_is * 2000);
@@ -268,7 +285,8 @@ static void what_was_released_counts_until_it_is_paid_back(void **state)
     assert_int_equal(on_cpu(0), 600000000);
     told_count = 0;
     clock_to(next_time());
-    assert_true(told_count > 0 && told[0].what == TOLD_RELEASE && told[0].plugin == EDF && told[0].task == debt);
+    assert_true(told_count > 0 && told[0].what == TOLD_RELEASE && told[0].plugin == EDF &&
+                told[0].task == debt);
     assert_int_equal(on_cpu(0), 0);
     all_is_paid_back();
 }
@@ -283,7 +301,8 @@ static void a_change_to_less_gives_up_the_difference(void **state)
     assert_int_equal(on_cpu(0), 800000000);
     assert_int_equal(last_rest.plan.runtime * (unsigned)rests_now(), last_rest.plan.runtime);
     assert_int_equal(last_rest.plan.runtime, 700000);
-    debt_settle(changed(reservation, new_grant(EDF, 0, 200000, S, 0))); /* more again: that gives up nothing */
+    /* more again: that gives up nothing */
+    debt_settle(changed(reservation, new_grant(EDF, 0, 200000, S, 0)));
     assert_int_equal(rests_now(), 1);
     assert_int_equal(on_cpu(0), 900000000);
     debt_settle(changed(reservation, new_grant(EDF, 1, 200000, S, 0))); /* elsewhere: all of it */
@@ -356,7 +375,8 @@ static void a_runtime_that_is_lowered_again_and_again_leaves_one_record(void **s
 static void records_are_of_one_reservation_on_one_plugins_cpus(void **state)
 {
     (void)state;
-    struct reservation *one = granted(&user, "one", new_grant(EDF, 0, 300000, S, 0)), *two = granted(&user, "two", new_grant(EDF, 0, 300000, S, 0));
+    struct reservation *one = granted(&user, "one", new_grant(EDF, 0, 300000, S, 0)),
+                       *two = granted(&user, "two", new_grant(EDF, 0, 300000, S, 0));
     attached(one);
     attached(two);
     clock_now += 300 * MS;
@@ -417,7 +437,8 @@ static void requests_wait_and_come_back_in_the_order_of_their_times(void **state
 {
     (void)state;
     has_waited = NULL;
-    struct reservation *one = granted(&user, "one", new_grant(EDF, 0, 400000, 2 * S, 0)), *two = granted(&user, "two", new_grant(EDF, 0, 400000, S, 0));
+    struct reservation *one = granted(&user, "one", new_grant(EDF, 0, 400000, 2 * S, 0)),
+                       *two = granted(&user, "two", new_grant(EDF, 0, 400000, S, 0));
     struct request *first = request_begin(one, ATTACH), *second = request_begin(two, ATTACH);
     assert_false(zero_lag_wait_begin(first));
     attached(one);
@@ -521,7 +542,8 @@ static void new_rules_forget_what_rests_in_quotas_and_nothing_else(void **state)
     released(reservation);
     assert_int_equal(of_all_users(), 300000000);
     debt_uncharge();
-    struct acl *fresh = acl_load(file_with("20021 - max_utilization 100\n20022 - max_utilization 100\n"), reason);
+    struct acl *fresh =
+        acl_load(file_with("20021 - max_utilization 100\n20022 - max_utilization 100\n"), reason);
     acl_free(rules);
     rules = fresh;
     assert_int_equal(of_all_users(), 0);
@@ -550,8 +572,9 @@ static void a_restarted_plugin_hears_of_what_rests(void **state)
 
 /* ---- at random ---- */
 
-/* Threads that use all they can, and reservations that are made, changed, attached, detached and released, or whose changes the kernel refuses.
- * Whatever was given up and is not paid back is in the books of its CPU; and of the user; when all is paid back nothing is left. */
+/* Threads that use all they can, and reservations that are made, changed, attached, detached and
+ * released, or whose changes the kernel refuses. Whatever was given up and is not paid back is in
+ * the books of its CPU; and of the user; when all is paid back nothing is left. */
 enum { RESERVATIONS = 6, DEBTS = 4096 };
 static struct reservation *walkers[RESERVATIONS];
 static struct debt {
@@ -561,14 +584,19 @@ static struct debt {
 } debts[DEBTS];
 static int debts_made;
 
-/* The most that can be used of `grant` since its thread was attached, or before and not paid back; and the part of the grant that `kept` goes on with. */
-static void owe(const struct reservation *reservation, const struct grant *given_up, const struct grant *kept)
+/* The most that can be used of `grant` since its thread was attached, or before and not paid back;
+ * and the part of the grant that `kept` goes on with. */
+static void owe(const struct reservation *reservation, const struct grant *given_up,
+                const struct grant *kept)
 {
     const uint64_t rate = utilization(given_up->plan.runtime, given_up->plan.period);
-    const bool same = kept != NULL && kept->plugin == given_up->plugin && CPU_EQUAL(&kept->plan.cpus, &given_up->plan.cpus);
+    const bool same = kept != NULL && kept->plugin == given_up->plugin &&
+                      CPU_EQUAL(&kept->plan.cpus, &given_up->plan.cpus);
     const uint64_t goes_on = same ? utilization(kept->plan.runtime, kept->plan.period) : 0;
-    if (debt_applies(given_up) && reservation->zero_lag > clock_now && goes_on < rate && debts_made < DEBTS)
-        debts[debts_made++] = (struct debt){reservation->zero_lag, cpu_from(&given_up->plan.cpus, 0), rate - goes_on};
+    if (debt_applies(given_up) && reservation->zero_lag > clock_now && goes_on < rate &&
+        debts_made < DEBTS)
+        debts[debts_made++] =
+            (struct debt){reservation->zero_lag, cpu_from(&given_up->plan.cpus, 0), rate - goes_on};
 }
 
 static uint64_t owed_on(int cpu)
@@ -586,8 +614,13 @@ static uint64_t owed_on(int cpu)
 static struct grant *random_grant(bool with_deadlines)
 {
     static const uint64_t periods[] = {10000, 40000, 41000, 100000, 400000, 1000000};
-    const uint64_t period = periods[random_below(6)], deadline = with_deadlines && random_below(2) == 0 ? random_within(period / 2, period) : 0;
-    return new_grant(with_deadlines ? DENSE : EDF, (int)random_below(CPUS) + (with_deadlines ? 2 : 0), random_within(1, period / 8), period, deadline);
+    const uint64_t period = periods[random_below(6)],
+                   deadline = with_deadlines && random_below(2) == 0
+                                  ? random_within(period / 2, period)
+                                  : 0;
+    return new_grant(with_deadlines ? DENSE : EDF,
+                     (int)random_below(CPUS) + (with_deadlines ? 2 : 0),
+                     random_within(1, period / 8), period, deadline);
 }
 
 static void walk(int which, bool with_deadlines)
@@ -620,16 +653,21 @@ static void walk(int which, bool with_deadlines)
         struct grant former = *reservation->grant, *new = random_grant(with_deadlines);
         if (random_below(2) == 0) { /* a little less of the same */
             free(new);
-            new = new_grant(former.plugin, cpu_from(&former.plan.cpus, 0), former.plan.runtime - former.plan.runtime / 9, former.plan.period, former.spec.deadline);
+            new = new_grant(former.plugin, cpu_from(&former.plan.cpus, 0),
+                            former.plan.runtime - former.plan.runtime / 9, former.plan.period,
+                            former.spec.deadline);
         }
         const uint64_t rest = changed(reservation, new);
         if (random_below(4) == 0) { /* which the kernel refuses: nothing was given up */
             debt_drop(rest);
-            struct grant *back = new_grant(former.plugin, cpu_from(&former.plan.cpus, 0), former.plan.runtime, former.plan.period, former.spec.deadline);
+            struct grant *back =
+                new_grant(former.plugin, cpu_from(&former.plan.cpus, 0), former.plan.runtime,
+                          former.plan.period, former.spec.deadline);
             ledger_remove(reservation->grant);
             acl_release(&reservation->grant->charge);
             free(reservation->grant);
-            acl_charge(rules, reservation->user->account, back->plugin, acl_weight(&back->spec, back->plan.runtime), &back->charge);
+            acl_charge(rules, reservation->user->account, back->plugin,
+                       acl_weight(&back->spec, back->plan.runtime), &back->charge);
             reservation->grant = back;
             ledger_add(back);
         } else {
@@ -647,7 +685,8 @@ static void walk_for(int steps, bool with_deadlines)
         clock_to(clock_now + (int64_t)random_below(60) * MS);
         walk((int)random_below(RESERVATIONS), with_deadlines);
         for (int cpu = with_deadlines ? 2 : 0; cpu < (with_deadlines ? 4 : 2); cpu++)
-            check(on_cpu(cpu) >= owed_on(cpu), "step %d, CPU %d: %llu counted, %llu owed", step, cpu, (unsigned long long)on_cpu(cpu), (unsigned long long)owed_on(cpu));
+            check(on_cpu(cpu) >= owed_on(cpu), "step %d, CPU %d: %llu counted, %llu owed", step,
+                  cpu, (unsigned long long)on_cpu(cpu), (unsigned long long)owed_on(cpu));
         assert_true(rests_now() <= RESERVATIONS * CPUS * 16);
     }
     assert_true(debts_made > steps / 10);

@@ -1,5 +1,5 @@
-/* Spare capacity: no spec is given less than its need or more than its desire, nothing is promised twice, and spare capacity is shared out by importance
- * first, then by weight. */
+/* Spare capacity: no spec is given less than its need or more than its desire, nothing is promised
+ * twice, and spare capacity is shared out by importance first, then by weight. */
 #include "desired-amounts.h"
 
 #include <string.h>
@@ -12,14 +12,22 @@ enum { MOST = 12 };
 
 static const uint64_t pools[3];
 
-static struct desire desire(unsigned pool, uint64_t room, uint64_t least, uint64_t most, uint64_t importance, uint64_t weight)
+static struct desire desire(unsigned pool, uint64_t room, uint64_t least, uint64_t most,
+                            uint64_t importance, uint64_t weight)
 {
-    return (struct desire){.pool = &pools[pool], .room = room, .least = least, .most = most, .now = least, .importance = importance, .weight = weight};
+    return (struct desire){.pool = &pools[pool],
+                           .room = room,
+                           .least = least,
+                           .most = most,
+                           .now = least,
+                           .importance = importance,
+                           .weight = weight};
 }
 
 static void weights(void **state)
 {
-    struct desire two[] = {desire(0, 10000, 5000, 20000, 0, 1), desire(0, 10000, 5000, 20000, 0, 3)};
+    struct desire two[] = {desire(0, 10000, 5000, 20000, 0, 1),
+                           desire(0, 10000, 5000, 20000, 0, 3)};
     (void)state;
     desired_amounts_share_out(two, 2);
     for (int i = 0; i < 2; i++)
@@ -28,7 +36,8 @@ static void weights(void **state)
 
 static void what_one_does_not_want_goes_to_the_others(void **state)
 {
-    struct desire three[] = {desire(0, 90, 10, 20, 0, 1), desire(0, 90, 0, 1000, 0, 1), desire(0, 90, 0, 1000, 0, 1)};
+    struct desire three[] = {desire(0, 90, 10, 20, 0, 1), desire(0, 90, 0, 1000, 0, 1),
+                             desire(0, 90, 0, 1000, 0, 1)};
     (void)state;
     desired_amounts_share_out(three, 3);
     for (int i = 0; i < 3; i++)
@@ -85,14 +94,19 @@ static uint64_t surplus(const struct desire *one)
     return one->aim - one->least;
 }
 
-/* Nobody who wants more is behind an equal by more than rounding makes of it, and none has anything while a more important one lacks something. */
+/* Nobody who wants more is behind an equal by more than rounding makes of it, and none has anything
+ * while a more important one lacks something. */
 static void check_order(const struct desire *one, const struct desire *other)
 {
     if (one->pool != other->pool || one->aim == one->most || surplus(other) == 0)
         return;
-    check(one->importance <= other->importance, "one of less importance has something that another one desires");
+    check(one->importance <= other->importance,
+          "one of less importance has something that another one desires");
     if (one->importance == other->importance)
-        check(surplus(one) * other->weight + MOST * (one->weight + other->weight) >= surplus(other) * one->weight, "weights %llu and %llu", (unsigned long long)one->weight, (unsigned long long)other->weight);
+        check(surplus(one) * other->weight + MOST * (one->weight + other->weight) >=
+                  surplus(other) * one->weight,
+              "weights %llu and %llu", (unsigned long long)one->weight,
+              (unsigned long long)other->weight);
 }
 
 static void check_pool(const struct desire *desires, size_t count, const uint64_t *pool)
@@ -101,14 +115,16 @@ static void check_pool(const struct desire *desires, size_t count, const uint64_
     bool all_content = true;
     for (size_t i = 0; i < count; i++)
         if (desires[i].pool == pool) {
-            check(desires[i].aim >= desires[i].least && desires[i].aim <= desires[i].most, "not within what is needed and desired");
+            check(desires[i].aim >= desires[i].least && desires[i].aim <= desires[i].most,
+                  "not within what is needed and desired");
             given += desires[i].aim;
             was += desires[i].now;
             room = desires[i].room;
             all_content &= desires[i].aim == desires[i].most;
         }
     check(given <= was + room, "more is given than there is");
-    check(all_content || was + room - given < MOST, "%llu are left", (unsigned long long)(was + room - given));
+    check(all_content || was + room - given < MOST, "%llu are left",
+          (unsigned long long)(was + room - given));
 }
 
 static void at_random(void **state)
@@ -118,11 +134,13 @@ static void at_random(void **state)
     for (int turn = 0; turn < 20000; turn++) {
         struct desire desires[MOST];
         const size_t count = 1 + random_below(MOST);
-        const uint64_t rooms[3] = {random_below(2000), random_below(UINT64_C(1) << 40), 0}, scale = random_below(2) == 0 ? 500 : UINT64_C(1) << 40;
+        const uint64_t rooms[3] = {random_below(2000), random_below(UINT64_C(1) << 40), 0},
+                       scale = random_below(2) == 0 ? 500 : UINT64_C(1) << 40;
         for (size_t i = 0; i < count; i++) {
             const unsigned pool = (unsigned)random_below(3);
             const uint64_t least = random_below(scale), most = least + random_below(scale);
-            desires[i] = desire(pool, rooms[pool], least, most, random_below(3), random_within(1, 100));
+            desires[i] =
+                desire(pool, rooms[pool], least, most, random_below(3), random_within(1, 100));
             desires[i].now = random_within(least, most);
         }
         desired_amounts_share_out(desires, count);
@@ -137,7 +155,8 @@ static void at_random(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(trials_are_paid_for), cmocka_unit_test(weights),
+        cmocka_unit_test(trials_are_paid_for),
+        cmocka_unit_test(weights),
         cmocka_unit_test(what_one_does_not_want_goes_to_the_others),
         cmocka_unit_test(importance_comes_first),
         cmocka_unit_test(what_some_have_already_is_shared_out_anew),

@@ -1,4 +1,5 @@
-/* Which disk a device is on (disk-place.h), by lists of devices as kernels have them: partitions, and what is mapped onto others. */
+/* Which disk a device is on (disk-place.h), by lists of devices as kernels have them: partitions,
+ * and what is mapped onto others. */
 #include "unit.h"
 
 #include <ftw.h>
@@ -21,7 +22,8 @@ static void make(const char *format, ...)
     va_start(arguments, format);
     vsnprintf(path, sizeof path, format, arguments);
     va_end(arguments);
-    for (char *slash = strchr(path + strlen(sys) + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
+    for (char *slash = strchr(path + strlen(sys) + 1, '/'); slash != NULL;
+         slash = strchr(slash + 1, '/')) {
         *slash = '\0';
         (void)mkdir(path, 0700);
         *slash = '/';
@@ -44,7 +46,8 @@ static void device(const char *number, const char *place)
 
 static void lies_on(const char *link, const char *expected)
 {
-    check(disk_place_of(sys, link, disk, reason) == DISK_PLACE_FOUND && strcmp(disk, expected) == 0, "%s: \"%s\", %s", link, disk, reason);
+    check(disk_place_of(sys, link, disk, reason) == DISK_PLACE_FOUND && strcmp(disk, expected) == 0,
+          "%s: \"%s\", %s", link, disk, reason);
 }
 
 static int set_up(void **state)
@@ -101,10 +104,14 @@ static void what_is_mapped_onto_others_is_told_with_them(void **state)
     (void)state;
     assert_int_equal(disk_place_of(sys, "dev/block/253:0", disk, reason), DISK_PLACE_STACKED);
     assert_string_equal(disk, "dm-0");
-    assert_string_equal(reason, "this is on dm-0, which passes its data on to other disks, such as sda1: name one of them, or give dm-0 a line in plugins.conf");
+    assert_string_equal(
+        reason,
+        "this is on dm-0, which passes its data on to other disks, such as sda1: name one of them, or give dm-0 a line in plugins.conf");
     assert_int_equal(disk_place_of(sys, "class/block/md0p1", disk, reason), DISK_PLACE_STACKED);
     assert_string_equal(disk, "md0");
-    assert_string_equal(reason, "this is on md0, which passes its data on to other disks: name one of them, or give md0 a line in plugins.conf");
+    assert_string_equal(
+        reason,
+        "this is on md0, which passes its data on to other disks: name one of them, or give md0 a line in plugins.conf");
 }
 
 static void what_no_claim_can_name_is_none(void **state)

@@ -1,4 +1,5 @@
-/* The owner check of rtf-disk, with the test's own thread, for a reservation of its user and of another user. */
+/* The owner check of rtf-disk, with the test's own thread, for a reservation of its user and of
+ * another user. */
 #include "unit.h"
 
 #include <stdio.h>

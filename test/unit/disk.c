@@ -1,4 +1,5 @@
-/* The weight of data on a disk (disk.h): never less than the time that they take; and the nearest amount fits. */
+/* The weight of data on a disk (disk.h): never less than the time that they take; and the nearest
+ * amount fits. */
 #include "unit.h"
 
 #include "disk.h"
@@ -6,7 +7,17 @@
 
 static void rates_grow_with_the_block(void **state)
 {
-    static const char *const wrong[] = {"", "4KiB:", ":900kB", "4KiB:900kB,", "4KiB:900kB,4KiB:1MB", "32KiB:5MB,4KiB:1MB", "4KiB:2MB,32KiB:1MB", "32MiB:1MB", "4KiB:0", "0:1MB", "4KiB:1MB 32KiB:2MB"};
+    static const char *const wrong[] = {"",
+                                        "4KiB:",
+                                        ":900kB",
+                                        "4KiB:900kB,",
+                                        "4KiB:900kB,4KiB:1MB",
+                                        "32KiB:5MB,4KiB:1MB",
+                                        "4KiB:2MB,32KiB:1MB",
+                                        "32MiB:1MB",
+                                        "4KiB:0",
+                                        "0:1MB",
+                                        "4KiB:1MB 32KiB:2MB"};
     struct disk_rates rates;
     (void)state;
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
@@ -19,7 +30,8 @@ static void rates_grow_with_the_block(void **state)
     assert_int_equal(disk_rate(&rates, DISK_BLOCK_MAX), 5400000);
 }
 
-/* A block takes seek + bytes / rate: the throughput for sizes between the measured ones is never more than the disk's. */
+/* A block takes seek + bytes / rate: the throughput for sizes between the measured ones is never
+ * more than the disk's. */
 static void what_was_not_measured_is_not_promised(void **state)
 {
     struct disk_rates rates;
@@ -33,7 +45,8 @@ static void what_was_not_measured_is_not_promised(void **state)
         rates.count = 4;
         for (uint64_t block = 512; block <= 1048576; block += 1777) {
             const uint64_t does = block * 1000000 / (seek + block / 22);
-            check(disk_rate(&rates, block) <= does + 1, "%llu us, %llu bytes: %llu of %llu", (unsigned long long)seek, (unsigned long long)block,
+            check(disk_rate(&rates, block) <= does + 1, "%llu us, %llu bytes: %llu of %llu",
+                  (unsigned long long)seek, (unsigned long long)block,
                   (unsigned long long)disk_rate(&rates, block), (unsigned long long)does);
         }
     }
@@ -41,7 +54,8 @@ static void what_was_not_measured_is_not_promised(void **state)
 
 static void the_nearest_is_the_largest_that_fits(void **state)
 {
-    static const uint64_t periods[] = {1000, 50000, 1000000, TIME_MAX}, blocks[] = {512, 4096, 5000, 32768, DISK_BLOCK_MAX};
+    static const uint64_t periods[] = {1000, 50000, 1000000, TIME_MAX},
+                          blocks[] = {512, 4096, 5000, 32768, DISK_BLOCK_MAX};
     struct disk_rates rates;
     (void)state;
     assert_true(parse_disk_rates("4KiB:900kB,32KiB:5400kB,128KiB:12MB", &rates));
@@ -49,12 +63,16 @@ static void the_nearest_is_the_largest_that_fits(void **state)
         for (size_t j = 0; j < sizeof blocks / sizeof *blocks; j++)
             for (uint64_t share = 0; share <= ONE_CPU; share += 9999991) {
                 const uint64_t bytes = disk_bytes_within(&rates, share, periods[i], blocks[j]);
-                check(bytes % blocks[j] == 0 && (bytes == 0 || disk_share(&rates, bytes, periods[i], blocks[j]) <= share), "%llu", (unsigned long long)share);
-                check(bytes + blocks[j] > WIRE_BYTES_MAX || disk_share(&rates, bytes + 1, periods[i], blocks[j]) > share, "%llu: %llu bytes", (unsigned long long)share,
-                      (unsigned long long)bytes);
+                check(bytes % blocks[j] == 0 &&
+                          (bytes == 0 || disk_share(&rates, bytes, periods[i], blocks[j]) <= share),
+                      "%llu", (unsigned long long)share);
+                check(bytes + blocks[j] > WIRE_BYTES_MAX ||
+                          disk_share(&rates, bytes + 1, periods[i], blocks[j]) > share,
+                      "%llu: %llu bytes", (unsigned long long)share, (unsigned long long)bytes);
             }
     assert_int_equal(disk_bytes_within(&rates, UINT64_MAX, TIME_MAX, 4096), WIRE_BYTES_MAX);
-    assert_int_equal(disk_share(&rates, 32768, 50000, 32768), 121362963); /* 32 KiB of 5.4 MB/s in 50 ms, rounded up */
+    /* 32 KiB of 5.4 MB/s in 50 ms, rounded up */
+    assert_int_equal(disk_share(&rates, 32768, 50000, 32768), 121362963);
     assert_int_equal(disk_bandwidth(32768, 50000), 655360);
     assert_int_equal(disk_bytes_at(655360, 50000), 32768);
 }

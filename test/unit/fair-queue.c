@@ -54,7 +54,8 @@ static void users_have_their_turns_however_much_one_has_piled_up(void **state)
     next_is(reservations[0][0]);
     next_is(reservations[1][0]);
     next_is(reservations[0][1]);
-    queue_add(reservations[2][0], &queues[2]); /* comes last, and is behind the other two users only */
+    /* comes last, and is behind the other two users only */
+    queue_add(reservations[2][0], &queues[2]);
     next_is(reservations[1][1]);
     next_is(reservations[0][2]);
     next_is(reservations[2][0]);
@@ -121,7 +122,8 @@ static void what_was_there_at_the_start_is_one_line(void **state)
     nobody_is_next();
 }
 
-/* Requests come, leave and are looked at at random: each other user passes a waiting user once, and then it is this user's turn. */
+/* Requests come, leave and are looked at at random: each other user passes a waiting user once, and
+ * then it is this user's turn. */
 static void who_waits_is_passed_once_by_each_of_the_others(void **state)
 {
     int passed[QUEUES][QUEUES] = {0}, looked_at = 0;
@@ -140,7 +142,8 @@ static void who_waits_is_passed_once_by_each_of_the_others(void **state)
                 whose = reservations[j / 40][j % 40] == reservation ? j / 40 : whose;
             for (int j = 0; j < QUEUES; j++) {
                 passed[whose][j] = 0; /* it was this user's turn */
-                check(j == whose || TAILQ_EMPTY(&queues[j].reservations) || ++passed[j][whose] <= 1, "queue %d by %d", j, whose);
+                check(j == whose || TAILQ_EMPTY(&queues[j].reservations) || ++passed[j][whose] <= 1,
+                      "queue %d by %d", j, whose);
             }
             looked_at++;
         }

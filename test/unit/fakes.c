@@ -32,7 +32,8 @@
 
 static struct request *note_edge(struct request *request);
 
-/* The machine itself, so that each edge that is passed is noted: a step begins with begin(request). */
+/* The machine itself, so that each edge that is passed is noted: a step begins with
+ * begin(request). */
 #define begin(request) begin(note_edge(request))
 #include "../../libexec/broker/pipeline.c" /* NOLINT(bugprone-suspicious-include) */
 #undef begin
@@ -83,13 +84,17 @@ void all_edges_are_passed(const enum step *from, int count)
 {
     for (int i = 0; i < count; i++)
         for (int to = 0; to < STEPS; to++)
-            check(to == STEP_BEGUN || !is_edge(from[i], (enum step)to) || passed[from[i]][to], "no test goes from %s to %s", step_name(from[i]), step_name((enum step)to));
+            check(to == STEP_BEGUN || !is_edge(from[i], (enum step)to) || passed[from[i]][to],
+                  "no test goes from %s to %s", step_name(from[i]), step_name((enum step)to));
 }
 
 const char *step_name(enum step step)
 {
-    static const char *const names[] = {"BEGUN", "ACCOUNT", "CHOOSE", "TURN", "CLAIM", "ACCEPT", "PROBE", "JUDGE", "NEXT_PLUGIN", "SCHEDULE", "REFUSED", "ROOM", "ROUND",
-                                        "ENFORCE", "SHARE", "DEBT", "RECORD", "APPLY", "BIND", "DETACH", "LEAVE", "ANSWER", "RELEASE", "LOOK_AGAIN", "no step"};
+    static const char *const names[] = {"BEGUN",   "ACCOUNT", "CHOOSE",  "TURN",        "CLAIM",
+                                        "ACCEPT",  "PROBE",   "JUDGE",   "NEXT_PLUGIN", "SCHEDULE",
+                                        "REFUSED", "ROOM",    "ROUND",   "ENFORCE",     "SHARE",
+                                        "DEBT",    "RECORD",  "APPLY",   "BIND",        "DETACH",
+                                        "LEAVE",   "ANSWER",  "RELEASE", "LOOK_AGAIN",  "no step"};
     _Static_assert(sizeof names / sizeof *names == STEPS + 1, "each step has a name");
     return names[step];
 }
@@ -103,24 +108,37 @@ enum step step_of(const struct reservation *reservation)
 
 struct fake_thread thread;
 
-static const struct fake_thread ordinary = {.is_there = true, .is_readable = true, .has_group = true, .can_be_watched = true,
-                                            .identity = {.tid = 4711, .process = 4711, .start = 100, .started_by = 100, .real_uid = 20021, .effective_uid = 20021,
-                                                         .saved_uid = 20021, .files_uid = 20021}};
+static const struct fake_thread ordinary = {.is_there = true,
+                                            .is_readable = true,
+                                            .has_group = true,
+                                            .can_be_watched = true,
+                                            .identity = {.tid = 4711,
+                                                         .process = 4711,
+                                                         .start = 100,
+                                                         .started_by = 100,
+                                                         .real_uid = 20021,
+                                                         .effective_uid = 20021,
+                                                         .saved_uid = 20021,
+                                                         .files_uid = 20021}};
 
 /* The linker has these called in the place of the real ones: --wrap in rules.mk. */
-int fake_thread_find(pid_t tid, bool with_start, struct identity *identity) __asm__("__wrap_thread_find");
+int fake_thread_find(pid_t tid, bool with_start,
+                     struct identity *identity) __asm__("__wrap_thread_find");
 bool fake_thread_look(pid_t tid, struct identity *identity) __asm__("__wrap_thread_look");
 bool fake_thread_is(pid_t tid, uint64_t started_by) __asm__("__wrap_thread_is");
-bool fake_thread_attributes(pid_t tid, struct attributes *attributes) __asm__("__wrap_thread_attributes");
+bool fake_thread_attributes(pid_t tid,
+                            struct attributes *attributes) __asm__("__wrap_thread_attributes");
 bool fake_thread_has_ended(int pidfd) __asm__("__wrap_thread_has_ended");
 int64_t fake_thread_started(const struct identity *identity) __asm__("__wrap_thread_started");
 bool real_attachment_watch(struct attachment *attachment) __asm__("__real_attachment_watch");
 bool fake_attachment_watch(struct attachment *attachment) __asm__("__wrap_attachment_watch");
-bool fake_attachment_keep_watch(struct attachment *attachment, int watch, bool armed) __asm__("__wrap_attachment_keep_watch");
+bool fake_attachment_keep_watch(struct attachment *attachment, int watch,
+                                bool armed) __asm__("__wrap_attachment_keep_watch");
 bool fake_reservation_record(struct reservation *reservation) __asm__("__wrap_reservation_record");
 bool fake_journal_gone(const struct reservation *reservation) __asm__("__wrap_journal_gone");
 bool fake_account_ready(struct account *account) __asm__("__wrap_account_ready");
-uint64_t fake_allocator_finish(enum kept kept, struct message *message) __asm__("__wrap_allocator_finish");
+uint64_t fake_allocator_finish(enum kept kept,
+                               struct message *message) __asm__("__wrap_allocator_finish");
 
 int fake_thread_find(pid_t tid, bool with_start, struct identity *identity)
 {
@@ -164,7 +182,8 @@ int64_t fake_thread_started(const struct identity *identity)
     return (int64_t)identity->start;
 }
 
-bool thread_group(enum cgroups which, const char *controller, pid_t tid, char group[static GROUP_BYTES])
+bool thread_group(enum cgroups which, const char *controller, pid_t tid,
+                  char group[static GROUP_BYTES])
 {
     (void)which;
     (void)controller;
@@ -260,7 +279,8 @@ uint64_t attach_budget(const struct attachment *attachment, const struct grant *
 uint64_t fake_allocator_finish(enum kept kept, struct message *message)
 {
     (void)kept;
-    assert_true(allocators_count < (int)(sizeof allocators_were_told / sizeof *allocators_were_told));
+    assert_true(allocators_count <
+                (int)(sizeof allocators_were_told / sizeof *allocators_were_told));
     allocators_were_told[allocators_count++] = message;
     return tell_helper("allocator");
 }
@@ -308,7 +328,8 @@ bool fake_journal_gone(const struct reservation *reservation)
     return journal_works;
 }
 
-void reader_remove(struct user *user, const char *name, const char *file, const struct stamp *judged)
+void reader_remove(struct user *user, const char *name, const char *file,
+                   const struct stamp *judged)
 {
     (void)user;
     (void)name;
@@ -364,14 +385,19 @@ void user_close(struct user *user)
 struct fake_verdict verdict;
 uint64_t codes_told;
 
-void verdict_tell(struct reservation *reservation, const struct outcome *outcome, int64_t microseconds, bool answers, bool more)
+void verdict_tell(struct reservation *reservation, const struct outcome *outcome,
+                  int64_t microseconds, bool answers, bool more)
 {
     (void)reservation;
     (void)microseconds;
     (void)answers;
     (void)more;
-    verdict = (struct fake_verdict){.count = verdict.count + 1, .kind = outcome->kind, .result = outcome->result, .refusal = outcome->refusal,
-                                    .would_grant = outcome->would_grant != NULL, .ended = outcome->ended};
+    verdict = (struct fake_verdict){.count = verdict.count + 1,
+                                    .kind = outcome->kind,
+                                    .result = outcome->result,
+                                    .refusal = outcome->refusal,
+                                    .would_grant = outcome->would_grant != NULL,
+                                    .ended = outcome->ended};
     snprintf(verdict.reason, sizeof verdict.reason, "%s", outcome->reason);
     if (outcome->refusal.by[0] != '\0')
         codes_told |= UINT64_C(1) << outcome->refusal.code;
@@ -437,7 +463,9 @@ static struct snapshot as_judged(const char *name)
 
 struct spec tenth(const char *plugin)
 {
-    return (struct spec){.runtime = SECOND / 10, .period = SECOND, .plugin = plugin == NULL ? NULL : strdup(plugin)};
+    return (struct spec){.runtime = SECOND / 10,
+                         .period = SECOND,
+                         .plugin = plugin == NULL ? NULL : strdup(plugin)};
 }
 
 struct spec spec_of(const char *plugin, uint64_t runtime, uint64_t desired)
@@ -501,7 +529,8 @@ void is_looked_at(struct reservation *reservation)
 
 static uint64_t asked(const struct reservation *reservation)
 {
-    check(reservation->request != NULL && reservation->request->answer_id != 0, "nothing was asked: at %s", step_name(step_of(reservation)));
+    check(reservation->request != NULL && reservation->request->answer_id != 0,
+          "nothing was asked: at %s", step_name(step_of(reservation)));
     return reservation->request->answer_id;
 }
 
@@ -514,26 +543,44 @@ void plugin_offers(const struct reservation *reservation, enum answer answer, ui
     plugin_offers_on(reservation, answer, runtime, cpu);
 }
 
-void plugin_offers_on(const struct reservation *reservation, enum answer answer, uint64_t runtime, int cpu)
+void plugin_offers_on(const struct reservation *reservation, enum answer answer, uint64_t runtime,
+                      int cpu)
 {
     const struct spec *spec = &reservation->request->spec;
     const struct plugin_line *line = plugin_line(reservation->request->inquiry.plugin);
-    struct plugin_event event = {.kind = PLUGIN_ANSWER, .id = asked(reservation), .answer = answer, .reason = "it has room"};
-    event.plan = (struct attributes){.policy = line->deadline ? POLICY_DEADLINE : POLICY_FIFO, .priority = line->deadline ? 0 : line->lowest, .runtime = runtime,
-                                     .period = spec->period, .deadline = spec->deadline != 0 ? spec->deadline : spec->period};
+    struct plugin_event event = {.kind = PLUGIN_ANSWER,
+                                 .id = asked(reservation),
+                                 .answer = answer,
+                                 .reason = "it has room"};
+    event.plan =
+        (struct attributes){.policy = line->deadline ? POLICY_DEADLINE : POLICY_FIFO,
+                            .priority = line->deadline ? 0 : line->lowest,
+                            .runtime = runtime,
+                            .period = spec->period,
+                            .deadline = spec->deadline != 0 ? spec->deadline : spec->period};
     CPU_SET((size_t)cpu, &event.plan.cpus);
     pipeline_plugin_answered(&event);
 }
 
-void plugin_answers(const struct reservation *reservation, enum answer answer, uint64_t nearest, bool never)
+void plugin_answers(const struct reservation *reservation, enum answer answer, uint64_t nearest,
+                    bool never)
 {
-    const struct plugin_event event = {.kind = PLUGIN_ANSWER, .id = asked(reservation), .answer = answer, .nearest = nearest, .never = never, .reason = "so it says"};
+    const struct plugin_event event = {.kind = PLUGIN_ANSWER,
+                                       .id = asked(reservation),
+                                       .answer = answer,
+                                       .nearest = nearest,
+                                       .never = never,
+                                       .reason = "so it says"};
     pipeline_plugin_answered(&event);
 }
 
 void helper_answers(const struct reservation *reservation, enum helper_answer answer, int64_t after)
 {
-    const struct helper_event event = {.id = asked(reservation), .answer = answer, .after = after, .watch = -1, .reason = "the kernel does not"};
+    const struct helper_event event = {.id = asked(reservation),
+                                       .answer = answer,
+                                       .after = after,
+                                       .watch = -1,
+                                       .reason = "the kernel does not"};
     assert_true(pipeline_helper_answered(&event));
 }
 
@@ -560,7 +607,8 @@ struct reservation *has_thread(const char *name)
 
 void is_at(const struct reservation *reservation, enum step step)
 {
-    check(step_of(reservation) == step, "at %s instead of %s: %s", step_name(step_of(reservation)), step_name(step), verdict.reason);
+    check(step_of(reservation) == step, "at %s instead of %s: %s", step_name(step_of(reservation)),
+          step_name(step), verdict.reason);
 }
 
 void is_granted(const struct reservation *reservation)
@@ -573,7 +621,8 @@ void is_refused(const struct reservation *reservation, enum why code, bool never
 {
     is_at(reservation, STEPS);
     assert_null(reservation->grant);
-    check(verdict.refusal.code == code && verdict.refusal.never == never, "%d, never %d: %s", (int)verdict.refusal.code, verdict.refusal.never, verdict.reason);
+    check(verdict.refusal.code == code && verdict.refusal.never == never, "%d, never %d: %s",
+          (int)verdict.refusal.code, verdict.refusal.never, verdict.reason);
 }
 
 /* ---- before and after ---- */
@@ -601,10 +650,14 @@ void rules_are(const char *text)
 
 int fakes_set_up(void **state)
 {
-    static const struct attachment_calls calls = {.ended = nothing_happens, .watched = nothing_happens, .to_watch = nothing_is_due, .doubt = nothing_is_due};
+    static const struct attachment_calls calls = {.ended = nothing_happens,
+                                                  .watched = nothing_happens,
+                                                  .to_watch = nothing_is_due,
+                                                  .doubt = nothing_is_due};
     (void)state;
-    plugins_are("EDF sh - 0-1 partition=unthrottled threshold=0.9\nLOW sh 1-10 0-1\nLATE sh - 2-3 partition=unthrottled\nNEXT sh - 2-3 partition=unthrottled\n"
-                "NET sh - - resource=network interface=eth0 rate=100Mbit\nIO sh - - resource=disk device=sda throughput=1MB\nUNITS sh - - resource=units capacity=10\n");
+    plugins_are(
+        "EDF sh - 0-1 partition=unthrottled threshold=0.9\nLOW sh 1-10 0-1\nLATE sh - 2-3 partition=unthrottled\nNEXT sh - 2-3 partition=unthrottled\n"
+        "NET sh - - resource=network interface=eth0 rate=100Mbit\nIO sh - - resource=disk device=sda throughput=1MB\nUNITS sh - - resource=units capacity=10\n");
     plugin_says("EDF", "sufficient", false, false);
     plugin_says("LOW", "none", false, false);
     plugin_says("LATE", "exact", true, true);
@@ -630,7 +683,8 @@ int fakes_tear_down(void **state)
 int fakes_begin(void **state)
 {
     (void)state;
-    rules_are("20021 - max_utilization 100\n20021 NET max_bandwidth 100Mbit\n20021 IO max_bandwidth 1MB\n20021 UNITS max_amount 10\n");
+    rules_are(
+        "20021 - max_utilization 100\n20021 NET max_bandwidth 100Mbit\n20021 IO max_bandwidth 1MB\n20021 UNITS max_amount 10\n");
     thread = ordinary;
     journal_works = account_is_known = true;
     may_lie = false;

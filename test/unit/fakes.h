@@ -1,5 +1,6 @@
-/* The surroundings of a request, in the place of programs and the kernel: one thread, the helpers, a reader, the journal, and the owner, who writes specs
- * and reads verdicts. The plugins are in told.h. A test sets the answer of each. */
+/* The surroundings of a request, in the place of programs and the kernel: one thread, the helpers,
+ * a reader, the journal, and the owner, who writes specs and reads verdicts. The plugins are in
+ * told.h. A test sets the answer of each. */
 #ifndef RTF_UNIT_FAKES_H
 #define RTF_UNIT_FAKES_H
 
@@ -8,7 +9,8 @@
 #include "plugins.h"
 #include "request.h"
 
-/* EDF has CPUs 0 and 1 for itself, and LOW has priorities there. LATE and NEXT share CPUs 2 and 3, and judge each other's tasks. */
+/* EDF has CPUs 0 and 1 for itself, and LOW has priorities there. LATE and NEXT share CPUs 2 and 3,
+ * and judge each other's tasks. */
 enum { EDF, LOW, LATE, NEXT, NET, IO, UNITS };
 #define SECOND UINT64_C(1000000) /* us */
 
@@ -55,12 +57,14 @@ int fakes_end(void **state);
 /* acl.conf. */
 void rules_are(const char *text);
 
-/* 0.1 of a CPU, 100 ms in each second, of this plugin; NULL: of any. Another runtime, and a desired one. A claim, and no CPU time. */
+/* 0.1 of a CPU, 100 ms in each second, of this plugin; NULL: of any. Another runtime, and a desired
+ * one. A claim, and no CPU time. */
 struct spec tenth(const char *plugin);
 struct spec spec_of(const char *plugin, uint64_t runtime, uint64_t desired);
 struct spec spec_with(enum resource resource, uint64_t amount);
 
-/* The owner writes NAME.json, or one that is no spec; a thread's id into NAME.tid; or removes it. Then the broker looks. */
+/* The owner writes NAME.json, or one that is no spec; a thread's id into NAME.tid; or removes it.
+ * Then the broker looks. */
 struct reservation *writes(const char *name, struct spec spec);
 struct reservation *writes_nonsense(const char *name, const char *why);
 struct reservation *writes_tid(const char *name);
@@ -72,9 +76,12 @@ void is_looked_at(struct reservation *reservation);
 
 /* Answers the last question. An offer is on the first of the line's CPUs. */
 void plugin_offers(const struct reservation *reservation, enum answer answer, uint64_t runtime);
-void plugin_offers_on(const struct reservation *reservation, enum answer answer, uint64_t runtime, int cpu);
-void plugin_answers(const struct reservation *reservation, enum answer answer, uint64_t nearest, bool never);
-void helper_answers(const struct reservation *reservation, enum helper_answer answer, int64_t after);
+void plugin_offers_on(const struct reservation *reservation, enum answer answer, uint64_t runtime,
+                      int cpu);
+void plugin_answers(const struct reservation *reservation, enum answer answer, uint64_t nearest,
+                    bool never);
+void helper_answers(const struct reservation *reservation, enum helper_answer answer,
+                    int64_t after);
 
 /* Granted by EDF, with 0.1 of a CPU; the second with the thread attached. */
 struct reservation *has_grant(const char *name);
@@ -88,7 +95,8 @@ void is_at(const struct reservation *reservation, enum step step);
 void is_granted(const struct reservation *reservation);
 void is_refused(const struct reservation *reservation, enum why code, bool never);
 
-/* Fails unless each edge of the machine that begins at one of these steps was passed since the program began. */
+/* Fails unless each edge of the machine that begins at one of these steps was passed since the
+ * program began. */
 void all_edges_are_passed(const enum step *from, int count);
 
 /* Each step's words. */

@@ -1,4 +1,5 @@
-/* The limits of a process in its cgroup, and which of them hold in another group (group-limits.h). The groups are a table. */
+/* The limits of a process in its cgroup, and which of them hold in another group (group-limits.h).
+ * The groups are a table. */
 #include "unit.h"
 
 #include <errno.h>
@@ -70,7 +71,8 @@ static void copied(const char *from, bool anew)
 static void is(const char *name, const char *value)
 {
     const struct file *found = find("ours/c1", name);
-    check(found != NULL && strcmp(found->value, value) == 0, "%s is %s, not %s", name, found == NULL ? "nowhere" : found->value, value);
+    check(found != NULL && strcmp(found->value, value) == 0, "%s is %s, not %s", name,
+          found == NULL ? "nowhere" : found->value, value);
 }
 
 static void the_least_of_all_above_counts(void **state)
@@ -138,8 +140,11 @@ static void what_cannot_be_kept_is_refused(void **state)
     file("./few/pids.max", "5");
     file("./odd/pids.max", "many");
     controllers_can_be_had = false;
-    check(!limits_copy(-1, "ours", "ours/c1", "/few", true, reason) && strstr(reason, "pids.max") != NULL, "it goes without a limit");
-    check(!limits_copy(-1, "ours", "ours/c1", "/odd", true, reason), "a limit that is no number is none");
+    check(!limits_copy(-1, "ours", "ours/c1", "/few", true, reason) &&
+              strstr(reason, "pids.max") != NULL,
+          "it goes without a limit");
+    check(!limits_copy(-1, "ours", "ours/c1", "/odd", true, reason),
+          "a limit that is no number is none");
 }
 
 int main(void)

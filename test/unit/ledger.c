@@ -1,4 +1,5 @@
-/* The ledger: however a plugin lies, no CPU is promised more than its line's threshold, nor more than once; and sums are exact. */
+/* The ledger: however a plugin lies, no CPU is promised more than its line's threshold, nor more
+ * than once; and sums are exact. */
 #include "ledger.h"
 
 #include <string.h>
@@ -10,7 +11,8 @@
 #include "units.h"
 #include "reservations.h"
 
-/* EDF counts densities, as its test is sufficient; EXACT and RM rates. LIGHT promises nothing: it tests nothing. */
+/* EDF counts densities, as its test is sufficient; EXACT and RM rates. LIGHT promises nothing: it
+ * tests nothing. */
 enum { EDF, EXACT, RM, GLOBAL, LIGHT, DOMAIN, CAMERA, SEAT };
 static char reason[REASON_BYTES];
 
@@ -33,11 +35,16 @@ static int set_up(void **state)
     return 0;
 }
 
-static struct grant grant_of(int plugin, const char *cpus, uint64_t runtime, uint64_t period, uint64_t deadline)
+static struct grant grant_of(int plugin, const char *cpus, uint64_t runtime, uint64_t period,
+                             uint64_t deadline)
 {
-    struct grant grant = {.plugin = plugin, .spec = {.runtime = runtime, .period = period, .deadline = deadline}};
-    grant.plan = (struct attributes){.policy = plugin_line(plugin)->deadline ? POLICY_DEADLINE : POLICY_FIFO, .runtime = runtime, .period = period,
-                                     .deadline = deadline != 0 ? deadline : period};
+    struct grant grant = {.plugin = plugin,
+                          .spec = {.runtime = runtime, .period = period, .deadline = deadline}};
+    grant.plan =
+        (struct attributes){.policy = plugin_line(plugin)->deadline ? POLICY_DEADLINE : POLICY_FIFO,
+                            .runtime = runtime,
+                            .period = period,
+                            .deadline = deadline != 0 ? deadline : period};
     grant.plan.priority = plugin_line(plugin)->deadline ? 0 : plugin_line(plugin)->lowest;
     assert_true(parse_cpus(cpus, &grant.plan.cpus));
     grant.utilization = cpu_utilization(&grant);
@@ -80,26 +87,30 @@ static bool is_its_own(struct grant *grant, const char *expected)
 {
     reason[0] = '\0';
     bool good = cpu_plan_is_its_own(grant->plugin, &grant->spec, UINT64_MAX, &grant->plan, reason);
-    check(good == (expected == NULL) && (good || strstr(reason, expected) != NULL), "\"%s\" instead of \"%s\"", reason, expected == NULL ? "" : expected);
+    check(good == (expected == NULL) && (good || strstr(reason, expected) != NULL),
+          "\"%s\" instead of \"%s\"", reason, expected == NULL ? "" : expected);
     return good;
 }
 
 static void a_plan_that_was_asked_for_is_taken(void **state)
 {
     (void)state;
-    struct grant edf = grant_of(EDF, "1", 1000, 10000, 0), rm = grant_of(RM, "0,2", 1000, 10000, 0), global = grant_of(GLOBAL, "4-5", 1000, 10000, 5000);
+    struct grant edf = grant_of(EDF, "1", 1000, 10000, 0), rm = grant_of(RM, "0,2", 1000, 10000, 0),
+                 global = grant_of(GLOBAL, "4-5", 1000, 10000, 5000);
     is_its_own(&edf, NULL);
     is_its_own(&rm, NULL);
     is_its_own(&global, NULL);
     edf.spec.desired_runtime = 2000;
     edf.plan.runtime = 2000;
     is_its_own(&edf, NULL);
-    assert_false(cpu_plan_is_its_own(EDF, &edf.spec, 1999, &edf.plan, reason)); /* the rules' bound */
+    /* the rules' bound */
+    assert_false(cpu_plan_is_its_own(EDF, &edf.spec, 1999, &edf.plan, reason));
 }
 
 static void a_plan_of_what_is_not_its_own_is_a_lie(void **state)
 {
-    const struct grant edf = grant_of(EDF, "1", 1000, 10000, 0), rm = grant_of(RM, "0", 1000, 10000, 0);
+    const struct grant edf = grant_of(EDF, "1", 1000, 10000, 0),
+                       rm = grant_of(RM, "0", 1000, 10000, 0);
     struct grant lie;
     (void)state;
     lie = grant_of(EDF, "2", 1000, 10000, 0);
@@ -138,14 +149,17 @@ static bool fits(const struct grant *grant, const struct grant *old, const char 
 {
     reason[0] = '\0';
     bool good = ledger_fits(grant, old, reason);
-    check(good == (expected == NULL) && (good || strstr(reason, expected) != NULL), "\"%s\" instead of \"%s\"", reason, expected == NULL ? "" : expected);
+    check(good == (expected == NULL) && (good || strstr(reason, expected) != NULL),
+          "\"%s\" instead of \"%s\"", reason, expected == NULL ? "" : expected);
     return good;
 }
 
 static void a_cpu_is_not_promised_beyond_its_lines_threshold(void **state)
 {
     (void)state;
-    const struct grant half = grant_of(EDF, "0", 5000, 10000, 0), rest = grant_of(EDF, "0", 4000, 10000, 0), more = grant_of(EDF, "0", 4001, 10000, 0),
+    const struct grant half = grant_of(EDF, "0", 5000, 10000, 0),
+                       rest = grant_of(EDF, "0", 4000, 10000, 0),
+                       more = grant_of(EDF, "0", 4001, 10000, 0),
                        beside = grant_of(EDF, "1", 9000, 10000, 0);
     ledger_add(&half);
     fits(&rest, NULL, NULL);
@@ -160,7 +174,8 @@ static void a_cpu_is_not_promised_beyond_its_lines_threshold(void **state)
 static void what_rounding_adds_is_no_lie(void **state)
 {
     (void)state;
-    const struct grant full = grant_of(EDF, "0", 900000000, 1000000000, 0), crumb = grant_of(EDF, "0", 1000, 1000000000, 0),
+    const struct grant full = grant_of(EDF, "0", 900000000, 1000000000, 0),
+                       crumb = grant_of(EDF, "0", 1000, 1000000000, 0),
                        more = grant_of(EDF, "0", 1001, 1000000000, 0);
     ledger_add(&full);
     fits(&crumb, NULL, NULL);
@@ -171,7 +186,9 @@ static void what_rounding_adds_is_no_lie(void **state)
 static void a_shared_cpu_is_promised_once(void **state)
 {
     (void)state;
-    const struct grant edf = grant_of(EDF, "0", 6000, 10000, 0), rm = grant_of(RM, "0", 4000, 10000, 0), more = grant_of(RM, "0", 4001, 10000, 0);
+    const struct grant edf = grant_of(EDF, "0", 6000, 10000, 0),
+                       rm = grant_of(RM, "0", 4000, 10000, 0),
+                       more = grant_of(RM, "0", 4001, 10000, 0);
     ledger_add(&edf);
     fits(&rm, NULL, NULL);
     fits(&more, NULL, "CPU 0 is shared and would be promised more than once: 0.6 is");
@@ -179,18 +196,21 @@ static void a_shared_cpu_is_promised_once(void **state)
     ledger_remove(&edf);
 }
 
-/* A line's own sum is of densities under a sufficient test; a CPU's sum over all lines is of utilizations. */
+/* A line's own sum is of densities under a sufficient test; a CPU's sum over all lines is of
+ * utilizations. */
 static void a_short_deadline_weighs_in_its_own_line_alone(void **state)
 {
     (void)state;
-    const struct grant edf = grant_of(EDF, "0", 1000, 10000, 2000), exact = grant_of(EXACT, "2", 1000, 10000, 2000);
+    const struct grant edf = grant_of(EDF, "0", 1000, 10000, 2000),
+                       exact = grant_of(EXACT, "2", 1000, 10000, 2000);
     assert_int_equal(cpu_weight(&edf), 500000000);
     assert_int_equal(cpu_rate(&edf), 100000000);
     assert_int_equal(cpu_weight(&exact), 100000000);
     ledger_add(&edf);
     assert_int_equal(sum_of(EDF, 0), 500000000);
     assert_int_equal(sum_of(-1, 0), 100000000);
-    const struct grant rm = grant_of(RM, "0", 9000, 10000, 0), own = grant_of(EDF, "0", 4001, 10000, 0);
+    const struct grant rm = grant_of(RM, "0", 9000, 10000, 0),
+                       own = grant_of(EDF, "0", 4001, 10000, 0);
     fits(&rm, NULL, NULL);
     fits(&own, NULL, "threshold");
     ledger_remove(&edf);
@@ -200,7 +220,8 @@ static void a_short_deadline_weighs_in_its_own_line_alone(void **state)
 static void a_plan_on_several_cpus_weighs_fully_on_each(void **state)
 {
     (void)state;
-    const struct grant both = grant_of(EDF, "0-1", 5000, 10000, 0), more = grant_of(EDF, "1", 4001, 10000, 0);
+    const struct grant both = grant_of(EDF, "0-1", 5000, 10000, 0),
+                       more = grant_of(EDF, "1", 4001, 10000, 0);
     ledger_add(&both);
     assert_int_equal(sum_of(EDF, 0), 500000000);
     assert_int_equal(sum_of(EDF, 1), 500000000);
@@ -212,7 +233,9 @@ static void a_plan_on_several_cpus_weighs_fully_on_each(void **state)
 static void global_edf_has_one_sum_over_its_cpus(void **state)
 {
     (void)state;
-    const struct grant one = grant_of(GLOBAL, "4-5", 10000, 10000, 0), rest = grant_of(GLOBAL, "4-5", 5000, 10000, 0), more = grant_of(GLOBAL, "4-5", 5001, 10000, 0);
+    const struct grant one = grant_of(GLOBAL, "4-5", 10000, 10000, 0),
+                       rest = grant_of(GLOBAL, "4-5", 5000, 10000, 0),
+                       more = grant_of(GLOBAL, "4-5", 5001, 10000, 0);
     ledger_add(&one);
     assert_int_equal(sum_of(GLOBAL, -1), ONE_CPU);
     assert_int_equal(sum_of(GLOBAL, 4), 0);
@@ -225,7 +248,9 @@ static void global_edf_has_one_sum_over_its_cpus(void **state)
 static void what_is_not_promised_weighs_nothing(void **state)
 {
     (void)state;
-    const struct grant light = grant_of(LIGHT, "0", 10000, 10000, 0), without = grant_of(RM, "0", 0, 10000, 0), full = grant_of(RM, "0", 10000, 10000, 0);
+    const struct grant light = grant_of(LIGHT, "0", 10000, 10000, 0),
+                       without = grant_of(RM, "0", 0, 10000, 0),
+                       full = grant_of(RM, "0", 10000, 10000, 0);
     struct grant untested = grant_of(RM, "0", 10000, 10000, 0);
     ledger_add(&light);
     ledger_add(&without);
@@ -248,9 +273,13 @@ static void what_is_not_promised_weighs_nothing(void **state)
 static void a_change_does_not_count_against_itself(void **state)
 {
     (void)state;
-    const struct grant old = grant_of(EDF, "0", 6000, 10000, 0), more = grant_of(EDF, "0", 9000, 10000, 0), too_much = grant_of(EDF, "0", 9001, 10000, 0),
-                       moved = grant_of(EDF, "1", 9000, 10000, 0), other_line = grant_of(RM, "0", 10000, 10000, 0),
-                       global = grant_of(GLOBAL, "4-5", 9000, 10000, 0), global_more = grant_of(GLOBAL, "4-5", 15000, 10000, 0);
+    const struct grant old = grant_of(EDF, "0", 6000, 10000, 0),
+                       more = grant_of(EDF, "0", 9000, 10000, 0),
+                       too_much = grant_of(EDF, "0", 9001, 10000, 0),
+                       moved = grant_of(EDF, "1", 9000, 10000, 0),
+                       other_line = grant_of(RM, "0", 10000, 10000, 0),
+                       global = grant_of(GLOBAL, "4-5", 9000, 10000, 0),
+                       global_more = grant_of(GLOBAL, "4-5", 15000, 10000, 0);
     ledger_add(&old);
     fits(&more, &old, NULL);
     fits(&too_much, &old, "0 is promised");
@@ -259,7 +288,8 @@ static void a_change_does_not_count_against_itself(void **state)
     fits(&other_line, NULL, "promised more than once");
     ledger_add(&global);
     fits(&global_more, &global, NULL);
-    fits(&global_more, &old, "its CPUs would hold more"); /* a task that goes elsewhere leaves no room here */
+    /* a task that goes elsewhere leaves no room here */
+    fits(&global_more, &old, "its CPUs would hold more");
     fits(&more, &global, "threshold");
     ledger_remove(&old);
     ledger_remove(&global);
@@ -274,9 +304,12 @@ static bool is_held[GRANTS];
 
 static struct grant random_grant(void)
 {
-    static const char *const cpus[] = {[EDF] = "0,1,0-1", [EXACT] = "2,3,2-3", [RM] = "0,2,2", [GLOBAL] = "4-5", [LIGHT] = "0-5", [DOMAIN] = "6,7,6-7"};
+    static const char *const cpus[] = {
+        [EDF] = "0,1,0-1", [EXACT] = "2,3,2-3", [RM] = "0,2,2",
+        [GLOBAL] = "4-5",  [LIGHT] = "0-5",     [DOMAIN] = "6,7,6-7"};
     const int plugin = (int)random_below(6);
-    const uint64_t period = random_within(10, TIME_MAX >> random_below(28)), deadline = random_below(2) == 0 ? 0 : random_within((period + 1) / 2, period);
+    const uint64_t period = random_within(10, TIME_MAX >> random_below(28)),
+                   deadline = random_below(2) == 0 ? 0 : random_within((period + 1) / 2, period);
     char list[16];
     snprintf(list, sizeof list, "%s", cpus[plugin]);
     if (strchr(list, ',') != NULL) { /* of three choices one */
@@ -286,7 +319,11 @@ static struct grant random_grant(void)
         choice[strcspn(choice, ",")] = '\0';
         memmove(list, choice, strlen(choice) + 1);
     }
-    return grant_of(plugin, list, random_below(10) == 0 ? 0 : random_within(1, (deadline == 0 ? period : deadline) / 3), period, deadline);
+    return grant_of(plugin, list,
+                    random_below(10) == 0
+                        ? 0
+                        : random_within(1, (deadline == 0 ? period : deadline) / 3),
+                    period, deadline);
 }
 
 /* As the header says it, in the plainest way. */
@@ -295,11 +332,14 @@ static uint64_t model_sum(int plugin, int cpu)
     uint64_t sum = 0;
     for (int i = 0; i < GRANTS; i++) {
         const struct grant *grant = &held[i];
-        if (!is_held[i] || (plugin >= 0 && grant->plugin != plugin) || (grant->plugin == GLOBAL) != (cpu < 0) || grant->plugin == LIGHT)
+        if (!is_held[i] || (plugin >= 0 && grant->plugin != plugin) ||
+            (grant->plugin == GLOBAL) != (cpu < 0) || grant->plugin == LIGHT)
             continue;
         if (grant->plan.runtime != 0 && (cpu < 0 || CPU_ISSET((size_t)cpu, &grant->plan.cpus)))
-            sum += plugin < 0 || grant->plugin == EXACT || grant->plugin == RM || grant->plugin == GLOBAL ? utilization(grant->plan.runtime, grant->plan.period)
-                                                                                                           : utilization(grant->plan.runtime, grant->plan.deadline);
+            sum += plugin < 0 || grant->plugin == EXACT || grant->plugin == RM ||
+                           grant->plugin == GLOBAL
+                       ? utilization(grant->plan.runtime, grant->plan.period)
+                       : utilization(grant->plan.runtime, grant->plan.deadline);
     }
     return sum;
 }
@@ -308,7 +348,9 @@ static void sums_are_those_of_what_is_held(void)
 {
     for (int plugin = -1; plugin <= DOMAIN; plugin++)
         for (int cpu = plugin == GLOBAL ? -1 : 0; cpu < (plugin == GLOBAL ? 0 : 8); cpu++)
-            check(sum_of(plugin, cpu) == model_sum(plugin, cpu), "plugin %d, CPU %d: %llu, not %llu", plugin, cpu, (unsigned long long)sum_of(plugin, cpu),
+            check(sum_of(plugin, cpu) == model_sum(plugin, cpu),
+                  "plugin %d, CPU %d: %llu, not %llu", plugin, cpu,
+                  (unsigned long long)sum_of(plugin, cpu),
                   (unsigned long long)model_sum(plugin, cpu));
 }
 
@@ -351,10 +393,15 @@ static void room_is_exact(void **state)
         const uint64_t room = cpu_room(&asked, is_change ? &second : NULL);
         asked.plan.runtime = asked.spec.runtime = room;
         asked.utilization = cpu_utilization(&asked);
-        check(room == 0 || ledger_fits(&asked, is_change ? &second : NULL, reason), "%llu: %s", (unsigned long long)room, reason);
+        check(room == 0 || ledger_fits(&asked, is_change ? &second : NULL, reason), "%llu: %s",
+              (unsigned long long)room, reason);
         asked.plan.runtime = asked.spec.runtime = room + 1;
         asked.utilization = cpu_utilization(&asked);
-        check(room >= asked.plan.deadline || !ledger_fits(&asked, is_change ? &second : NULL, reason), "%llu and more of plugin %d, %llu in %llu, change %d of %d", (unsigned long long)room, asked.plugin, (unsigned long long)asked.plan.deadline, (unsigned long long)asked.plan.period, is_change, second.plugin);
+        check(room >= asked.plan.deadline ||
+                  !ledger_fits(&asked, is_change ? &second : NULL, reason),
+              "%llu and more of plugin %d, %llu in %llu, change %d of %d", (unsigned long long)room,
+              asked.plugin, (unsigned long long)asked.plan.deadline,
+              (unsigned long long)asked.plan.period, is_change, second.plugin);
         bounded += room < asked.plan.deadline;
         ledger_remove(&first);
         ledger_remove(&second);
@@ -384,10 +431,13 @@ static struct pool pool_of(int plugin, int cpu)
 
 static void each_bound_is_a_pool(void **state)
 {
-    const struct grant edf = grant_of(EDF, "1", 1000, 10000, 5000), global = grant_of(GLOBAL, "4-5", 3000, 10000, 0), light = grant_of(LIGHT, "1", 1000, 10000, 0);
+    const struct grant edf = grant_of(EDF, "1", 1000, 10000, 5000),
+                       global = grant_of(GLOBAL, "4-5", 3000, 10000, 0),
+                       light = grant_of(LIGHT, "1", 1000, 10000, 0);
     const struct pool before = pool_of(EDF, 1);
     (void)state;
-    assert_int_equal(pool_count, 2 + 2 + 2 + 1 + 2 + 1 + 1 + 6); /* of each line but LIGHT, which promises nothing; and CPUs that are not GLOBAL's */
+    /* of each line but LIGHT, which promises nothing; and CPUs that are not GLOBAL's */
+    assert_int_equal(pool_count, 2 + 2 + 2 + 1 + 2 + 1 + 1 + 6);
     assert_int_equal(before.capacity, 900000000);
     assert_int_equal(*before.used, 0);
     assert_int_equal(pool_of(GLOBAL, -1).capacity, 1500000000);
@@ -414,13 +464,15 @@ static void each_bound_is_a_pool(void **state)
 
 static struct holding holding_of(int plugin, uint64_t count)
 {
-    return (struct holding){.plugin = plugin, .claim = {.resource = RESOURCE_UNITS, .values = {count}}};
+    return (struct holding){.plugin = plugin,
+                            .claim = {.resource = RESOURCE_UNITS, .values = {count}}};
 }
 
 static void what_is_counted_is_not_promised_twice(void **state)
 {
     struct holding three = holding_of(CAMERA, 3), two = holding_of(CAMERA, 2);
-    const struct grant former = {.plugin = NO_PLUGIN, .holdings = &three}, other = {.plugin = NO_PLUGIN, .holdings = &two};
+    const struct grant former = {.plugin = NO_PLUGIN, .holdings = &three},
+                       other = {.plugin = NO_PLUGIN, .holdings = &two};
     uint64_t left = 0;
     (void)state;
     assert_true(ledger_fits(&former, NULL, reason));
@@ -438,7 +490,8 @@ static void what_is_counted_is_not_promised_twice(void **state)
 
 static void what_is_held_goes_beyond_what_is_had(void **state)
 {
-    struct holding three = holding_of(CAMERA, 3), four = holding_of(CAMERA, 4), five = holding_of(CAMERA, 5), one = holding_of(CAMERA, 1);
+    struct holding three = holding_of(CAMERA, 3), four = holding_of(CAMERA, 4),
+                   five = holding_of(CAMERA, 5), one = holding_of(CAMERA, 1);
     const struct grant former = {.plugin = NO_PLUGIN, .holdings = &three};
     uint64_t left = 0;
     (void)state;
@@ -450,17 +503,20 @@ static void what_is_held_goes_beyond_what_is_had(void **state)
     ledger_let_go(&four);
     ledger_let_go(&four); /* a second call changes nothing */
     assert_int_equal(*pool_of(CAMERA, -1).used, 3);
-    assert_false(ledger_hold(&five, &former, &left, reason)); /* its own does not count against it, nor in the sentence */
+    /* its own does not count against it, nor in the sentence */
+    assert_false(ledger_hold(&five, &former, &left, reason));
     assert_int_equal(left, 4);
     assert_non_null(strstr(reason, "CAMERA has 4 in all, and 0 are promised"));
-    assert_true(ledger_hold(&one, &former, &left, reason)); /* less than its grant: it keeps the old grant until the new one is granted */
+    /* less than its grant: it keeps the old grant until the new one is granted */
+    assert_true(ledger_hold(&one, &former, &left, reason));
     assert_int_equal(*pool_of(CAMERA, -1).used, 3);
     ledger_let_go(&one);
     ledger_remove(&former);
     nothing_is_left();
 }
 
-/* CPUs and units of one grant: a spec that may pass over the test of CPUs may not take units that do not exist. */
+/* CPUs and units of one grant: a spec that may pass over the test of CPUs may not take units that
+ * do not exist. */
 static void a_grant_can_hold_both(void **state)
 {
     struct holding five = holding_of(CAMERA, 5), many = holding_of(SEAT, 999999999999);

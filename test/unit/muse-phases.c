@@ -1,4 +1,5 @@
-/* libexec/muse/phases.c and ring.h: the end of a job that watches the clock, and the memory that a mark touches. */
+/* libexec/muse/phases.c and ring.h: the end of a job that watches the clock, and the memory that a
+ * mark touches. */
 #include "muse/phases.h"
 
 #include <sys/mman.h>
@@ -9,7 +10,7 @@
 #include "unit.h"
 
 #define LOOK INT64_C(25) /* ns: the time of one look at the clock */
-#define US INT64_C(1000)
+#define US   INT64_C(1000)
 
 static struct {
     int64_t at, length;
@@ -30,7 +31,8 @@ int clock_gettime(clockid_t clock_id, struct timespec *tp)
     return 0;
 }
 
-static struct phase watching = {.name = "w", .kind = PHASE_WATCH, .duration = 100 * US}, computing = {.name = "c", .kind = PHASE_COMPUTE, .loops = 1};
+static struct phase watching = {.name = "w", .kind = PHASE_WATCH, .duration = 100 * US},
+                    computing = {.name = "c", .kind = PHASE_COMPUTE, .loops = 1};
 static struct resources none;
 
 static int64_t begin(int64_t duration)
@@ -53,7 +55,8 @@ static void an_interrupt_across_the_end_is_the_next_jobs_time(void **state)
     away[1].at = start + 299 * US, away[1].length = 99 * US;
     for (int job = 1; job <= 5; job++) {
         begun = body_run(&body, &none, begun);
-        check(begun == start + job * (100 * US), "job %d ended %jd ns after the start", job, (intmax_t)(begun - start));
+        check(begun == start + job * (100 * US), "job %d ended %jd ns after the start", job,
+              (intmax_t)(begun - start));
     }
 }
 
@@ -67,7 +70,8 @@ static void an_interrupt_can_be_several_jobs_long(void **state)
     away[0].at = start + 5 * US, away[0].length = 80 * US;
     for (int job = 1; job <= 20; job++) {
         begun = body_run(&body, &none, begun);
-        check(begun == start + job * (10 * US), "job %d ended %jd ns after the start", job, (intmax_t)(begun - start));
+        check(begun == start + job * (10 * US), "job %d ended %jd ns after the start", job,
+              (intmax_t)(begun - start));
     }
 }
 
@@ -79,7 +83,8 @@ static void who_was_away_had_nothing(void **state)
     (void)state;
     away[0].at = start + 50 * US, away[0].length = 3000 * US;
     int64_t begun = body_run(&body, &none, start);
-    check(begun == start + 3100 * US + LOOK, "it ended %jd ns after the start", (intmax_t)(begun - start));
+    check(begun == start + 3100 * US + LOOK, "it ended %jd ns after the start",
+          (intmax_t)(begun - start));
 }
 
 static void marking_is_the_jobs_time(void **state)
@@ -105,7 +110,8 @@ static void other_work_ends_when_it_is_seen(void **state)
     begin(100 * US);
     away[0].at = start + 70 * US, away[0].length = 60 * US;
     const int64_t ended = body_run(&last, &none, start);
-    check(ended > start + 230 * US && ended < start + 231 * US, "it ended %jd ns after the start", (intmax_t)(ended - start));
+    check(ended > start + 230 * US && ended < start + 231 * US, "it ended %jd ns after the start",
+          (intmax_t)(ended - start));
 }
 
 static long faults(void)
@@ -117,7 +123,8 @@ static long faults(void)
 
 static void no_mark_touches_a_page_first(void **state)
 {
-    struct ring *ring = mmap(NULL, sizeof *ring, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    struct ring *ring =
+        mmap(NULL, sizeof *ring, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     (void)state;
     assert_true(ring != MAP_FAILED);
     (void)faults();

@@ -1,4 +1,5 @@
-/* libexec/muse/supply.c and separations.c: against closed forms, and against brute force over logs at random. */
+/* libexec/muse/supply.c and separations.c: against closed forms, and against brute force over logs
+ * at random. */
 #include "muse/supply.h"
 
 #include <math.h>
@@ -8,7 +9,7 @@
 #include "unit.h"
 
 #define SECOND 1e9
-#define NEAR 1e-9 /* of s, or of 1 */
+#define NEAR   1e-9 /* of s, or of 1 */
 
 enum { MARKS_MOST = 40000 };
 
@@ -21,7 +22,8 @@ static struct supply supply;
 static void compute(int64_t nominal, int rate)
 {
     assert_true(separations_compute(marks, count, true, SEPARATIONS_EXACT, &separations));
-    assert_true(supply_compute(&separations, nominal > 0 ? nominal : separations.shortest[1], rate, &supply));
+    assert_true(supply_compute(&separations, nominal > 0 ? nominal : separations.shortest[1], rate,
+                               &supply));
 }
 
 static void forget(void)
@@ -35,9 +37,11 @@ static void near(double value, double wanted, const char *what)
     check(fabs(value - wanted) <= NEAR, "%s: %.12f instead of %.12f", what, value, wanted);
 }
 
-/* A server that gives `budget` at the start of each period from `phase` on, to a thread whose jobs take `job`; with `late`, a job that could
- * begin at the end of the budget begins with the next. The thread starts at 0. */
-static void serve(int64_t budget, int64_t period, int64_t phase, int64_t job, bool late, size_t jobs)
+/* A server that gives `budget` at the start of each period from `phase` on, to a thread whose jobs
+ * take `job`; with `late`, a job that could begin at the end of the budget begins with the next.
+ * The thread starts at 0. */
+static void serve(int64_t budget, int64_t period, int64_t phase, int64_t job, bool late,
+                  size_t jobs)
 {
     int64_t now = 0;
     for (count = 0; count < jobs; count++) {
@@ -60,25 +64,36 @@ static void a_static_server_gives_its_share_after_its_gap(void **state)
 {
     static const struct {
         int64_t budget, period, job;
-    } servers[] = {{5 * MS, 20 * MS, MS}, {10 * MS, 20 * MS, MS / 2}, {3 * MS, 7 * MS, MS / 4}, {MS, 100 * MS, MS / 10}, {9 * MS, 10 * MS, 3 * MS}};
+    } servers[] = {{5 * MS, 20 * MS, MS},
+                   {10 * MS, 20 * MS, MS / 2},
+                   {3 * MS, 7 * MS, MS / 4},
+                   {MS, 100 * MS, MS / 10},
+                   {9 * MS, 10 * MS, 3 * MS}};
     (void)state;
     for (size_t i = 0; i < sizeof servers / sizeof *servers; i++)
         for (int64_t phase = 0; phase < servers[i].period; phase += servers[i].period / 3 + 1)
             for (int late = 0; late < 2; late++) {
                 const double gap = (double)(servers[i].period - servers[i].budget);
                 const int64_t aligned = phase / servers[i].job * servers[i].job;
-                serve(servers[i].budget, servers[i].period, aligned, servers[i].job, late != 0, 3000);
+                serve(servers[i].budget, servers[i].period, aligned, servers[i].job, late != 0,
+                      3000);
                 compute(servers[i].job, 1);
-                struct linear lower = supply_lower_bound(&supply, 50 * (double)servers[i].period), upper = supply_upper_bound(&supply, 50 * (double)servers[i].period);
+                struct linear lower = supply_lower_bound(&supply, 50 * (double)servers[i].period),
+                              upper = supply_upper_bound(&supply, 50 * (double)servers[i].period);
                 struct joint joint = supply_joint_bound(&supply);
                 const double share = (double)servers[i].budget / (double)servers[i].period;
                 near(lower.alpha, share, "lower alpha");
                 near(lower.delta / SECOND, gap / SECOND, "lower delta");
                 near(upper.alpha, share, "upper alpha");
-                /* Through the end of a budget, alpha * (Q - delta) = Q. Marks at both of its ends say only that less than one more job was done
-                 * until the next: through (Q + job, Q + job). There is one at its beginning, too, only where the thread begins with it. */
-                const bool both = late == 0 && marks[0] % servers[i].period == aligned % servers[i].period;
-                const double ahead = -gap * (double)(servers[i].budget + (both ? servers[i].job : 0)) / (double)servers[i].budget;
+                /* Through the end of a budget, alpha * (Q - delta) = Q. Marks at both of its ends
+                 * say only that less than one more job was done until the next: through (Q + job, Q
+                 * + job). There is one at its beginning, too, only where the thread begins with
+                 * it. */
+                const bool both =
+                    late == 0 && marks[0] % servers[i].period == aligned % servers[i].period;
+                const double ahead = -gap *
+                                     (double)(servers[i].budget + (both ? servers[i].job : 0)) /
+                                     (double)servers[i].budget;
                 near(upper.delta / SECOND, ahead / SECOND, "upper delta");
                 near(joint.alpha, share, "joint alpha");
                 near(joint.delta_lower / SECOND, gap / SECOND, "joint lower delta");
@@ -88,7 +103,8 @@ static void a_static_server_gives_its_share_after_its_gap(void **state)
             }
 }
 
-/* Q at once, then Q as late as can be, once in a while: the supply of a server that keeps its promise and no more. */
+/* Q at once, then Q as late as can be, once in a while: the supply of a server that keeps its
+ * promise and no more. */
 static void a_server_that_does_its_worst_has_the_delay_of_theory(void **state)
 {
     const int64_t budget = 5 * MS, period = 20 * MS, job = MS;
@@ -113,7 +129,8 @@ static void a_dedicated_cpu_gives_all(void **state)
         for (size_t j = 0; j < count; j++)
             marks[j] = 12345 + (int64_t)j * 2777777;
         compute(0, 1);
-        struct linear lower = supply_lower_bound(&supply, SECOND), upper = supply_upper_bound(&supply, SECOND);
+        struct linear lower = supply_lower_bound(&supply, SECOND),
+                      upper = supply_upper_bound(&supply, SECOND);
         struct joint joint = supply_joint_bound(&supply);
         near(lower.alpha, 1, "lower alpha");
         near(lower.delta / SECOND, 0, "lower delta");
@@ -142,7 +159,8 @@ static void two_cpus_give_twice_as_much(void **state)
     }
     qsort(marks, count, sizeof *marks, by_time);
     compute(4 * MS, 2);
-    struct linear lower = supply_lower_bound(&supply, SECOND), upper = supply_upper_bound(&supply, SECOND);
+    struct linear lower = supply_lower_bound(&supply, SECOND),
+                  upper = supply_upper_bound(&supply, SECOND);
     near(lower.alpha, 2, "lower alpha");
     near(lower.delta / SECOND, 0, "lower delta");
     near(upper.alpha, 2, "upper alpha");
@@ -172,13 +190,15 @@ static void log_at_random(size_t most, int threads)
     count = 2 + (size_t)random_below(most);
     for (size_t j = 0; j < count; j++) {
         size_t thread = (size_t)random_below((uint64_t)threads);
-        now[thread] += (int64_t)random_within(1000, 1100) + (random_below(8) == 0 ? (int64_t)random_below(20000) : 0);
+        now[thread] += (int64_t)random_within(1000, 1100) +
+                       (random_below(8) == 0 ? (int64_t)random_below(20000) : 0);
         marks[j] = now[thread];
     }
     qsort(marks, count, sizeof *marks, by_time);
 }
 
-/* (15) and (16) as they are written, at this time (ns * m), but for (5): what several threads seem to have done above full rate, they have not. */
+/* (15) and (16) as they are written, at this time (ns * m), but for (5): what several threads seem
+ * to have done above full rate, they have not. */
 static int64_t subf(int64_t time, int64_t nominal, int rate)
 {
     int64_t least = time;
@@ -223,14 +243,20 @@ static void each_function_is_what_its_equation_says(void **state)
         assert_true(supply_lower_turns(&supply, &lower) && supply_upper_turns(&supply, &upper));
         if (lower.at == NULL || upper.at == NULL)
             return;
-        int64_t end = lower.at[lower.count - 1].time, end_upper = upper.at[upper.count - 1].time, before_lower = 0, before_upper = 0;
+        int64_t end = lower.at[lower.count - 1].time, end_upper = upper.at[upper.count - 1].time,
+                before_lower = 0, before_upper = 0;
         for (int64_t time = 0; time < end; time += end / 97 + 1) {
             int64_t low = between(&lower, time), high = between(&upper, time);
-            check(rate > 1 ? low <= slbf(time, 1000, rate) : low == slbf(time, 1000, rate), "slbf(%lld) is %lld", (long long)time, (long long)low);
-            check(time > end_upper || high == subf(time, 1000, rate), "subf(%lld) is %lld", (long long)time, (long long)high);
-            check(time > end_upper || low <= high, "at %lld: %lld > %lld", (long long)time, (long long)low, (long long)high);
-            check(low >= before_lower && low - before_lower <= end / 97 + 1, "falls, or rises too fast");
-            check(time > end_upper || (high >= before_upper && high - before_upper <= end / 97 + 1), "falls, or rises too fast");
+            check(rate > 1 ? low <= slbf(time, 1000, rate) : low == slbf(time, 1000, rate),
+                  "slbf(%lld) is %lld", (long long)time, (long long)low);
+            check(time > end_upper || high == subf(time, 1000, rate), "subf(%lld) is %lld",
+                  (long long)time, (long long)high);
+            check(time > end_upper || low <= high, "at %lld: %lld > %lld", (long long)time,
+                  (long long)low, (long long)high);
+            check(low >= before_lower && low - before_lower <= end / 97 + 1,
+                  "falls, or rises too fast");
+            check(time > end_upper || (high >= before_upper && high - before_upper <= end / 97 + 1),
+                  "falls, or rises too fast");
             before_lower = low;
             before_upper = high;
         }
@@ -240,12 +266,14 @@ static void each_function_is_what_its_equation_says(void **state)
     }
 }
 
-/* How far a line is from a function's turns: at most 0 and somewhere 0 for one that touches it from its side. */
+/* How far a line is from a function's turns: at most 0 and somewhere 0 for one that touches it from
+ * its side. */
 static double worst(const struct points *turns, double alpha, double delta, int rate, int side)
 {
     double most = -HUGE_VAL;
     for (size_t i = 0; i < turns->count; i++) {
-        double over = side * (alpha * ((double)turns->at[i].time / rate - delta) - (double)turns->at[i].work);
+        double over =
+            side * (alpha * ((double)turns->at[i].time / rate - delta) - (double)turns->at[i].work);
         most = over > most ? over : most;
     }
     return most;
@@ -256,15 +284,20 @@ struct best {
 };
 
 /* The area of a line that goes through two turns, if it stays on its side of all. */
-static void try_line(const struct points *turns, size_t i, size_t j, double horizon, int side, struct best *best)
+static void try_line(const struct points *turns, size_t i, size_t j, double horizon, int side,
+                     struct best *best)
 {
-    double run = (double)(turns->at[j].time - turns->at[i].time) / supply.rate, rise = (double)(turns->at[j].work - turns->at[i].work);
+    double run = (double)(turns->at[j].time - turns->at[i].time) / supply.rate,
+           rise = (double)(turns->at[j].work - turns->at[i].work);
     if (run <= 0 || rise <= 0)
         return;
-    double alpha = rise / run, delta = (double)turns->at[i].time / supply.rate - (double)turns->at[i].work / alpha;
+    double alpha = rise / run,
+           delta = (double)turns->at[i].time / supply.rate - (double)turns->at[i].work / alpha;
     if (worst(turns, alpha, delta, supply.rate, side) > 1e-3)
         return;
-    double area = side > 0 ? (delta < horizon ? alpha * (horizon - delta) * (horizon - delta) / 2 : 0) : alpha * horizon * (horizon / 2 - delta);
+    double area = side > 0
+                      ? (delta < horizon ? alpha * (horizon - delta) * (horizon - delta) / 2 : 0)
+                      : alpha * horizon * (horizon / 2 - delta);
     if (side > 0 ? area > best->area : area < best->area)
         best->area = area;
 }
@@ -279,7 +312,8 @@ static void brute_force(const struct points *turns, double horizon, int side, st
 
 static double distance_of(const struct points *lower, const struct points *upper, double alpha)
 {
-    double low = worst(lower, alpha, 0, supply.rate, 1), high = worst(upper, alpha, 0, supply.rate, -1);
+    double low = worst(lower, alpha, 0, supply.rate, 1),
+           high = worst(upper, alpha, 0, supply.rate, -1);
     return (low + high) / sqrt(1 + alpha * alpha);
 }
 
@@ -288,19 +322,23 @@ static void check_linear(const struct points *turns, struct linear bound, double
     struct best best;
     brute_force(turns, horizon, side, &best);
     double over = worst(turns, bound.alpha, bound.delta, supply.rate, side);
-    double area = side > 0 ? bound.alpha * (horizon - bound.delta) * (horizon - bound.delta) / 2 : bound.alpha * horizon * (horizon / 2 - bound.delta);
+    double area = side > 0 ? bound.alpha * (horizon - bound.delta) * (horizon - bound.delta) / 2
+                           : bound.alpha * horizon * (horizon / 2 - bound.delta);
     if (side > 0 && bound.alpha == 0)
         area = 0;
     check(fabs(over) < 1e-3, "the line of slope %g is %g beyond the function", bound.alpha, over);
-    check(fabs(area - best.area) <= 1e-6 * fabs(best.area) + 1e-3, "area %.9g, the best is %.9g", area, best.area);
+    check(fabs(area - best.area) <= 1e-6 * fabs(best.area) + 1e-3, "area %.9g, the best is %.9g",
+          area, best.area);
 }
 
-/* Of the edges that rise. A level pair of lines can be nearer if there are few marks, and says nothing. */
+/* Of the edges that rise. A level pair of lines can be nearer if there are few marks, and says
+ * nothing. */
 static double least_slope(const struct points *hull)
 {
     double least = HUGE_VAL;
     for (size_t i = 1; i < hull->count; i++) {
-        double slope = (double)(hull->at[i].work - hull->at[i - 1].work) / (double)(hull->at[i].time - hull->at[i - 1].time) * supply.rate;
+        double slope = (double)(hull->at[i].work - hull->at[i - 1].work) /
+                       (double)(hull->at[i].time - hull->at[i - 1].time) * supply.rate;
         least = slope > 0 && slope < least ? slope : least;
     }
     return least;
@@ -318,19 +356,26 @@ static void each_linear_bound_is_the_best(void **state)
         assert_true(supply_lower_turns(&supply, &lower) && supply_upper_turns(&supply, &upper));
         if (lower.at == NULL || upper.at == NULL)
             return;
-        double measured = (double)(lower.at[lower.count - 1].time) / rate, horizon = measured / (double)(1 + random_below(6));
+        double measured = (double)(lower.at[lower.count - 1].time) / rate,
+               horizon = measured / (double)(1 + random_below(6));
         double upper_end = (double)upper.at[upper.count - 1].time / rate;
         check_linear(&lower, supply_lower_bound(&supply, horizon), horizon, 1);
-        check_linear(&upper, supply_upper_bound(&supply, horizon), horizon < upper_end ? horizon : upper_end, -1);
+        check_linear(&upper, supply_upper_bound(&supply, horizon),
+                     horizon < upper_end ? horizon : upper_end, -1);
         struct joint joint = supply_joint_bound(&supply);
         double distance = distance_of(&lower, &upper, joint.alpha);
-        const double least = least_slope(&supply.lower.hull) < least_slope(&supply.upper.hull) ? least_slope(&supply.lower.hull) : least_slope(&supply.upper.hull);
+        const double least = least_slope(&supply.lower.hull) < least_slope(&supply.upper.hull)
+                                 ? least_slope(&supply.lower.hull)
+                                 : least_slope(&supply.upper.hull);
         for (int step = 0; step <= 500; step++) {
             const double alpha = least + (rate - least) * step / 500;
-            check(distance_of(&lower, &upper, alpha) >= distance - 1e-6 * distance, "alpha %g is better than %g", alpha, joint.alpha);
+            check(distance_of(&lower, &upper, alpha) >= distance - 1e-6 * distance,
+                  "alpha %g is better than %g", alpha, joint.alpha);
         }
-        check(fabs(worst(&lower, joint.alpha, joint.delta_lower, rate, 1)) < 1e-3, "the joint line is not at the lower function");
-        check(fabs(worst(&upper, joint.alpha, joint.delta_upper, rate, -1)) < 1e-3, "the joint line is not at the upper function");
+        check(fabs(worst(&lower, joint.alpha, joint.delta_lower, rate, 1)) < 1e-3,
+              "the joint line is not at the lower function");
+        check(fabs(worst(&upper, joint.alpha, joint.delta_upper, rate, -1)) < 1e-3,
+              "the joint line is not at the upper function");
         points_free(&lower);
         points_free(&upper);
         forget();
@@ -356,10 +401,15 @@ static void separations_are_those_of_all_windows(void **state)
                 sum += (long double)separation;
             }
             for (size_t j = 0; j + k < count; j++)
-                squares += ((long double)(marks[j + k] - marks[j]) - sum / (long double)(count - k)) * ((long double)(marks[j + k] - marks[j]) - sum / (long double)(count - k));
+                squares +=
+                    ((long double)(marks[j + k] - marks[j]) - sum / (long double)(count - k)) *
+                    ((long double)(marks[j + k] - marks[j]) - sum / (long double)(count - k));
             assert_true(separations.longest[k] == longest && separations.shortest[k] == shortest);
-            near(separations.mean[k] / SECOND, (double)(sum / (long double)(count - k)) / SECOND, "mean");
-            check(fabs(separations.variance[k] - (double)(squares / (long double)(count - k))) <= 1e-6 * separations.variance[k] + 1e-3, "variance of %zu jobs", k);
+            near(separations.mean[k] / SECOND, (double)(sum / (long double)(count - k)) / SECOND,
+                 "mean");
+            check(fabs(separations.variance[k] - (double)(squares / (long double)(count - k))) <=
+                      1e-6 * separations.variance[k] + 1e-3,
+                  "variance of %zu jobs", k);
         }
         forget();
     }
@@ -372,7 +422,8 @@ static void few_k_give_bounds_on_the_safe_side(void **state)
     random_from(11);
     log_at_random(1, 1);
     for (count = 0; count < MARKS_MOST; count++)
-        marks[count] = (count == 0 ? 0 : marks[count - 1]) + (int64_t)random_within(1000, 1100) + (random_below(8) == 0 ? (int64_t)random_below(20000) : 0);
+        marks[count] = (count == 0 ? 0 : marks[count - 1]) + (int64_t)random_within(1000, 1100) +
+                       (random_below(8) == 0 ? (int64_t)random_below(20000) : 0);
     compute(1000, 1);
     struct separations few;
     struct supply safe;
@@ -381,14 +432,18 @@ static void few_k_give_bounds_on_the_safe_side(void **state)
     assert_true(few.jobs[few.count - 1] == (int64_t)count - 1);
     for (size_t i = 0; i < few.count; i++) {
         size_t k = (size_t)few.jobs[i];
-        assert_true(few.longest[i] == separations.longest[k] && few.shortest[i] == separations.shortest[k]);
-        assert_true(fabs(few.variance[i] - separations.variance[k]) <= 1e-9 * separations.variance[k]);
-        assert_true(i == 0 || few.jobs[i] - few.jobs[i - 1] <= 1 + few.jobs[i - 1] / SEPARATIONS_DENSE);
+        assert_true(few.longest[i] == separations.longest[k] &&
+                    few.shortest[i] == separations.shortest[k]);
+        assert_true(fabs(few.variance[i] - separations.variance[k]) <=
+                    1e-9 * separations.variance[k]);
+        assert_true(i == 0 ||
+                    few.jobs[i] - few.jobs[i - 1] <= 1 + few.jobs[i - 1] / SEPARATIONS_DENSE);
     }
     assert_true(supply_compute(&few, 1000, 1, &safe));
     struct linear all = supply_lower_bound(&supply, 1e6), safer = supply_lower_bound(&safe, 1e6);
     check(safer.alpha <= all.alpha + NEAR || safer.delta >= all.delta, "less sure than all k");
-    check(fabs(safer.alpha - all.alpha) < all.alpha / 1000, "%g instead of %g", safer.alpha, all.alpha);
+    check(fabs(safer.alpha - all.alpha) < all.alpha / 1000, "%g instead of %g", safer.alpha,
+          all.alpha);
     supply_free(&safe);
     separations_free(&few);
     forget();
@@ -396,14 +451,15 @@ static void few_k_give_bounds_on_the_safe_side(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(a_static_server_gives_its_share_after_its_gap),
-                                       cmocka_unit_test(a_server_that_does_its_worst_has_the_delay_of_theory),
-                                       cmocka_unit_test(a_dedicated_cpu_gives_all),
-                                       cmocka_unit_test(two_cpus_give_twice_as_much),
-                                       cmocka_unit_test(after_a_gap_that_is_longer_than_the_horizon_nothing_is_sure),
-                                       cmocka_unit_test(each_function_is_what_its_equation_says),
-                                       cmocka_unit_test(each_linear_bound_is_the_best),
-                                       cmocka_unit_test(separations_are_those_of_all_windows),
-                                       cmocka_unit_test(few_k_give_bounds_on_the_safe_side)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_static_server_gives_its_share_after_its_gap),
+        cmocka_unit_test(a_server_that_does_its_worst_has_the_delay_of_theory),
+        cmocka_unit_test(a_dedicated_cpu_gives_all),
+        cmocka_unit_test(two_cpus_give_twice_as_much),
+        cmocka_unit_test(after_a_gap_that_is_longer_than_the_horizon_nothing_is_sure),
+        cmocka_unit_test(each_function_is_what_its_equation_says),
+        cmocka_unit_test(each_linear_bound_is_the_best),
+        cmocka_unit_test(separations_are_those_of_all_windows),
+        cmocka_unit_test(few_k_give_bounds_on_the_safe_side)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

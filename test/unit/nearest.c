@@ -1,5 +1,7 @@
-/* The plugins, spoken to as the broker does (rtf-plugin(7)): where a runtime is refused and a nearest is named, that is granted and a microsecond
- * more is not, and names the same; where none is named, nothing is granted; and of a desired runtime the most is given. For each admission test, at random. */
+/* The plugins, spoken to as the broker does (rtf-plugin(7)): where a runtime is refused and a
+ * nearest is named, that is granted and a microsecond more is not, and names the same; where none
+ * is named, nothing is granted; and of a desired runtime the most is given. For each admission
+ * test, at random. */
 #include <libgen.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -30,10 +32,12 @@ static void hear(const char *key)
     } while (paragraph_get(&answer, key) == NULL);
 }
 
-/* The program beside this one: build/libexec/plugins/NAME. `words` without cpus=0-1 and priority=, which each has. */
+/* The program beside this one: build/libexec/plugins/NAME. `words` without cpus=0-1 and priority=,
+ * which each has. */
 static void start(const char *name, const char *priorities, const char *words)
 {
-    char self[PATH_MAX] = "", path[PATH_MAX + 32], text[256], *arguments[16] = {path, NULL}, cpus[] = "cpus=0-1", own_name[] = "name=T", range[32], *rest = text;
+    char self[PATH_MAX] = "", path[PATH_MAX + 32], text[256], *arguments[16] = {path, NULL},
+         cpus[] = "cpus=0-1", own_name[] = "name=T", range[32], *rest = text;
     int count = 1, forth[2], back[2];
     assert_true(readlink("/proc/self/exe", self, sizeof self - 1) > 0);
     snprintf(path, sizeof path, "%s/../libexec/plugins/%s", dirname(self), name);
@@ -65,7 +69,8 @@ static void start(const char *name, const char *priorities, const char *words)
     to = fdopen(forth[1], "w");
     from = back[0];
     hear("protocol");
-    check(strcmp(paragraph_get(&answer, "answer"), "ok") == 0, "%s %s: %s", name, words, paragraph_get(&answer, "reason"));
+    check(strcmp(paragraph_get(&answer, "answer"), "ok") == 0, "%s %s: %s", name, words,
+          paragraph_get(&answer, "reason"));
 }
 
 static void stop(void)
@@ -85,7 +90,8 @@ struct asked {
 static const char *in_words(const struct asked *asked)
 {
     static char words[128];
-    snprintf(words, sizeof words, "period %llu, deadline %llu, desired %llu, at most %llu", (unsigned long long)asked->period, (unsigned long long)asked->deadline,
+    snprintf(words, sizeof words, "period %llu, deadline %llu, desired %llu, at most %llu",
+             (unsigned long long)asked->period, (unsigned long long)asked->deadline,
              (unsigned long long)asked->desired, (unsigned long long)asked->most);
     return words;
 }
@@ -93,10 +99,12 @@ static const char *in_words(const struct asked *asked)
 /* True: granted. Otherwise *nearest is the nearest runtime, 0 for none. */
 static uint64_t given;
 
-static bool grants(uint64_t task, uint64_t runtime, const struct asked *asked, bool commit, uint64_t *nearest)
+static bool grants(uint64_t task, uint64_t runtime, const struct asked *asked, bool commit,
+                   uint64_t *nearest)
 {
     given = 0;
-    fprintf(to, "op=accept\ntask=%llu\nruntime=%llu\nperiod=%llu\n", (unsigned long long)task, (unsigned long long)runtime, (unsigned long long)asked->period);
+    fprintf(to, "op=accept\ntask=%llu\nruntime=%llu\nperiod=%llu\n", (unsigned long long)task,
+            (unsigned long long)runtime, (unsigned long long)asked->period);
     if (asked->deadline != 0)
         fprintf(to, "deadline=%llu\n", (unsigned long long)asked->deadline);
     if (asked->desired != 0)
@@ -110,7 +118,9 @@ static bool grants(uint64_t task, uint64_t runtime, const struct asked *asked, b
     assert_true(paragraph_get_number(&answer, "nearest", UINT64_MAX, nearest) >= 0);
     const bool good = strcmp(paragraph_get(&answer, "answer"), "ok") == 0;
     assert_true(!good || paragraph_get_number(&answer, "runtime", UINT64_MAX, &given) == 1);
-    check(!good || (given >= runtime && given <= (asked->desired > runtime ? asked->desired : runtime)), "%llu for %llu", (unsigned long long)given, (unsigned long long)runtime);
+    check(!good ||
+              (given >= runtime && given <= (asked->desired > runtime ? asked->desired : runtime)),
+          "%llu for %llu", (unsigned long long)given, (unsigned long long)runtime);
     return good;
 }
 
@@ -136,19 +146,25 @@ static void nearest_is_exact(uint64_t task, uint64_t too_much, const struct aske
         return;
     if (nearest == 0) {
         unnamed++;
-        check(!grants(task, LEAST, asked, false, &again), "%s: %d is granted", in_words(asked), LEAST);
+        check(!grants(task, LEAST, asked, false, &again), "%s: %d is granted", in_words(asked),
+              LEAST);
         return;
     }
     named++;
-    check(nearest < too_much, "%s: %llu is near %llu", in_words(asked), (unsigned long long)nearest, (unsigned long long)too_much);
-    check(!grants(task, nearest + 1, asked, false, &again) && again == nearest, "%s: %llu, and then %llu", in_words(asked), (unsigned long long)nearest, (unsigned long long)again);
+    check(nearest < too_much, "%s: %llu is near %llu", in_words(asked), (unsigned long long)nearest,
+          (unsigned long long)too_much);
+    check(!grants(task, nearest + 1, asked, false, &again) && again == nearest,
+          "%s: %llu, and then %llu", in_words(asked), (unsigned long long)nearest,
+          (unsigned long long)again);
     struct asked alone = *asked; /* with a desired runtime it is the most that is given */
     alone.desired = 0;
-    check(grants(task, nearest, &alone, take, &again), "%s: %llu is not granted", in_words(asked), (unsigned long long)nearest);
+    check(grants(task, nearest, &alone, take, &again), "%s: %llu is not granted", in_words(asked),
+          (unsigned long long)nearest);
     is_granted[task] |= take;
 }
 
-/* Of the desired runtime no more is given than would be granted alone; nor less, where a sum chooses the CPU and the task has none yet. */
+/* Of the desired runtime no more is given than would be granted alone; nor less, where a sum
+ * chooses the CPU and the task has none yet. */
 static void the_most_of_what_is_desired_is_given(uint64_t task, struct asked asked)
 {
     uint64_t nearest, limit = asked.deadline != 0 ? asked.deadline : asked.period;
@@ -158,8 +174,11 @@ static void the_most_of_what_is_desired_is_given(uint64_t task, struct asked ask
         return;
     const uint64_t most = given;
     asked.desired = 0;
-    check(most <= limit && grants(task, most, &asked, false, &nearest), "%s: %llu is too much", in_words(&asked), (unsigned long long)most);
-    check(most == limit || !by_sum || is_granted[task] || !grants(task, most + 1, &asked, false, &nearest), "%s: more than %llu would be granted", in_words(&asked), (unsigned long long)most);
+    check(most <= limit && grants(task, most, &asked, false, &nearest), "%s: %llu is too much",
+          in_words(&asked), (unsigned long long)most);
+    check(most == limit || !by_sum || is_granted[task] ||
+              !grants(task, most + 1, &asked, false, &nearest),
+          "%s: more than %llu would be granted", in_words(&asked), (unsigned long long)most);
 }
 
 static struct asked random_times(bool with_deadlines)
@@ -188,12 +207,16 @@ static void step(bool with_deadlines)
         is_granted[task] = false;
     } else if (random_below(2) == 0) {
         asked.desired = asked.most = 0;
-        is_granted[task] |= grants(task, random_within(window / 50 + 2, window / 4 + 2), &asked, true, &nearest);
+        is_granted[task] |=
+            grants(task, random_within(window / 50 + 2, window / 4 + 2), &asked, true, &nearest);
     } else
-        nearest_is_exact(task, random_below(2) == 0 ? window : random_within(window / 4 + 3, window), &asked, random_below(3) == 0);
+        nearest_is_exact(task,
+                         random_below(2) == 0 ? window : random_within(window / 4 + 3, window),
+                         &asked, random_below(3) == 0);
 }
 
-static void at_random(const char *name, const char *priorities, const char *words, bool with_deadlines, int steps)
+static void at_random(const char *name, const char *priorities, const char *words,
+                      bool with_deadlines, int steps)
 {
     named = unnamed = 0;
     gives_desired = strcmp(name, "edf") == 0;
@@ -232,7 +255,8 @@ static void of_edf_by_demand(void **state)
 {
     (void)state;
     at_random("edf", "-", "partition=unthrottled admission=demand", true, 200);
-    at_random("edf", "-", "partition=unthrottled admission=demand blocking=100us fair_server=0us", true, 200);
+    at_random("edf", "-", "partition=unthrottled admission=demand blocking=100us fair_server=0us",
+              true, 200);
 }
 
 static void of_rm_by_the_hyperbolic_bound(void **state)
@@ -258,7 +282,8 @@ static void of_rm_by_response_times(void **state)
 {
     (void)state;
     at_random("rm", "21-60", "admission=rta", true, 200);
-    at_random("rm", "11-13", "admission=rta blocking=100us", true, 200); /* few levels: tasks wait for one another */
+    /* few levels: tasks wait for one another */
+    at_random("rm", "11-13", "admission=rta blocking=100us", true, 200);
 }
 
 /* ---- other tasks there ---- */
@@ -303,7 +328,8 @@ static void what_others_run_counts_from_the_lowest_own_level_on(void **state)
 
 /* ---- a bound by hand ---- */
 
-/* Beside one half: 3/2 * 4/3 = 2, which is the bound. More than a third does not fit, by little or by much. */
+/* Beside one half: 3/2 * 4/3 = 2, which is the bound. More than a third does not fit, by little or
+ * by much. */
 static void the_hyperbolic_bound_leaves_a_third_beside_a_half(void **state)
 {
     (void)state;

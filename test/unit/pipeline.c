@@ -100,7 +100,8 @@ static void each_edge_is_there_and_no_other(void **state)
     for (int from = 0; from < STEPS; from++)
         for (int result = 0; result < STEP_RESULTS; result++) {
             const enum step to = pipeline_follows((enum step)from, (enum step_result)result);
-            check(to == drawn((enum step)from, (enum step_result)result), "%s, result %d: to %s", step_name((enum step)from), result, step_name(to));
+            check(to == drawn((enum step)from, (enum step_result)result), "%s, result %d: to %s",
+                  step_name((enum step)from), result, step_name(to));
         }
 }
 
@@ -127,7 +128,8 @@ static void the_journal_comes_before_the_kernel(void **state)
     (void)state;
     for (int i = 0; i < EDGES; i++)
         if (edges[i].to == STEP_APPLY || edges[i].to == STEP_BIND)
-            assert_true(edges[i].from == STEP_RECORD || edges[i].from == STEP_APPLY || edges[i].from == STEP_BIND ||
+            assert_true(edges[i].from == STEP_RECORD || edges[i].from == STEP_APPLY ||
+                        edges[i].from == STEP_BIND ||
                         (edges[i].from == STEP_BEGUN && edges[i].result == THREAD_IS_KNOWN));
 }
 
@@ -155,7 +157,8 @@ int main(void)
         cmocka_unit_test(nothing_follows_an_end_and_nothing_leads_back_to_the_beginning),
         cmocka_unit_test(the_kernel_comes_after_the_plugins),
         cmocka_unit_test(the_journal_comes_before_the_kernel),
-        cmocka_unit_test_setup_teardown(a_spec_becomes_a_grant_and_a_thread_real_time_and_both_end, fakes_begin, fakes_end),
+        cmocka_unit_test_setup_teardown(a_spec_becomes_a_grant_and_a_thread_real_time_and_both_end,
+                                        fakes_begin, fakes_end),
     };
     return cmocka_run_group_tests(tests, fakes_set_up, fakes_tear_down);
 }

@@ -1,4 +1,5 @@
-/* plugins.conf(5): the words of a line, plugins that can keep their promises side by side, and the neighbours that judge a plugin's plans. */
+/* plugins.conf(5): the words of a line, plugins that can keep their promises side by side, and the
+ * neighbours that judge a plugin's plans. */
 #include "../../libexec/broker/config/plugin-lines.c" /* NOLINT(bugprone-suspicious-include): its lines are read anew for each test */
 
 #include "unit.h"
@@ -31,7 +32,8 @@ static void lines_are(const char *text)
 /* The sentence behind the file's name. */
 static void refused(const char *text, const char *sentence)
 {
-    check(!reads(text) && strstr(reason, sentence) != NULL, "%s: \"%s\" instead of \"%s\"", text, reason, sentence);
+    check(!reads(text) && strstr(reason, sentence) != NULL, "%s: \"%s\" instead of \"%s\"", text,
+          reason, sentence);
 }
 
 static int after_each(void **state)
@@ -46,24 +48,33 @@ static int after_each(void **state)
 static void each_column_and_word_is_read(void **state)
 {
     (void)state;
-    lines_are("# what runs first\n\tEDF  sh -\t0-1,3 partition=unthrottled threshold=0.25 timeout=20ms admission=demand # the end\r\n\n"
-              "FP /bin/sh 11-20 4 confine=cpuset enforce=runtime\nRR sh 7 7\nGLOBAL sh 100 5\n");
+    lines_are(
+        "# what runs first\n\tEDF  sh -\t0-1,3 partition=unthrottled threshold=0.25 timeout=20ms admission=demand # the end\r\n\n"
+        "FP /bin/sh 11-20 4 confine=cpuset enforce=runtime\nRR sh 7 7\nGLOBAL sh 100 5\n");
     assert_int_equal(plugins_count(), 4);
-    const struct plugin_line *edf = plugin_line(plugin_index("EDF")), *fp = plugin_line(plugin_index("FP")), *rr = plugin_line(plugin_index("RR"));
-    assert_true(edf->deadline && edf->line == 2 && CPU_COUNT(&edf->cpus) == 3 && edf->partition == PARTITION_UNTHROTTLED && !edf->domains);
+    const struct plugin_line *edf = plugin_line(plugin_index("EDF")),
+                             *fp = plugin_line(plugin_index("FP")),
+                             *rr = plugin_line(plugin_index("RR"));
+    assert_true(edf->deadline && edf->line == 2 && CPU_COUNT(&edf->cpus) == 3 &&
+                edf->partition == PARTITION_UNTHROTTLED && !edf->domains);
     assert_true(edf->threshold == 250000000 && edf->promises && edf->timeout == 20 * MS);
-    assert_string_equal(edf->words, "partition=unthrottled threshold=0.25 admission=demand"); /* the broker's own words are not passed on */
-    assert_true(!fp->deadline && fp->lowest == 11 && fp->highest == 20 && fp->domains && fp->enforced && !fp->promises);
-    assert_true(rr->lowest == 7 && rr->highest == 7 && CPU_ISSET(7, &rr->cpus) && rr->timeout == 100 * MS && rr->threshold == ONE_CPU);
+    /* the broker's own words are not passed on */
+    assert_string_equal(edf->words, "partition=unthrottled threshold=0.25 admission=demand");
+    assert_true(!fp->deadline && fp->lowest == 11 && fp->highest == 20 && fp->domains &&
+                fp->enforced && !fp->promises);
+    assert_true(rr->lowest == 7 && rr->highest == 7 && CPU_ISSET(7, &rr->cpus) &&
+                rr->timeout == 100 * MS && rr->threshold == ONE_CPU);
     assert_true(plugin_line(3)->deadline && plugin_line(3)->partition == PARTITION_GLOBAL);
     assert_int_equal(plugins_highest_priority(), 20);
     assert_int_equal(plugin_index("edf"), -1);
     cpu_set_t domains;
     plugins_domains(&domains);
     assert_true(CPU_COUNT(&domains) == 1 && CPU_ISSET(4, &domains));
-    lines_are("A sh - - resource=disk device=sda throughput=1MB\nB sh - - resource=disk device=sdb throughput=1MB enforce=ioprio\n"
-              "C sh - - resource=disk device=sdc throughput=1MB enforce=none\n");
-    assert_true(plugin_line(0)->kept && !plugin_line(0)->raises && plugin_line(1)->kept && plugin_line(1)->raises && !plugin_line(2)->kept);
+    lines_are(
+        "A sh - - resource=disk device=sda throughput=1MB\nB sh - - resource=disk device=sdb throughput=1MB enforce=ioprio\n"
+        "C sh - - resource=disk device=sdc throughput=1MB enforce=none\n");
+    assert_true(plugin_line(0)->kept && !plugin_line(0)->raises && plugin_line(1)->kept &&
+                plugin_line(1)->raises && !plugin_line(2)->kept);
     lines_are("RR sh 7 all\n");
     assert_int_equal(CPU_COUNT(&plugin_line(0)->cpus), 8); /* all that are online */
 }
@@ -79,11 +90,13 @@ static void what_is_wrong_is_told_with_its_line(void **state)
         {"A bin/sh - 0", "a program is a bare name or an absolute path, not \"bin/sh\""},
         {"A none-such - 0", "/bin/none-such: No such file or directory"},
         {"A /bin - 0", "/bin is not a program"},
-        {"A sh 0-5 0", "a priority range is LOW-HIGH within 1-97, or - for SCHED_DEADLINE, not \"0-5\""},
+        {"A sh 0-5 0",
+         "a priority range is LOW-HIGH within 1-97, or - for SCHED_DEADLINE, not \"0-5\""},
         {"A sh 5-4 0", "not \"5-4\""},
         {"A sh 5- 0", "not \"5-\""},
         {"A sh 00000000000000001 0", "not \"00000000000000001\""},
-        {"A sh 5-98 0", "priorities above 97 are kept for the broker, which must outrank what it grants: \"5-98\""},
+        {"A sh 5-98 0",
+         "priorities above 97 are kept for the broker, which must outrank what it grants: \"5-98\""},
         {"A sh 99 0", "are kept for the broker"},
         {"A sh - 0-", "a CPU list is written like 0-3,6 with CPUs below 1024, or all, not \"0-\""},
         {"A sh - 1024", "not \"1024\""},
@@ -93,13 +106,17 @@ static void what_is_wrong_is_told_with_its_line(void **state)
         {"A sh - 0 timeout=5", "timeout= takes a time such as 50ms, not \"5\""},
         {"A sh - 0 partition=some", "partition= takes global, unthrottled or cpuset, not \"some\""},
         {"A sh 5 0 partition=cpuset", "partition= is for plugins with the range -"},
-        {"A sh - 0 confine=cpuset", "confine= is for plugins with priorities; the others have partition="},
+        {"A sh - 0 confine=cpuset",
+         "confine= is for plugins with priorities; the others have partition="},
         {"A sh 5 0 confine=none", "confine= takes affinity or cpuset, not \"none\""},
-        {"A sh - 0 enforce=runtime", "enforce= is for plugins with priorities; under SCHED_DEADLINE the kernel enforces runtimes"},
+        {"A sh - 0 enforce=runtime",
+         "enforce= is for plugins with priorities; under SCHED_DEADLINE the kernel enforces runtimes"},
         {"A sh 5 0 desired=more", "desired= takes shared or kept, not \"more\""},
         {"A sh 5 0 enforce=yes", "enforce= takes runtime or none, not \"yes\""},
-        {"A sh - - resource=disk device=sda throughput=1MB enforce=htb", "enforce= of a disk takes cgroup, ioprio or none, not \"htb\""},
-        {"A sh - - resource=network interface=eth0 rate=1Mbit enforce=ioprio", "enforce= of a network takes htb or none, not \"ioprio\""},
+        {"A sh - - resource=disk device=sda throughput=1MB enforce=htb",
+         "enforce= of a disk takes cgroup, ioprio or none, not \"htb\""},
+        {"A sh - - resource=network interface=eth0 rate=1Mbit enforce=ioprio",
+         "enforce= of a network takes htb or none, not \"ioprio\""},
         {"A sh - 0 threshold=1.1", "threshold= takes a share of a CPU from 0 to 1, not \"1.1\""},
         {"FIRST sh - 0", "the name FIRST stands in line 1 already"},
     };
@@ -116,8 +133,10 @@ static void what_is_wrong_is_told_with_its_line(void **state)
 static void what_is_outside_a_domain_cannot_come_onto_its_cpu(void **state)
 {
     (void)state;
-    refused("A sh - 0 partition=cpuset\nB sh 1-10 0-1\n", "plugins.conf:2: B has CPUs that are to be domains of their own, and with cgroup version 2 nothing outside comes onto "
-                                                         "these: it needs confine=cpuset as well");
+    refused(
+        "A sh - 0 partition=cpuset\nB sh 1-10 0-1\n",
+        "plugins.conf:2: B has CPUs that are to be domains of their own, and with cgroup version 2 nothing outside comes onto "
+        "these: it needs confine=cpuset as well");
     lines_are("A sh - 0 partition=cpuset\nB sh 1-10 0 confine=cpuset\nC sh 1-10 1\n");
 }
 
@@ -142,15 +161,35 @@ static void pair(struct said one, struct said other, const char *expected)
     greeted("A", one.tests, one.judges, one.tested);
     greeted("B", other.tests, other.judges, other.tested);
     const bool good = plugins_check_neighbours(reason);
-    check(good == (expected == NULL) && (good || strstr(reason, expected) != NULL), "%s: \"%s\" instead of \"%s\"", text, good ? "" : reason, expected == NULL ? "" : expected);
+    check(good == (expected == NULL) && (good || strstr(reason, expected) != NULL),
+          "%s: \"%s\" instead of \"%s\"", text, good ? "" : reason,
+          expected == NULL ? "" : expected);
 }
 
-#define EDF {"sh - 0-1 partition=unthrottled", "sufficient", true, true}
-#define GLOBAL {"sh - 0-1", "necessary", false, true}
-#define GFB {"sh - 0-1", "sufficient", false, true}
-#define RTA(range) {"sh " range " 0", "exact", true, true}
-#define HYPERBOLIC(range) {"sh " range " 0", "sufficient", false, false}
-#define NONE(range) {"sh " range " 0", "none", false, false}
+#define EDF                                                        \
+    {                                                              \
+        "sh - 0-1 partition=unthrottled", "sufficient", true, true \
+    }
+#define GLOBAL                               \
+    {                                        \
+        "sh - 0-1", "necessary", false, true \
+    }
+#define GFB                                   \
+    {                                         \
+        "sh - 0-1", "sufficient", false, true \
+    }
+#define RTA(range)                            \
+    {                                         \
+        "sh " range " 0", "exact", true, true \
+    }
+#define HYPERBOLIC(range)                            \
+    {                                                \
+        "sh " range " 0", "sufficient", false, false \
+    }
+#define NONE(range)                            \
+    {                                          \
+        "sh " range " 0", "none", false, false \
+    }
 
 static void a_test_holds_beside_what_is_below_or_judged(void **state)
 {
@@ -163,31 +202,48 @@ static void a_test_holds_beside_what_is_below_or_judged(void **state)
     pair((struct said)HYPERBOLIC("11-20"), (struct said)NONE("1-10"), NULL);
     pair((struct said)GLOBAL, (struct said)NONE("1-10"), NULL);
     pair((struct said)GLOBAL, (struct said)GLOBAL, NULL); /* neither proves anything */
-    pair((struct said){"sh - 0 partition=unthrottled", "sufficient", true, true}, (struct said){"sh 1-10 1", "sufficient", false, false}, NULL); /* other CPUs */
+    /* other CPUs */
+    pair((struct said){"sh - 0 partition=unthrottled", "sufficient", true, true},
+         (struct said){"sh 1-10 1", "sufficient", false, false}, NULL);
 }
 
 static void a_test_proves_nothing_beside_what_it_cannot_judge(void **state)
 {
     (void)state;
-    pair((struct said)EDF, (struct said)HYPERBOLIC("1-10"), "plugins.conf:2: B proves nothing beneath SCHED_DEADLINE (A) on the same CPU");
-    pair((struct said)GLOBAL, (struct said)RTA("1-10"), "plugins.conf:2: B tests its tasks, and global EDF (A) on the same CPU makes that test unsound");
-    pair((struct said)GLOBAL, (struct said)EDF, "plugins.conf:2: B tests its tasks, and global EDF (A) on the same CPU makes that test unsound");
-    pair((struct said)GFB, (struct said){"sh - 0 partition=unthrottled", "none", false, false}, "plugins.conf:2: B is SCHED_DEADLINE as well as global EDF (A)");
-    pair((struct said)EDF, (struct said){"sh - 1 partition=unthrottled", "none", true, false}, "plugins.conf:2: A and B are both SCHED_DEADLINE on the same CPU, and B cannot vouch");
-    pair((struct said)EDF, (struct said){"sh - 1 partition=unthrottled", "none", false, true}, "and B cannot judge the other's tasks (judges=load)");
-    pair((struct said)RTA("1-10"), (struct said)NONE("10-20"), "plugins.conf:1: A tests its tasks (tests=exact), but B on the same CPU proves less (tests=none), and its "
-                                                               "priorities reach 20: it must stay below 1");
+    pair((struct said)EDF, (struct said)HYPERBOLIC("1-10"),
+         "plugins.conf:2: B proves nothing beneath SCHED_DEADLINE (A) on the same CPU");
+    pair(
+        (struct said)GLOBAL, (struct said)RTA("1-10"),
+        "plugins.conf:2: B tests its tasks, and global EDF (A) on the same CPU makes that test unsound");
+    pair(
+        (struct said)GLOBAL, (struct said)EDF,
+        "plugins.conf:2: B tests its tasks, and global EDF (A) on the same CPU makes that test unsound");
+    pair((struct said)GFB, (struct said){"sh - 0 partition=unthrottled", "none", false, false},
+         "plugins.conf:2: B is SCHED_DEADLINE as well as global EDF (A)");
+    pair((struct said)EDF, (struct said){"sh - 1 partition=unthrottled", "none", true, false},
+         "plugins.conf:2: A and B are both SCHED_DEADLINE on the same CPU, and B cannot vouch");
+    pair((struct said)EDF, (struct said){"sh - 1 partition=unthrottled", "none", false, true},
+         "and B cannot judge the other's tasks (judges=load)");
+    pair(
+        (struct said)RTA("1-10"), (struct said)NONE("10-20"),
+        "plugins.conf:1: A tests its tasks (tests=exact), but B on the same CPU proves less (tests=none), and its "
+        "priorities reach 20: it must stay below 1");
     pair((struct said)RTA("10-20"), (struct said)NONE("1-10"), "it must stay below 10");
-    pair((struct said)RTA("1-10"), (struct said)HYPERBOLIC("11-20"), "but B above it on the same CPU also grants what it has not tested");
-    pair((struct said)RTA("1-10"), (struct said)RTA("10-20"), "plugins.conf:1: A and B test their tasks on the same CPU, and their priorities 1-10 and 10-20 overlap");
-    pair((struct said)HYPERBOLIC("1-10"), (struct said)RTA("11-20"), "plugins.conf:1: A proves nothing beneath B on the same CPU");
+    pair((struct said)RTA("1-10"), (struct said)HYPERBOLIC("11-20"),
+         "but B above it on the same CPU also grants what it has not tested");
+    pair(
+        (struct said)RTA("1-10"), (struct said)RTA("10-20"),
+        "plugins.conf:1: A and B test their tasks on the same CPU, and their priorities 1-10 and 10-20 overlap");
+    pair((struct said)HYPERBOLIC("1-10"), (struct said)RTA("11-20"),
+         "plugins.conf:1: A proves nothing beneath B on the same CPU");
 }
 
 static void who_can_be_touched_is_asked(void **state)
 {
     struct attributes plan = {.policy = POLICY_DEADLINE};
     (void)state;
-    lines_are("EDF sh - 0-1 partition=unthrottled\nHIGH sh 21-30 0\nLOW sh 1-10 0-1\nMUTE sh 11-20 0-1\nAWAY sh 1-10 2\n");
+    lines_are(
+        "EDF sh - 0-1 partition=unthrottled\nHIGH sh 21-30 0\nLOW sh 1-10 0-1\nMUTE sh 11-20 0-1\nAWAY sh 1-10 2\n");
     enum { DEADLINE, HIGH, LOW, MUTE, AWAY };
     greeted("EDF", "exact", true, true);
     greeted("HIGH", "exact", true, true);
@@ -206,8 +262,10 @@ static void who_can_be_touched_is_asked(void **state)
     assert_true(plugin_must_judge(LOW, MUTE, &plan));
     assert_false(plugin_must_judge(HIGH, MUTE, &plan)); /* it is above */
     assert_false(plugin_must_judge(DEADLINE, MUTE, &plan));
-    assert_true(plugin_may_be_judged(DEADLINE) && plugin_may_be_judged(HIGH) && !plugin_may_be_judged(LOW) && !plugin_may_be_judged(AWAY));
-    assert_true(plugin_is_asked_alone(LOW) && plugin_is_asked_alone(MUTE) && !plugin_is_asked_alone(AWAY));
+    assert_true(plugin_may_be_judged(DEADLINE) && plugin_may_be_judged(HIGH) &&
+                !plugin_may_be_judged(LOW) && !plugin_may_be_judged(AWAY));
+    assert_true(plugin_is_asked_alone(LOW) && plugin_is_asked_alone(MUTE) &&
+                !plugin_is_asked_alone(AWAY));
     assert_true(plugin_takes_turns(AWAY)); /* its yes is more than a sum */
 }
 

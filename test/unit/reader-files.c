@@ -1,4 +1,5 @@
-/* A reader opens a file of this name in its user's directory, and nothing that stands for another file. */
+/* A reader opens a file of this name in its user's directory, and nothing that stands for another
+ * file. */
 #include "unit.h"
 
 #include <errno.h>
@@ -15,9 +16,11 @@ static char directory[] = "/tmp/rtf-unit.XXXXXX";
 static int enter(void **state)
 {
     (void)state;
-    if (mkdtemp(directory) == NULL || chdir(directory) < 0 || mkdir("sub", 0700) < 0 || symlink("sub", "link-to-sub") < 0)
+    if (mkdtemp(directory) == NULL || chdir(directory) < 0 || mkdir("sub", 0700) < 0 ||
+        symlink("sub", "link-to-sub") < 0)
         return -1;
-    for (const char *const *file = (const char *const[]){"plain", "sub/plain", NULL}; *file != NULL; file++) {
+    for (const char *const *file = (const char *const[]){"plain", "sub/plain", NULL}; *file != NULL;
+         file++) {
         const int fd = open(*file, O_WRONLY | O_CREAT | O_EXCL, 0600);
         if (fd < 0 || close(fd) < 0)
             return -1;
@@ -28,7 +31,9 @@ static int enter(void **state)
 static int leave(void **state)
 {
     (void)state;
-    for (const char *const *file = (const char *const[]){"plain", "sub/plain", "link", "link-away", "link-to-sub", NULL}; *file != NULL; file++)
+    for (const char *const *file =
+             (const char *const[]){"plain", "sub/plain", "link", "link-away", "link-to-sub", NULL};
+         *file != NULL; file++)
         (void)unlink(*file);
     return rmdir("sub") | chdir("/") | rmdir(directory);
 }

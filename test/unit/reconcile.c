@@ -1,4 +1,5 @@
-/* The requests of a reservation's files: each kind of request begins with the written files, and later writes are looked at afterwards. */
+/* The requests of a reservation's files: each kind of request begins with the written files, and
+ * later writes are looked at afterwards. */
 #include "reconcile.h"
 
 #include <stdlib.h>

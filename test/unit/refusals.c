@@ -12,8 +12,8 @@
 
 static void is_told(enum why code, bool never)
 {
-    check(verdict.count == 1 && verdict.refusal.code == code && verdict.refusal.never == never, "%d, never %d: %s", (int)verdict.refusal.code, verdict.refusal.never,
-          verdict.reason);
+    check(verdict.count == 1 && verdict.refusal.code == code && verdict.refusal.never == never,
+          "%d, never %d: %s", (int)verdict.refusal.code, verdict.refusal.never, verdict.reason);
 }
 
 /* ---- by the broker, before any plugin is asked ---- */

@@ -1,4 +1,5 @@
-/* A reader's look through its directory finds new, changed and removed files, and no others, in the order in which they came. */
+/* A reader's look through its directory finds new, changed and removed files, and no others, in the
+ * order in which they came. */
 #include "scans.h"
 
 #include <stdlib.h>
@@ -12,8 +13,10 @@
 #include "verdict.h"
 #include "reservations.h"
 
-static struct account account = {.uid = 20021, .state = ACCOUNT_KNOWN}, other_account = {.uid = 20022, .state = ACCOUNT_KNOWN};
-static struct user user = {.name = "20021", .uid = 20021, .account = &account}, other = {.name = "20022", .uid = 20022, .account = &other_account};
+static struct account account = {.uid = 20021, .state = ACCOUNT_KNOWN},
+                      other_account = {.uid = 20022, .state = ACCOUNT_KNOWN};
+static struct user user = {.name = "20021", .uid = 20021, .account = &account},
+                   other = {.name = "20022", .uid = 20022, .account = &other_account};
 
 /* ---- in the place of verdict.c ---- */
 
@@ -59,7 +62,8 @@ static int set_up(void **state)
 
 static void forget(struct user *of)
 {
-    for (struct reservation *reservation = of->reservations, *next; reservation != NULL; reservation = next) {
+    for (struct reservation *reservation = of->reservations, *next; reservation != NULL;
+         reservation = next) {
         next = reservation->hh.next;
         queue_leave(reservation);
         free(reservation->grant);
@@ -86,7 +90,8 @@ static int tear_down(void **state)
     return 0;
 }
 
-static struct reservation *judged(struct user *of, const char *name, uint64_t inode, int64_t changed)
+static struct reservation *judged(struct user *of, const char *name, uint64_t inode,
+                                  int64_t changed)
 {
     struct reservation *reservation = reservation_find(of, name, true);
     reservation->judged = (struct stamp){.inode = inode, .changed = changed};
@@ -120,7 +125,8 @@ static void what_is_as_it_was_judged_is_left_alone(void **state)
     judged(&user, "same", 1, 10);
     judged(&user, "written", 2, 20);
     judged(&user, "replaced", 3, 30);
-    judged(&user, "fresh", 4, 40)->judged.fresh = true; /* another one can have the same time: its text tells */
+    /* another one can have the same time: its text tells */
+    judged(&user, "fresh", 4, 40)->judged.fresh = true;
     judged(&user, "busy", 5, 50)->pending_changes = FILES_CHANGED;
     scan_begin(&user, 0);
     found(&user, "new", 9, 5);
@@ -175,7 +181,9 @@ static void a_thread_file_is_looked_at_by_itself(void **state)
 static void a_verdict_that_was_lost_is_told_again(void **state)
 {
     (void)state;
-    struct reservation *told = judged(&user, "told", 1, 10), *lost = judged(&user, "lost", 2, 10), *refused = judged(&user, "refused", 3, 10), *late = judged(&user, "late", 4, 10);
+    struct reservation *told = judged(&user, "told", 1, 10), *lost = judged(&user, "lost", 2, 10),
+                       *refused = judged(&user, "refused", 3, 10),
+                       *late = judged(&user, "late", 4, 10);
     told->grant = allocate(sizeof *told->grant);
     lost->grant = allocate(sizeof *lost->grant);
     late->grant = allocate(sizeof *late->grant);

@@ -1,4 +1,5 @@
-/* Spare capacity in force: what comes free is shared out, less at once and more by asking, and not more often than once a second. */
+/* Spare capacity in force: what comes free is shared out, less at once and more by asking, and not
+ * more often than once a second. */
 #include "spare-capacity.h"
 
 #include "accounting.h"
@@ -9,12 +10,14 @@
 static int begin(void **state)
 {
     (void)fakes_begin(state);
-    rules_are("20021 - max_utilization 100\n20021 - max_importance 10\n20021 UNITS max_amount 100\n");
+    rules_are(
+        "20021 - max_utilization 100\n20021 - max_importance 10\n20021 UNITS max_amount 100\n");
     return 0;
 }
 
 /* From EDF, on CPU 0. */
-static struct reservation *desires(const char *name, int importance, uint64_t needed, uint64_t desired, uint64_t offered)
+static struct reservation *desires(const char *name, int importance, uint64_t needed,
+                                   uint64_t desired, uint64_t offered)
 {
     struct spec spec = spec_of("EDF", needed, desired);
     spec.importance = importance;
@@ -67,7 +70,8 @@ static void what_the_plugin_does_not_grant_is_no_news(void **state)
 static void the_more_important_comes_first_and_the_other_has_less_at_once(void **state)
 {
     (void)state;
-    struct reservation *lesser = desires("lesser", 0, SECOND / 10, SECOND * 8 / 10, SECOND * 8 / 10);
+    struct reservation *lesser =
+        desires("lesser", 0, SECOND / 10, SECOND * 8 / 10, SECOND * 8 / 10);
     struct reservation *more = desires("more", 5, SECOND / 20, SECOND * 8 / 10, SECOND / 20);
     spare_capacity_share_out();
     has(lesser, SECOND / 10);
@@ -99,7 +103,8 @@ static void a_reservation_is_changed_at_most_once_a_second(void **state)
 static void what_is_needed_is_taken_back_at_any_time(void **state)
 {
     (void)state;
-    struct reservation *rich = desires("rich", 0, SECOND / 10, SECOND * 8 / 10, SECOND * 8 / 10), *poor = writes("poor", spec_of("EDF", SECOND / 2, 0));
+    struct reservation *rich = desires("rich", 0, SECOND / 10, SECOND * 8 / 10, SECOND * 8 / 10),
+                       *poor = writes("poor", spec_of("EDF", SECOND / 2, 0));
     rich->shared_out = clock_now;
     plugin_answers(poor, ANSWER_NO, 0, false);
     plugin_offers(poor, ANSWER_OK, SECOND / 2); /* the trial */
@@ -128,7 +133,8 @@ static void the_thread_of_who_gives_hears_of_it_before_the_other_is_granted(void
 static void one_that_is_being_changed_is_waited_for(void **state)
 {
     (void)state;
-    struct reservation *rich = desires("rich", 0, SECOND / 10, SECOND * 8 / 10, SECOND * 8 / 10), *poor = writes("poor", spec_of("EDF", SECOND / 2, 0));
+    struct reservation *rich = desires("rich", 0, SECOND / 10, SECOND * 8 / 10, SECOND * 8 / 10),
+                       *poor = writes("poor", spec_of("EDF", SECOND / 2, 0));
     plugin_answers(poor, ANSWER_NO, 0, false);
     plugin_offers(poor, ANSWER_OK, SECOND / 2);
     (void)writes("rich", spec_of("EDF", SECOND / 10, SECOND * 8 / 10));

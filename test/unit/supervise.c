@@ -1,5 +1,5 @@
-/* The supervisor's machine: each edge of the picture in supervise.h, its pauses and its one timer. The test is the program: it has the ends that the
- * launcher would give to a child. */
+/* The supervisor's machine: each edge of the picture in supervise.h, its pauses and its one timer.
+ * The test is the program: it has the ends that the launcher would give to a child. */
 #include "supervise.h"
 
 #include <errno.h>
@@ -99,8 +99,14 @@ static void prepare(void)
 static int set_up(void **state)
 {
     (void)state;
-    is = (struct program_description){.name = "the helper", .talk = COPROCESS_PIPES, .first_pause = FIRST, .longest_pause = LONGEST, .behaves_after = BEHAVES,
-                                      .on_start = on_start, .on_message = on_message, .on_gone = on_gone};
+    is = (struct program_description){.name = "the helper",
+                                      .talk = COPROCESS_PIPES,
+                                      .first_pause = FIRST,
+                                      .longest_pause = LONGEST,
+                                      .behaves_after = BEHAVES,
+                                      .on_start = on_start,
+                                      .on_message = on_message,
+                                      .on_gone = on_gone};
     starts = starts_again = gone = messages = rooms = logs = disposed = stub_ended = 0;
     last_said[0] = last_why[0] = logged[0] = logged_as[0] = '\0';
     can_start = true;
@@ -126,7 +132,8 @@ static int tear_down(void **state)
 
 static void say(const char *text)
 {
-    assert_int_equal(write(child_out >= 0 ? child_out : child_in, text, strlen(text)), strlen(text));
+    assert_int_equal(write(child_out >= 0 ? child_out : child_in, text, strlen(text)),
+                     strlen(text));
 }
 
 /* One turn of the loop. */
@@ -312,7 +319,8 @@ static void what_the_broker_has_not_read_yet_is_not_late(void **state)
     timers_run();
     assert_int_equal(messages, 1);
     assert_int_equal(program.state, PROGRAM_SERVING);
-    assert_int_equal(program.timer.at, clock_now + 50 * MS); /* on_message has not said that nothing is owed */
+    /* on_message has not said that nothing is owed */
+    assert_int_equal(program.timer.at, clock_now + 50 * MS);
 }
 
 static void half_an_answer_is_a_sign_of_life_and_an_end_is_an_end(void **state)

@@ -14,7 +14,10 @@ static uint64_t note(enum told what, int plugin, uint64_t task, const struct gra
 {
     struct told_plugin *entry = &told[told_count];
     if (told_count < TOLD_MAX) {
-        *entry = (struct told_plugin){.what = what, .plugin = plugin, .task = task, .has_plan = grant != NULL};
+        *entry = (struct told_plugin){.what = what,
+                                      .plugin = plugin,
+                                      .task = task,
+                                      .has_plan = grant != NULL};
         if (grant != NULL)
             entry->plan = grant->plan;
         told_count++;
@@ -42,7 +45,8 @@ uint64_t plugin_judge(int index, uint64_t task, const struct grant *offer)
     return note(TOLD_JUDGE, index, task, offer);
 }
 
-uint64_t plugin_accept(int index, uint64_t task, const struct spec *spec, uint64_t most, bool commit)
+uint64_t plugin_accept(int index, uint64_t task, const struct spec *spec, uint64_t most,
+                       bool commit)
 {
     const uint64_t id = note(TOLD_ACCEPT, index, task, NULL);
     if (told_count > 0) {

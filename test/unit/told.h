@@ -1,4 +1,5 @@
-/* Replaces the programs of plugins.conf, and records the messages to them, in order. Also replaces helper and readers, which get no message. */
+/* Replaces the programs of plugins.conf, and records the messages to them, in order. Also replaces
+ * helper and readers, which get no message. */
 #ifndef RTF_UNIT_TOLD_H
 #define RTF_UNIT_TOLD_H
 

@@ -1,5 +1,5 @@
-/* The unit tests share this: cmocka, a clock that stands still until a test moves it, files without content, and random numbers that are the same in
- * each run. */
+/* The unit tests share this: cmocka, a clock that stands still until a test moves it, files without
+ * content, and random numbers that are the same in each run. */
 #ifndef RTF_UNIT_H
 #define RTF_UNIT_H
 
@@ -14,7 +14,8 @@
 
 #define MS INT64_C(1000000) /* ns */
 
-/* The result of monotonic_now, ns; realtime_now is a year later. A test begins at the end time of the last one. */
+/* The result of monotonic_now, ns; realtime_now is a year later. A test begins at the end time of
+ * the last one. */
 extern int64_t clock_now;
 
 /* Moves the clock on, and calls each timer that is due until then at its time. */
@@ -26,7 +27,8 @@ extern uint64_t tick_is;
 /* The path of a file with this text, until the next call. */
 const char *file_with(const char *text);
 
-/* How often a random test repeats. With sanitizers it is less: they are slow, and their findings depend less on the random numbers. */
+/* How often a random test repeats. With sanitizers it is less: they are slow, and their findings
+ * depend less on the random numbers. */
 #ifdef __SANITIZE_ADDRESS__
 #define ROUNDS(count) ((count) / 4)
 #else
@@ -38,11 +40,10 @@ uint64_t random_below(uint64_t count);
 uint64_t random_within(uint64_t least, uint64_t most);
 
 /* As assert_true, with a sentence about the failure. */
-#define check(condition, ...) \
-    do {                      \
-        if (!(condition))     \
+#define check(condition, ...)                      \
+    do {                                           \
+        if (!(condition))                          \
             fail_msg(#condition ": " __VA_ARGS__); \
     } while (false)
-
 
 #endif

@@ -1,4 +1,5 @@
-/* lib/units.c: a parsed value equals the written one, a charge is never less than the use, and no sum wraps. */
+/* lib/units.c: a parsed value equals the written one, a charge is never less than the use, and no
+ * sum wraps. */
 #include "units.h"
 
 #include <limits.h>
@@ -8,7 +9,18 @@
 
 static void numbers_are_digits_alone(void **state)
 {
-    static const char *const wrong[] = {"", " ", "-1", "+1", " 1", "1 ", "1.0", "0x1", "1e3", "101", "18446744073709551616", "99999999999999999999"};
+    static const char *const wrong[] = {"",
+                                        " ",
+                                        "-1",
+                                        "+1",
+                                        " 1",
+                                        "1 ",
+                                        "1.0",
+                                        "0x1",
+                                        "1e3",
+                                        "101",
+                                        "18446744073709551616",
+                                        "99999999999999999999"};
     uint64_t value;
     (void)state;
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
@@ -20,18 +32,43 @@ static void numbers_are_digits_alone(void **state)
 
 static void times_have_a_unit(void **state)
 {
-    static const char *const wrong[] = {"", "5", "ms", "0us", "0s", "5 ms", " 5ms", "5ms ", "5MS", "5m", "5ns", "1.5ms", "5e3us", "0x5us", "+5ms", "-5ms", "5ms5us",
-                                        "5,000us", "3601s", "3600001ms", "3600000001us", "18446744073709551616us", "18446744073709551s"};
+    static const char *const wrong[] = {"",
+                                        "5",
+                                        "ms",
+                                        "0us",
+                                        "0s",
+                                        "5 ms",
+                                        " 5ms",
+                                        "5ms ",
+                                        "5MS",
+                                        "5m",
+                                        "5ns",
+                                        "1.5ms",
+                                        "5e3us",
+                                        "0x5us",
+                                        "+5ms",
+                                        "-5ms",
+                                        "5ms5us",
+                                        "5,000us",
+                                        "3601s",
+                                        "3600001ms",
+                                        "3600000001us",
+                                        "18446744073709551616us",
+                                        "18446744073709551s"};
     static const struct {
         const char *text;
         uint64_t microseconds;
-    } right[] = {{"1us", 1}, {"007ms", 7000}, {"3600000000us", TIME_MAX}, {"3600000ms", TIME_MAX}, {"3600s", TIME_MAX}, {"2s", 2000000}, {"3min", 180000000}, {"60min", TIME_MAX}, {"1h", TIME_MAX}};
+    } right[] = {
+        {"1us", 1},          {"007ms", 7000}, {"3600000000us", TIME_MAX}, {"3600000ms", TIME_MAX},
+        {"3600s", TIME_MAX}, {"2s", 2000000}, {"3min", 180000000},        {"60min", TIME_MAX},
+        {"1h", TIME_MAX}};
     uint64_t value;
     (void)state;
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         check(!parse_time(wrong[i], &value), "\"%s\"", wrong[i]);
     for (size_t i = 0; i < sizeof right / sizeof *right; i++)
-        check(parse_time(right[i].text, &value) && value == right[i].microseconds, "\"%s\"", right[i].text);
+        check(parse_time(right[i].text, &value) && value == right[i].microseconds, "\"%s\"",
+              right[i].text);
 }
 
 static void no_wait_overflows_poll(void **state)
@@ -48,7 +85,9 @@ static void no_wait_overflows_poll(void **state)
 
 static void utilizations_have_nine_decimals_at_most(void **state)
 {
-    static const char *const wrong[] = {"", ".", ".5", "1.", "0,5", "50%", "-1", "0.1234567891", "0.0000000001", "1000001", "1.0.0", " 1"};
+    static const char *const wrong[] = {"",      ".",  ".5",           "1.",           "0,5",
+                                        "50%",   "-1", "0.1234567891", "0.0000000001", "1000001",
+                                        "1.0.0", " 1"};
     uint64_t value;
     (void)state;
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
@@ -84,7 +123,9 @@ static void numbers_come_back(void **state)
         uint64_t back, one = random_below(UINT64_MAX) >> random_below(64);
         const char *written = format_number(one, text);
         snprintf(expected, sizeof expected, "%llu", (unsigned long long)one);
-        check(strcmp(written, expected) == 0 && parse_number(written, UINT64_MAX, &back) && back == one, "%s, not %s", written, expected);
+        check(strcmp(written, expected) == 0 && parse_number(written, UINT64_MAX, &back) &&
+                  back == one,
+              "%s, not %s", written, expected);
     }
     assert_string_equal(format_number(UINT64_MAX, text), "18446744073709551615");
     assert_string_equal(format_number(0, text), "0");
@@ -107,13 +148,17 @@ static void a_runtime_fits_exactly_into_its_share(void **state)
     (void)state;
     random_from(3);
     for (int round = 0; round < ROUNDS(300000); round++) {
-        const uint64_t window = random_within(1, TIME_MAX >> random_below(31)), runtime = random_within(1, window), share = utilization(runtime, window);
+        const uint64_t window = random_within(1, TIME_MAX >> random_below(31)),
+                       runtime = random_within(1, window), share = utilization(runtime, window);
         const unsigned __int128 exact = (unsigned __int128)runtime * ONE_CPU;
-        check((unsigned __int128)share * window >= exact && (unsigned __int128)(share - 1) * window < exact, "%llu of %llu", (unsigned long long)runtime,
-              (unsigned long long)window);
+        check((unsigned __int128)share * window >= exact &&
+                  (unsigned __int128)(share - 1) * window < exact,
+              "%llu of %llu", (unsigned long long)runtime, (unsigned long long)window);
         const uint64_t part = random_below(2 * ONE_CPU), most = runtime_within(part, window);
-        check(utilization(most, window) <= part && utilization(most + 1, window) > part, "%llu of %llu", (unsigned long long)part, (unsigned long long)window);
-        check(runtime_within(share, window) >= runtime, "%llu of %llu", (unsigned long long)runtime, (unsigned long long)window);
+        check(utilization(most, window) <= part && utilization(most + 1, window) > part,
+              "%llu of %llu", (unsigned long long)part, (unsigned long long)window);
+        check(runtime_within(share, window) >= runtime, "%llu of %llu", (unsigned long long)runtime,
+              (unsigned long long)window);
     }
     assert_int_equal(utilization(UINT64_MAX, 1), UINT64_MAX);
     assert_int_equal(runtime_within(UINT64_MAX, UINT64_MAX), UINT64_MAX);
@@ -122,7 +167,8 @@ static void a_runtime_fits_exactly_into_its_share(void **state)
 
 static void cpu_lists_are_read_as_taskset_does(void **state)
 {
-    static const char *const wrong[] = {"", ",", "0,", ",0", "0-", "-1", "1-0", "0--1", "a", "0 1", "1024", "0-1024", "0x1", "0-1-2"};
+    static const char *const wrong[] = {"",     ",", "0,",  ",0",   "0-",     "-1",  "1-0",
+                                        "0--1", "a", "0 1", "1024", "0-1024", "0x1", "0-1-2"};
     char text[CPU_LIST_TEXT];
     cpu_set_t cpus;
     (void)state;
@@ -147,7 +193,8 @@ static void cpu_lists_come_back(void **state)
             CPU_SET(random_below(CPU_SETSIZE), &cpus);
         check(parse_cpus(format_cpus(&cpus, text), &back) && CPU_EQUAL(&cpus, &back), "%s", text);
         int found = 0;
-        for (int cpu = cpu_from(&cpus, 0); cpu < CPU_SETSIZE; cpu = cpu_from(&cpus, cpu + 1), found++)
+        for (int cpu = cpu_from(&cpus, 0); cpu < CPU_SETSIZE;
+             cpu = cpu_from(&cpus, cpu + 1), found++)
             check(CPU_ISSET((size_t)cpu, &cpus), "CPU %d of %s", cpu, text);
         assert_int_equal(found, CPU_COUNT(&cpus));
     }

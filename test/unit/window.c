@@ -9,9 +9,11 @@ static void who_uses_it_up_at_once_waits_for_the_next_window(void **state)
     (void)state;
     assert_int_equal(window_used_up(&window, 1002 * MS, 0, 1), 1010 * MS);
     assert_int_equal(window_used_up(&window, 1012 * MS, 0, 1), 1020 * MS);
-    assert_int_equal(window_used_up(&window, 1029 * MS, 0, 1), 0); /* used late: the next has begun */
+    /* used late: the next has begun */
+    assert_int_equal(window_used_up(&window, 1029 * MS, 0, 1), 0);
     assert_int_equal(window.began, 1030 * MS);
-    assert_int_equal(window_used_up(&window, 1200 * MS, 0, 1), 0); /* nothing is saved up meanwhile */
+    /* nothing is saved up meanwhile */
+    assert_int_equal(window_used_up(&window, 1200 * MS, 0, 1), 0);
     assert_int_equal(window.began, 1200 * MS);
     assert_int_equal(window_used_up(&window, 1202 * MS, 0, 1), 1210 * MS);
 }
@@ -35,7 +37,8 @@ static void what_a_thread_waited_is_made_up_for_a_period_at_most(void **state)
     assert_int_equal(window.began, 1100 * MS);
 }
 
-/* Timers are late: within a quarter of a period no thread is suspended, and a thread gains nothing by this in later windows. */
+/* Timers are late: within a quarter of a period no thread is suspended, and a thread gains nothing
+ * by this in later windows. */
 static void a_quarter_too_early_is_no_runaway(void **state)
 {
     struct window window = {.began = 1000 * MS, .runtime = 2 * MS, .period = 8 * MS};
@@ -47,8 +50,8 @@ static void a_quarter_too_early_is_no_runaway(void **state)
     assert_int_equal(window_used_up(&window, 1006 * MS - 1, 0, 1), 1008 * MS);
 }
 
-/* A thread that does what it likes, and is kept waiting at random: from the end of one runtime on, n more take n - 1 periods at least, but for a
- * quarter, and for what it waited. */
+/* A thread that does what it likes, and is kept waiting at random: from the end of one runtime on,
+ * n more take n - 1 periods at least, but for a quarter, and for what it waited. */
 enum { USES = 60 };
 
 static void n_runtimes_take_n_less_one_periods(void **state)
@@ -57,23 +60,27 @@ static void n_runtimes_take_n_less_one_periods(void **state)
     (void)state;
     random_from(9);
     for (int round = 0; round < 4000; round++) {
-        const int64_t period = (int64_t)random_within(1, 100) * MS, runtime = (int64_t)random_within(1, (uint64_t)period);
+        const int64_t period = (int64_t)random_within(1, 100) * MS,
+                      runtime = (int64_t)random_within(1, (uint64_t)period);
         const bool waits = random_below(2) == 0, greedy = random_below(2) == 0;
         struct window window = {.began = 0, .runtime = runtime, .period = period};
         int64_t used_at[USES], waited[USES], now = 0;
         for (int i = 0; i < USES; i++) {
             waited[i] = waits ? (int64_t)random_below((uint64_t)(2 * period)) : 0;
-            now += runtime + waited[i] + (greedy ? 0 : (int64_t)random_below((uint64_t)(2 * period)));
+            now +=
+                runtime + waited[i] + (greedy ? 0 : (int64_t)random_below((uint64_t)(2 * period)));
             used_at[i] = now;
             const int64_t until = window_used_up(&window, now, waited[i], 1);
             suspended += until != 0;
-            check(until == 0 || until > now, "%lld is over at %lld", (long long)until, (long long)now);
+            check(until == 0 || until > now, "%lld is over at %lld", (long long)until,
+                  (long long)now);
             now = until > now ? until : now;
         }
         for (int i = 0; i < USES; i++)
             for (int j = i + 1; j < USES; j++) {
                 const int64_t made_up = waited[i] < period ? waited[i] : period;
-                check(used_at[j] - used_at[i] + period / 4 + made_up >= (j - i - 1) * period, "%d in %lld ns, period %lld", j - i, (long long)(used_at[j] - used_at[i]),
+                check(used_at[j] - used_at[i] + period / 4 + made_up >= (j - i - 1) * period,
+                      "%d in %lld ns, period %lld", j - i, (long long)(used_at[j] - used_at[i]),
                       (long long)period);
             }
     }

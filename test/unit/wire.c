@@ -5,8 +5,12 @@
 
 static void sizes_and_rates_have_units(void **state)
 {
-    static const char *const wrong[] = {"", "B", "0", "0B", "1GB", "1.5KiB", "-1", "+1", " 1", "1 B", "1kb", "1073741825", "1048577KiB", "99999999999999999999999"};
-    static const char *const wrong_rates[] = {"", "bit", "0bit", "100", "100Mb", "1mbit", "10001Gbit", "1.5Mbit", "99999999999999999999999bit"};
+    static const char *const wrong[] = {
+        "",   "B",  "0",   "0B",  "1GB",        "1.5KiB",     "-1",
+        "+1", " 1", "1 B", "1kb", "1073741825", "1048577KiB", "99999999999999999999999"};
+    static const char *const wrong_rates[] = {"",          "bit",     "0bit",
+                                              "100",       "100Mb",   "1mbit",
+                                              "10001Gbit", "1.5Mbit", "99999999999999999999999bit"};
     uint64_t value = 0;
     (void)state;
     assert_true(parse_bytes("1024", &value) && value == 1024);
@@ -40,8 +44,10 @@ static void the_nearest_is_the_largest_that_fits(void **state)
     for (size_t i = 0; i < sizeof periods / sizeof *periods; i++)
         for (uint64_t rate = 0; rate < 2000000; rate += 997) {
             const uint64_t bytes = wire_bytes_within(rate, periods[i]);
-            check(bytes == 0 || wire_rate(bytes, periods[i]) <= rate, "%llu a %llu us", (unsigned long long)rate, (unsigned long long)periods[i]);
-            check(bytes == WIRE_BYTES_MAX || wire_rate(bytes + 1, periods[i]) > rate, "%llu a %llu us", (unsigned long long)rate, (unsigned long long)periods[i]);
+            check(bytes == 0 || wire_rate(bytes, periods[i]) <= rate, "%llu a %llu us",
+                  (unsigned long long)rate, (unsigned long long)periods[i]);
+            check(bytes == WIRE_BYTES_MAX || wire_rate(bytes + 1, periods[i]) > rate,
+                  "%llu a %llu us", (unsigned long long)rate, (unsigned long long)periods[i]);
         }
     assert_int_equal(wire_bytes_within(UINT64_MAX, TIME_MAX), WIRE_BYTES_MAX);
 }

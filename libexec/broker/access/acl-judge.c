@@ -11,14 +11,10 @@
 bool rule_is_of(const struct rule *rule, const struct account *account)
 {
     switch (rule->domain) {
-    case EVERYBODY:
-        return true;
-    case USER_ID:
-        return rule->id == account->uid;
-    case USER_NAME:
-        return account->name != NULL && strcmp(rule->name, account->name) == 0;
-    case GROUP_ID:
-        return account_has_gid(account, rule->id);
+    case EVERYBODY: return true;
+    case USER_ID: return rule->id == account->uid;
+    case USER_NAME: return account->name != NULL && strcmp(rule->name, account->name) == 0;
+    case GROUP_ID: return account_has_gid(account, rule->id);
     case GROUP_NAME:
         for (char **group = account->groups; group != NULL && *group != NULL; group++)
             if (strcmp(*group, rule->name) == 0)
@@ -37,7 +33,9 @@ bool rule_is_of_amounts(const struct rule *rule)
 static const char *bounded_key(const struct rule *rule)
 {
     const bool block = rule->property == MIN_BLOCK || rule->property == MAX_BLOCK;
-    return block ? "block" : rule->property == MIN_PERIOD || rule->property == MAX_PERIOD ? "period" : NULL;
+    return block                                                          ? "block"
+           : rule->property == MIN_PERIOD || rule->property == MAX_PERIOD ? "period"
+                                                                          : NULL;
 }
 
 /* The index of this value in a claim on the resource; -1: the resource has no such value. */
@@ -53,13 +51,16 @@ static int place_of_key(enum resource resource, const char *name)
 bool rule_concerns(const struct rule *rule, enum resource resource)
 {
     if (resource == RESOURCE_CPU)
-        return !rule_is_of_amounts(rule) && rule->property != MIN_BLOCK && rule->property != MAX_BLOCK;
+        return !rule_is_of_amounts(rule) && rule->property != MIN_BLOCK &&
+               rule->property != MAX_BLOCK;
     return rule_is_of_amounts(rule) || place_of_key(resource, bounded_key(rule)) >= 0;
 }
 
 bool rule_matches(const struct rule *rule, const struct account *account, int plugin)
 {
-    return (rule->plugin == plugin || (rule->plugin == ANY_PLUGIN && plugin_line(plugin)->resource == RESOURCE_CPU)) && rule_is_of(rule, account);
+    return (rule->plugin == plugin ||
+            (rule->plugin == ANY_PLUGIN && plugin_line(plugin)->resource == RESOURCE_CPU)) &&
+           rule_is_of(rule, account);
 }
 
 struct counter *acl_user_counter(struct acl *acl, uid_t uid, int plugin)
@@ -69,16 +70,20 @@ struct counter *acl_user_counter(struct acl *acl, uid_t uid, int plugin)
     return acl_counter(acl, key);
 }
 
-struct counter *rule_counter(struct acl *acl, const struct rule *rule, const struct account *account)
+struct counter *rule_counter(struct acl *acl, const struct rule *rule,
+                             const struct account *account)
 {
     if (rule->property == MAX_UTILIZATION || rule->property == MAX_AMOUNT)
         return rule->counter;
-    return rule->property == MAX_USER_UTILIZATION || rule->property == MAX_USER_AMOUNT ? acl_user_counter(acl, account->uid, rule->plugin) : NULL;
+    return rule->property == MAX_USER_UTILIZATION || rule->property == MAX_USER_AMOUNT
+               ? acl_user_counter(acl, account->uid, rule->plugin)
+               : NULL;
 }
 
 bool rule_opens(const struct rule *rule)
 {
-    return rule->property == MAX_UTILIZATION || rule->property == MAX_USER_UTILIZATION || rule_is_of_amounts(rule);
+    return rule->property == MAX_UTILIZATION || rule->property == MAX_USER_UTILIZATION ||
+           rule_is_of_amounts(rule);
 }
 
 bool rule_bounds_least(const struct rule *rule, int plugin)
@@ -102,14 +107,16 @@ static uint64_t part_of(const struct charge *charge, const struct counter *count
 
 static uint64_t held_by(const struct grant *const own[2], const struct counter *counter)
 {
-    return (own[0] == NULL ? 0 : part_of(&own[0]->charge, counter)) + (own[1] == NULL ? 0 : part_of(&own[1]->charge, counter));
+    return (own[0] == NULL ? 0 : part_of(&own[0]->charge, counter)) +
+           (own[1] == NULL ? 0 : part_of(&own[1]->charge, counter));
 }
 
 /* The first rule that refuses goes into the refusal. */
 enum remedy { WHEN_FREED, OTHER_RUNTIME, NONE };
-static void deny(struct question *question, const struct rule *rule, enum remedy remedy, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
-static void deny(struct question *question, const struct rule *rule, enum remedy remedy, const char *format, ...)
+static void deny(struct question *question, const struct rule *rule, enum remedy remedy,
+                 const char *format, ...) __attribute__((format(printf, 4, 5)));
+static void deny(struct question *question, const struct rule *rule, enum remedy remedy,
+                 const char *format, ...)
 {
     char why[200];
     va_list arguments;
@@ -123,7 +130,8 @@ static void deny(struct question *question, const struct rule *rule, enum remedy
     va_end(arguments);
     question->refusal->code = remedy == WHEN_FREED ? WHY_RULE_USED_UP : WHY_BEYOND_RULE;
     snprintf(question->refusal->by, sizeof question->refusal->by, "access");
-    snprintf(question->refusal->rule, sizeof question->refusal->rule, "acl.conf:%d: %s", rule->line, rule->text);
+    snprintf(question->refusal->rule, sizeof question->refusal->rule, "acl.conf:%d: %s", rule->line,
+             rule->text);
     snprintf(question->reason, REASON_BYTES, "acl.conf:%d: %s: %s", rule->line, rule->text, why);
 }
 
@@ -140,7 +148,8 @@ static void tell_time(struct refusal *refusal, uint64_t asked, uint64_t availabl
     if (refusal->asked[0] != '\0')
         return;
     snprintf(refusal->asked, sizeof refusal->asked, "%lluus", (unsigned long long)asked);
-    snprintf(refusal->available, sizeof refusal->available, "%lluus", (unsigned long long)available);
+    snprintf(refusal->available, sizeof refusal->available, "%lluus",
+             (unsigned long long)available);
 }
 
 uint64_t rule_used(const struct question *question, const struct rule *rule)
@@ -153,7 +162,8 @@ static void judge_utilization(struct question *question, const struct rule *rule
 {
     uint64_t used = rule_used(question, rule);
     uint64_t left = used >= rule->value ? 0 : rule->value - used;
-    uint64_t asked = acl_weight(question->spec, question->spec->runtime), window = spec_window(question->spec);
+    uint64_t asked = acl_weight(question->spec, question->spec->runtime),
+             window = spec_window(question->spec);
     char asked_text[UTILIZATION_TEXT], used_text[UTILIZATION_TEXT], left_text[UTILIZATION_TEXT];
     if (question->spec->runtime != 0 && window != 0) {
         uint64_t most = runtime_within(left, window);
@@ -164,10 +174,15 @@ static void judge_utilization(struct question *question, const struct rule *rule
         return;
     bool first = !question->denied;
     bool fixed = question->spec->runtime == 0 || window == 0;
-    if (fixed) /* the spec weighs a whole CPU, whatever runtime it states: no runtime passes this rule */
+    /* the spec weighs a whole CPU, whatever runtime it states: no runtime passes this rule */
+    if (fixed)
         question->ceiling = 0;
-    deny(question, rule, asked <= rule->value ? WHEN_FREED : fixed ? NONE : OTHER_RUNTIME, "%s used, %s asked%s",
-         format_utilization(used, used_text), format_utilization(asked, asked_text),
+    deny(question, rule,
+         asked <= rule->value ? WHEN_FREED
+         : fixed              ? NONE
+                              : OTHER_RUNTIME,
+         "%s used, %s asked%s", format_utilization(used, used_text),
+         format_utilization(asked, asked_text),
          question->spec->runtime == 0 ? " (a spec without runtime weighs a whole CPU)"
          : window == 0                ? " (a spec without period weighs a whole CPU)"
                                       : "");
@@ -175,7 +190,8 @@ static void judge_utilization(struct question *question, const struct rule *rule
         question->refusal->counter = rule_counter(question->acl, rule, question->account);
         question->refusal->lacks = asked - left;
         snprintf(question->refusal->asked, sizeof question->refusal->asked, "%s", asked_text);
-        snprintf(question->refusal->available, sizeof question->refusal->available, "%s", format_utilization(left, left_text));
+        snprintf(question->refusal->available, sizeof question->refusal->available, "%s",
+                 format_utilization(left, left_text));
     }
 }
 
@@ -210,12 +226,15 @@ static void judge_least_runtime(struct question *question, const struct rule *ru
         return;
     if (rule->tick)
         snprintf(tick, sizeof tick, ", a tick is %lluus", (unsigned long long)rule->value);
-    const bool of_a_mode = asked < question->spec->runtime; /* another runtime in the spec does not change the runtime of this mode */
-    deny(question, rule, of_a_mode ? NONE : OTHER_RUNTIME, "%lluus asked%s%s", (unsigned long long)asked, of_a_mode ? " in a mode" : "", tick);
+    /* another runtime in the spec does not change the runtime of this mode */
+    const bool of_a_mode = asked < question->spec->runtime;
+    deny(question, rule, of_a_mode ? NONE : OTHER_RUNTIME, "%lluus asked%s%s",
+         (unsigned long long)asked, of_a_mode ? " in a mode" : "", tick);
     tell_time(question->refusal, asked, rule->value);
 }
 
-static void judge_time(struct question *question, const struct rule *rule, uint64_t stated, bool least)
+static void judge_time(struct question *question, const struct rule *rule, uint64_t stated,
+                       bool least)
 {
     if (stated == 0 || (least ? stated >= rule->value : stated <= rule->value))
         return;
@@ -225,7 +244,8 @@ static void judge_time(struct question *question, const struct rule *rule, uint6
 
 static bool priority_passes(const struct rule *rule, int priority)
 {
-    return rule->property == MIN_PRIORITY ? (uint64_t)priority >= rule->value : (uint64_t)priority <= rule->value;
+    return rule->property == MIN_PRIORITY ? (uint64_t)priority >= rule->value
+                                          : (uint64_t)priority <= rule->value;
 }
 
 void rule_judge(struct question *question, const struct rule *rule)
@@ -233,22 +253,15 @@ void rule_judge(struct question *question, const struct rule *rule)
     const struct spec *spec = question->spec;
     switch (rule->property) {
     case MAX_UTILIZATION:
-    case MAX_USER_UTILIZATION:
-        judge_utilization(question, rule);
-        break;
-    case MIN_RUNTIME:
-        judge_least_runtime(question, rule);
-        break;
-    case MAX_RUNTIME:
-        judge_runtime(question, rule);
-        break;
+    case MAX_USER_UTILIZATION: judge_utilization(question, rule); break;
+    case MIN_RUNTIME: judge_least_runtime(question, rule); break;
+    case MAX_RUNTIME: judge_runtime(question, rule); break;
     case MIN_PERIOD:
-    case MAX_PERIOD:
-        judge_time(question, rule, spec->period, rule->property == MIN_PERIOD);
-        break;
+    case MAX_PERIOD: judge_time(question, rule, spec->period, rule->property == MIN_PERIOD); break;
     case MIN_DEADLINE:
     case MAX_DEADLINE:
-        judge_time(question, rule, spec->deadline != 0 ? spec->deadline : spec->period, rule->property == MIN_DEADLINE);
+        judge_time(question, rule, spec->deadline != 0 ? spec->deadline : spec->period,
+                   rule->property == MIN_DEADLINE);
         break;
     case MIN_PRIORITY:
     case MAX_PRIORITY:
@@ -266,8 +279,7 @@ void rule_judge(struct question *question, const struct rule *rule)
     case MAX_IMPORTANCE: /* acl_importance_passes judges it */
     case MIN_BLOCK:
     case MAX_BLOCK:
-    case PROPERTIES:
-        break;
+    case PROPERTIES: break;
     }
 }
 
@@ -280,28 +292,37 @@ static void deny_by_default(struct question *question, const char *plugin_name, 
     question->refusal->code = WHY_NOT_OPENED;
     snprintf(question->refusal->by, sizeof question->refusal->by, "access");
     snprintf(question->reason, REASON_BYTES, "no rule in acl.conf %s for %s (uid %u) on %s", what,
-             question->account->name == NULL ? "a user without account" : question->account->name, question->account->uid, plugin_name);
+             question->account->name == NULL ? "a user without account" : question->account->name,
+             question->account->uid, plugin_name);
 }
 
-/* The hold has only what the request adds to the reservation's own charge. Otherwise two users who rewrite their specs at the same time
- * could refuse each other. */
+/* The hold has only what the request adds to the reservation's own charge. Otherwise two users who
+ * rewrite their specs at the same time could refuse each other. */
 static void leave_out(struct charge *hold, const struct charge *own, const struct charge *other)
 {
     for (int i = 0; i < hold->count; i++) {
         struct charged *part = &hold->parts[i];
-        uint64_t held = (own == NULL ? 0 : part_of(own, part->counter)) + (other == NULL ? 0 : part_of(other, part->counter));
+        uint64_t held = (own == NULL ? 0 : part_of(own, part->counter)) +
+                        (other == NULL ? 0 : part_of(other, part->counter));
         uint64_t less = held < part->amount ? held : part->amount;
         part->counter->used -= less;
         part->amount -= less;
     }
 }
 
-bool acl_check(struct acl *acl, const struct account *account, int plugin, const char *plugin_name, const struct spec *spec,
-               const struct grant *const own[2], struct charge *hold, uint64_t *least, uint64_t *ceiling, struct refusal *refusal,
+bool acl_check(struct acl *acl, const struct account *account, int plugin, const char *plugin_name,
+               const struct spec *spec, const struct grant *const own[2], struct charge *hold,
+               uint64_t *least, uint64_t *ceiling, struct refusal *refusal,
                char reason[static REASON_BYTES])
 {
-    struct question question = {.acl = acl, .account = account, .plugin = plugin, .spec = spec, .own = own,
-                                .ceiling = UINT64_MAX, .refusal = refusal, .reason = reason};
+    struct question question = {.acl = acl,
+                                .account = account,
+                                .plugin = plugin,
+                                .spec = spec,
+                                .own = own,
+                                .ceiling = UINT64_MAX,
+                                .refusal = refusal,
+                                .reason = reason};
     bool opens = false, may_ignore = false;
     *ceiling = UINT64_MAX;
     *least = 0;
@@ -318,7 +339,8 @@ bool acl_check(struct acl *acl, const struct account *account, int plugin, const
         rule_judge(&question, rule);
     }
     if (!opens)
-        deny_by_default(&question, plugin_name, "opens anything (max_utilization or max_user_utilization)");
+        deny_by_default(&question, plugin_name,
+                        "opens anything (max_utilization or max_user_utilization)");
     else if (spec->ignore_admission && !may_ignore)
         deny_by_default(&question, plugin_name, "allows ignore_adm_test");
     *least = question.least;
@@ -328,47 +350,58 @@ bool acl_check(struct acl *acl, const struct account *account, int plugin, const
         return false;
     uint64_t most = spec->desired_runtime == 0 ? spec->runtime : spec->desired_runtime;
     acl_charge(acl, account, plugin, acl_weight(spec, most < *ceiling ? most : *ceiling), hold);
-    leave_out(hold, own[0] == NULL ? NULL : &own[0]->charge, own[1] == NULL ? NULL : &own[1]->charge);
+    leave_out(hold, own[0] == NULL ? NULL : &own[0]->charge,
+              own[1] == NULL ? NULL : &own[1]->charge);
     return true;
 }
 
 /* ---- amounts of other resources ---- */
 
-static void judge_amount(struct question *question, const struct rule *rule, uint64_t asked, uint64_t used, uint64_t *left)
+static void judge_amount(struct question *question, const struct rule *rule, uint64_t asked,
+                         uint64_t used, uint64_t *left)
 {
     const uint64_t room = used >= rule->value ? 0 : rule->value - used;
     *left = room < *left ? room : *left;
     if (asked <= room)
         return;
     const bool first = !question->denied;
-    deny(question, rule, asked <= rule->value ? WHEN_FREED : NONE, "%llu used, %llu asked", (unsigned long long)used, (unsigned long long)asked);
+    deny(question, rule, asked <= rule->value ? WHEN_FREED : NONE, "%llu used, %llu asked",
+         (unsigned long long)used, (unsigned long long)asked);
     if (first) {
         question->refusal->counter = rule_counter(question->acl, rule, question->account);
-        snprintf(question->refusal->asked, sizeof question->refusal->asked, "%llu", (unsigned long long)asked);
-        snprintf(question->refusal->available, sizeof question->refusal->available, "%llu", (unsigned long long)room);
+        snprintf(question->refusal->asked, sizeof question->refusal->asked, "%llu",
+                 (unsigned long long)asked);
+        snprintf(question->refusal->available, sizeof question->refusal->available, "%llu",
+                 (unsigned long long)room);
     }
 }
 
 /* Judges the period or the block size of a claim. */
-static bool judge_value(struct question *question, const struct rule *rule, const struct claim *claim)
+static bool judge_value(struct question *question, const struct rule *rule,
+                        const struct claim *claim)
 {
-    const bool least = rule->property == MIN_PERIOD || rule->property == MIN_BLOCK, period = rule->property == MIN_PERIOD || rule->property == MAX_PERIOD;
+    const bool least = rule->property == MIN_PERIOD || rule->property == MIN_BLOCK,
+               period = rule->property == MIN_PERIOD || rule->property == MAX_PERIOD;
     const uint64_t asked = claim->values[place_of_key(claim->resource, bounded_key(rule))];
     if (least ? asked >= rule->value : asked <= rule->value)
         return true;
     const bool first = !question->denied;
     deny(question, rule, NONE, "%llu%s asked", (unsigned long long)asked, period ? "us" : "B");
     if (first) {
-        snprintf(question->refusal->asked, sizeof question->refusal->asked, "%llu%s", (unsigned long long)asked, period ? "us" : "B");
-        snprintf(question->refusal->available, sizeof question->refusal->available, "%llu%s", (unsigned long long)rule->value, period ? "us" : "B");
+        snprintf(question->refusal->asked, sizeof question->refusal->asked, "%llu%s",
+                 (unsigned long long)asked, period ? "us" : "B");
+        snprintf(question->refusal->available, sizeof question->refusal->available, "%llu%s",
+                 (unsigned long long)rule->value, period ? "us" : "B");
     }
     return false;
 }
 
-bool acl_check_claim(struct acl *acl, const struct account *account, int plugin, const struct claim *claim, const struct charge *own, struct charge *hold,
+bool acl_check_claim(struct acl *acl, const struct account *account, int plugin,
+                     const struct claim *claim, const struct charge *own, struct charge *hold,
                      uint64_t *left, struct refusal *refusal, char reason[static REASON_BYTES])
 {
-    struct question question = {.acl = acl, .account = account, .plugin = plugin, .refusal = refusal, .reason = reason};
+    struct question question = {
+        .acl = acl, .account = account, .plugin = plugin, .refusal = refusal, .reason = reason};
     const uint64_t asked = claim_amount(claim);
     bool opens = false, holds = true;
     *left = UINT64_MAX;
@@ -385,10 +418,12 @@ bool acl_check_claim(struct acl *acl, const struct account *account, int plugin,
         }
         const struct counter *counter = rule_counter(acl, rule, account);
         opens = true;
-        judge_amount(&question, rule, asked, counter->used - (own == NULL ? 0 : part_of(own, counter)), left);
+        judge_amount(&question, rule, asked,
+                     counter->used - (own == NULL ? 0 : part_of(own, counter)), left);
     }
     if (!opens)
-        deny_by_default(&question, plugin_line(plugin)->name, "opens anything (max_amount or max_user_amount)");
+        deny_by_default(&question, plugin_line(plugin)->name,
+                        "opens anything (max_amount or max_user_amount)");
     *left = opens && holds ? *left : 0; /* no amount helps where another value is wrong */
     refusal->never = question.never;
     if (question.denied)
@@ -398,10 +433,13 @@ bool acl_check_claim(struct acl *acl, const struct account *account, int plugin,
     return true;
 }
 
-/* A claim without a guarantee needs a rule that opens the line, and a bound above 0. A used-up sum does not matter, because the claim takes nothing from the sum. */
-bool acl_check_background(struct acl *acl, const struct account *account, int plugin, struct refusal *refusal, char reason[static REASON_BYTES])
+/* A claim without a guarantee needs a rule that opens the line, and a bound above 0. A used-up sum
+ * does not matter, because the claim takes nothing from the sum. */
+bool acl_check_background(struct acl *acl, const struct account *account, int plugin,
+                          struct refusal *refusal, char reason[static REASON_BYTES])
 {
-    struct question question = {.acl = acl, .account = account, .plugin = plugin, .refusal = refusal, .reason = reason};
+    struct question question = {
+        .acl = acl, .account = account, .plugin = plugin, .refusal = refusal, .reason = reason};
     bool opens = account->uid == 0;
     for (int i = 0; account->uid != 0 && i < acl->count; i++) {
         const struct rule *rule = &acl->rules[i];
@@ -412,14 +450,19 @@ bool acl_check_background(struct acl *acl, const struct account *account, int pl
             deny(&question, rule, NONE, "it closes the line, also to claims without a guarantee");
     }
     if (!opens)
-        deny_by_default(&question, plugin_line(plugin)->name, "opens anything (max_amount or max_user_amount)");
+        deny_by_default(&question, plugin_line(plugin)->name,
+                        "opens anything (max_amount or max_user_amount)");
     refusal->never = question.never;
     return !question.denied;
 }
 
-bool acl_importance_passes(struct acl *acl, const struct account *account, int importance, struct refusal *refusal, char reason[static REASON_BYTES])
+bool acl_importance_passes(struct acl *acl, const struct account *account, int importance,
+                           struct refusal *refusal, char reason[static REASON_BYTES])
 {
-    struct question question = {.acl = acl, .account = account, .refusal = refusal, .reason = reason};
+    struct question question = {.acl = acl,
+                                .account = account,
+                                .refusal = refusal,
+                                .reason = reason};
     bool opens = account->uid == 0;
     for (int i = 0; account->uid != 0 && i < acl->count; i++) {
         const struct rule *rule = &acl->rules[i];
@@ -435,14 +478,15 @@ bool acl_importance_passes(struct acl *acl, const struct account *account, int i
     return !question.denied;
 }
 
-bool acl_priority_passes(struct acl *acl, const struct account *account, int plugin, int priority, struct refusal *refusal,
-                         char reason[static REASON_BYTES])
+bool acl_priority_passes(struct acl *acl, const struct account *account, int plugin, int priority,
+                         struct refusal *refusal, char reason[static REASON_BYTES])
 {
-    struct question question = {.acl = acl, .account = account, .plugin = plugin, .refusal = refusal, .reason = reason};
+    struct question question = {
+        .acl = acl, .account = account, .plugin = plugin, .refusal = refusal, .reason = reason};
     for (int i = 0; account->uid != 0 && i < acl->count; i++) {
         const struct rule *rule = &acl->rules[i];
-        if ((rule->property == MIN_PRIORITY || rule->property == MAX_PRIORITY) && rule_matches(rule, account, plugin) &&
-            !priority_passes(rule, priority)) {
+        if ((rule->property == MIN_PRIORITY || rule->property == MAX_PRIORITY) &&
+            rule_matches(rule, account, plugin) && !priority_passes(rule, priority)) {
             deny(&question, rule, NONE, "%d planned", priority);
             tell_priority(refusal, priority, rule->value);
             refusal->never = true;

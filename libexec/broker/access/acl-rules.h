@@ -1,4 +1,5 @@
-/* The rules in memory, for the files that read, judge and report them: acl.c, acl-judge.c, acl-report.c. */
+/* The rules in memory, for the files that read, judge and report them: acl.c, acl-judge.c,
+ * acl-report.c. */
 #ifndef RTF_ACL_RULES_H
 #define RTF_ACL_RULES_H
 
@@ -6,8 +7,23 @@
 #include "resource.h"
 
 enum property {
-    MAX_UTILIZATION, MAX_USER_UTILIZATION, MIN_RUNTIME, MAX_RUNTIME, MIN_PERIOD, MAX_PERIOD, MIN_DEADLINE, MAX_DEADLINE,
-    MIN_PRIORITY, MAX_PRIORITY, IGNORE_ADM_TEST, MAX_AMOUNT, MAX_USER_AMOUNT, MIN_BLOCK, MAX_BLOCK, MAX_IMPORTANCE, PROPERTIES
+    MAX_UTILIZATION,
+    MAX_USER_UTILIZATION,
+    MIN_RUNTIME,
+    MAX_RUNTIME,
+    MIN_PERIOD,
+    MAX_PERIOD,
+    MIN_DEADLINE,
+    MAX_DEADLINE,
+    MIN_PRIORITY,
+    MAX_PRIORITY,
+    IGNORE_ADM_TEST,
+    MAX_AMOUNT,
+    MAX_USER_AMOUNT,
+    MIN_BLOCK,
+    MAX_BLOCK,
+    MAX_IMPORTANCE,
+    PROPERTIES
 };
 enum domain { EVERYBODY, USER_NAME, USER_ID, GROUP_NAME, GROUP_ID };
 enum { ANY_PLUGIN = -1 };
@@ -22,11 +38,12 @@ struct rule {
     uint64_t value;
     bool bandwidth; /* the amount is written as a rate (max_bandwidth) */
     bool tick; /* min_runtime tick: bounds only plugins whose runtimes the kernel ends at a tick */
-    char text[192]; /* the line, blanks folded */
+    char text[192];          /* the line, blanks folded */
     struct counter *counter; /* the sum of the subject, for max_utilization */
 };
 
-/* The use of a subject: in billionths of a CPU, or in the unit of the plugin's other resource. With for_uid: the use that one uid makes of one plugin. */
+/* The use of a subject: in billionths of a CPU, or in the unit of the plugin's other resource. With
+ * for_uid: the use that one uid makes of one plugin. */
 struct counter {
     char key[104];
     uint64_t used;
@@ -39,27 +56,31 @@ struct acl {
     struct rule *rules;
     int count;
     struct counter *counters;
-    unsigned most_counters; /* at this number of counters, acl.c frees counters without references */
+    /* at this number of counters, acl.c frees counters without references */
+    unsigned most_counters;
 };
 
 /* True: the rule's domain includes this account, and the rule is about this plugin. */
 bool rule_is_of(const struct rule *rule, const struct account *account);
 bool rule_matches(const struct rule *rule, const struct account *account, int plugin);
 
-/* True: the rule bounds a sum of amounts of a resource other than CPU time. Each plugin has a sum of its own. */
+/* True: the rule bounds a sum of amounts of a resource other than CPU time. Each plugin has a sum
+ * of its own. */
 bool rule_is_of_amounts(const struct rule *rule);
 
 /* True: a claim on this resource has the value that the rule bounds. */
 bool rule_concerns(const struct rule *rule, enum resource resource);
 
 /* The counter whose sum the rule bounds; NULL: the rule bounds no sum. */
-struct counter *rule_counter(struct acl *acl, const struct rule *rule, const struct account *account);
+struct counter *rule_counter(struct acl *acl, const struct rule *rule,
+                             const struct account *account);
 struct counter *acl_user_counter(struct acl *acl, uid_t uid, int plugin);
 struct counter *acl_counter(struct acl *acl, const char *key);
 
 bool rule_opens(const struct rule *rule);
 
-/* About min_runtime. `min_runtime tick` bounds only plugins whose runtimes the kernel ends at a tick. */
+/* About min_runtime. `min_runtime tick` bounds only plugins whose runtimes the kernel ends at a
+ * tick. */
 bool rule_bounds_least(const struct rule *rule, int plugin);
 
 /* A request under judgement, and the result so far. */

@@ -18,17 +18,27 @@
 struct acl *rules;
 
 static const char *const property_names[PROPERTIES] = {
-    [MAX_UTILIZATION] = "max_utilization", [MAX_USER_UTILIZATION] = "max_user_utilization",
-    [MIN_RUNTIME] = "min_runtime",         [MAX_RUNTIME] = "max_runtime",
-    [MIN_PERIOD] = "min_period",           [MAX_PERIOD] = "max_period",                     [MIN_DEADLINE] = "min_deadline",
-    [MAX_DEADLINE] = "max_deadline",       [MIN_PRIORITY] = "min_priority",                 [MAX_PRIORITY] = "max_priority",
-    [IGNORE_ADM_TEST] = "ignore_adm_test", [MAX_AMOUNT] = "max_amount",                     [MAX_USER_AMOUNT] = "max_user_amount",
+    [MAX_UTILIZATION] = "max_utilization",
+    [MAX_USER_UTILIZATION] = "max_user_utilization",
+    [MIN_RUNTIME] = "min_runtime",
+    [MAX_RUNTIME] = "max_runtime",
+    [MIN_PERIOD] = "min_period",
+    [MAX_PERIOD] = "max_period",
+    [MIN_DEADLINE] = "min_deadline",
+    [MAX_DEADLINE] = "max_deadline",
+    [MIN_PRIORITY] = "min_priority",
+    [MAX_PRIORITY] = "max_priority",
+    [IGNORE_ADM_TEST] = "ignore_adm_test",
+    [MAX_AMOUNT] = "max_amount",
+    [MAX_USER_AMOUNT] = "max_user_amount",
     [MAX_IMPORTANCE] = "max_importance",
-    [MIN_BLOCK] = "min_block",             [MAX_BLOCK] = "max_block",
+    [MIN_BLOCK] = "min_block",
+    [MAX_BLOCK] = "max_block",
 };
 
 /* The amount of a network is a rate in bytes a second. */
-static const char *const bandwidth_names[PROPERTIES] = {[MAX_AMOUNT] = "max_bandwidth", [MAX_USER_AMOUNT] = "max_user_bandwidth"};
+static const char *const bandwidth_names[PROPERTIES] = {
+    [MAX_AMOUNT] = "max_bandwidth", [MAX_USER_AMOUNT] = "max_user_bandwidth"};
 
 /* ---- reading the file ---- */
 
@@ -42,7 +52,9 @@ static bool parse_domain(const char *word, struct rule *rule, char *reason)
         return true;
     }
     if (*name == '\0' || strlen(name) >= sizeof rule->name)
-        return config_lines_wrong(reason, "acl.conf", rule->line, "a domain is a user name, a uid, @group or -, not \"%.40s\"", word);
+        return config_lines_wrong(reason, "acl.conf", rule->line,
+                                  "a domain is a user name, a uid, @group or -, not \"%.40s\"",
+                                  word);
     snprintf(rule->name, sizeof rule->name, "%s", name);
     if (parse_number(name, UINT32_MAX - 1, &id)) {
         rule->domain = group ? GROUP_ID : USER_ID;
@@ -57,7 +69,8 @@ static bool parse_least_runtime(const char *word, struct rule *rule)
     rule->tick = strcmp(word, "tick") == 0;
     if (rule->tick)
         rule->value = tick_is_not_awaited() ? 0 : tick_length();
-    return rule->tick || (parse_number(word, TIME_MAX, &rule->value) && rule->value > 0) || parse_time(word, &rule->value);
+    return rule->tick || (parse_number(word, TIME_MAX, &rule->value) && rule->value > 0) ||
+           parse_time(word, &rule->value);
 }
 
 /* Rounds down: a rule opens no more than the administrator has written. */
@@ -77,43 +90,63 @@ static bool parse_value(const char *word, struct rule *rule, char *reason)
     case MAX_UTILIZATION:
     case MAX_USER_UTILIZATION:
         return parse_utilization(word, &rule->value) ||
-               config_lines_wrong(reason, "acl.conf", rule->line, "%s takes CPUs in decimals, such as 0.5 or 2, not \"%.40s\"", property_names[rule->property], word);
+               config_lines_wrong(reason, "acl.conf", rule->line,
+                                  "%s takes CPUs in decimals, such as 0.5 or 2, not \"%.40s\"",
+                                  property_names[rule->property], word);
     case MIN_PRIORITY:
     case MAX_PRIORITY:
         return (parse_number(word, 100, &rule->value) && rule->value > 0) ||
-               config_lines_wrong(reason, "acl.conf", rule->line, "%s takes a priority from 1 to 100, not \"%.40s\"", property_names[rule->property], word);
+               config_lines_wrong(reason, "acl.conf", rule->line,
+                                  "%s takes a priority from 1 to 100, not \"%.40s\"",
+                                  property_names[rule->property], word);
     case MIN_RUNTIME:
         return parse_least_runtime(word, rule) ||
-               config_lines_wrong(reason, "acl.conf", rule->line, "min_runtime takes a time from 1us to 3600s, with us, ms, s, min, h or d or as bare microseconds, or the word tick, not \"%.40s\"", word);
+               config_lines_wrong(
+                   reason, "acl.conf", rule->line,
+                   "min_runtime takes a time from 1us to 3600s, with us, ms, s, min, h or d or as bare microseconds, or the word tick, not \"%.40s\"",
+                   word);
     case MAX_AMOUNT:
     case MAX_USER_AMOUNT:
         if (rule->bandwidth)
             return parse_bandwidth(word, &rule->value) ||
-                   config_lines_wrong(reason, "acl.conf", rule->line, "%s takes a rate such as 10Mbit or bytes a second such as 640kB, not \"%.40s\"", bandwidth_names[rule->property], word);
+                   config_lines_wrong(
+                       reason, "acl.conf", rule->line,
+                       "%s takes a rate such as 10Mbit or bytes a second such as 640kB, not \"%.40s\"",
+                       bandwidth_names[rule->property], word);
         return parse_number(word, INT64_MAX, &rule->value) ||
-               config_lines_wrong(reason, "acl.conf", rule->line, "%s takes a whole number in the unit of the plugin's resource, not \"%.40s\"", property_names[rule->property], word);
+               config_lines_wrong(
+                   reason, "acl.conf", rule->line,
+                   "%s takes a whole number in the unit of the plugin's resource, not \"%.40s\"",
+                   property_names[rule->property], word);
     case MAX_IMPORTANCE:
         return (parse_number(word, IMPORTANCE_MAX, &rule->value) && rule->value > 0) ||
-               config_lines_wrong(reason, "acl.conf", rule->line, "max_importance takes a number from 1 to %d, not \"%.40s\"", IMPORTANCE_MAX, word);
+               config_lines_wrong(reason, "acl.conf", rule->line,
+                                  "max_importance takes a number from 1 to %d, not \"%.40s\"",
+                                  IMPORTANCE_MAX, word);
     case MIN_BLOCK:
     case MAX_BLOCK:
         return (parse_bytes(word, &rule->value) && rule->value <= DISK_BLOCK_MAX) ||
-               config_lines_wrong(reason, "acl.conf", rule->line, "%s takes a size from 1B to 16MiB, such as 32KiB, not \"%.40s\"", property_names[rule->property], word);
+               config_lines_wrong(reason, "acl.conf", rule->line,
+                                  "%s takes a size from 1B to 16MiB, such as 32KiB, not \"%.40s\"",
+                                  property_names[rule->property], word);
     case IGNORE_ADM_TEST:
         rule->value = strcmp(word, "true") == 0;
         return rule->value == 1 || strcmp(word, "false") == 0 ||
-               config_lines_wrong(reason, "acl.conf", rule->line, "ignore_adm_test takes true or false, not \"%.40s\"", word);
+               config_lines_wrong(reason, "acl.conf", rule->line,
+                                  "ignore_adm_test takes true or false, not \"%.40s\"", word);
     case MAX_RUNTIME:
     case MIN_PERIOD:
     case MAX_PERIOD:
     case MIN_DEADLINE:
     case MAX_DEADLINE:
-    case PROPERTIES:
-        break;
+    case PROPERTIES: break;
     }
-    return (parse_number(word, TIME_MAX, &rule->value) && rule->value > 0) || parse_time(word, &rule->value) ||
-           config_lines_wrong(reason, "acl.conf", rule->line, "%s takes a time from 1us to 3600s, with us, ms, s, min, h or d or as bare microseconds, not \"%.40s\"",
-                 property_names[rule->property], word);
+    return (parse_number(word, TIME_MAX, &rule->value) && rule->value > 0) ||
+           parse_time(word, &rule->value) ||
+           config_lines_wrong(
+               reason, "acl.conf", rule->line,
+               "%s takes a time from 1us to 3600s, with us, ms, s, min, h or d or as bare microseconds, not \"%.40s\"",
+               property_names[rule->property], word);
 }
 
 static enum property find_property(const char *const names[PROPERTIES], const char *word)
@@ -126,10 +159,14 @@ static enum property find_property(const char *const names[PROPERTIES], const ch
 
 static bool acl_is_elsewhere(char *const words[], const struct rule *rule, char *reason)
 {
-    return config_lines_wrong(reason, "acl.conf", rule->line,
-                      rule->property == MIN_BLOCK || rule->property == MAX_BLOCK ? "%s is for a plugin with resource=disk, and \"%.40s\" is none" :
-                      rule_is_of_amounts(rule) ? "%s is for a plugin that plugins.conf gives a resource= of its own, and \"%.40s\" is none" :
-                      "%s is about CPU time, and the plugin %.40s has another resource: max_amount or max_user_amount", words[2], words[1]);
+    return config_lines_wrong(
+        reason, "acl.conf", rule->line,
+        rule->property == MIN_BLOCK || rule->property == MAX_BLOCK
+            ? "%s is for a plugin with resource=disk, and \"%.40s\" is none"
+        : rule_is_of_amounts(rule)
+            ? "%s is for a plugin that plugins.conf gives a resource= of its own, and \"%.40s\" is none"
+            : "%s is about CPU time, and the plugin %.40s has another resource: max_amount or max_user_amount",
+        words[2], words[1]);
 }
 
 static bool is_unknown(const char *word, int line, char *reason)
@@ -141,8 +178,10 @@ static bool is_unknown(const char *word, int line, char *reason)
             nearest_word_try(&guess, bandwidth_names[property]);
     }
     if (guess.word != NULL)
-        return config_lines_wrong(reason, "acl.conf", line, "unknown property \"%.40s\"; did you mean %s?", word, guess.word);
-    return config_lines_wrong(reason, "acl.conf", line, "unknown property \"%.40s\": acl.conf(5) lists them", word);
+        return config_lines_wrong(reason, "acl.conf", line,
+                                  "unknown property \"%.40s\"; did you mean %s?", word, guess.word);
+    return config_lines_wrong(reason, "acl.conf", line,
+                              "unknown property \"%.40s\": acl.conf(5) lists them", word);
 }
 
 static bool is_no_plugin(const char *word, int line, char *reason)
@@ -151,8 +190,11 @@ static bool is_no_plugin(const char *word, int line, char *reason)
     for (int i = 0; i < plugins_count(); i++)
         nearest_word_try(&guess, plugin_line(i)->name);
     if (guess.word != NULL)
-        return config_lines_wrong(reason, "acl.conf", line, "plugins.conf has no plugin \"%.40s\"; did you mean %s? - means any", word, guess.word);
-    return config_lines_wrong(reason, "acl.conf", line, "plugins.conf has no plugin \"%.40s\"; - means any", word);
+        return config_lines_wrong(
+            reason, "acl.conf", line,
+            "plugins.conf has no plugin \"%.40s\"; did you mean %s? - means any", word, guess.word);
+    return config_lines_wrong(reason, "acl.conf", line,
+                              "plugins.conf has no plugin \"%.40s\"; - means any", word);
 }
 
 static bool parse_rule(char *const words[], struct rule *rule, char *reason)
@@ -170,19 +212,28 @@ static bool parse_rule(char *const words[], struct rule *rule, char *reason)
     if (rule->property == PROPERTIES)
         return is_unknown(words[2], rule->line, reason);
     if (rule->property == MAX_IMPORTANCE && rule->plugin != ANY_PLUGIN)
-        return config_lines_wrong(reason, "acl.conf", rule->line, "max_importance is about no plugin: write - in place of \"%.40s\"", words[1]);
-    if (!rule_concerns(rule, rule->plugin == ANY_PLUGIN ? RESOURCE_CPU : plugin_line(rule->plugin)->resource))
+        return config_lines_wrong(
+            reason, "acl.conf", rule->line,
+            "max_importance is about no plugin: write - in place of \"%.40s\"", words[1]);
+    if (!rule_concerns(rule, rule->plugin == ANY_PLUGIN ? RESOURCE_CPU
+                                                        : plugin_line(rule->plugin)->resource))
         return acl_is_elsewhere(words, rule, reason);
     if (rule->bandwidth && resource_where(plugin_line(rule->plugin)->resource) == NULL)
-        return config_lines_wrong(reason, "acl.conf", rule->line, "%s is for a plugin with resource=network or resource=disk, and \"%.40s\" is none", words[2], words[1]);
-    snprintf(rule->text, sizeof rule->text, "%.65s %.32s %s %.64s", words[0], words[1], words[2], words[3]);
+        return config_lines_wrong(
+            reason, "acl.conf", rule->line,
+            "%s is for a plugin with resource=network or resource=disk, and \"%.40s\" is none",
+            words[2], words[1]);
+    snprintf(rule->text, sizeof rule->text, "%.65s %.32s %s %.64s", words[0], words[1], words[2],
+             words[3]);
     return parse_value(words[3], rule, reason);
 }
 
 static bool acl_add_line(struct acl *acl, const struct config_lines *conf, char *reason)
 {
     if (conf->count != 4)
-        return config_lines_wrong(reason, conf->name, conf->line, "a rule has four words, DOMAIN PLUGIN PROPERTY VALUE, here are %d", conf->count);
+        return config_lines_wrong(
+            reason, conf->name, conf->line,
+            "a rule has four words, DOMAIN PLUGIN PROPERTY VALUE, here are %d", conf->count);
     struct rule *grown = realloc(acl->rules, (size_t)(acl->count + 1) * sizeof *grown);
     if (grown == NULL)
         abort();
@@ -195,7 +246,8 @@ static bool acl_add_line(struct acl *acl, const struct config_lines *conf, char 
     return true;
 }
 
-/* Frees counters without references, which uids leave behind that come and go. It runs each time the number of counters has doubled. */
+/* Frees counters without references, which uids leave behind that come and go. It runs each time
+ * the number of counters has doubled. */
 static void forget_counters(struct acl *acl)
 {
     enum { ROOM = 256 };
@@ -203,7 +255,8 @@ static void forget_counters(struct acl *acl)
     if (HASH_COUNT(acl->counters) < (acl->most_counters == 0 ? ROOM : acl->most_counters))
         return;
     counter = acl->counters;
-    HASH_CLEAR(hh, acl->counters); /* only the table goes; the counters stay linked in their order */
+    /* only the table goes; the counters stay linked in their order */
+    HASH_CLEAR(hh, acl->counters);
     for (; counter != NULL; counter = next) {
         next = counter->hh.next;
         if (counter->held != 0)
@@ -271,7 +324,8 @@ void acl_free(struct acl *acl)
     if (acl == NULL)
         return;
     struct counter *counter = acl->counters;
-    HASH_CLEAR(hh, acl->counters); /* only the table goes; the counters stay linked in their order */
+    /* only the table goes; the counters stay linked in their order */
+    HASH_CLEAR(hh, acl->counters);
     for (struct counter *next; counter != NULL; counter = next) {
         next = counter->hh.next;
         free(counter);
@@ -291,7 +345,8 @@ json_t *acl_as_json(const struct acl *acl)
         return json_null();
     json_t *list = json_array();
     for (int i = 0; i < acl->count; i++)
-        json_array_append_new(list, json_pack("{s:i, s:s}", "line", acl->rules[i].line, "text", acl->rules[i].text));
+        json_array_append_new(list, json_pack("{s:i, s:s}", "line", acl->rules[i].line, "text",
+                                              acl->rules[i].text));
     return list;
 }
 
@@ -351,7 +406,8 @@ static void add_part(struct charge *charge, struct counter *counter, uint64_t am
     counter->used += amount;
 }
 
-void acl_charge(struct acl *acl, const struct account *account, int plugin, uint64_t amount, struct charge *charge)
+void acl_charge(struct acl *acl, const struct account *account, int plugin, uint64_t amount,
+                struct charge *charge)
 {
     *charge = (struct charge){0};
     for (int i = 0; account->uid != 0 && i < acl->count; i++)
@@ -362,7 +418,8 @@ void acl_charge(struct acl *acl, const struct account *account, int plugin, uint
         }
 }
 
-void acl_charge_again(struct acl *acl, const struct account *account, int plugin, struct charge *charge)
+void acl_charge_again(struct acl *acl, const struct account *account, int plugin,
+                      struct charge *charge)
 {
     uint64_t amount = charge->count == 0 ? 0 : charge->parts[0].amount;
     struct charge again;
@@ -392,7 +449,8 @@ void acl_join(struct charge *into, struct charge *from)
 void acl_settle(struct charge *charge, uint64_t amount)
 {
     for (int i = 0; i < charge->count; i++) {
-        charge->parts[i].counter->used += amount - charge->parts[i].amount; /* unsigned arithmetic wraps, so the difference may be negative */
+        /* unsigned arithmetic wraps, so the difference may be negative */
+        charge->parts[i].counter->used += amount - charge->parts[i].amount;
         charge->parts[i].amount = amount;
     }
 }

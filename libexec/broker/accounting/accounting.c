@@ -22,7 +22,8 @@ static void release_at(int plugin, const struct reservation *reservation)
 static bool accounting_is_of(const struct grant *grant, int plugin)
 {
     bool holds = grant != NULL && grant->plugin == plugin;
-    for (const struct holding *holding = grant == NULL ? NULL : grant->holdings; holding != NULL; holding = holding->next)
+    for (const struct holding *holding = grant == NULL ? NULL : grant->holdings; holding != NULL;
+         holding = holding->next)
         holds |= holding->plugin == plugin;
     return holds;
 }
@@ -49,7 +50,8 @@ static void schedule(const struct reservation *reservation, const struct grant *
 }
 
 /* Plugins with a part of `before` and no part of `after`. */
-static void release_others(const struct reservation *reservation, const struct grant *before, const struct grant *after)
+static void release_others(const struct reservation *reservation, const struct grant *before,
+                           const struct grant *after)
 {
     if (before->plugin != NO_PLUGIN && !accounting_is_of(after, before->plugin))
         release_at(before->plugin, reservation);
@@ -79,7 +81,8 @@ void grant_charge(struct acl *acl, const struct account *account, struct grant *
     free(grant->charge.parts);
     grant->charge = (struct charge){0};
     if (grant->plugin != NO_PLUGIN)
-        acl_charge(acl, account, grant->plugin, acl_weight(&grant->spec, grant->plan.runtime), &grant->charge);
+        acl_charge(acl, account, grant->plugin, acl_weight(&grant->spec, grant->plan.runtime),
+                   &grant->charge);
     for (struct holding *holding = grant->holdings; holding != NULL; holding = holding->next) {
         free(holding->charge.parts);
         acl_charge(acl, account, holding->plugin, claim_amount(&holding->claim), &holding->charge);

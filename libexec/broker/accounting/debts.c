@@ -13,8 +13,9 @@
 #include "tick.h"
 #include "units.h"
 
-/* One record has all the capacity that a reservation has given up on the CPUs of one plugin: for the plugin it is one task. While a change is under way, the
- * capacity that the change gives up has a record of its own, because a failed change gets it back. */
+/* One record has all the capacity that a reservation has given up on the CPUs of one plugin: for
+ * the plugin it is one task. While a change is under way, the capacity that the change gives up has
+ * a record of its own, because a failed change gets it back. */
 struct held_by {
     uint64_t task; /* of the reservation */
     int plugin;
@@ -25,9 +26,10 @@ struct debt {
     struct timer paid_back;
     uint64_t task;
     struct grant grant;
-    uint64_t rate, density; /* sums of its parts, each rounded up to a billionth; never more than `grant` has */
-    bool mixed;             /* the parts have several periods or deadlines */
-    bool open;              /* belongs to a change that is under way */
+    /* sums of its parts, each rounded up to a billionth; never more than `grant` has */
+    uint64_t rate, density;
+    bool mixed; /* the parts have several periods or deadlines */
+    bool open;  /* belongs to a change that is under way */
     struct held_by holder;
     UT_hash_handle hh;        /* by task */
     UT_hash_handle hh_holder; /* by holder; not of an open record */
@@ -46,10 +48,12 @@ static struct {
     int64_t last_in_kernel;
 } debts;
 
-/* The longest period that the kernel takes. A tick makes a short use look longer; no user waits longer than this for it. */
+/* The longest period that the kernel takes. A tick makes a short use look longer; no user waits
+ * longer than this for it. */
 static const uint64_t longest = 4200000; /* us */
 
-/* Rounded up to a tick, so that one wakeup ends many debts: nobody can measure the used time more exactly. */
+/* Rounded up to a tick, so that one wakeup ends many debts: nobody can measure the used time more
+ * exactly. */
 static int64_t by_tick(int64_t time)
 {
     const int64_t ns = (int64_t)tick_length() * 1000;
@@ -58,7 +62,8 @@ static int64_t by_tick(int64_t time)
 
 bool debt_applies(const struct grant *grant)
 {
-    return grant->plugin != NO_PLUGIN && (grant->plan.policy == POLICY_DEADLINE || grant_is_enforced(grant));
+    return grant->plugin != NO_PLUGIN &&
+           (grant->plan.policy == POLICY_DEADLINE || grant_is_enforced(grant));
 }
 
 void debt_begin(struct reservation *reservation, const struct grant *grant)
@@ -67,8 +72,10 @@ void debt_begin(struct reservation *reservation, const struct grant *grant)
     if (grant == NULL || !debt_applies(grant) || !attachment->served)
         return;
     int64_t now = monotonic_now();
-    const uint64_t window = grant->plan.policy == POLICY_DEADLINE ? grant->plan.period : cpu_window(grant);
-    uint64_t used = (uint64_t)(now - attachment->since) / 1000, most = grant->plan.runtime + tick_length();
+    const uint64_t window =
+        grant->plan.policy == POLICY_DEADLINE ? grant->plan.period : cpu_window(grant);
+    uint64_t used = (uint64_t)(now - attachment->since) / 1000,
+             most = grant->plan.runtime + tick_length();
     uint64_t paid_back = (used < most ? used : most) * window / grant->plan.runtime + 1;
     if (paid_back > longest)
         paid_back = window > longest ? window : longest;
@@ -95,7 +102,8 @@ int64_t debt_last_in_kernel(void)
 
 /* ---- what is given up ---- */
 
-/* rtf-guard also enforces the runtime of a grant with a deadline and no period: then the deadline is the window. */
+/* rtf-guard also enforces the runtime of a grant with a deadline and no period: then the deadline
+ * is the window. */
 static uint64_t period_of(const struct grant *grant)
 {
     return grant->plan.period != 0 ? grant->plan.period : cpu_window(grant);
@@ -116,13 +124,16 @@ static uint64_t runtime_between(uint64_t before, uint64_t after, uint64_t window
     return runtime + (utilization(runtime, window) < before - after);
 }
 
-/* The part of the runtime that the new grant does not use: of the line's sum, and of the sum of all lines, which counts rates. With a shorter deadline, half of
- * the runtime can be as much as before in the one sum, and less in the other. */
+/* The part of the runtime that the new grant does not use: of the line's sum, and of the sum of all
+ * lines, which counts rates. With a shorter deadline, half of the runtime can be as much as before
+ * in the one sum, and less in the other. */
 static uint64_t given_up_runtime(const struct grant *given_up, const struct grant *kept)
 {
-    if (kept == NULL || kept->plugin != given_up->plugin || !CPU_EQUAL(&kept->plan.cpus, &given_up->plan.cpus))
+    if (kept == NULL || kept->plugin != given_up->plugin ||
+        !CPU_EQUAL(&kept->plan.cpus, &given_up->plan.cpus))
         return given_up->plan.runtime;
-    const uint64_t own = runtime_between(given_up->utilization, kept->utilization, cpu_window(given_up));
+    const uint64_t own =
+        runtime_between(given_up->utilization, kept->utilization, cpu_window(given_up));
     const uint64_t all = runtime_between(rate_of(given_up), rate_of(kept), period_of(given_up));
     const uint64_t less = own > all ? own : all;
     return less < given_up->plan.runtime ? less : given_up->plan.runtime;
@@ -131,7 +142,9 @@ static uint64_t given_up_runtime(const struct grant *given_up, const struct gran
 static void charge_debt(struct debt *debt, struct grant *given_up, const struct grant *kept)
 {
     uint64_t before = acl_weight(&given_up->spec, given_up->plan.runtime);
-    uint64_t after = kept != NULL && kept->plugin == given_up->plugin ? acl_weight(&kept->spec, kept->plan.runtime) : 0;
+    uint64_t after = kept != NULL && kept->plugin == given_up->plugin
+                         ? acl_weight(&kept->spec, kept->plan.runtime)
+                         : 0;
     debt->grant.charge = given_up->charge;
     given_up->charge = (struct charge){0};
     acl_settle(&debt->grant.charge, before > after ? before - after : 0);
@@ -172,9 +185,12 @@ static void debt_give_back(struct timer *timer)
     debt_end(container_of(timer, struct debt, paid_back));
 }
 
-uint64_t debt_keep(const struct reservation *reservation, struct grant *given_up, const struct grant *kept)
+uint64_t debt_keep(const struct reservation *reservation, struct grant *given_up,
+                   const struct grant *kept)
 {
-    uint64_t runtime = debt_applies(given_up) && reservation->zero_lag > monotonic_now() ? given_up_runtime(given_up, kept) : 0;
+    uint64_t runtime = debt_applies(given_up) && reservation->zero_lag > monotonic_now()
+                           ? given_up_runtime(given_up, kept)
+                           : 0;
     if (runtime == 0)
         return 0;
     struct debt *debt = allocate(sizeof *debt);
@@ -207,7 +223,8 @@ static struct debt *debt_find(uint64_t task)
     return debt;
 }
 
-/* The record to which other debts of this reservation are added. A debt that the plugin has moved to another CPU is not such a record. */
+/* The record to which other debts of this reservation are added. A debt that the plugin has moved
+ * to another CPU is not such a record. */
 static struct debt *record_of(const struct held_by *holder)
 {
     struct debt *debt;
@@ -235,21 +252,24 @@ static void debt_end(struct debt *debt)
     free(debt);
 }
 
-/* Makes one task with the sum of the parts' rates and the sum of their densities, because a plugin counts one of them. Runtimes of parts with the same period and
- * deadline are added. Otherwise the task has the shortest period of the parts: it only has to hold the capacity until it is paid back, and a shorter period holds
- * it more evenly. */
+/* Makes one task with the sum of the parts' rates and the sum of their densities, because a plugin
+ * counts one of them. Runtimes of parts with the same period and deadline are added. Otherwise the
+ * task has the shortest period of the parts: it only has to hold the capacity until it is paid
+ * back, and a shorter period holds it more evenly. */
 static void add_times(struct debt *sum, const struct debt *more)
 {
     struct grant *grant = &sum->grant;
     const struct attributes *plan = &more->grant.plan;
     sum->rate += more->rate;
     sum->density += more->density;
-    sum->mixed |= more->mixed || plan->period != grant->plan.period || plan->deadline != grant->plan.deadline;
+    sum->mixed |=
+        more->mixed || plan->period != grant->plan.period || plan->deadline != grant->plan.deadline;
     if (!sum->mixed) {
         grant->plan.runtime += plan->runtime;
     } else {
         uint64_t period = plan->period < grant->plan.period ? plan->period : grant->plan.period;
-        uint64_t runtime = (uint64_t)(((unsigned __int128)sum->rate * period + ONE_CPU - 1) / ONE_CPU);
+        uint64_t runtime =
+            (uint64_t)(((unsigned __int128)sum->rate * period + ONE_CPU - 1) / ONE_CPU);
         uint64_t deadline = (uint64_t)((unsigned __int128)runtime * ONE_CPU / sum->density);
         deadline = deadline > period ? period : deadline == 0 ? 1 : deadline;
         grant->plan.runtime = runtime;
@@ -349,7 +369,9 @@ uint64_t debt_share(const struct counter *counter, int plugin, int64_t *until)
     uint64_t sum = 0;
     *until = 0;
     for (const struct debt *debt = debts.by_task; debt != NULL; debt = debt->hh.next) {
-        const uint64_t part = counter != NULL ? charged_to(debt, counter) : debt->grant.plugin == plugin ? debt->grant.utilization : 0;
+        const uint64_t part = counter != NULL                ? charged_to(debt, counter)
+                              : debt->grant.plugin == plugin ? debt->grant.utilization
+                                                             : 0;
         sum += part;
         *until = part != 0 && debt->paid_back.at > *until ? debt->paid_back.at : *until;
     }

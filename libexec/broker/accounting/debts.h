@@ -1,12 +1,15 @@
-/* Debts: what a thread has used of a SCHED_DEADLINE reservation, or of one that the guard enforces, counts until it is paid back.
- * 
- * A reservation of Q every T serves the attached thread, whichever thread that is. If the owner could attach a fresh thread, or release the reservation and
- * ask again, each time Q is used up, the owner would have any number of Q in one T. A constant bandwidth server exists to prevent this (paper 003, section 2).
- * Use is paid back at the rate Q/T, counted from the end of the use: the 0-lag time. Until then no fresh thread is attached to the reservation, and what the
- * reservation gives up, by a release or a change, stays in all books under a task number of its own.
- * 
- * The exact use is not known. It is at most the time since the thread was attached, and at most Q and a tick, because some kernels end a runtime at a tick.
- * Times are CLOCK_MONOTONIC, ns. */
+/* Debts: what a thread has used of a SCHED_DEADLINE reservation, or of one that the guard enforces,
+ * counts until it is paid back.
+ *
+ * A reservation of Q every T serves the attached thread, whichever thread that is. If the owner
+ * could attach a fresh thread, or release the reservation and ask again, each time Q is used up,
+ * the owner would have any number of Q in one T. A constant bandwidth server exists to prevent this
+ * (paper 003, section 2). Use is paid back at the rate Q/T, counted from the end of the use: the
+ * 0-lag time. Until then no fresh thread is attached to the reservation, and what the reservation
+ * gives up, by a release or a change, stays in all books under a task number of its own.
+ *
+ * The exact use is not known. It is at most the time since the thread was attached, and at most Q
+ * and a tick, because some kernels end a runtime at a tick. Times are CLOCK_MONOTONIC, ns. */
 #ifndef RTF_DEBTS_H
 #define RTF_DEBTS_H
 
@@ -18,30 +21,37 @@ bool debt_applies(const struct grant *grant);
 /* The reservation is about to lose `grant`, which the attached thread may have used. */
 void debt_begin(struct reservation *reservation, const struct grant *grant);
 
-/* The kernel counts the bandwidth of a thread that has ended, or has used up its runtime, until this time at most. debt_last_in_kernel: the latest of these times. */
+/* The kernel counts the bandwidth of a thread that has ended, or has used up its runtime, until
+ * this time at most. debt_last_in_kernel: the latest of these times. */
 void debt_in_kernel(int64_t until);
-void debt_of_thread(const struct reservation *reservation); /* the same for the reservation's thread, until its 0-lag time */
+/* the same for the reservation's thread, until its 0-lag time */
+void debt_of_thread(const struct reservation *reservation);
 int64_t debt_last_in_kernel(void);
 
-/* Books what the reservation gives up of a grant that has just left the books, as far as it is not paid back: the whole grant, or the difference to `kept`.
- * Takes the charge over. Returns the task number of the debt; 0: nothing to pay back. The debt can be dropped until debt_settle, which joins it to the record
- * of its user, plugin and CPUs. */
-uint64_t debt_keep(const struct reservation *reservation, struct grant *given_up, const struct grant *kept);
+/* Books what the reservation gives up of a grant that has just left the books, as far as it is not
+ * paid back: the whole grant, or the difference to `kept`. Takes the charge over. Returns the task
+ * number of the debt; 0: nothing to pay back. The debt can be dropped until debt_settle, which
+ * joins it to the record of its user, plugin and CPUs. */
+uint64_t debt_keep(const struct reservation *reservation, struct grant *given_up,
+                   const struct grant *kept);
 
 void debt_settle(uint64_t task);
 
 /* Takes an unsettled debt out of the books: the grant was not given up after all. */
 void debt_drop(uint64_t task);
 
-/* debt_feed tells a restarted plugin about all debts. debt_grant: the debt with this task number, as a grant; NULL: no such debt. */
+/* debt_feed tells a restarted plugin about all debts. debt_grant: the debt with this task number,
+ * as a grant; NULL: no such debt. */
 void debt_feed(int plugin);
 struct grant *debt_grant(uint64_t task);
 
-/* The sum of debts, as utilization: of all debts, or of debts that are charged to a user; and the latest time at which the last one is paid back. */
+/* The sum of debts, as utilization: of all debts, or of debts that are charged to a user; and the
+ * latest time at which the last one is paid back. */
 uint64_t debt_sum(bool by_quota);
 int64_t debt_last(bool by_quota);
 
-/* The part of the sum that belongs to a rule's counter, or with NULL to one plugin; and when the last of it is paid back. Slow: it looks at all debts. */
+/* The part of the sum that belongs to a rule's counter, or with NULL to one plugin; and when the
+ * last of it is paid back. Slow: it looks at all debts. */
 uint64_t debt_share(const struct counter *counter, int plugin, int64_t *until);
 
 /* The number of debts. */

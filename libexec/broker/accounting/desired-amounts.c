@@ -21,18 +21,21 @@ static struct {
 bool desired_amounts_cpu_time(const struct grant *grant)
 {
     const struct spec *spec = &grant->spec;
-    return cpu_weight(grant) != 0 && !plugin_line(grant->plugin)->keeps_desired && spec->desired_runtime > spec->runtime && spec->runtime != 0 && !spec->ignore_admission;
+    return cpu_weight(grant) != 0 && !plugin_line(grant->plugin)->keeps_desired &&
+           spec->desired_runtime > spec->runtime && spec->runtime != 0 && !spec->ignore_admission;
 }
 
 bool desired_amounts_more_of(const struct holding *holding)
 {
-    return !plugin_line(holding->plugin)->keeps_desired && claim_desired(&holding->claim) > claim_least(&holding->claim);
+    return !plugin_line(holding->plugin)->keeps_desired &&
+           claim_desired(&holding->claim) > claim_least(&holding->claim);
 }
 
 static size_t number_of(const struct grant *grant)
 {
     size_t number = grant != NULL && desired_amounts_cpu_time(grant);
-    for (const struct holding *holding = grant == NULL ? NULL : grant->holdings; holding != NULL; holding = holding->next)
+    for (const struct holding *holding = grant == NULL ? NULL : grant->holdings; holding != NULL;
+         holding = holding->next)
         number += desired_amounts_more_of(holding);
     return number;
 }
@@ -69,10 +72,15 @@ static bool take_first(const struct pool *pool, const struct grant *grant, void 
     return false;
 }
 
-static struct desire desire_in(struct reservation *reservation, enum resource resource, const struct pool *pool)
+static struct desire desire_in(struct reservation *reservation, enum resource resource,
+                               const struct pool *pool)
 {
     const struct spec *spec = &reservation->grant->spec;
-    return (struct desire){.reservation = reservation, .resource = resource, .pool = pool->used, .importance = (uint64_t)spec->importance, .weight = (uint64_t)spec_weight(spec),
+    return (struct desire){.reservation = reservation,
+                           .resource = resource,
+                           .pool = pool->used,
+                           .importance = (uint64_t)spec->importance,
+                           .weight = (uint64_t)spec_weight(spec),
                            .room = *pool->used < pool->capacity ? pool->capacity - *pool->used : 0};
 }
 
@@ -109,7 +117,8 @@ static struct desire of_holding(struct reservation *reservation, const struct ho
 
 struct holding *desire_holding(const struct desire *desire)
 {
-    struct holding *holding = desire->resource == RESOURCE_CPU ? NULL : desire->reservation->grant->holdings;
+    struct holding *holding =
+        desire->resource == RESOURCE_CPU ? NULL : desire->reservation->grant->holdings;
     while (holding != NULL && holding->claim.resource != desire->resource)
         holding = holding->next;
     return holding;
@@ -120,10 +129,11 @@ size_t desired_amounts_list(struct desire **desires)
     struct reservation *reservation;
     size_t count = 0;
     *desires = allocate((desiring.count * RESOURCES + 1) * sizeof **desires);
-    TAILQ_FOREACH(reservation, &desiring.list, of_desires) {
+    TAILQ_FOREACH (reservation, &desiring.list, of_desires) {
         if (desired_amounts_cpu_time(reservation->grant))
             (*desires)[count++] = of_cpu(reservation);
-        for (const struct holding *holding = reservation->grant->holdings; holding != NULL; holding = holding->next)
+        for (const struct holding *holding = reservation->grant->holdings; holding != NULL;
+             holding = holding->next)
             if (desired_amounts_more_of(holding))
                 (*desires)[count++] = of_holding(reservation, holding);
     }
@@ -137,8 +147,8 @@ static int order_of(uint64_t one, uint64_t other)
     return one < other ? -1 : one > other;
 }
 
-/* Orders desires by pool, then by importance, the most important first. Among equally important ones, the desire comes first that is satisfied with the least for
- * each unit of weight. */
+/* Orders desires by pool, then by importance, the most important first. Among equally important
+ * ones, the desire comes first that is satisfied with the least for each unit of weight. */
 static int desired_amounts_compare(const void *first, const void *second)
 {
     const struct desire *one = first, *other = second;
@@ -146,7 +156,8 @@ static int desired_amounts_compare(const void *first, const void *second)
         return order_of((uintptr_t)one->pool, (uintptr_t)other->pool);
     if (one->importance != other->importance)
         return order_of(other->importance, one->importance);
-    const unsigned __int128 ones = (unsigned __int128)(one->most - one->least) * other->weight, others = (unsigned __int128)(other->most - other->least) * one->weight;
+    const unsigned __int128 ones = (unsigned __int128)(one->most - one->least) * other->weight,
+                            others = (unsigned __int128)(other->most - other->least) * one->weight;
     return ones < others ? -1 : ones > others;
 }
 
@@ -155,14 +166,16 @@ static bool are_equals(const struct desire *one, const struct desire *other)
     return one->pool == other->pool && one->importance == other->importance;
 }
 
-/* In this order one pass is enough: if a reservation does not get all that it desires, neither do the ones after it. Returns the rest. */
+/* In this order one pass is enough: if a reservation does not get all that it desires, neither do
+ * the ones after it. Returns the rest. */
 static uint64_t share_among_equals(struct desire *desires, size_t count, uint64_t room)
 {
     uint64_t weights = 0;
     for (size_t i = 0; i < count; i++)
         weights += desires[i].weight;
     for (size_t i = 0; i < count; i++) {
-        const uint64_t part = (uint64_t)((unsigned __int128)room * desires[i].weight / weights), wants = desires[i].most - desires[i].least;
+        const uint64_t part = (uint64_t)((unsigned __int128)room * desires[i].weight / weights),
+                       wants = desires[i].most - desires[i].least;
         const uint64_t gets = part < wants ? part : wants;
         desires[i].aim = desires[i].least + gets;
         room -= gets;

@@ -1,8 +1,10 @@
-/* Spare capacity: the amounts that specs desire beyond their needs (desired_runtime, desired_bytes), and how free capacity is shared out: to the most
- * important specs first, among equally important specs in proportion to their weights, and to no spec more than it desires.
- * 
- * Paper 002, section 3.6, gives contracts with several budgets "the highest possible at all times", without a formula; this formula is rtf's own. Admission
- * alone grants needs. Shared-out capacity is taken back when a need wants it (spare-capacity.h). */
+/* Spare capacity: the amounts that specs desire beyond their needs (desired_runtime,
+ * desired_bytes), and how free capacity is shared out: to the most important specs first, among
+ * equally important specs in proportion to their weights, and to no spec more than it desires.
+ *
+ * Paper 002, section 3.6, gives contracts with several budgets "the highest possible at all times",
+ * without a formula; this formula is rtf's own. Admission alone grants needs. Shared-out capacity
+ * is taken back when a need wants it (spare-capacity.h). */
 #ifndef RTF_DESIRED_AMOUNTS_H
 #define RTF_DESIRED_AMOUNTS_H
 
@@ -11,9 +13,9 @@
 /* An amount that a reservation desires. Values have the unit of the pool (pools.h). */
 struct desire {
     struct reservation *reservation;
-    enum resource resource;  /* CPU time, or the resource of the holding */
-    const uint64_t *pool;    /* the sum of the pool: identifies the pool */
-    uint64_t room;           /* the free capacity of the pool */
+    enum resource resource; /* CPU time, or the resource of the holding */
+    const uint64_t *pool;   /* the sum of the pool: identifies the pool */
+    uint64_t room;          /* the free capacity of the pool */
     uint64_t least, most, now, aim;
     uint64_t importance, weight;
 };
@@ -37,7 +39,8 @@ struct holding *desire_holding(const struct desire *desire);
 /* Lists all desires, in no order. The caller frees *desires. */
 size_t desired_amounts_list(struct desire **desires);
 
-/* Sets the aim of each desire, from the amounts beyond the needs and the free capacity of the pools. Sorts the desires. */
+/* Sets the aim of each desire, from the amounts beyond the needs and the free capacity of the
+ * pools. Sorts the desires. */
 void desired_amounts_share_out(struct desire *desires, size_t count);
 
 #endif

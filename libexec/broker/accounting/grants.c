@@ -14,7 +14,8 @@ const char *grant_plugin_name(const struct grant *grant)
         return NULL;
     if (grant->plugin != NO_PLUGIN)
         return plugin_line(grant->plugin)->name;
-    return plugin_line(grant->holdings != NULL ? grant->holdings->plugin : grant_background(grant))->name;
+    return plugin_line(grant->holdings != NULL ? grant->holdings->plugin : grant_background(grant))
+        ->name;
 }
 
 bool grant_schedules(const struct grant *grant)

@@ -4,13 +4,15 @@
 
 #include "reservation.h"
 
-/* The plugin that granted the CPUs, or else the plugin of the first claim, guaranteed claims first; NULL for a grant NULL. */
+/* The plugin that granted the CPUs, or else the plugin of the first claim, guaranteed claims first;
+ * NULL for a grant NULL. */
 const char *grant_plugin_name(const struct grant *grant);
 
 /* True: the grant has CPU time, which schedules an attached thread. */
 bool grant_schedules(const struct grant *grant);
 
-/* Whether rtf-guard enforces the runtime of this grant: the plugin's line has enforce=runtime, and the grant has a runtime and a period or a deadline. */
+/* Whether rtf-guard enforces the runtime of this grant: the plugin's line has enforce=runtime, and
+ * the grant has a runtime and a period or a deadline. */
 bool grant_is_enforced(const struct grant *grant);
 
 /* Frees a grant that is in no books any more. NULL is allowed. */

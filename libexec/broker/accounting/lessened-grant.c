@@ -62,6 +62,7 @@ struct grant *grant_at_least(const struct grant *grant)
     struct grant *least = copy(grant);
     least->aim = desired_amounts_cpu_time(grant) ? grant->spec.runtime : grant->plan.runtime;
     for (struct holding *holding = least->holdings; holding != NULL; holding = holding->next)
-        holding->aim = desired_amounts_more_of(holding) ? claim_least(&holding->claim) : holding->claim.values[0];
+        holding->aim = desired_amounts_more_of(holding) ? claim_least(&holding->claim)
+                                                        : holding->claim.values[0];
     return lower(least);
 }

@@ -4,9 +4,11 @@
 
 bool trial_is_affordable(struct account *account, size_t grants, int64_t now)
 {
-    const int64_t most = 1000000000, each = 1000000; /* ns: ten times the time of a trial, so that trials take a tenth of the time */
+    /* ns: ten times the time of a trial, so that trials take a tenth of the time */
+    const int64_t most = 1000000000, each = 1000000;
     if (account->trials_until > now + most)
         return false;
-    account->trials_until = (account->trials_until > now ? account->trials_until : now) + each * (int64_t)(grants + 1);
+    account->trials_until =
+        (account->trials_until > now ? account->trials_until : now) + each * (int64_t)(grants + 1);
     return true;
 }

@@ -1,5 +1,5 @@
-/* A trial (trial.h) of a refused need costs the plugins time, so each account has a budget for trials. The cost of a trial grows with the number of grants
- * that the plugins hear of. */
+/* A trial (trial.h) of a refused need costs the plugins time, so each account has a budget for
+ * trials. The cost of a trial grows with the number of grants that the plugins hear of. */
 #ifndef RTF_TRIAL_COST_H
 #define RTF_TRIAL_COST_H
 
@@ -9,7 +9,8 @@
 
 struct account;
 
-/* True: the account is charged. False: the account has not paid for earlier trials yet. now: CLOCK_MONOTONIC, ns. */
+/* True: the account is charged. False: the account has not paid for earlier trials yet. now:
+ * CLOCK_MONOTONIC, ns. */
 bool trial_is_affordable(struct account *account, size_t grants, int64_t now);
 
 #endif

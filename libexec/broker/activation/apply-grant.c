@@ -51,7 +51,8 @@ enum step_result apply_grant_record(struct request *request)
     shares_note_former(reservation->attachment);
     if (request_record(request))
         return grant_schedules(reservation->grant) ? DONE : NO_CPU_TIME;
-    refuse_thread(request, WHY_BROKER_STATE, "the broker cannot write its state: %s", strerror(errno));
+    refuse_thread(request, WHY_BROKER_STATE, "the broker cannot write its state: %s",
+                  strerror(errno));
     if (request->activation.fresh)
         attachment_end(reservation);
     else if (request->activation.old != NULL && !request_roll_back(request))
@@ -62,14 +63,16 @@ enum step_result apply_grant_record(struct request *request)
 enum step_result apply_grant_apply(struct request *request)
 {
     const struct reservation *reservation = request->reservation;
-    return wait_for_helper(request, attach_apply(reservation->attachment, reservation->grant, reservation->json.fd));
+    return wait_for_helper(request, attach_apply(reservation->attachment, reservation->grant,
+                                                 reservation->json.fd));
 }
 
 /* The network and disk traffic of the thread belongs to the reservation, under any policy. */
 enum step_result apply_grant_bind(struct request *request)
 {
     struct attachment *attachment = request->reservation->attachment;
-    return shares_bind_is_due(attachment) ? wait_for_helper(request, shares_bind(attachment)) : DECIDED;
+    return shares_bind_is_due(attachment) ? wait_for_helper(request, shares_bind(attachment))
+                                          : DECIDED;
 }
 
 static enum step_result adopt_target(struct request *request)
@@ -80,7 +83,8 @@ static enum step_result adopt_target(struct request *request)
     reservation->pending_changes &= ~THREAD_CHANGED;
     if (attachment_watch(reservation->attachment))
         return THREAD_IS_KNOWN;
-    refuse_thread(request, WHY_UNCLEAR_THREAD, "thread %d cannot be watched: %s", (int)reservation->attachment->tid, strerror(errno));
+    refuse_thread(request, WHY_UNCLEAR_THREAD, "thread %d cannot be watched: %s",
+                  (int)reservation->attachment->tid, strerror(errno));
     request->activation.target = NULL;
     attachment_end(reservation);
     return no_thread(request, "broker", false);
@@ -92,7 +96,8 @@ static enum step_result grant_only(struct request *request)
     struct reservation *reservation = request->reservation;
     if (request_record(request) || request->activation.old != NULL)
         return DECIDED;
-    request_answer(request, SCHEDULE_FAIL, "the broker cannot write its state: %s", strerror(errno));
+    request_answer(request, SCHEDULE_FAIL, "the broker cannot write its state: %s",
+                   strerror(errno));
     request_refuse(request, "broker", WHY_BROKER_STATE, false);
     grant_unbook(reservation, true);
     return DECIDED;
@@ -109,17 +114,24 @@ enum step_result apply_grant_compare(struct request *request)
     struct attachment *now = reservation->attachment;
     bool by_file = request->outcome.kind == ATTACH;
     pid_t by_key = reservation->grant->spec.attach;
-    pid_t wanted = by_file ? request->spec.attach : by_key != 0 ? by_key : now != NULL && now->by_file ? now->tid : 0;
+    pid_t wanted = by_file                       ? request->spec.attach
+                   : by_key != 0                 ? by_key
+                   : now != NULL && now->by_file ? now->tid
+                                                 : 0;
     if (shares_are_due(reservation))
         return SHARE_IS_DUE;
     if (wanted == 0 && now == NULL)
         return grant_only(request);
-    if (wanted != 0 && !grant_schedules(reservation->grant) && !shares_take_thread(reservation->grant)) {
-        refuse_thread(request, WHY_NO_CPU_CLAIM, "nothing is granted that a thread could be attached to: neither CPU time nor a network or disk that is kept (enforce=htb, enforce=cgroup, enforce=ioprio) or is background");
+    if (wanted != 0 && !grant_schedules(reservation->grant) &&
+        !shares_take_thread(reservation->grant)) {
+        refuse_thread(
+            request, WHY_NO_CPU_CLAIM,
+            "nothing is granted that a thread could be attached to: neither CPU time nor a network or disk that is kept (enforce=htb, enforce=cgroup, enforce=ioprio) or is background");
         return no_thread(request, "broker", true);
     }
     bool same = is_attached(now, wanted);
-    if (wanted != 0 && debt_applies(reservation->grant) && !(same && now->served) && zero_lag_wait_begin(request)) {
+    if (wanted != 0 && debt_applies(reservation->grant) && !(same && now->served) &&
+        zero_lag_wait_begin(request)) {
         if (same)
             (void)attach_restore(now); /* the books do not have its former grant any more */
         return MUST_WAIT;
@@ -129,12 +141,14 @@ enum step_result apply_grant_compare(struct request *request)
     if (wanted != 0) {
         request->activation.target = target_thread(request, wanted, by_file);
         if (request->activation.target == NULL) {
-            request_refuse(request, "broker", request->outcome.refusal.code, request->activation.why_not != TARGET_TAKEN);
+            request_refuse(request, "broker", request->outcome.refusal.code,
+                           request->activation.why_not != TARGET_TAKEN);
             request_event(request, "attach", "refused", -1, request->outcome.reason);
         }
     }
+    /* even if the other thread cannot be attached: the file no longer names this one */
     if (now != NULL)
-        return LET_GO; /* even if the other thread cannot be attached: the file no longer names this one */
+        return LET_GO;
     return request->activation.target != NULL ? adopt_target(request) : DECIDED;
 }
 
@@ -151,8 +165,10 @@ static bool owes(struct request *request, const struct helper_event *event)
 static void say_let_go(struct request *request)
 {
     const size_t length = strlen(request->outcome.reason);
-    if (!request->activation.fresh && (request->outcome.kind == CHANGE || request->outcome.kind == ATTACH))
-        snprintf(request->outcome.reason + length, sizeof request->outcome.reason - length, "; thread %d is let go", (int)request->reservation->attachment->tid);
+    if (!request->activation.fresh &&
+        (request->outcome.kind == CHANGE || request->outcome.kind == ATTACH))
+        snprintf(request->outcome.reason + length, sizeof request->outcome.reason - length,
+                 "; thread %d is let go", (int)request->reservation->attachment->tid);
 }
 
 enum step_result apply_grant_detached(struct request *request, const struct helper_event *event)
@@ -164,7 +180,8 @@ enum step_result apply_grant_detached(struct request *request, const struct help
         return MUST_WAIT;
     if (event->answer != HELPER_OK && event->answer != HELPER_GONE)
         request_event(request, "attach", "error", -1, event->reason);
-    else if (!request->activation.fresh) /* else an event has said that the thread could not be attached */
+    /* else an event has said that the thread could not be attached */
+    else if (!request->activation.fresh)
         request_event(request, "attach", "ok", -1, "detached: what it was before is put back");
     debt_begin(reservation, reservation->grant);
     if (event->answer == HELPER_GONE)
@@ -178,7 +195,8 @@ enum step_result apply_grant_detached(struct request *request, const struct help
         return DECIDED;
     attachment_bury(request->activation.target);
     request->activation.target = NULL;
-    (void)reservation_record(reservation); /* no thread is attached until the reservation's 0-lag time */
+    /* no thread is attached until the reservation's 0-lag time */
+    (void)reservation_record(reservation);
     return DONE;
 }
 
@@ -186,24 +204,29 @@ enum step_result apply_grant_detach(struct request *request)
 {
     static const struct helper_event nothing_to_restore = {.answer = HELPER_OK, .watch = -1};
     struct attachment *attachment = request->reservation->attachment;
-    return attachment->scheduled ? wait_for_helper(request, attach_restore(attachment)) : apply_grant_detached(request, &nothing_to_restore);
+    return attachment->scheduled ? wait_for_helper(request, attach_restore(attachment))
+                                 : apply_grant_detached(request, &nothing_to_restore);
 }
 
 /* The thread may have woken before the watch began. */
 static bool runs_by_now(const struct reservation *reservation)
 {
     struct identity now;
-    return thread_look(reservation->attachment->tid, &now) && now.runnable && CPU_ISSET((size_t)now.cpu, &reservation->grant->plan.cpus);
+    return thread_look(reservation->attachment->tid, &now) && now.runnable &&
+           CPU_ISSET((size_t)now.cpu, &reservation->grant->plan.cpus);
 }
 
-/* Each nap costs the broker time, and the owner decides how often the thread naps: so there is a limit. A pause counts as several naps. */
+/* Each nap costs the broker time, and the owner decides how often the thread naps: so there is a
+ * limit. A pause counts as several naps. */
 enum { NAPS = 50, AT_ONCE = 3, NAPS_IN_PAUSE = 7 };
 
-/* The thread runs, and cannot be SCHED_DEADLINE yet. Its runtime was used up when it was taken from its CPU, and comes back at the end of the period; or the thread
- * holds a lock in the kernel, and is kept from running (PREEMPT_RT). */
+/* The thread runs, and cannot be SCHED_DEADLINE yet. Its runtime was used up when it was taken from
+ * its CPU, and comes back at the end of the period; or the thread holds a lock in the kernel, and
+ * is kept from running (PREEMPT_RT). */
 static int64_t pause_of(const struct reservation *reservation)
 {
-    const int64_t first = INT64_C(10000000), period = (int64_t)reservation->grant->plan.period * 1000;
+    const int64_t first = INT64_C(10000000),
+                  period = (int64_t)reservation->grant->plan.period * 1000;
     int64_t pause = first << ((reservation->attachment->naps - AT_ONCE - 1) / NAPS_IN_PAUSE);
     return pause > period ? pause : period;
 }
@@ -217,13 +240,17 @@ static enum step_result pending(struct request *request, const struct helper_eve
         watch = dup(reservation->attachment->watch);
     bool watched = attachment_keep_watch(reservation->attachment, watch, true);
     if (!watched || reservation->attachment->naps++ >= NAPS) {
-        refuse_thread(request, WHY_KERNEL, watched ? "thread %d never runs long enough: make it real-time while it computes, or a new one"
-                                          : "thread %d sleeps, and nothing would tell when it wakes: the kernel gives no perf events",
+        refuse_thread(
+            request, WHY_KERNEL,
+            watched
+                ? "thread %d never runs long enough: make it real-time while it computes, or a new one"
+                : "thread %d sleeps, and nothing would tell when it wakes: the kernel gives no perf events",
             (int)reservation->attachment->tid);
         (void)no_thread(request, "kernel", false);
         return LET_GO;
     }
-    if (runs_by_now(reservation) && reservation->attachment->naps > AT_ONCE && reservation->grant->plan.policy == POLICY_DEADLINE) {
+    if (runs_by_now(reservation) && reservation->attachment->naps > AT_ONCE &&
+        reservation->grant->plan.policy == POLICY_DEADLINE) {
         reservation->zero_lag = monotonic_now() + pause_of(reservation);
         reservation->attachment->naps += NAPS_IN_PAUSE - 1;
         reservation->attachment->served = false;
@@ -235,13 +262,16 @@ static enum step_result pending(struct request *request, const struct helper_eve
     reservation->attachment->state = ATTACHMENT_ASLEEP;
     (void)reservation_record(reservation); /* for programs that read the journal */
     size_t length = request->outcome.kind == UPDATE ? 0 : strlen(request->outcome.reason);
-    snprintf(request->outcome.reason + length, sizeof request->outcome.reason - length, "%sthread %d sleeps, and is real-time as soon as it wakes",
-             length == 0 ? "" : "; ", (int)reservation->attachment->tid);
-    request_event(request, "attach", "ok", reservation->grant->plugin, "it sleeps: attached when it wakes");
+    snprintf(request->outcome.reason + length, sizeof request->outcome.reason - length,
+             "%sthread %d sleeps, and is real-time as soon as it wakes", length == 0 ? "" : "; ",
+             (int)reservation->attachment->tid);
+    request_event(request, "attach", "ok", reservation->grant->plugin,
+                  "it sleeps: attached when it wakes");
     return DECIDED;
 }
 
-/* The kernel may lack the bandwidth that the guard has for itself. The guard gives it up once; if the kernel refuses again, there is no room. */
+/* The kernel may lack the bandwidth that the guard has for itself. The guard gives it up once; if
+ * the kernel refuses again, there is no room. */
 static bool waits_for_the_guard(struct request *request)
 {
     struct reservation *reservation = request->reservation;
@@ -259,7 +289,9 @@ static bool waits_for_the_guard(struct request *request)
 static enum step_result gone(struct request *request)
 {
     struct reservation *reservation = request->reservation;
-    refuse_thread(request, WHY_NO_THREAD, "thread %d has %s", (int)reservation->attachment->tid, execve_exec(reservation) ? "called execve, and is not real-time as what it became" : "ended");
+    refuse_thread(request, WHY_NO_THREAD, "thread %d has %s", (int)reservation->attachment->tid,
+                  execve_exec(reservation) ? "called execve, and is not real-time as what it became"
+                                           : "ended");
     reservation->attachment->served = true; /* the thread may have ended after the call */
     debt_begin(reservation, reservation->grant);
     debt_of_thread(reservation);
@@ -286,7 +318,8 @@ enum step_result apply_grant_applied(struct request *request, const struct helpe
         reservation->attachment->served |= debt_applies(reservation->grant);
         if (slept)
             (void)reservation_record(reservation);
-        request_event(request, "attach", "ok", reservation->grant->plugin, "attached: it runs as granted");
+        request_event(request, "attach", "ok", reservation->grant->plugin,
+                      "attached: it runs as granted");
         return DONE;
     }
     if (event->answer == HELPER_GONE && request->outcome.kind == UPDATE) {
@@ -298,9 +331,10 @@ enum step_result apply_grant_applied(struct request *request, const struct helpe
     if (event->answer == HELPER_BUSY && waits_for_the_guard(request))
         return MUST_WAIT;
     refuse_thread(request, WHY_KERNEL, "%.400s", event->reason);
-    /* The helper has put the thread back. During a change, the thread has the old grant again. Otherwise the reservation may not have the thread, or not any longer, and
-     * the thread is detached, even if it was not attached before: the helper may have died during the call and left it half done. The next reservation must not find
-     * a half-attached thread. */
+    /* The helper has put the thread back. During a change, the thread has the old grant again.
+     * Otherwise the reservation may not have the thread, or not any longer, and the thread is
+     * detached, even if it was not attached before: the helper may have died during the call and
+     * left it half done. The next reservation must not find a half-attached thread. */
     bool never = event->answer != HELPER_BUSY;
     if (request->activation.fresh || request->activation.old == NULL) {
         (void)no_thread(request, "kernel", never);
@@ -309,7 +343,8 @@ enum step_result apply_grant_applied(struct request *request, const struct helpe
     if (!request_roll_back(request))
         return lost_both(request);
     if (has_drifted(reservation)) /* the helper could not put the thread back */
-        adjustments_expect(reservation, attach_apply_again(reservation->attachment, reservation->grant), NULL);
+        adjustments_expect(reservation,
+                           attach_apply_again(reservation->attachment, reservation->grant), NULL);
     else
         adjustments_guard_again(reservation); /* in what it had before */
     return no_thread(request, "kernel", never);
@@ -346,7 +381,8 @@ enum step_result apply_grant_bound(struct request *request, const struct helper_
         attachment_watch_soon(reservation->attachment);
         if (shares_bind_is_due(reservation->attachment))
             return SHARE_IS_DUE;
-        request_event(request, "attach", "ok", shares_plugin(reservation->grant), shares_in_words(reservation->grant));
+        request_event(request, "attach", "ok", shares_plugin(reservation->grant),
+                      shares_in_words(reservation->grant));
         return DECIDED;
     }
     refuse_thread(request, WHY_KERNEL, "%.400s", event->reason);

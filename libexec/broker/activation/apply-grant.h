@@ -5,14 +5,16 @@
 #include "attach.h"
 #include "request.h"
 
-/* Compares the attached thread with the thread that the key "attach" or NAME.tid names. The grant is reservation->grant. */
+/* Compares the attached thread with the thread that the key "attach" or NAME.tid names. The grant
+ * is reservation->grant. */
 enum step_result apply_grant_compare(struct request *request);
 
 /* Makes the reservation's share of a network or disk. */
 enum step_result apply_grant_share(struct request *request);
 enum step_result apply_grant_shared(struct request *request, const struct helper_event *event);
 
-/* _record writes the thread and its former attributes into the journal. _apply asks the kernel afterwards: so a crash between the two loses nothing. */
+/* _record writes the thread and its former attributes into the journal. _apply asks the kernel
+ * afterwards: so a crash between the two loses nothing. */
 enum step_result apply_grant_record(struct request *request);
 enum step_result apply_grant_apply(struct request *request);
 enum step_result apply_grant_applied(struct request *request, const struct helper_event *event);

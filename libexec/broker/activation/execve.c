@@ -12,7 +12,8 @@
 #include "request.h"
 #include "resource-cpu.h"
 
-/* Told to be put back, and in no books any more; until the helper has answered, what it shows is not its own. */
+/* Told to be put back, and in no books any more; until the helper has answered, what it shows is
+ * not its own. */
 struct lost {
     uint64_t id; /* of the message */
     pid_t tid;
@@ -21,7 +22,8 @@ struct lost {
 };
 static struct lost *all_lost;
 
-/* True: the thread is as each granted thread is, and as no user can make a thread without privileges or RLIMIT_RTPRIO. */
+/* True: the thread is as each granted thread is, and as no user can make a thread without
+ * privileges or RLIMIT_RTPRIO. */
 static bool is_marked(const struct attributes *attributes)
 {
     return policy_is_real_time(attributes->policy) && attributes->reset_on_fork;
@@ -44,7 +46,8 @@ bool leader_is_alike(const struct identity *identity)
     if (identity->process == identity->tid)
         return false;
     const struct attachment *ours = attachment_find(identity->process);
-    const bool marked = ours != NULL ? is_marked(&ours->former) : shows_mark(identity->process, &now);
+    const bool marked =
+        ours != NULL ? is_marked(&ours->former) : shows_mark(identity->process, &now);
     /* A zombie keeps its policy, and it is nobody's to go on with. */
     return marked && !(thread_look(identity->process, &leader) && leader.ended);
 }
@@ -82,8 +85,17 @@ void execve_put_back(const struct user *user, const char *name, struct attachmen
     HASH_ADD(hh, all_lost, id, sizeof lost->id, lost);
     if (is_told)
         return;
-    snprintf(reason, sizeof reason, "thread %d has what was granted to one of its process that called execve, and no reservation: it is put back", (int)attachment->tid);
-    event_write(&(struct event){.stage = "attach", .user = user, .name = name, .decision = "warning", .reason = reason, .tid = attachment->tid, .microseconds = -1});
+    snprintf(
+        reason, sizeof reason,
+        "thread %d has what was granted to one of its process that called execve, and no reservation: it is put back",
+        (int)attachment->tid);
+    event_write(&(struct event){.stage = "attach",
+                                .user = user,
+                                .name = name,
+                                .decision = "warning",
+                                .reason = reason,
+                                .tid = attachment->tid,
+                                .microseconds = -1});
 }
 
 bool execve_answered(const struct helper_event *event)
@@ -92,8 +104,10 @@ bool execve_answered(const struct helper_event *event)
     HASH_FIND(hh, all_lost, &event->id, sizeof event->id, lost);
     if (lost == NULL)
         return false;
-    if (event->answer == HELPER_NO || event->answer == HELPER_BUSY) /* PENDING: it is ordinary, and stays in its scheduling domain */
-        event_broker("error", "thread %d could not be put back: %.400s", (int)lost->tid, event->reason);
+    /* PENDING: it is ordinary, and stays in its scheduling domain */
+    if (event->answer == HELPER_NO || event->answer == HELPER_BUSY)
+        event_broker("error", "thread %d could not be put back: %.400s", (int)lost->tid,
+                     event->reason);
     HASH_DEL(all_lost, lost);
     free(lost);
     return true;
@@ -108,10 +122,12 @@ static void hold_to(struct attachment *leader, const struct attributes *now)
     if (reservation->grant == NULL || request_is_detaching(reservation))
         execve_put_back(reservation->user, reservation->name, leader);
     else if (!cpu_is_shown(reservation->grant, now))
-        adjustments_expect(reservation, attach_apply_again(reservation->attachment, reservation->grant), false);
+        adjustments_expect(reservation,
+                           attach_apply_again(reservation->attachment, reservation->grant), false);
 }
 
-/* Whether `old`, whose id is over, goes on under the leader's: as far as can be told, and then *now. */
+/* Whether `old`, whose id is over, goes on under the leader's: as far as can be told, and then
+ * *now. */
 static bool is_elsewhere(const struct attachment *old, struct attributes *now)
 {
     return old->process != old->tid && !attachment_has_died(old) && shows_mark(old->process, now);
@@ -119,8 +135,13 @@ static bool is_elsewhere(const struct attachment *old, struct attributes *now)
 
 static struct attachment leader_of(const struct attachment *old)
 {
-    return (struct attachment){.tid = old->process, .process = old->process, .started_by = old->started_by, .former = old->former,
-                               .group = old->group, .pidfd = -1, .watch = -1};
+    return (struct attachment){.tid = old->process,
+                               .process = old->process,
+                               .started_by = old->started_by,
+                               .former = old->former,
+                               .group = old->group,
+                               .pidfd = -1,
+                               .watch = -1};
 }
 
 void execve_late(const struct user *user, const char *name, const struct attachment *ended)
@@ -150,7 +171,8 @@ void execve_drained(void)
     }
 }
 
-/* How it is scheduled exactly its owner may have changed just before: of its policy and priority nothing is believed but the mark. */
+/* How it is scheduled exactly its owner may have changed just before: of its policy and priority
+ * nothing is believed but the mark. */
 bool execve_exec(const struct reservation *reservation)
 {
     const struct attachment *old = reservation->attachment;
@@ -167,7 +189,8 @@ bool execve_exec(const struct reservation *reservation)
 
 void execve_replaced(const struct reservation *reservation, bool is_adjusted)
 {
-    const struct attachment *old = reservation->attachment, *other = attachment_over_in(old->process);
+    const struct attachment *old = reservation->attachment,
+                            *other = attachment_over_in(old->process);
     struct attachment first = leader_of(old);
     struct attributes now = old->former;
     const bool marked = shows_mark(old->process, &now);

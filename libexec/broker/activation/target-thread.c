@@ -18,8 +18,8 @@ static bool is_attached_elsewhere(const struct reservation *reservation, pid_t t
     return other != NULL && other->reservation != reservation && !attachment_is_over(other);
 }
 
-/* A file that is older than the thread of that id means another thread, which has ended. `blur`: the kernel's clock tick and the coarse times of files make the
- * comparison inexact. */
+/* A file that is older than the thread of that id means another thread, which has ended. `blur`:
+ * the kernel's clock tick and the coarse times of files make the comparison inexact. */
 static const int64_t blur = INT64_C(20000000);
 
 static bool is_older(const struct stamp *file, const struct identity *identity)
@@ -33,18 +33,20 @@ static bool is_just_written(const struct stamp *file)
     return file->changed + blur >= realtime_now();
 }
 
-/* A NAME.tid of another boot, or of a thread that has ended, could only name a wrong thread later. The reader removes the file. */
+/* A NAME.tid of another boot, or of a thread that has ended, could only name a wrong thread later.
+ * The reader removes the file. */
 void target_is_outlived(struct request *request, bool by_file)
 {
     request->activation.why_not = TARGET_OUTLIVED;
     if (!by_file)
         return;
-    reader_remove(request->reservation->user, request->reservation->name, "tid", &request->tid.stamp);
+    reader_remove(request->reservation->user, request->reservation->name, "tid",
+                  &request->tid.stamp);
     request->tid.stamp = (struct stamp){0};
 }
 
-/* The group to which a thread is to be put back. A thread that an attached thread has started is in the attached thread's leaf of a domain, and that leaf goes with
- * the attached thread. */
+/* The group to which a thread is to be put back. A thread that an attached thread has started is in
+ * the attached thread's leaf of a domain, and that leaf goes with the attached thread. */
 bool target_group(pid_t tid, char **group)
 {
     char mount[GROUP_BYTES], path[GROUP_BYTES];
@@ -58,10 +60,13 @@ bool target_group(pid_t tid, char **group)
         return true;
     if (!thread_group(cgroups_find("cpuset", mount), "cpuset", tid, path))
         return false;
-    if (sscanf(path, "/rtf-%d/t%d.%llu%n", &cpu, &parent, &started_by, &length) == 3 && path[length] == '\0') {
+    if (sscanf(path, "/rtf-%d/t%d.%llu%n", &cpu, &parent, &started_by, &length) == 3 &&
+        path[length] == '\0') {
         const struct attachment *other = attachment_find(parent);
         if (other == NULL || other->started_by != started_by || other->group == NULL) {
-            errno = EAGAIN; /* the thread that started it has just ended, and the helper is about to empty this leaf */
+            /* the thread that started it has just ended, and the helper is about to empty this
+             * leaf */
+            errno = EAGAIN;
             return false;
         }
         snprintf(path, sizeof path, "%s", other->group);
@@ -88,24 +93,37 @@ struct attachment *target_thread(struct request *request, pid_t tid, bool by_fil
     } else if (identity.kernel)
         refuse_thread(request, WHY_NO_USER_THREAD, "thread %d is a kernel thread", (int)tid);
     else if (!thread_is_of(&identity, uid))
-        refuse_thread(request, WHY_NOT_YOURS, "thread %d is not yours: it runs as uid %u (effective %u, saved %u, for files %u), you are %u", (int)tid, identity.real_uid,
-            identity.effective_uid, identity.saved_uid, identity.files_uid, uid);
+        refuse_thread(
+            request, WHY_NOT_YOURS,
+            "thread %d is not yours: it runs as uid %u (effective %u, saved %u, for files %u), you are %u",
+            (int)tid, identity.real_uid, identity.effective_uid, identity.saved_uid,
+            identity.files_uid, uid);
     else if (is_older(file, &identity)) {
-        refuse_thread(request, WHY_STALE, "%s%s is older than thread %d: it means another one that had this id", reservation->name, name, (int)tid);
+        refuse_thread(request, WHY_STALE,
+                      "%s%s is older than thread %d: it means another one that had this id",
+                      reservation->name, name, (int)tid);
         target_is_outlived(request, by_file);
     } else if (is_attached_elsewhere(reservation, tid)) {
-        refuse_thread(request, WHY_ATTACHED_ELSEWHERE, "thread %d is attached to another reservation already", (int)tid);
+        refuse_thread(request, WHY_ATTACHED_ELSEWHERE,
+                      "thread %d is attached to another reservation already", (int)tid);
         request->activation.why_not = TARGET_TAKEN;
     } else if (leader_is_alike(&identity)) {
-        refuse_thread(request, WHY_UNCLEAR_THREAD, "the first thread of its process, %d, is real-time with reset-on-fork by other means: after an execve thread %d "
-            "could not be told from it", (int)identity.process, (int)tid);
+        refuse_thread(
+            request, WHY_UNCLEAR_THREAD,
+            "the first thread of its process, %d, is real-time with reset-on-fork by other means: after an execve thread %d "
+            "could not be told from it",
+            (int)identity.process, (int)tid);
         request->activation.why_not = TARGET_TAKEN;
     } else if (!thread_attributes(tid, &former))
-        refuse_thread(request, WHY_UNCLEAR_THREAD, "thread %d cannot be looked at: %s", (int)tid, strerror(errno));
+        refuse_thread(request, WHY_UNCLEAR_THREAD, "thread %d cannot be looked at: %s", (int)tid,
+                      strerror(errno));
     else if (!target_group(tid, &group)) {
         if (errno == EAGAIN)
             request->activation.why_not = TARGET_TAKEN;
-        refuse_thread(request, WHY_UNCLEAR_THREAD, "it cannot be told which cpuset group thread %d would have to be put back to: %s", (int)tid, strerror(errno));
+        refuse_thread(
+            request, WHY_UNCLEAR_THREAD,
+            "it cannot be told which cpuset group thread %d would have to be put back to: %s",
+            (int)tid, strerror(errno));
     } else {
         execve_former(&identity, &former);
         struct attachment *target = attachment_new(reservation, &identity, pidfd, by_file, &former);

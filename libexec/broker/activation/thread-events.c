@@ -28,7 +28,10 @@ static void doubt(struct timer *timer);
 
 void thread_events_prepare(const struct thread_events *events)
 {
-    static const struct attachment_calls calls = {.ended = ended, .watched = watched, .to_watch = to_watch, .doubt = doubt};
+    static const struct attachment_calls calls = {.ended = ended,
+                                                  .watched = watched,
+                                                  .to_watch = to_watch,
+                                                  .doubt = doubt};
     tell = events;
     attachments_prepare(&calls);
 }
@@ -37,14 +40,19 @@ void thread_events_prepare(const struct thread_events *events)
 
 void thread_events_check(void)
 {
-    for (struct reservation *reservation = reservation_first(); reservation != NULL; reservation = reservation_next(reservation))
-        if (reservation->attachment != NULL && reservation->request == NULL && has_drifted(reservation))
-            adjustments_expect(reservation, attach_apply_again(reservation->attachment, reservation->grant), NULL);
+    for (struct reservation *reservation = reservation_first(); reservation != NULL;
+         reservation = reservation_next(reservation))
+        if (reservation->attachment != NULL && reservation->request == NULL &&
+            has_drifted(reservation))
+            adjustments_expect(reservation,
+                               attach_apply_again(reservation->attachment, reservation->grant),
+                               NULL);
 }
 
 void thread_events_guard(void)
 {
-    for (struct reservation *reservation = reservation_first(); reservation != NULL; reservation = reservation_next(reservation))
+    for (struct reservation *reservation = reservation_first(); reservation != NULL;
+         reservation = reservation_next(reservation))
         if (reservation->attachment != NULL) {
             reservation->attachment->guarded = false;
             adjustments_guard_again(reservation);
@@ -55,12 +63,23 @@ void thread_events_guard(void)
 static void tell_lent(struct reservation *reservation, uint64_t times)
 {
     char reason[256];
-    snprintf(reason, sizeof reason, "thread %d waits for a lock and lent its rank to who holds it for all of its %lluus: it was ordinary until the next %lluus "
-                                    "(%llu times since this was last told)",
-             (int)reservation->attachment->tid, (unsigned long long)cpu_in_mode(reservation->grant).runtime, (unsigned long long)cpu_window(reservation->grant), (unsigned long long)times);
-    struct event event = {.stage = "attach", .user = reservation->user, .name = reservation->name, .decision = "warning", .reason = reason,
-                          .plugin = plugin_line(reservation->grant->plugin)->name, .tid = reservation->attachment->tid, .microseconds = -1};
-    event_write_rarely(&event, &reservation->user->account->rare_window, &reservation->user->account->rare_count);
+    snprintf(
+        reason, sizeof reason,
+        "thread %d waits for a lock and lent its rank to who holds it for all of its %lluus: it was ordinary until the next %lluus "
+        "(%llu times since this was last told)",
+        (int)reservation->attachment->tid,
+        (unsigned long long)cpu_in_mode(reservation->grant).runtime,
+        (unsigned long long)cpu_window(reservation->grant), (unsigned long long)times);
+    struct event event = {.stage = "attach",
+                          .user = reservation->user,
+                          .name = reservation->name,
+                          .decision = "warning",
+                          .reason = reason,
+                          .plugin = plugin_line(reservation->grant->plugin)->name,
+                          .tid = reservation->attachment->tid,
+                          .microseconds = -1};
+    event_write_rarely(&event, &reservation->user->account->rare_window,
+                       &reservation->user->account->rare_count);
     if (reservation->request == NULL)
         verdict_again(reservation, UPDATE, reason);
 }
@@ -68,17 +87,29 @@ static void tell_lent(struct reservation *reservation, uint64_t times)
 static void tell_suspended(const struct reservation *reservation, uint64_t times)
 {
     char reason[160];
-    snprintf(reason, sizeof reason, "thread %d used up its %lluus before %lluus were over, and was ordinary until then (%llu times since the last warning)",
-             (int)reservation->attachment->tid, (unsigned long long)cpu_in_mode(reservation->grant).runtime, (unsigned long long)cpu_window(reservation->grant), (unsigned long long)times);
-    struct event event = {.stage = "attach", .user = reservation->user, .name = reservation->name, .decision = "warning", .reason = reason,
-                          .plugin = plugin_line(reservation->grant->plugin)->name, .tid = reservation->attachment->tid, .microseconds = -1};
-    event_write_rarely(&event, &reservation->user->account->rare_window, &reservation->user->account->rare_count);
+    snprintf(
+        reason, sizeof reason,
+        "thread %d used up its %lluus before %lluus were over, and was ordinary until then (%llu times since the last warning)",
+        (int)reservation->attachment->tid,
+        (unsigned long long)cpu_in_mode(reservation->grant).runtime,
+        (unsigned long long)cpu_window(reservation->grant), (unsigned long long)times);
+    struct event event = {.stage = "attach",
+                          .user = reservation->user,
+                          .name = reservation->name,
+                          .decision = "warning",
+                          .reason = reason,
+                          .plugin = plugin_line(reservation->grant->plugin)->name,
+                          .tid = reservation->attachment->tid,
+                          .microseconds = -1};
+    event_write_rarely(&event, &reservation->user->account->rare_window,
+                       &reservation->user->account->rare_count);
 }
 
 void thread_events_guarded(const struct guard_event *event)
 {
     struct attachment *attachment = attachment_find(event->tid);
-    if (attachment == NULL || attachment->started_by != event->started_by || attachment->reservation->grant == NULL || !attachment->guarded)
+    if (attachment == NULL || attachment->started_by != event->started_by ||
+        attachment->reservation->grant == NULL || !attachment->guarded)
         return;
     if (event->news == GUARD_SUSPENDED)
         tell_suspended(attachment->reservation, event->times);
@@ -87,32 +118,44 @@ void thread_events_guarded(const struct guard_event *event)
         tell_lent(attachment->reservation, event->times);
     } else if (event->news == GUARD_LOST)
         adjustments_guard_again(attachment->reservation);
-    else if (attachment->state == ATTACHMENT_IN_FORCE && !request_is_detaching(attachment->reservation)) {
+    else if (attachment->state == ATTACHMENT_IN_FORCE &&
+             !request_is_detaching(attachment->reservation)) {
         attachment->only_awake = true;
         attachment->state = ATTACHMENT_ASTRAY;
         reservation_queue(attachment->reservation);
     }
 }
 
-/* True: the thread has ended, or another thread's execve(2) has taken its id over, before the watch began. The new thread is not real-time. A thread that its owner
- * has made ordinary is not real-time either, but an owner cannot clear reset-on-fork (sched(7)). */
+/* True: the thread has ended, or another thread's execve(2) has taken its id over, before the watch
+ * began. The new thread is not real-time. A thread that its owner has made ordinary is not
+ * real-time either, but an owner cannot clear reset-on-fork (sched(7)). */
 static bool is_watched_too_late(const struct reservation *reservation)
 {
     struct identity identity;
     struct attributes now;
     const struct attachment *attachment = reservation->attachment;
-    return attachment_is_over(attachment) || (thread_look(attachment->tid, &identity) && identity.ended) ||
-           (attachment->scheduled && attachment->tid == attachment->process && !attachment_is_pending(attachment) && reservation->request == NULL &&
-            thread_attributes(attachment->tid, &now) && !policy_is_real_time(now.policy) && !now.reset_on_fork);
+    return attachment_is_over(attachment) ||
+           (thread_look(attachment->tid, &identity) && identity.ended) ||
+           (attachment->scheduled && attachment->tid == attachment->process &&
+            !attachment_is_pending(attachment) && reservation->request == NULL &&
+            thread_attributes(attachment->tid, &now) && !policy_is_real_time(now.policy) &&
+            !now.reset_on_fork);
 }
 
-/* That it had gone on under another id may have been looked for before the helper's call had its effect. */
-static void let_go_meanwhile(const struct adjustment *adjusting, const struct reservation *reservation)
+/* That it had gone on under another id may have been looked for before the helper's call had its
+ * effect. */
+static void let_go_meanwhile(const struct adjustment *adjusting,
+                             const struct reservation *reservation)
 {
-    const struct attachment ended = {.tid = adjusting->tid, .process = adjusting->process, .started_by = adjusting->started_by,
-                                     .former = adjusting->former, .pidfd = -1, .watch = -1};
+    const struct attachment ended = {.tid = adjusting->tid,
+                                     .process = adjusting->process,
+                                     .started_by = adjusting->started_by,
+                                     .former = adjusting->former,
+                                     .pidfd = -1,
+                                     .watch = -1};
     if (adjusting->tid != adjusting->process && attachment_is_over(&ended))
-        execve_late(reservation == NULL ? NULL : reservation->user, reservation == NULL ? NULL : reservation->name, &ended);
+        execve_late(reservation == NULL ? NULL : reservation->user,
+                    reservation == NULL ? NULL : reservation->name, &ended);
 }
 
 void thread_events_adjusted(const struct helper_event *event)
@@ -124,11 +167,14 @@ void thread_events_adjusted(const struct helper_event *event)
     }
     struct reservation *reservation = reservation_of_task(adjusting->task);
     struct attachment *attachment = reservation == NULL ? NULL : reservation->attachment;
-    if (attachment != NULL && (attachment->tid != adjusting->tid || attachment->started_by != adjusting->started_by))
+    if (attachment != NULL &&
+        (attachment->tid != adjusting->tid || attachment->started_by != adjusting->started_by))
         attachment = NULL; /* it was about one that has been let go meanwhile */
     if (attachment == NULL && !adjusting->watch)
         let_go_meanwhile(adjusting, reservation);
-    if (attachment != NULL && !adjusting->watch && reservation->grant != NULL && !attachment_is_pending(attachment) && !request_is_detaching(reservation) && event->answer == HELPER_OK)
+    if (attachment != NULL && !adjusting->watch && reservation->grant != NULL &&
+        !attachment_is_pending(attachment) && !request_is_detaching(reservation) &&
+        event->answer == HELPER_OK)
         guard_begin(attachment, reservation->grant, event->watch, true);
     else if (event->watch >= 0 && attachment != NULL && !attachment_is_pending(attachment))
         (void)attachment_keep_watch(attachment, event->watch, false);
@@ -140,8 +186,11 @@ void thread_events_adjusted(const struct helper_event *event)
     }
     if (event->answer == HELPER_NO || event->answer == HELPER_BUSY)
         event_broker("error", "a thread did not follow its plugin: %.400s", event->reason);
-    if (event->answer != HELPER_OK && event->answer != HELPER_GONE && attachment != NULL && reservation->grant != NULL) {
-        attachment->state = attachment_is_pending(attachment) ? ATTACHMENT_AWAKE : ATTACHMENT_ASTRAY; /* an apply makes good, or tells the owner, what this could not */
+    if (event->answer != HELPER_OK && event->answer != HELPER_GONE && attachment != NULL &&
+        reservation->grant != NULL) {
+        /* an apply makes good, or tells the owner, what this could not */
+        attachment->state =
+            attachment_is_pending(attachment) ? ATTACHMENT_AWAKE : ATTACHMENT_ASTRAY;
         reservation_queue(reservation);
     } else if (reservation != NULL && adjusting->told != NULL && reservation->request == NULL)
         verdict_again(reservation, UPDATE, adjusting->told);
@@ -151,13 +200,16 @@ void thread_events_adjusted(const struct helper_event *event)
 /* ---- what threads do by themselves ---- */
 
 enum { LOOKS = 3 };
-static const int64_t look_after[LOOKS] = {INT64_C(10000000), INT64_C(100000000), INT64_C(1000000000)};
+static const int64_t look_after[LOOKS] = {INT64_C(10000000), INT64_C(100000000),
+                                          INT64_C(1000000000)};
 
 enum fate { GOES_ON, ENDED, REPLACED };
 
-/* The watch hung up, or came too late, and a thread has the id. It may be the attached thread itself: the kernel ends the watch of a process that executes a program
- * that its user cannot read. A grant sets reset-on-fork, which an owner cannot clear, so the thread can be recognized. The broker then checks again whether the
- * thread may have the grant, because it may have become root's (set-user-ID). */
+/* The watch hung up, or came too late, and a thread has the id. It may be the attached thread
+ * itself: the kernel ends the watch of a process that executes a program that its user cannot read.
+ * A grant sets reset-on-fork, which an owner cannot clear, so the thread can be recognized. The
+ * broker then checks again whether the thread may have the grant, because it may have become root's
+ * (set-user-ID). */
 static enum fate fate_of_leader(struct attachment *attachment, bool was_over)
 {
     char reason[120];
@@ -165,15 +217,20 @@ static enum fate fate_of_leader(struct attachment *attachment, bool was_over)
     const pid_t tid = attachment->tid;
     if (!attachment->scheduled)
         return was_over ? REPLACED : GOES_ON;
-    if (was_over || !thread_attributes(tid, &now) || !now.reset_on_fork || attachment_over_in(tid) != NULL)
+    if (was_over || !thread_attributes(tid, &now) || !now.reset_on_fork ||
+        attachment_over_in(tid) != NULL)
         return REPLACED;
-    snprintf(reason, sizeof reason, "thread %d called execve and has become a program that nobody may look into: it is attached anew", (int)tid);
+    snprintf(
+        reason, sizeof reason,
+        "thread %d called execve and has become a program that nobody may look into: it is attached anew",
+        (int)tid);
     tell->recover(attachment->reservation, UPDATE, reason);
     return GOES_ON;
 }
 
-/* The task has ended, but its id may not have: execve(2) by another thread ends the first one and then takes its id
- * over. Between the two, and if the first thread ended by itself, the id is a zombie's beside living threads. */
+/* The task has ended, but its id may not have: execve(2) by another thread ends the first one and
+ * then takes its id over. Between the two, and if the first thread ended by itself, the id is a
+ * zombie's beside living threads. */
 static enum fate fate_of(struct attachment *attachment)
 {
     struct identity identity;
@@ -181,7 +238,8 @@ static enum fate fate_of(struct attachment *attachment)
     const bool was_over = attachment->looks > 0;
     if (!thread_look(tid, &identity) || identity.start > attachment->started_by)
         return ENDED;
-    if (tid != attachment->process) /* nobody else takes over its id, so a watch that hung up was another's */
+    /* nobody else takes over its id, so a watch that hung up was another's */
+    if (tid != attachment->process)
         return identity.ended ? ENDED : GOES_ON;
     if (attachment_find(tid) != attachment || thread_has_ended(attachment->pidfd))
         return ENDED; /* one that was gone when the broker started is nobody's to go on with */
@@ -196,16 +254,23 @@ static enum fate fate_of(struct attachment *attachment)
     return fate_of_leader(attachment, was_over);
 }
 
-/* Puts back what goes on with what was granted to it, under whatever id; and says what became of it. */
-static void thread_events_let_go(const struct reservation *reservation, enum fate fate, char *reason, size_t size)
+/* Puts back what goes on with what was granted to it, under whatever id; and says what became of
+ * it. */
+static void thread_events_let_go(const struct reservation *reservation, enum fate fate,
+                                 char *reason, size_t size)
 {
     const struct attachment *attachment = reservation->attachment;
     if (fate == REPLACED && attachment->scheduled) {
         execve_replaced(reservation, is_adjusted(attachment));
-        snprintf(reason, size, "another thread of process %d called execve and has its id: it is ordinary, and not attached", (int)attachment->tid);
+        snprintf(
+            reason, size,
+            "another thread of process %d called execve and has its id: it is ordinary, and not attached",
+            (int)attachment->tid);
     } else if (execve_exec(reservation))
-        snprintf(reason, size, "thread %d called execve and has the id of its process now, %d: it is ordinary again, and not attached", (int)attachment->tid,
-                 (int)attachment->process);
+        snprintf(
+            reason, size,
+            "thread %d called execve and has the id of its process now, %d: it is ordinary again, and not attached",
+            (int)attachment->tid, (int)attachment->process);
     else
         snprintf(reason, size, "thread %d has ended", (int)attachment->tid);
 }
@@ -266,9 +331,12 @@ static void watched(struct source *source, uint32_t events)
         reservation->pending_changes |= THREAD_CHANGED;
     } else if (attachment_is_pending(attachment))
         attachment->state = ATTACHMENT_AWAKE;
+    /* it has called execve, and its id is the leader's */
     else if (attachment->tid != attachment->process)
-        reservation->pending_changes |= THREAD_CHANGED; /* it has called execve, and its id is the leader's */
-    if (((reservation->pending_changes & THREAD_CHANGED) != 0 || attachment_is_to_be_applied(attachment)) && reservation->request == NULL)
+        reservation->pending_changes |= THREAD_CHANGED;
+    if (((reservation->pending_changes & THREAD_CHANGED) != 0 ||
+         attachment_is_to_be_applied(attachment)) &&
+        reservation->request == NULL)
         tell->examine(reservation);
 }
 

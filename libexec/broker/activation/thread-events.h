@@ -19,7 +19,8 @@ void thread_events_guard(void);
 /* The stages that act on these events. Call it before any thread is attached. */
 struct thread_events {
     void (*examine)(struct reservation *reservation); /* it has ended, or woken */
-    void (*recover)(struct reservation *reservation, enum kind kind, const char *reason); /* it is to be made what was granted again, and its owner told why */
+    /* it is to be made what was granted again, and its owner told why */
+    void (*recover)(struct reservation *reservation, enum kind kind, const char *reason);
 };
 void thread_events_prepare(const struct thread_events *events);
 

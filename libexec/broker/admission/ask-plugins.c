@@ -27,7 +27,8 @@
 
 enum { TRIES_MAX = 16 };
 
-/* The plugin would grant the request. But a neighbour cannot bear the plan, or tasks that the plugin does not know fill the CPU. */
+/* The plugin would grant the request. But a neighbour cannot bear the plan, or tasks that the
+ * plugin does not know fill the CPU. */
 static void note_objection(struct request *request, int plugin)
 {
     if (request->hearing.objector == plugin) {
@@ -36,11 +37,14 @@ static void note_objection(struct request *request, int plugin)
     }
     refusal_add_reply(request, plugin, request->hearing.objection, request->hearing.reason);
     request_event(request, "accept", "refused", request->hearing.objector, request->hearing.reason);
-    const enum why code = request->hearing.objection == ANSWER_RESTARTING ? WHY_RESTARTING : WHY_NEIGHBOUR;
-    refusal_keep_no(request, request->hearing.objector, code, request->hearing.reason, 0, request->hearing.never);
+    const enum why code =
+        request->hearing.objection == ANSWER_RESTARTING ? WHY_RESTARTING : WHY_NEIGHBOUR;
+    refusal_keep_no(request, request->hearing.objector, code, request->hearing.reason, 0,
+                    request->hearing.never);
 }
 
-static struct grant *make_grant(const struct request *request, int plugin, const struct attributes *plan)
+static struct grant *make_grant(const struct request *request, int plugin,
+                                const struct attributes *plan)
 {
     struct grant *grant = allocate(sizeof *grant);
     grant->plugin = plugin;
@@ -64,8 +68,11 @@ static enum step_result commit(struct request *request, struct grant *grant)
     grant->holdings = request->inquiry.holdings;
     request->inquiry.holdings = NULL;
     request->activation.old = grant_rebook(request->reservation, grant, &request->activation.debt);
-    request_answer(request, RESULT_OK, request->spare.for_more ? "%s has room for more of what it desires" :
-                   is_all_background(grant) ? "%s lets it in, without a guarantee" : "%s grants it", grant_plugin_name(grant));
+    request_answer(request, RESULT_OK,
+                   request->spare.for_more    ? "%s has room for more of what it desires"
+                   : is_all_background(grant) ? "%s lets it in, without a guarantee"
+                                              : "%s grants it",
+                   grant_plugin_name(grant));
     return GRANTED;
 }
 
@@ -76,16 +83,19 @@ bool request_roll_back(struct request *request)
     return grant_roll_back(request->reservation, old, request->activation.debt);
 }
 
-/* The reservation's present grant is load to the neighbours of its plugin. That load must not count against the change: it is taken away for this question only,
- * and not for other questions in the same pipe. */
+/* The reservation's present grant is load to the neighbours of its plugin. That load must not count
+ * against the change: it is taken away for this question only, and not for other questions in the
+ * same pipe. */
 static uint64_t ask_plugins_send(struct request *request, const struct spec *spec, bool may_commit)
 {
     const struct reservation *reservation = request->reservation;
-    bool aside = reservation->grant != NULL && plugins_share_cpu(reservation->grant->plugin, request->inquiry.plugin);
+    bool aside = reservation->grant != NULL &&
+                 plugins_share_cpu(reservation->grant->plugin, request->inquiry.plugin);
     if (aside)
         plugin_load(request->inquiry.plugin, reservation->task, NULL);
     trial_tell(request->inquiry.plugin);
-    uint64_t id = plugin_accept(request->inquiry.plugin, reservation->task, spec, request->inquiry.ceiling, may_commit && !spec->dry_run);
+    uint64_t id = plugin_accept(request->inquiry.plugin, reservation->task, spec,
+                                request->inquiry.ceiling, may_commit && !spec->dry_run);
     trial_tell_back(request->inquiry.plugin);
     if (aside)
         plugin_load(request->inquiry.plugin, reservation->task, reservation->grant);
@@ -95,7 +105,8 @@ static uint64_t ask_plugins_send(struct request *request, const struct spec *spe
 enum step_result ask_plugins_accept(struct request *request)
 {
     request->inquiry.probed = 0;
-    return wait_for_plugin(request, ask_plugins_send(request, &request->spec, request->inquiry.commit));
+    return wait_for_plugin(request,
+                           ask_plugins_send(request, &request->spec, request->inquiry.commit));
 }
 
 static struct spec probed_spec(const struct request *request)
@@ -106,11 +117,13 @@ static struct spec probed_spec(const struct request *request)
     return smaller;
 }
 
-/* The rules or a neighbour refuse the runtime, but would let another runtime pass: would the plugin grant that one? A correct plugin needs few questions. TRIES_MAX:
- * a wrong plugin must not keep all others waiting. */
+/* The rules or a neighbour refuse the runtime, but would let another runtime pass: would the plugin
+ * grant that one? A correct plugin needs few questions. TRIES_MAX: a wrong plugin must not keep all
+ * others waiting. */
 enum step_result ask_plugins_probe(struct request *request)
 {
-    if (is_tried(request) || request->inquiry.probed < request->inquiry.least || request->inquiry.tries++ == TRIES_MAX)
+    if (is_tried(request) || request->inquiry.probed < request->inquiry.least ||
+        request->inquiry.tries++ == TRIES_MAX)
         return SAYS_NO;
     struct spec other = probed_spec(request);
     return wait_for_plugin(request, ask_plugins_send(request, &other, false));
@@ -129,13 +142,16 @@ static enum step_result let_neighbours_judge(struct request *request, struct gra
     return OFFERED;
 }
 
-static bool planned_priority_passes(const struct request *request, const struct attributes *plan, struct refusal *refusal, char *reason)
+static bool planned_priority_passes(const struct request *request, const struct attributes *plan,
+                                    struct refusal *refusal, char *reason)
 {
     return plan->priority == 0 ||
-           acl_priority_passes(rules, request->reservation->user->account, request->inquiry.plugin, plan->priority, refusal, reason);
+           acl_priority_passes(rules, request->reservation->user->account, request->inquiry.plugin,
+                               plan->priority, refusal, reason);
 }
 
-enum step_result ask_plugins_probe_answered(struct request *request, const struct plugin_event *event)
+enum step_result ask_plugins_probe_answered(struct request *request,
+                                            const struct plugin_event *event)
 {
     struct refusal ignored = {0};
     char reason[REASON_BYTES];
@@ -143,21 +159,27 @@ enum step_result ask_plugins_probe_answered(struct request *request, const struc
     struct spec smaller = probed_spec(request);
     if (!offered && event->nearest > 0 && event->nearest < request->inquiry.probed)
         return probe(request, event->nearest); /* a smaller runtime each time, so this ends */
-    if (!offered || request->inquiry.probed <= request->refusals.nearest || !cpu_plan_keeps_within(&smaller, &event->plan, reason) ||
+    if (!offered || request->inquiry.probed <= request->refusals.nearest ||
+        !cpu_plan_keeps_within(&smaller, &event->plan, reason) ||
         !planned_priority_passes(request, &event->plan, &ignored, reason) ||
-        !cpu_plan_is_its_own(request->inquiry.plugin, &smaller, request->inquiry.ceiling, &event->plan, reason))
+        !cpu_plan_is_its_own(request->inquiry.plugin, &smaller, request->inquiry.ceiling,
+                             &event->plan, reason))
         return SAYS_NO;
-    return let_neighbours_judge(request, make_grant(request, request->inquiry.plugin, &event->plan));
+    return let_neighbours_judge(request,
+                                make_grant(request, request->inquiry.plugin, &event->plan));
 }
 
-/* True if the rules allow each priority that the plugin could plan. Then the plugin accepts and schedules in one step. */
+/* True if the rules allow each priority that the plugin could plan. Then the plugin accepts and
+ * schedules in one step. */
 static bool any_priority_passes(const struct request *request, const struct plugin_line *line)
 {
     struct refusal ignored;
     char reason[REASON_BYTES];
     const struct account *account = request->reservation->user->account;
-    return line->deadline || (acl_priority_passes(rules, account, request->inquiry.plugin, line->lowest, &ignored, reason) &&
-                              acl_priority_passes(rules, account, request->inquiry.plugin, line->highest, &ignored, reason));
+    return line->deadline || (acl_priority_passes(rules, account, request->inquiry.plugin,
+                                                  line->lowest, &ignored, reason) &&
+                              acl_priority_passes(rules, account, request->inquiry.plugin,
+                                                  line->highest, &ignored, reason));
 }
 
 enum step_result ask_plugins_next(struct request *request)
@@ -170,15 +192,17 @@ enum step_result ask_plugins_round(struct request *request)
 {
     request->inquiry.plugin = 0;
     request->refusals.no.plugin = -1;
-    request->refusals.denial.is_there = request->refusals.no.never = request->inquiry.retried = false;
+    request->refusals.denial.is_there = request->refusals.no.never = request->inquiry.retried =
+        false;
     request->refusals.nearest = 0;
     request->outcome.reply_count = 0;
     request->inquiry.removals = ledger_removals();
     return DONE;
 }
 
-/* A plugin may have refused before others gave something back; the request must find what came free. ROUNDS: a user who takes and gives back all the time must not
- * keep the refusal from the owner. */
+/* A plugin may have refused before others gave something back; the request must find what came
+ * free. ROUNDS: a user who takes and gives back all the time must not keep the refusal from the
+ * owner. */
 enum { ROUNDS = 3 };
 
 static bool something_came_free(struct request *request)
@@ -192,7 +216,8 @@ static enum step_result refuse_cpu_time(struct request *request)
         return trial_fails(request);
     if (!refusal_is_final(request) && something_came_free(request))
         return CAME_FREE;
-    const enum taken taken = refusal_is_final(request) ? TAKEN_NOTHING : spare_capacity_take_back(request);
+    const enum taken taken =
+        refusal_is_final(request) ? TAKEN_NOTHING : spare_capacity_take_back(request);
     if (taken != TAKEN_NOTHING)
         return taken == TAKEN ? CAME_FREE : MUST_WAIT;
     if (!refusal_is_final(request) && !request->spare.for_more && zero_lag_wait_may_help(request))
@@ -211,19 +236,25 @@ static bool may_ask(struct request *request)
 {
     const struct grant *grant = request->reservation->grant;
     bool in_turn = plugin_takes_turns(request->inquiry.plugin);
-    if (plugin_is_asked_alone(request->inquiry.plugin) || (grant != NULL && (in_turn || plugin_takes_turns(grant->plugin))))
+    if (plugin_is_asked_alone(request->inquiry.plugin) ||
+        (grant != NULL && (in_turn || plugin_takes_turns(grant->plugin))))
         return turn_take(request);
     return !in_turn || turn_pass(request);
 }
 
-/* Of the runtimes that the rules allow and the spec could state, the one closest to the spec's: the smallest or the largest. */
+/* Of the runtimes that the rules allow and the spec could state, the one closest to the spec's: the
+ * smallest or the largest. */
 static uint64_t runtime_to_probe(const struct request *request)
 {
     const struct spec *spec = &request->spec;
-    uint64_t window = spec_window(spec), most = request->inquiry.ceiling < TIME_MAX ? request->inquiry.ceiling : TIME_MAX;
+    uint64_t window = spec_window(spec),
+             most = request->inquiry.ceiling < TIME_MAX ? request->inquiry.ceiling : TIME_MAX;
     most = window != 0 && window < most ? window : most;
-    most = spec->desired_runtime != 0 && spec->desired_runtime < most ? spec->desired_runtime : most;
-    return spec->runtime < request->inquiry.least && request->inquiry.least < most ? request->inquiry.least : most;
+    most =
+        spec->desired_runtime != 0 && spec->desired_runtime < most ? spec->desired_runtime : most;
+    return spec->runtime < request->inquiry.least && request->inquiry.least < most
+               ? request->inquiry.least
+               : most;
 }
 
 static enum step_result choose_for_cpu(struct request *request)
@@ -233,7 +264,8 @@ static enum step_result choose_for_cpu(struct request *request)
         const struct plugin_line *line = plugin_line(request->inquiry.plugin);
         struct refusal refusal;
         char reason[REASON_BYTES];
-        if (line->resource != RESOURCE_CPU || (request->spec.plugin != NULL && strcmp(request->spec.plugin, line->name) != 0))
+        if (line->resource != RESOURCE_CPU ||
+            (request->spec.plugin != NULL && strcmp(request->spec.plugin, line->name) != 0))
             continue;
         if (!may_ask(request))
             return NOT_ITS_TURN;
@@ -243,18 +275,22 @@ static enum step_result choose_for_cpu(struct request *request)
             continue;
         }
         const struct grant *const own[2] = {reservation->grant, request->inquiry.partial};
-        if (acl_check(rules, reservation->user->account, request->inquiry.plugin, line->name, &request->spec, own, &request->inquiry.hold, &request->inquiry.least,
+        if (acl_check(rules, reservation->user->account, request->inquiry.plugin, line->name,
+                      &request->spec, own, &request->inquiry.hold, &request->inquiry.least,
                       &request->inquiry.ceiling, &refusal, reason)) {
             if (request->spare.most != 0 && request->spare.most < request->inquiry.ceiling)
                 request->inquiry.ceiling = request->spare.most;
+            /* a dry run must not use up what others may ask for */
             if (request->spec.dry_run)
-                acl_release(&request->inquiry.hold); /* a dry run must not use up what others may ask for */
+                acl_release(&request->inquiry.hold);
             /* The plugin must not book a plan before the neighbours have judged the plan. */
-            request->inquiry.commit = any_priority_passes(request, line) && !plugin_may_be_judged(request->inquiry.plugin);
+            request->inquiry.commit = any_priority_passes(request, line) &&
+                                      !plugin_may_be_judged(request->inquiry.plugin);
             return CPU_IS_NEXT;
         }
         refusal_keep_denial(request, &refusal, reason);
-        if (request->inquiry.ceiling > 0 && (request->inquiry.ceiling < request->spec.runtime || request->spec.runtime < request->inquiry.least))
+        if (request->inquiry.ceiling > 0 && (request->inquiry.ceiling < request->spec.runtime ||
+                                             request->spec.runtime < request->inquiry.least))
             return probe(request, runtime_to_probe(request));
     }
     request->inquiry.probed = 0;
@@ -272,7 +308,8 @@ static void drop_partial(struct request *request)
 }
 
 /* The offer cannot be taken: all is as if the plugin had not been asked. */
-static enum step_result ask_plugins_turn_down(struct request *request, struct grant *grant, bool committed)
+static enum step_result ask_plugins_turn_down(struct request *request, struct grant *grant,
+                                              bool committed)
 {
     if (committed)
         grant_forget_plan(request->reservation, request->inquiry.plugin);
@@ -281,9 +318,10 @@ static enum step_result ask_plugins_turn_down(struct request *request, struct gr
     return SAYS_NO;
 }
 
-/* Another plugin's task on a shared CPU may have crossed with the answer. The plugin knows of that task now, and is asked again. A second answer like this is a
- * lie. */
-static enum step_result ask_plugins_overfull(struct request *request, struct grant *grant, bool committed, const char *reason)
+/* Another plugin's task on a shared CPU may have crossed with the answer. The plugin knows of that
+ * task now, and is asked again. A second answer like this is a lie. */
+static enum step_result ask_plugins_overfull(struct request *request, struct grant *grant,
+                                             bool committed, const char *reason)
 {
     const enum step_result no = ask_plugins_turn_down(request, grant, committed);
     request_event(request, "ledger", "refused", request->inquiry.plugin, reason);
@@ -292,15 +330,18 @@ static enum step_result ask_plugins_overfull(struct request *request, struct gra
         return CROSSED;
     }
     if (is_tried(request) || strcmp(plugin_line(request->inquiry.plugin)->tests, "none") == 0) {
-        refusal_note_no(request, request->inquiry.plugin, ANSWER_NO, reason, 0, false); /* the plugin does not count; threshold= does */
+        /* the plugin does not count; threshold= does */
+        refusal_note_no(request, request->inquiry.plugin, ANSWER_NO, reason, 0, false);
     } else {
         plugin_fail(request->inquiry.plugin, reason);
-        refusal_note_no(request, request->inquiry.plugin, ANSWER_RESTARTING, "the plugin promised more than its CPUs hold", 0, false);
+        refusal_note_no(request, request->inquiry.plugin, ANSWER_RESTARTING,
+                        "the plugin promised more than its CPUs hold", 0, false);
     }
     return no;
 }
 
-/* A dry run has passed every test. The neighbours forget what they have judged, and no book has the plan. */
+/* A dry run has passed every test. The neighbours forget what they have judged, and no book has the
+ * plan. */
 static enum step_result would_schedule(struct request *request)
 {
     struct grant *grant = request->inquiry.partial;
@@ -313,7 +354,9 @@ static enum step_result would_schedule(struct request *request)
     grant->holdings = request->inquiry.holdings;
     request->inquiry.holdings = NULL;
     request->outcome.would_grant = grant;
-    request_answer(request, RESULT_OK, "%s would %s; this is a dry run and holds nothing", grant_plugin_name(grant), is_all_background(grant) ? "let it in, without a guarantee" : "grant it");
+    request_answer(request, RESULT_OK, "%s would %s; this is a dry run and holds nothing",
+                   grant_plugin_name(grant),
+                   is_all_background(grant) ? "let it in, without a guarantee" : "grant it");
     return DECIDED;
 }
 
@@ -322,22 +365,26 @@ enum step_result ask_plugins_schedule(struct request *request)
     const struct grant *grant = request->inquiry.partial;
     if (request->spec.dry_run)
         return would_schedule(request);
-    return wait_for_plugin(request, plugin_schedule(grant->plugin, request->reservation->task, grant));
+    return wait_for_plugin(request,
+                           plugin_schedule(grant->plugin, request->reservation->task, grant));
 }
 
 /* The plugin's plan has passed every check. */
-static enum step_result take_offer(struct request *request, struct grant *grant, enum answer answer, bool committed)
+static enum step_result take_offer(struct request *request, struct grant *grant, enum answer answer,
+                                   bool committed)
 {
     grant->charge = request->inquiry.hold;
     request->inquiry.hold = (struct charge){0};
     if (committed)
         return commit(request, grant);
-    if (answer == ANSWER_PARTIAL && request->inquiry.partial != NULL) { /* the first partial offer wins */
+    /* the first partial offer wins */
+    if (answer == ANSWER_PARTIAL && request->inquiry.partial != NULL) {
         acl_release(&grant->charge);
         grant_free(grant);
         return OFFERED_A_PART;
     }
-    /* The partial offer is given up, so the charge must be the whole: so far it is what exceeds the partial offer. */
+    /* The partial offer is given up, so the charge must be the whole: so far it is what exceeds the
+     * partial offer. */
     if (request->inquiry.partial != NULL)
         acl_settle(&grant->charge, acl_weight(&grant->spec, grant->plan.runtime));
     drop_partial(request);
@@ -353,7 +400,8 @@ static enum step_result probe_judged(struct request *request, struct grant *offe
     grant_free(offer);
     if (request->hearing.objector < 0)
         request->refusals.nearest = request->inquiry.probed;
-    else if (request->hearing.bearable > request->refusals.nearest && request->hearing.bearable < request->inquiry.probed)
+    else if (request->hearing.bearable > request->refusals.nearest &&
+             request->hearing.bearable < request->inquiry.probed)
         return probe(request, request->hearing.bearable);
     return SAYS_NO;
 }
@@ -361,11 +409,13 @@ static enum step_result probe_judged(struct request *request, struct grant *offe
 static enum step_result objected(struct request *request, struct grant *offer)
 {
     int plugin = offer->plugin;
-    uint64_t bearable = request->hearing.bearable < offer->plan.runtime ? request->hearing.bearable : 0;
+    uint64_t bearable =
+        request->hearing.bearable < offer->plan.runtime ? request->hearing.bearable : 0;
     bool partial = offer == request->inquiry.partial;
     neighbours_forget(request, offer);
     /* Less than the spec desires, but not less than it needs. */
-    if (!partial && bearable != 0 && bearable >= request->spec.runtime && request->inquiry.tries++ < TRIES_MAX) {
+    if (!partial && bearable != 0 && bearable >= request->spec.runtime &&
+        request->inquiry.tries++ < TRIES_MAX) {
         grant_free(offer);
         request->inquiry.ceiling = bearable;
         return LESS_IS_ENOUGH;
@@ -380,8 +430,9 @@ static enum step_result objected(struct request *request, struct grant *offer)
     return bearable == 0 ? SAYS_NO : probe(request, bearable);
 }
 
-/* The sum of all lines on a CPU is too large. A plugin whose threads run above the others need not know of them. But another plugin's task may have crossed with
- * the answer: then the plugin is asked again, once. */
+/* The sum of all lines on a CPU is too large. A plugin whose threads run above the others need not
+ * know of them. But another plugin's task may have crossed with the answer: then the plugin is
+ * asked again, once. */
 static enum step_result too_much(struct request *request, struct grant *offer, const char *reason)
 {
     bool fresh = offer != request->inquiry.partial && request->inquiry.probed == 0;
@@ -390,7 +441,8 @@ static enum step_result too_much(struct request *request, struct grant *offer, c
     request->hearing.bearable = cpu_room(offer, request->reservation->grant);
     snprintf(request->hearing.reason, sizeof request->hearing.reason, "%.250s", reason);
     if (!fresh || request->inquiry.retried)
-        return request->inquiry.probed != 0 ? probe_judged(request, offer) : objected(request, offer);
+        return request->inquiry.probed != 0 ? probe_judged(request, offer)
+                                            : objected(request, offer);
     request->inquiry.retried = true;
     neighbours_forget(request, offer);
     (void)ask_plugins_turn_down(request, offer, false);
@@ -407,7 +459,8 @@ static enum step_result decide(struct request *request)
         return probe_judged(request, offer);
     if (request->hearing.objector >= 0)
         return objected(request, offer);
-    return offer == request->inquiry.partial ? AGREED : take_offer(request, offer, ANSWER_OK, false);
+    return offer == request->inquiry.partial ? AGREED
+                                             : take_offer(request, offer, ANSWER_OK, false);
 }
 
 /* Only offers that are in no books: an offer that neighbours may judge is not committed at once. */
@@ -421,25 +474,32 @@ enum step_result ask_plugins_judged(struct request *request, const struct plugin
     return neighbour_answered(request, event) ? IN_PROGRESS : decide(request);
 }
 
-enum step_result ask_plugins_accept_answered(struct request *request, const struct plugin_event *event)
+enum step_result ask_plugins_accept_answered(struct request *request,
+                                             const struct plugin_event *event)
 {
     int plugin = request->inquiry.plugin;
     char reason[REASON_BYTES];
     if (event->answer == ANSWER_NO || event->answer == ANSWER_RESTARTING) {
-        uint64_t nearest = event->nearest < request->inquiry.ceiling ? event->nearest : request->inquiry.ceiling;
+        uint64_t nearest =
+            event->nearest < request->inquiry.ceiling ? event->nearest : request->inquiry.ceiling;
         nearest = nearest < request->inquiry.least ? 0 : nearest;
-        refusal_note_no(request, plugin, event->answer, event->reason, request->inquiry.commit ? nearest : 0, event->never);
+        refusal_note_no(request, plugin, event->answer, event->reason,
+                        request->inquiry.commit ? nearest : 0, event->never);
         const enum step_result no = ask_plugins_turn_down(request, NULL, false);
-        return request->inquiry.commit || nearest == 0 ? no : probe(request, nearest); /* would the rules allow the priority? */
+        /* would the rules allow the priority? */
+        return request->inquiry.commit || nearest == 0 ? no : probe(request, nearest);
     }
-    if (!cpu_plan_is_its_own(plugin, &request->spec, request->inquiry.ceiling, &event->plan, reason)) {
+    if (!cpu_plan_is_its_own(plugin, &request->spec, request->inquiry.ceiling, &event->plan,
+                             reason)) {
         request_event(request, "ledger", "refused", plugin, reason);
         plugin_fail(plugin, reason);
-        refusal_note_no(request, plugin, ANSWER_RESTARTING, "the plugin gave an answer that it may not give", 0, false);
+        refusal_note_no(request, plugin, ANSWER_RESTARTING,
+                        "the plugin gave an answer that it may not give", 0, false);
         return ask_plugins_turn_down(request, NULL, false);
     }
     struct grant *grant = make_grant(request, plugin, &event->plan);
-    bool committed = request->inquiry.commit && event->answer == ANSWER_OK && !request->spec.dry_run;
+    bool committed =
+        request->inquiry.commit && event->answer == ANSWER_OK && !request->spec.dry_run;
     if (!cpu_plan_keeps_within(&request->spec, &event->plan, reason)) {
         refusal_note_no(request, plugin, ANSWER_NO, reason, 0, true);
         return ask_plugins_turn_down(request, grant, committed);
@@ -467,7 +527,8 @@ enum step_result ask_plugins_scheduled(struct request *request, const struct plu
     const char *name = plugin_line(grant->plugin)->name;
     char reason[REASON_BYTES];
     bool scheduled = event->answer == ANSWER_OK;
-    /* While the neighbours were asked, others may have got the place, or the plugin may have ended. */
+    /* While the neighbours were asked, others may have got the place, or the plugin may have
+     * ended. */
     if (ledger_fits(grant, request->reservation->grant, reason) && scheduled) {
         request->inquiry.partial = NULL;
         return commit(request, grant);
@@ -475,7 +536,8 @@ enum step_result ask_plugins_scheduled(struct request *request, const struct plu
     if (scheduled)
         grant_forget_plan(request->reservation, grant->plugin);
     neighbours_forget(request, grant);
-    request_answer(request, SCHEDULE_FAIL, "%s offered it, but %s", name, scheduled ? reason : event->reason);
+    request_answer(request, SCHEDULE_FAIL, "%s offered it, but %s", name,
+                   scheduled ? reason : event->reason);
     request_refuse(request, name, scheduled ? WHY_FULL : WHY_RESTARTING, false);
     drop_partial(request);
     return DECIDED;
@@ -485,9 +547,13 @@ enum step_result ask_plugins_scheduled(struct request *request, const struct plu
 static enum step_result grant_without_cpu(struct request *request)
 {
     const struct attachment *attachment = request->reservation->attachment;
-    const struct grant left = {.plugin = NO_PLUGIN, .holdings = request->inquiry.holdings, .background = request->inquiry.background};
+    const struct grant left = {.plugin = NO_PLUGIN,
+                               .holdings = request->inquiry.holdings,
+                               .background = request->inquiry.background};
     if (attachment != NULL && (attachment->scheduled || !shares_take_thread(&left))) {
-        request_answer(request, SCHEDULE_FAIL, "it claims no CPU time any more, and thread %d is attached: detach it first", (int)attachment->tid);
+        request_answer(request, SCHEDULE_FAIL,
+                       "it claims no CPU time any more, and thread %d is attached: detach it first",
+                       (int)attachment->tid);
         request_refuse(request, "broker", WHY_STILL_ATTACHED, true);
         return DECIDED;
     }

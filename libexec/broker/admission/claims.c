@@ -14,7 +14,8 @@
 static const struct charge *charged_already(const struct request *request, int plugin)
 {
     const struct grant *grant = request->reservation->grant;
-    for (const struct holding *holding = grant == NULL ? NULL : grant->holdings; holding != NULL; holding = holding->next)
+    for (const struct holding *holding = grant == NULL ? NULL : grant->holdings; holding != NULL;
+         holding = holding->next)
         if (holding->plugin == plugin)
             return &holding->charge;
     return NULL;
@@ -23,11 +24,13 @@ static const struct charge *charged_already(const struct request *request, int p
 static bool may_be_asked(const struct claim *claim, int plugin)
 {
     const struct plugin_line *line = plugin_line(plugin);
-    return line->resource == claim->resource && (claim->where[0] == '\0' || strcmp(claim->where, line->where) == 0) &&
+    return line->resource == claim->resource &&
+           (claim->where[0] == '\0' || strcmp(claim->where, line->where) == 0) &&
            (claim->plugin[0] == '\0' || strcmp(claim->plugin, line->name) == 0);
 }
 
-/* A line that is off cannot be kept by its helper. Not for ever: root may mend this, and start the broker again. */
+/* A line that is off cannot be kept by its helper. Not for ever: root may mend this, and start the
+ * broker again. */
 static bool is_off(struct request *request)
 {
     const char *why = plugin_line(request->inquiry.plugin)->off;
@@ -40,7 +43,8 @@ enum step_result claims_refuse(struct request *request)
 {
     if (is_tried(request))
         return trial_fails(request);
-    const enum taken taken = refusal_is_final(request) ? TAKEN_NOTHING : spare_capacity_take_back(request);
+    const enum taken taken =
+        refusal_is_final(request) ? TAKEN_NOTHING : spare_capacity_take_back(request);
     if (taken == TAKEN_LATER)
         return MUST_WAIT;
     if (taken == TAKEN_NOTHING) {
@@ -51,7 +55,8 @@ enum step_result claims_refuse(struct request *request)
     return CLAIM_AGAIN;
 }
 
-/* Without a guarantee no plugin is asked, and nothing is held. There must be a line, and the rules must allow the user. */
+/* Without a guarantee no plugin is asked, and nothing is held. There must be a line, and the rules
+ * must allow the user. */
 static enum step_result let_in(struct request *request)
 {
     char reason[REASON_BYTES];
@@ -59,7 +64,8 @@ static enum step_result let_in(struct request *request)
         struct refusal refusal = {0};
         if (!may_be_asked(request->inquiry.claim, request->inquiry.plugin) || is_off(request))
             continue;
-        if (acl_check_background(rules, request->reservation->user->account, request->inquiry.plugin, &refusal, reason)) {
+        if (acl_check_background(rules, request->reservation->user->account,
+                                 request->inquiry.plugin, &refusal, reason)) {
             request->inquiry.background |= UINT64_C(1) << request->inquiry.plugin;
             request->inquiry.claim = request->inquiry.claim->next;
             refusal_clear(request);
@@ -74,7 +80,8 @@ static enum step_result let_in(struct request *request)
 enum step_result claims_ask(struct request *request)
 {
     trial_tell(request->inquiry.plugin);
-    const uint64_t id = plugin_accept(request->inquiry.plugin, request->reservation->task, &request->spec, request->inquiry.ceiling, false);
+    const uint64_t id = plugin_accept(request->inquiry.plugin, request->reservation->task,
+                                      &request->spec, request->inquiry.ceiling, false);
     trial_tell_back(request->inquiry.plugin);
     return wait_for_plugin(request, id);
 }
@@ -93,20 +100,25 @@ enum step_result claims_choose(struct request *request)
         struct refusal refusal = {0};
         if (!may_be_asked(claim, inquiry->plugin) || is_off(request))
             continue;
-        if (acl_check_claim(rules, account, inquiry->plugin, claim, charged_already(request, inquiry->plugin), &inquiry->hold, &inquiry->ceiling, &refusal, reason))
+        if (acl_check_claim(rules, account, inquiry->plugin, claim,
+                            charged_already(request, inquiry->plugin), &inquiry->hold,
+                            &inquiry->ceiling, &refusal, reason))
             return CLAIM_IS_NEXT;
         refusal_keep_denial(request, &refusal, reason);
         const uint64_t allowed = claim_within(claim, inquiry->ceiling);
-        request->refusals.nearest = allowed > request->refusals.nearest ? allowed : request->refusals.nearest;
+        request->refusals.nearest =
+            allowed > request->refusals.nearest ? allowed : request->refusals.nearest;
     }
     return NO_PLUGIN_LEFT;
 }
 
-static enum step_result claims_turn_down(struct request *request, enum answer answer, const char *reason, uint64_t nearest, bool never)
+static enum step_result claims_turn_down(struct request *request, enum answer answer,
+                                         const char *reason, uint64_t nearest, bool never)
 {
     const uint64_t allowed = claim_within(request->inquiry.claim, request->inquiry.ceiling);
     acl_release(&request->inquiry.hold);
-    refusal_note_no(request, request->inquiry.plugin, answer, reason, nearest < allowed ? nearest : allowed, never);
+    refusal_note_no(request, request->inquiry.plugin, answer, reason,
+                    nearest < allowed ? nearest : allowed, never);
     return SAYS_NO;
 }
 
@@ -138,15 +150,18 @@ enum step_result claims_answered(struct request *request, const struct plugin_ev
     char reason[REASON_BYTES];
     uint64_t left;
     if (event->answer != ANSWER_OK)
-        return claims_turn_down(request, event->answer, event->reason, event->nearest, event->never);
+        return claims_turn_down(request, event->answer, event->reason, event->nearest,
+                                event->never);
     struct holding *holding = allocate(sizeof *holding);
     holding->claim = *request->inquiry.claim;
     holding->claim.next = NULL;
     holding->plugin = plugin;
     if (!ledger_hold(holding, request->reservation->grant, &left, reason)) {
         free(holding);
-        const bool never = plugin_weight(plugin, request->inquiry.claim) > plugin_line(plugin)->capacity;
-        return claims_turn_down(request, ANSWER_NO, reason, plugin_within(plugin, request->inquiry.claim, left), never);
+        const bool never =
+            plugin_weight(plugin, request->inquiry.claim) > plugin_line(plugin)->capacity;
+        return claims_turn_down(request, ANSWER_NO, reason,
+                                plugin_within(plugin, request->inquiry.claim, left), never);
     }
     refusal_add_reply(request, plugin, event->answer, event->reason);
     hold(request, holding);

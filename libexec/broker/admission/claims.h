@@ -1,15 +1,18 @@
-/* Claims on other resources than CPU time, one after the other. A plugin of the resource accepts the claim; then the ledger and the access rules' sums hold the
- * amount. A claim without a guarantee needs no plugin: its line and the rules let the claim in.
+/* Claims on other resources than CPU time, one after the other. A plugin of the resource accepts
+ * the claim; then the ledger and the access rules' sums hold the amount. A claim without a
+ * guarantee needs no plugin: its line and the rules let the claim in.
  *
- * No plugin schedules anything before all claims are held and the CPU time is found. A refusal, or the end of the request, lets go of all that is held. Such
- * requests are decided one at a time: what one request holds for a moment must not refuse another request. */
+ * No plugin schedules anything before all claims are held and the CPU time is found. A refusal, or
+ * the end of the request, lets go of all that is held. Such requests are decided one at a time:
+ * what one request holds for a moment must not refuse another request. */
 #ifndef RTF_CLAIMS_H
 #define RTF_CLAIMS_H
 
 #include "plugins.h"
 #include "request.h"
 
-/* Looks, from inquiry.plugin on, for the plugin to ask for inquiry.claim. HELD: the claim is let in without a guarantee. */
+/* Looks, from inquiry.plugin on, for the plugin to ask for inquiry.claim. HELD: the claim is let in
+ * without a guarantee. */
 enum step_result claims_choose(struct request *request);
 
 /* Asks this plugin, and takes the answer. */

@@ -6,21 +6,26 @@
 
 static void load_as_before(const struct reservation *reservation, int plugin)
 {
-    plugin_load(plugin, reservation->task, reservation->grant != NULL && plugins_share_cpu(reservation->grant->plugin, plugin) ? reservation->grant : NULL);
+    plugin_load(plugin, reservation->task,
+                reservation->grant != NULL && plugins_share_cpu(reservation->grant->plugin, plugin)
+                    ? reservation->grant
+                    : NULL);
 }
 
 /* In a trial the judge must not note the plan beside what the others have. */
 static void neighbours_judge(struct request *request)
 {
     trial_tell(request->hearing.judge);
-    const uint64_t id = plugin_judge(request->hearing.judge, request->reservation->task, request->hearing.offer);
+    const uint64_t id =
+        plugin_judge(request->hearing.judge, request->reservation->task, request->hearing.offer);
     if (is_tried(request))
         load_as_before(request->reservation, request->hearing.judge);
     trial_tell_back(request->hearing.judge);
     (void)wait_for_plugin(request, id);
 }
 
-/* All neighbours are asked, also after a no. The smallest runtime that one of them could bear is what all could bear. */
+/* All neighbours are asked, also after a no. The smallest runtime that one of them could bear is
+ * what all could bear. */
 static bool neighbours_ask_next(struct request *request)
 {
     const struct grant *offer = request->hearing.offer;
@@ -47,7 +52,8 @@ static void object(struct request *request, const struct plugin_event *event)
         request->hearing.objector = request->hearing.judge;
         request->hearing.objection = event->answer;
         snprintf(request->hearing.reason, sizeof request->hearing.reason, "%s %s: %.200s", name,
-                 event->answer == ANSWER_RESTARTING ? "cannot be asked" : "cannot bear it", event->reason);
+                 event->answer == ANSWER_RESTARTING ? "cannot be asked" : "cannot bear it",
+                 event->reason);
     }
     request->hearing.never |= event->never;
     if (event->nearest < request->hearing.bearable)

@@ -15,7 +15,8 @@ void refusal_add_reply(struct request *request, int plugin, enum answer answer, 
     for (int i = 0; i < outcome->reply_count; i++)
         if (outcome->replies[i].plugin == plugin)
             outcome->reply_count = i; /* the plugin was asked a second time */
-    outcome->replies = reallocarray(outcome->replies, (size_t)outcome->reply_count + 1, sizeof *outcome->replies);
+    outcome->replies =
+        reallocarray(outcome->replies, (size_t)outcome->reply_count + 1, sizeof *outcome->replies);
     if (outcome->replies == NULL)
         abort(); /* as allocate */
     struct reply *reply = &outcome->replies[outcome->reply_count++];
@@ -31,10 +32,12 @@ static bool ranks_only(int plugin)
     return line->resource == RESOURCE_CPU && !line->deadline && strcmp(line->tests, "none") == 0;
 }
 
-/* True: the spec suits this kind of plugin. The refusals of other plugins explain less to the owner. */
+/* True: the spec suits this kind of plugin. The refusals of other plugins explain less to the
+ * owner. */
 static bool is_meant_for(const struct request *request, int plugin)
 {
-    return plugin_line(plugin)->resource != RESOURCE_CPU || ranks_only(plugin) == (request->spec.priority != 0);
+    return plugin_line(plugin)->resource != RESOURCE_CPU ||
+           ranks_only(plugin) == (request->spec.priority != 0);
 }
 
 static bool explains_more(const struct request *request, int plugin, int than)
@@ -43,10 +46,12 @@ static bool explains_more(const struct request *request, int plugin, int than)
 }
 
 /* The owner is told the refusal that can still become a grant. */
-void refusal_keep_no(struct request *request, int by, enum why code, const char *told, uint64_t nearest, bool never)
+void refusal_keep_no(struct request *request, int by, enum why code, const char *told,
+                     uint64_t nearest, bool never)
 {
     struct no *no = &request->refusals.no;
-    if (no->plugin < 0 || (no->never && (!never || explains_more(request, by, no->plugin))) || nearest > request->refusals.nearest) {
+    if (no->plugin < 0 || (no->never && (!never || explains_more(request, by, no->plugin))) ||
+        nearest > request->refusals.nearest) {
         no->plugin = by;
         no->never = never;
         no->code = code;
@@ -56,40 +61,51 @@ void refusal_keep_no(struct request *request, int by, enum why code, const char 
         request->refusals.nearest = nearest;
 }
 
-void refusal_note_no(struct request *request, int plugin, enum answer answer, const char *reason, uint64_t nearest, bool never)
+void refusal_note_no(struct request *request, int plugin, enum answer answer, const char *reason,
+                     uint64_t nearest, bool never)
 {
     char told[REASON_BYTES];
     refusal_add_reply(request, plugin, answer, reason);
     request_event(request, "accept", "refused", plugin, reason);
     snprintf(told, sizeof told, "%s refused: %.400s", plugin_line(plugin)->name, reason);
-    refusal_keep_no(request, plugin, answer == ANSWER_RESTARTING ? WHY_RESTARTING : never ? WHY_UNSUITABLE : WHY_FULL, told, nearest, never);
+    refusal_keep_no(request, plugin,
+                    answer == ANSWER_RESTARTING ? WHY_RESTARTING
+                    : never                     ? WHY_UNSUITABLE
+                                                : WHY_FULL,
+                    told, nearest, never);
 }
 
 void refusal_keep_denial(struct request *request, const struct refusal *refusal, const char *reason)
 {
     const bool was_denied = request->refusals.denial.is_there;
-    const bool never = refusal->never || (ranks_only(request->inquiry.plugin) && request->spec.priority == 0);
+    const bool never =
+        refusal->never || (ranks_only(request->inquiry.plugin) && request->spec.priority == 0);
     request_event(request, "acl", "refused", request->inquiry.plugin, reason);
     request->refusals.denial.is_there = true;
-    request->refusals.denial.never = never && (!was_denied || request->refusals.denial.never); /* if one rule may allow this later, asking later can help */
-    if (was_denied && !explains_more(request, request->inquiry.plugin, request->refusals.denial.plugin))
+    /* if one rule may allow this later, asking later can help */
+    request->refusals.denial.never = never && (!was_denied || request->refusals.denial.never);
+    if (was_denied &&
+        !explains_more(request, request->inquiry.plugin, request->refusals.denial.plugin))
         return;
     request->refusals.denial.plugin = request->inquiry.plugin;
     request->refusals.denial.refusal = *refusal;
     snprintf(request->refusals.denial.reason, sizeof request->refusals.denial.reason, "%s", reason);
 }
 
-/* A plugin that never grants such a spec explains less than the rule that closed another plugin; unless the spec does not suit that other plugin. */
+/* A plugin that never grants such a spec explains less than the rule that closed another plugin;
+ * unless the spec does not suit that other plugin. */
 static bool is_by_plugin(const struct request *request)
 {
     const struct no *no = &request->refusals.no;
     const struct denial *denial = &request->refusals.denial;
-    return no->plugin >= 0 && !(denial->is_there && no->never && !explains_more(request, no->plugin, denial->plugin));
+    return no->plugin >= 0 &&
+           !(denial->is_there && no->never && !explains_more(request, no->plugin, denial->plugin));
 }
 
 bool refusal_is_final(const struct request *request)
 {
-    return (request->refusals.no.plugin < 0 || request->refusals.no.never) && (!request->refusals.denial.is_there || request->refusals.denial.never);
+    return (request->refusals.no.plugin < 0 || request->refusals.no.never) &&
+           (!request->refusals.denial.is_there || request->refusals.denial.never);
 }
 
 static void say_unknown_plugin(struct request *request, const char *wanted, enum resource resource)
@@ -100,14 +116,17 @@ static void say_unknown_plugin(struct request *request, const char *wanted, enum
         const size_t length = strlen(names);
         if (line->resource != resource)
             continue;
-        snprintf(names + length, sizeof names - length, "%s%s", length == 0 ? "" : ", ", line->name);
+        snprintf(names + length, sizeof names - length, "%s%s", length == 0 ? "" : ", ",
+                 line->name);
         if (strcasecmp(line->name, wanted) == 0)
             snprintf(meant, sizeof meant, "; did you mean %s?", line->name);
     }
-    request_answer(request, SCHEDULE_FAIL, "plugins.conf has no plugin \"%s\" for %s, but %s%s", wanted, resource_name(resource), names[0] == '\0' ? "none" : names, meant);
+    request_answer(request, SCHEDULE_FAIL, "plugins.conf has no plugin \"%s\" for %s, but %s%s",
+                   wanted, resource_name(resource), names[0] == '\0' ? "none" : names, meant);
 }
 
-/* Use that is not paid back still counts. The owner is told so, because this capacity comes free soon. */
+/* Use that is not paid back still counts. The owner is told so, because this capacity comes free
+ * soon. */
 static void say_owed(struct request *request, const struct counter *counter, int plugin)
 {
     int64_t until;
@@ -115,16 +134,22 @@ static void say_owed(struct request *request, const struct counter *counter, int
     const size_t length = strlen(request->outcome.reason);
     const uint64_t owed = debt_share(counter, plugin, &until);
     if (owed != 0)
-        snprintf(request->outcome.reason + length, sizeof request->outcome.reason - length, "; %s of what is used has ended, and counts for %lldms more",
-                 format_utilization(owed, share), (long long)(until - monotonic_now()) / 1000000 + 1);
+        snprintf(request->outcome.reason + length, sizeof request->outcome.reason - length,
+                 "; %s of what is used has ended, and counts for %lldms more",
+                 format_utilization(owed, share),
+                 (long long)(until - monotonic_now()) / 1000000 + 1);
 }
 
 void refusal_say(struct request *request, enum resource resource)
 {
     struct refusal *refusal = &request->outcome.refusal;
-    const char *wanted = resource == RESOURCE_CPU ? request->spec.plugin : request->inquiry.claim->plugin[0] == '\0' ? NULL : request->inquiry.claim->plugin;
+    const char *wanted = resource == RESOURCE_CPU ? request->spec.plugin
+                         : request->inquiry.claim->plugin[0] == '\0'
+                             ? NULL
+                             : request->inquiry.claim->plugin;
     if (is_by_plugin(request)) {
-        request_refuse(request, plugin_line(request->refusals.no.plugin)->name, request->refusals.no.code, refusal_is_final(request));
+        request_refuse(request, plugin_line(request->refusals.no.plugin)->name,
+                       request->refusals.no.code, refusal_is_final(request));
         request_answer(request, SCHEDULE_FAIL, "%s", request->refusals.no.reason);
         if (resource == RESOURCE_CPU && !request->refusals.no.never)
             say_owed(request, NULL, request->refusals.no.plugin);
@@ -137,13 +162,15 @@ void refusal_say(struct request *request, enum resource resource)
     } else {
         request_refuse(request, "broker", WHY_NO_PLUGIN, true);
         if (wanted == NULL)
-            request_answer(request, SCHEDULE_FAIL, "plugins.conf has no plugin for %s", resource_name(resource));
+            request_answer(request, SCHEDULE_FAIL, "plugins.conf has no plugin for %s",
+                           resource_name(resource));
         else
             say_unknown_plugin(request, wanted, resource);
         return;
     }
     refusal->nearest = request->refusals.nearest;
-    refusal->at_least = resource == RESOURCE_CPU && request->refusals.nearest > request->spec.runtime;
+    refusal->at_least =
+        resource == RESOURCE_CPU && request->refusals.nearest > request->spec.runtime;
     refusal->of = resource;
 }
 

@@ -1,4 +1,5 @@
-/* The refusals of plugins and rules so far. The owner is told the most useful one (rtf-verdict(5)). */
+/* The refusals of plugins and rules so far. The owner is told the most useful one
+ * (rtf-verdict(5)). */
 #ifndef RTF_REFUSALS_H
 #define RTF_REFUSALS_H
 
@@ -7,13 +8,17 @@
 /* Adds a plugin's answer to the list in the verdict. */
 void refusal_add_reply(struct request *request, int plugin, enum answer answer, const char *reason);
 
-/* A plugin said no. nearest: the plugin would have taken this (0: nothing). never: no other reservation's end changes the answer. refusal_keep_no takes the sentence
- * for the owner; refusal_note_no makes the sentence, and writes the reply and an event as well. */
-void refusal_keep_no(struct request *request, int by, enum why code, const char *told, uint64_t nearest, bool never);
-void refusal_note_no(struct request *request, int plugin, enum answer answer, const char *reason, uint64_t nearest, bool never);
+/* A plugin said no. nearest: the plugin would have taken this (0: nothing). never: no other
+ * reservation's end changes the answer. refusal_keep_no takes the sentence for the owner;
+ * refusal_note_no makes the sentence, and writes the reply and an event as well. */
+void refusal_keep_no(struct request *request, int by, enum why code, const char *told,
+                     uint64_t nearest, bool never);
+void refusal_note_no(struct request *request, int plugin, enum answer answer, const char *reason,
+                     uint64_t nearest, bool never);
 
 /* The access rules do not let the owner use the plugin. */
-void refusal_keep_denial(struct request *request, const struct refusal *refusal, const char *reason);
+void refusal_keep_denial(struct request *request, const struct refusal *refusal,
+                         const char *reason);
 
 /* True if nothing that others give back could change the refusal. */
 bool refusal_is_final(const struct request *request);

@@ -25,7 +25,9 @@
 #include "verdict.h"
 #include "zero-lag-wait.h"
 
-static const int64_t between_changes = 1000000000, between_rounds = 20000000, while_it_changes = 10000000; /* ns */
+/* ns */
+static const int64_t between_changes = 1000000000, between_rounds = 20000000,
+                     while_it_changes = 10000000;
 
 /* ---- less ---- */
 
@@ -35,8 +37,11 @@ static const char taken_back[] = "what it had beyond what it needs is needed els
 static void follow(struct reservation *reservation, bool has_less_time)
 {
     shares_follow(reservation);
-    if (has_less_time && reservation->attachment != NULL && reservation->attachment->scheduled && !attachment_is_pending(reservation->attachment))
-        adjustments_expect(reservation, attach_apply_again(reservation->attachment, reservation->grant), taken_back);
+    if (has_less_time && reservation->attachment != NULL && reservation->attachment->scheduled &&
+        !attachment_is_pending(reservation->attachment))
+        adjustments_expect(reservation,
+                           attach_apply_again(reservation->attachment, reservation->grant),
+                           taken_back);
     else
         verdict_again(reservation, UPDATE, taken_back);
 }
@@ -56,7 +61,8 @@ static void lessen(struct reservation *reservation)
 static void aim_at_what_is(struct reservation *reservation)
 {
     reservation->grant->aim = reservation->grant->plan.runtime;
-    for (struct holding *holding = reservation->grant->holdings; holding != NULL; holding = holding->next)
+    for (struct holding *holding = reservation->grant->holdings; holding != NULL;
+         holding = holding->next)
         holding->aim = holding->claim.values[0];
 }
 
@@ -70,9 +76,12 @@ static void aim(const struct desire *desire)
     struct grant *grant = desire->reservation->grant;
     struct holding *holding = desire_holding(desire);
     if (holding == NULL)
-        grant->aim = within(grant->spec.runtime, runtime_within(desire->aim, cpu_window(grant)), grant->spec.desired_runtime);
+        grant->aim = within(grant->spec.runtime, runtime_within(desire->aim, cpu_window(grant)),
+                            grant->spec.desired_runtime);
     else
-        holding->aim = within(claim_least(&holding->claim), plugin_within(holding->plugin, &holding->claim, desire->aim), claim_desired(&holding->claim));
+        holding->aim = within(claim_least(&holding->claim),
+                              plugin_within(holding->plugin, &holding->claim, desire->aim),
+                              claim_desired(&holding->claim));
 }
 
 static bool aims_lower(const struct grant *grant)
@@ -94,7 +103,8 @@ static bool aims_higher(const struct grant *grant)
 /* Nobody is about to change it. */
 static bool is_settled(const struct reservation *reservation)
 {
-    return reservation->request == NULL && !reservation->raises && reservation->state == RESERVATION_OPEN;
+    return reservation->request == NULL && !reservation->raises &&
+           reservation->state == RESERVATION_OPEN;
 }
 
 /* ---- sharing out ---- */
@@ -112,7 +122,8 @@ static uint64_t spare_capacity_occasion(void)
 
 bool spare_capacity_is_due(void)
 {
-    return desired_amounts_first() != NULL && sharing.pause.at == 0 && sharing.at != spare_capacity_occasion();
+    return desired_amounts_first() != NULL && sharing.pause.at == 0 &&
+           sharing.at != spare_capacity_occasion();
 }
 
 void spare_capacity_look_again(void)
@@ -142,7 +153,8 @@ static int64_t spare_capacity_settle(struct reservation *reservation, int64_t no
 static void set_aims(void)
 {
     struct desire *desires;
-    for (struct reservation *reservation = desired_amounts_first(); reservation != NULL; reservation = TAILQ_NEXT(reservation, of_desires))
+    for (struct reservation *reservation = desired_amounts_first(); reservation != NULL;
+         reservation = TAILQ_NEXT(reservation, of_desires))
         aim_at_what_is(reservation);
     const size_t count = desired_amounts_list(&desires);
     desired_amounts_share_out(desires, count);
@@ -158,7 +170,8 @@ void spare_capacity_share_out(void)
     int64_t again = 0;
     set_aims();
     for (int lower = 1; lower >= 0; lower--)
-        for (struct reservation *reservation = desired_amounts_first(); reservation != NULL; reservation = TAILQ_NEXT(reservation, of_desires)) {
+        for (struct reservation *reservation = desired_amounts_first(); reservation != NULL;
+             reservation = TAILQ_NEXT(reservation, of_desires)) {
             if (aims_lower(reservation->grant) != (lower == 1))
                 continue;
             const int64_t then = spare_capacity_settle(reservation, now);
@@ -173,8 +186,10 @@ void spare_capacity_share_out(void)
 /* Claims without a guarantee stay as they are. */
 static void claim_background(const struct grant *grant, struct claim **claims)
 {
-    for (int plugin = grant_background(grant); plugin != NO_PLUGIN; plugin = grant_background_after(grant, plugin)) {
-        struct claim *claim = claims_push(claims, plugin_line(plugin)->resource), *const next = claim->next;
+    for (int plugin = grant_background(grant); plugin != NO_PLUGIN;
+         plugin = grant_background_after(grant, plugin)) {
+        struct claim *claim = claims_push(claims, plugin_line(plugin)->resource), *const next =
+                                                                                      claim->next;
         *claim = grant_background_claim(plugin);
         claim->next = next;
     }
@@ -186,12 +201,17 @@ void spare_capacity_ask_for_more(struct request *request)
     request->spare.for_more = true;
     request->spare.most = grant->aim > grant->plan.runtime ? grant->aim : grant->plan.runtime;
     request->spec = spec_copy(&grant->spec);
-    request->spec.plugin = grant->plugin == NO_PLUGIN ? NULL : strdup(plugin_line(grant->plugin)->name);
+    request->spec.plugin =
+        grant->plugin == NO_PLUGIN ? NULL : strdup(plugin_line(grant->plugin)->name);
     if (grant->plugin != NO_PLUGIN && request->spec.plugin == NULL)
         abort(); /* as memory.h does */
-    for (const struct holding *holding = grant->holdings; holding != NULL; holding = holding->next) {
-        struct claim *claim = claims_push(&request->spec.claims, holding->claim.resource), *const next = claim->next;
-        *claim = claim_with(&holding->claim, holding->aim > holding->claim.values[0] ? holding->aim : holding->claim.values[0]);
+    for (const struct holding *holding = grant->holdings; holding != NULL;
+         holding = holding->next) {
+        struct claim *claim = claims_push(&request->spec.claims, holding->claim.resource),
+                     *const next = claim->next;
+        *claim = claim_with(&holding->claim, holding->aim > holding->claim.values[0]
+                                                 ? holding->aim
+                                                 : holding->claim.values[0]);
         claim->next = next;
         snprintf(claim->plugin, sizeof claim->plugin, "%s", plugin_line(holding->plugin)->name);
     }
@@ -204,7 +224,8 @@ bool spare_capacity_has_changed(const struct request *request)
     const struct grant *now = request->reservation->grant, *before = request->activation.old;
     if (now == NULL || before == NULL)
         return now == NULL;
-    bool is_other = now->plan.runtime != before->plan.runtime || !CPU_EQUAL(&now->plan.cpus, &before->plan.cpus);
+    bool is_other = now->plan.runtime != before->plan.runtime ||
+                    !CPU_EQUAL(&now->plan.cpus, &before->plan.cpus);
     const struct holding *is = now->holdings, *was = before->holdings;
     for (; is != NULL && was != NULL; is = is->next, was = was->next)
         is_other |= is->claim.values[0] != was->claim.values[0];
@@ -226,15 +247,18 @@ static uint64_t surplus_in(const struct need *need, const uint64_t *pool)
 {
     uint64_t sum = 0;
     for (size_t i = 0; i < need->count; i++)
-        if (need->desires[i].pool == pool && need->desires[i].reservation != need->request->reservation)
+        if (need->desires[i].pool == pool &&
+            need->desires[i].reservation != need->request->reservation)
             sum += need->desires[i].now - need->desires[i].least;
     return sum;
 }
 
-/* It would be had of this pool if others gave up some of it. Of several it is the one that would have most left: worst fit. */
+/* It would be had of this pool if others gave up some of it. Of several it is the one that would
+ * have most left: worst fit. */
 static void weigh_pool(struct need *need, const struct pool *pool, uint64_t weight)
 {
-    const uint64_t left = ledger_left(pool, need->request->reservation->grant), all = left + surplus_in(need, pool->used);
+    const uint64_t left = ledger_left(pool, need->request->reservation->grant),
+                   all = left + surplus_in(need, pool->used);
     if (weight > left && weight <= all && all - weight >= need->best) {
         need->pool = pool->used;
         need->lacks = weight - left;
@@ -266,15 +290,23 @@ static bool need_of_cpu(const struct pool *pool, const struct grant *grant, void
 static bool may_serve(const struct request *request, int plugin)
 {
     const struct plugin_line *line = plugin_line(plugin);
-    const char *wanted = request->inquiry.claim == NULL ? request->spec.plugin : request->inquiry.claim->plugin[0] == '\0' ? NULL : request->inquiry.claim->plugin;
-    return line->resource == (request->inquiry.claim == NULL ? RESOURCE_CPU : request->inquiry.claim->resource) && (wanted == NULL || strcmp(wanted, line->name) == 0);
+    const char *wanted = request->inquiry.claim == NULL ? request->spec.plugin
+                         : request->inquiry.claim->plugin[0] == '\0'
+                             ? NULL
+                             : request->inquiry.claim->plugin;
+    return line->resource ==
+               (request->inquiry.claim == NULL ? RESOURCE_CPU : request->inquiry.claim->resource) &&
+           (wanted == NULL || strcmp(wanted, line->name) == 0);
 }
 
 static void find_pool(struct need *need)
 {
     for (int i = 0; i < plugins_count(); i++)
         if (may_serve(need->request, i))
-            (void)resource_kind_of(i)->of_line(i, need->request->inquiry.claim == NULL ? need_of_cpu : need_of_claim, need);
+            (void)resource_kind_of(i)->of_line(i,
+                                               need->request->inquiry.claim == NULL ? need_of_cpu
+                                                                                    : need_of_claim,
+                                               need);
     need->is_known = need->pool != NULL;
 }
 
@@ -303,14 +335,17 @@ static bool is_charged_to(const struct charge *charge, const struct counter *cou
     return false;
 }
 
-/* Not what is lacking in a pool decided, but a rule's sum, or a test that is no sum: each surplus that is part of it may help. */
+/* Not what is lacking in a pool decided, but a rule's sum, or a test that is no sum: each surplus
+ * that is part of it may help. */
 static bool may_help(const struct need *need, const struct desire *desire)
 {
     const struct request *request = need->request;
     const struct grant *grant = desire->reservation->grant;
     const struct holding *holding = desire_holding(desire);
     if (is_denied(request))
-        return request->refusals.denial.refusal.counter != NULL && is_charged_to(holding == NULL ? &grant->charge : &holding->charge, request->refusals.denial.refusal.counter);
+        return request->refusals.denial.refusal.counter != NULL &&
+               is_charged_to(holding == NULL ? &grant->charge : &holding->charge,
+                             request->refusals.denial.refusal.counter);
     return may_serve(request, holding == NULL ? grant->plugin : holding->plugin);
 }
 
@@ -318,14 +353,17 @@ static bool may_help(const struct need *need, const struct desire *desire)
 static uint64_t need_part_of(const struct need *need, const struct desire *desire)
 {
     const uint64_t surplus = desire->now - desire->least;
-    if (desire->reservation == need->request->reservation || (need->pool == NULL ? !may_help(need, desire) : desire->pool != need->pool))
+    if (desire->reservation == need->request->reservation ||
+        (need->pool == NULL ? !may_help(need, desire) : desire->pool != need->pool))
         return 0;
     return need->is_known && need->lacks < surplus ? need->lacks : surplus;
 }
 
 static void take_part(const struct desire *desire, uint64_t part)
 {
-    const struct desire less = {.reservation = desire->reservation, .resource = desire->resource, .aim = desire->now - part};
+    const struct desire less = {.reservation = desire->reservation,
+                                .resource = desire->resource,
+                                .aim = desire->now - part};
     aim_at_what_is(desire->reservation);
     aim(&less);
     lessen(desire->reservation);
@@ -351,7 +389,8 @@ static enum taken spare_capacity_take(struct need *need)
     return taken;
 }
 
-/* CPU time that is taken back may have to be paid back first. The request waits for this before anything else is tried. */
+/* CPU time that is taken back may have to be paid back first. The request waits for this before
+ * anything else is tried. */
 static bool is_to_come_free(const struct request *request)
 {
     return request->spare.takes != 0 && !request->wait.patient && debt_count() != 0;
@@ -370,13 +409,15 @@ static bool may_be_helped(const struct need *need)
 static bool is_anybody_raised(const struct request *request)
 {
     const struct reservation *reservation = desired_amounts_first();
-    while (reservation != NULL && (reservation == request->reservation || reservation->request == NULL || !reservation->request->spare.for_more))
+    while (reservation != NULL &&
+           (reservation == request->reservation || reservation->request == NULL ||
+            !reservation->request->spare.for_more))
         reservation = TAILQ_NEXT(reservation, of_desires);
     return reservation != NULL;
 }
 
-/* Spare capacity is taken only for a need that is granted then: a trial comes first, and changes nothing. A grant that was made meanwhile may be in the way all the
- * same, a few times. */
+/* Spare capacity is taken only for a need that is granted then: a trial comes first, and changes
+ * nothing. A grant that was made meanwhile may be in the way all the same, a few times. */
 static enum taken try_or_take(struct need *need, struct request *request)
 {
     enum { TAKES = 16 };

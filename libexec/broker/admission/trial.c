@@ -29,7 +29,8 @@ static void ask_from_here(struct request *request)
 
 bool trial_begin(struct request *request)
 {
-    if (!trial_is_affordable(request->reservation->user->account, desired_amounts_count(), monotonic_now()))
+    if (!trial_is_affordable(request->reservation->user->account, desired_amounts_count(),
+                             monotonic_now()))
         return false;
     request->spare.trial = TRIAL_RUNS;
     request->spare.tried_from = request->inquiry.claim;
@@ -38,11 +39,13 @@ bool trial_begin(struct request *request)
     return true;
 }
 
-/* Holdings from before the trial stay: one for each claim before the refused one, except claims without a guarantee. */
+/* Holdings from before the trial stay: one for each claim before the refused one, except claims
+ * without a guarantee. */
 static void forget_holdings(struct request *request)
 {
     struct holding **rest = &request->inquiry.holdings;
-    for (const struct claim *claim = request->spec.claims; claim != request->spare.tried_from && *rest != NULL; claim = claim->next)
+    for (const struct claim *claim = request->spec.claims;
+         claim != request->spare.tried_from && *rest != NULL; claim = claim->next)
         if (!claim->background)
             rest = &(*rest)->next;
     holdings_free(rest);
@@ -74,7 +77,8 @@ static bool may_be_lessened(const struct reservation *reservation, const struct 
 static bool is_anybody_left_out(const struct request *request)
 {
     const struct reservation *reservation = desired_amounts_first();
-    while (reservation != NULL && (reservation == request->reservation || may_be_lessened(reservation, request)))
+    while (reservation != NULL &&
+           (reservation == request->reservation || may_be_lessened(reservation, request)))
         reservation = TAILQ_NEXT(reservation, of_desires);
     return reservation != NULL;
 }
@@ -83,7 +87,8 @@ enum step_result trial_fails(struct request *request)
 {
     request->spare.trial = TRIAL_FAILED;
     trial_end(request);
-    return is_anybody_left_out(request) && zero_lag_wait_for_a_moment(request) ? MUST_WAIT : TRIAL_IS_OVER;
+    return is_anybody_left_out(request) && zero_lag_wait_for_a_moment(request) ? MUST_WAIT
+                                                                               : TRIAL_IS_OVER;
 }
 
 void trial_may_begin_again(struct request *request)
@@ -105,7 +110,8 @@ static struct {
     size_t count;
 } lessened;
 
-static void each_charge(const struct lessened *one, void (*on)(const struct charge *charge, uint64_t amount))
+static void each_charge(const struct lessened *one,
+                        void (*on)(const struct charge *charge, uint64_t amount))
 {
     const struct holding *holding = one->grant->holdings, *least = one->least->holdings;
     on(&one->grant->charge, acl_weight(&one->least->spec, one->least->plan.runtime));
@@ -118,10 +124,13 @@ void trial_enter(const struct request *request)
     if (!is_tried(request))
         return;
     lessened.all = allocate((desired_amounts_count() + 1) * sizeof *lessened.all);
-    for (struct reservation *reservation = desired_amounts_first(); reservation != NULL; reservation = TAILQ_NEXT(reservation, of_desires)) {
+    for (struct reservation *reservation = desired_amounts_first(); reservation != NULL;
+         reservation = TAILQ_NEXT(reservation, of_desires)) {
         if (!may_be_lessened(reservation, request))
             continue;
-        lessened.all[lessened.count] = (struct lessened){reservation->grant, grant_at_least(reservation->grant), reservation->task};
+        lessened.all[lessened.count] =
+            (struct lessened){reservation->grant, grant_at_least(reservation->grant),
+                              reservation->task};
         ledger_as_if(lessened.all[lessened.count].least, lessened.all[lessened.count].grant);
         each_charge(&lessened.all[lessened.count++], acl_set_aside);
     }

@@ -1,6 +1,7 @@
-/* A trial asks: would a refused request be granted if all others had only what they need? The request is asked once more as a dry run. Nobody's share changes: the
- * books are put back before anything else reads them. A plugin reads first what the others need, then the question, then what the others have. Only if the trial
- * passes, capacity is taken back (spare-capacity.h). */
+/* A trial asks: would a refused request be granted if all others had only what they need? The
+ * request is asked once more as a dry run. Nobody's share changes: the books are put back before
+ * anything else reads them. A plugin reads first what the others need, then the question, then what
+ * the others have. Only if the trial passes, capacity is taken back (spare-capacity.h). */
 #ifndef RTF_TRIAL_H
 #define RTF_TRIAL_H
 
@@ -10,16 +11,19 @@
 bool trial_begin(struct request *request);
 bool is_tried(const struct request *request);
 
-/* True: the request is asked again, to be granted. False: the owner asked for a dry run, and this is the answer. */
+/* True: the request is asked again, to be granted. False: the owner asked for a dry run, and this
+ * is the answer. */
 bool trial_passes(struct request *request);
 
-/* MUST_WAIT: the trial left out a reservation that is being changed, and is repeated in a moment. */
+/* MUST_WAIT: the trial left out a reservation that is being changed, and is repeated in a
+ * moment. */
 enum step_result trial_fails(struct request *request);
 
 /* The request has waited, so a trial that failed before may pass now. */
 void trial_may_begin_again(struct request *request);
 
-/* Between these calls the books say that the others have only what they need. Both do nothing for a request that is not tried. */
+/* Between these calls the books say that the others have only what they need. Both do nothing for a
+ * request that is not tried. */
 void trial_enter(const struct request *request);
 void trial_leave(void);
 

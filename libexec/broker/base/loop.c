@@ -23,7 +23,9 @@ bool loop_add(int fd, uint32_t events, struct source *source)
 void loop_change(int fd, uint32_t events, struct source *source)
 {
     struct epoll_event event = {.events = events, .data.ptr = source};
-    for (int tries = 0; epoll_ctl(epoll_fd, EPOLL_CTL_MOD, fd, &event) != 0 && is_transient(errno) && tries < TRANSIENT_TRIES; tries++)
+    for (int tries = 0; epoll_ctl(epoll_fd, EPOLL_CTL_MOD, fd, &event) != 0 &&
+                        is_transient(errno) && tries < TRANSIENT_TRIES;
+         tries++)
         ;
 }
 
@@ -46,7 +48,8 @@ void loop_turn(bool busy)
     static const struct timespec at_once;
     struct epoll_event events[LOOP_EVENTS];
     struct timespec left;
-    const int count = epoll_pwait2(epoll_fd, events, LOOP_EVENTS, busy ? &at_once : timers_left(&left), NULL);
+    const int count =
+        epoll_pwait2(epoll_fd, events, LOOP_EVENTS, busy ? &at_once : timers_left(&left), NULL);
     if (count < 0 && errno != EINTR)
         abort();
     call(events, count, true);

@@ -1,5 +1,6 @@
-/* The only place where the broker waits. Each descriptor that can become ready belongs to a source; each time to wait for belongs to a timer. Nothing polls:
- * without events and timers the broker sleeps. */
+/* The only place where the broker waits. Each descriptor that can become ready belongs to a source;
+ * each time to wait for belongs to a timer. Nothing polls: without events and timers the broker
+ * sleeps. */
 #ifndef RTF_LOOP_H
 #define RTF_LOOP_H
 
@@ -21,8 +22,8 @@ bool loop_add(int fd, uint32_t events, struct source *source);
 void loop_change(int fd, uint32_t events, struct source *source);
 void loop_remove(int fd);
 
-/* Calls the sources that are ready. Unless `busy`, waits until a source is ready, or until the first timer is due. A removed source stays valid until
- * loop_turn returns. */
+/* Calls the sources that are ready. Unless `busy`, waits until a source is ready, or until the
+ * first timer is due. A removed source stays valid until loop_turn returns. */
 void loop_turn(bool busy);
 
 #endif

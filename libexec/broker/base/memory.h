@@ -4,7 +4,8 @@
 
 #include <stddef.h>
 
-/* Returns zeroed memory. Without memory the broker ends: the next broker continues from the journal. */
+/* Returns zeroed memory. Without memory the broker ends: the next broker continues from the
+ * journal. */
 void *allocate(size_t size);
 
 #endif

@@ -36,7 +36,8 @@ const struct timespec *timers_left(struct timespec *left)
     const struct timer *first = timers_first();
     if (first == NULL)
         return NULL;
-    const int64_t nanoseconds = first->at - monotonic_now(), wait = nanoseconds < 0 ? 0 : nanoseconds;
+    const int64_t nanoseconds = first->at - monotonic_now(),
+                  wait = nanoseconds < 0 ? 0 : nanoseconds;
     *left = (struct timespec){.tv_sec = wait / 1000000000, .tv_nsec = wait % 1000000000};
     return left;
 }

@@ -1,4 +1,5 @@
-/* Timers: one queue, in the order of their times; timers with the same time are in the order in which they were set. */
+/* Timers: one queue, in the order of their times; timers with the same time are in the order in
+ * which they were set. */
 #ifndef RTF_TIMERS_H
 #define RTF_TIMERS_H
 
@@ -11,13 +12,16 @@
 
 /* Part of the structure that waits; {0}: not set. */
 struct timer {
-    int64_t at;                       /* CLOCK_MONOTONIC, ns; 0: not set */
-    void (*due)(struct timer *timer); /* called when the time has come, after the timer is unset; NULL: the owner looks after each turn of the loop */
+    int64_t at; /* CLOCK_MONOTONIC, ns; 0: not set */
+    /* called when the time has come, after the timer is unset; NULL: the owner looks after each
+     * turn of the loop */
+    void (*due)(struct timer *timer);
     RB_ENTRY(timer) of_time;
 };
 
 /* The structure of which `pointer` is the `member`. */
-#define container_of(pointer, type, member) ((type *)(void *)((char *)(pointer) - offsetof(type, member)))
+#define container_of(pointer, type, member) \
+    ((type *)(void *)((char *)(pointer)-offsetof(type, member)))
 
 /* Replaces an earlier time. INT64_MAX: never. */
 void timer_set(struct timer *timer, int64_t at);

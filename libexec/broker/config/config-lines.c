@@ -8,8 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-
-bool config_lines_wrong(char reason[static REASON_BYTES], const char *name, int line, const char *format, ...)
+bool config_lines_wrong(char reason[static REASON_BYTES], const char *name, int line,
+                        const char *format, ...)
 {
     va_list arguments;
     int length = snprintf(reason, REASON_BYTES, "%s:%d: ", name, line);
@@ -19,19 +19,26 @@ bool config_lines_wrong(char reason[static REASON_BYTES], const char *name, int 
     return false;
 }
 
-bool config_lines_open(struct config_lines *conf, const char *path, char reason[static REASON_BYTES])
+bool config_lines_open(struct config_lines *conf, const char *path,
+                       char reason[static REASON_BYTES])
 {
     struct stat status;
     const char *slash = strrchr(path, '/');
-    const int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC); /* the file may be a FIFO, which must not keep root waiting */
-    *conf = (struct config_lines){.name = slash == NULL ? path : slash + 1, .file = fd < 0 ? NULL : fdopen(fd, "r")};
+    /* the file may be a FIFO, which must not keep root waiting */
+    const int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    *conf = (struct config_lines){.name = slash == NULL ? path : slash + 1,
+                                  .file = fd < 0 ? NULL : fdopen(fd, "r")};
     if (conf->file == NULL || fstat(fileno(conf->file), &status) != 0) {
         snprintf(reason, REASON_BYTES, "%.300s: %s", path, strerror(errno));
         return false;
     }
-    if (S_ISREG(status.st_mode) && (status.st_uid == 0 || status.st_uid == geteuid()) && (status.st_mode & 022) == 0)
+    if (S_ISREG(status.st_mode) && (status.st_uid == 0 || status.st_uid == geteuid()) &&
+        (status.st_mode & 022) == 0)
         return true;
-    snprintf(reason, REASON_BYTES, "%.300s: must be a regular file of root's that nobody else can write (mode 0644 at most)", path);
+    snprintf(
+        reason, REASON_BYTES,
+        "%.300s: must be a regular file of root's that nobody else can write (mode 0644 at most)",
+        path);
     fclose(conf->file);
     return false;
 }
@@ -39,7 +46,8 @@ bool config_lines_open(struct config_lines *conf, const char *path, char reason[
 static bool is_plain(const char *text, size_t length)
 {
     for (size_t i = 0; i < length; i++)
-        if ((text[i] < 0x20 || text[i] > 0x7e) && text[i] != '\t' && text[i] != '\n' && text[i] != '\r')
+        if ((text[i] < 0x20 || text[i] > 0x7e) && text[i] != '\t' && text[i] != '\n' &&
+            text[i] != '\r')
             return false;
     return true;
 }
@@ -50,10 +58,12 @@ int config_lines_next(struct config_lines *conf, char reason[static REASON_BYTES
     while ((length = getline(&conf->text, &conf->size, conf->file)) >= 0) {
         conf->line++;
         conf->count = 0;
-        /* A comment may have any characters, in any encoding, except NUL: a NUL would hide the rest of the line. */
+        /* A comment may have any characters, in any encoding, except NUL: a NUL would hide the rest
+         * of the line. */
         size_t rules = strcspn(conf->text, "#");
         if (strlen(conf->text) != (size_t)length || !is_plain(conf->text, rules)) {
-            config_lines_wrong(reason, conf->name, conf->line, "only printable ASCII is allowed outside comments");
+            config_lines_wrong(reason, conf->name, conf->line,
+                               "only printable ASCII is allowed outside comments");
             return -1;
         }
         conf->text[rules] = '\0';
@@ -61,7 +71,8 @@ int config_lines_next(struct config_lines *conf, char reason[static REASON_BYTES
             if (*word == '\0')
                 continue;
             if (conf->count == CONFIG_WORDS) {
-                config_lines_wrong(reason, conf->name, conf->line, "more than %d words", CONFIG_WORDS);
+                config_lines_wrong(reason, conf->name, conf->line, "more than %d words",
+                                   CONFIG_WORDS);
                 return -1;
             }
             conf->words[conf->count++] = word;

@@ -1,4 +1,5 @@
-/* The form of plugins.conf and acl.conf: words on lines, comments behind #, and root as the owner. */
+/* The form of plugins.conf and acl.conf: words on lines, comments behind #, and root as the
+ * owner. */
 #ifndef RTF_CONFIG_LINES_H
 #define RTF_CONFIG_LINES_H
 
@@ -15,18 +16,22 @@ struct config_lines {
     char *text;
     size_t size;
     int line;
-    int count;        /* number of words of the line */
+    int count; /* number of words of the line */
     char *words[CONFIG_WORDS];
 };
 
-/* Opens the file and checks its owner: a file of another user would have rules of that user. False: *reason says why. */
-bool config_lines_open(struct config_lines *conf, const char *path, char reason[static REASON_BYTES]);
+/* Opens the file and checks its owner: a file of another user would have rules of that user. False:
+ * *reason says why. */
+bool config_lines_open(struct config_lines *conf, const char *path,
+                       char reason[static REASON_BYTES]);
 
-/* Reads the next line that has words. 1: a line; 0: the end; -1: *reason names the file, the line and what is allowed. */
+/* Reads the next line that has words. 1: a line; 0: the end; -1: *reason names the file, the line
+ * and what is allowed. */
 int config_lines_next(struct config_lines *conf, char reason[static REASON_BYTES]);
 void config_lines_close(struct config_lines *conf);
 
 /* Writes "plugins.conf:7: " and the sentence into reason. Returns false. */
-bool config_lines_wrong(char reason[static REASON_BYTES], const char *name, int line, const char *format, ...) __attribute__((format(printf, 4, 5)));
+bool config_lines_wrong(char reason[static REASON_BYTES], const char *name, int line,
+                        const char *format, ...) __attribute__((format(printf, 4, 5)));
 
 #endif

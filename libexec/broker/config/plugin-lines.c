@@ -15,8 +15,9 @@
 
 /* 98 and 99 are for the plugins and the broker, which must outrank the threads that they grant */
 enum { HIGHEST_GRANTED = 97 };
-/* The time a plugin has to answer, in ns: twice the time that it may wait for its CPU. Real-time threads leave 50 ms of each second to ordinary threads (fair
- * server since Linux 6.12, RT throttling before). A plugin that waits must not look like a plugin that hangs. */
+/* The time a plugin has to answer, in ns: twice the time that it may wait for its CPU. Real-time
+ * threads leave 50 ms of each second to ordinary threads (fair server since Linux 6.12, RT
+ * throttling before). A plugin that waits must not look like a plugin that hangs. */
 static const int64_t default_timeout = INT64_C(100000000);
 
 static struct {
@@ -37,12 +38,18 @@ static bool parse_range(const char *word, struct plugin_line *line, char *reason
     }
     size_t length = dash == NULL ? strlen(word) : (size_t)(dash - word);
     snprintf(low, sizeof low, "%.*s", (int)length, word);
-    if (length >= sizeof low || !parse_number(low, PRIORITY_MAX, &first) || !parse_number(dash == NULL ? low : dash + 1, PRIORITY_MAX, &last) || first < 1 ||
+    if (length >= sizeof low || !parse_number(low, PRIORITY_MAX, &first) ||
+        !parse_number(dash == NULL ? low : dash + 1, PRIORITY_MAX, &last) || first < 1 ||
         last < first)
-        return wrong(reason, line->line, "a priority range is LOW-HIGH within 1-%d, or - for SCHED_DEADLINE, not \"%.40s\"", HIGHEST_GRANTED, word);
+        return wrong(
+            reason, line->line,
+            "a priority range is LOW-HIGH within 1-%d, or - for SCHED_DEADLINE, not \"%.40s\"",
+            HIGHEST_GRANTED, word);
     if (last > HIGHEST_GRANTED)
-        return wrong(reason, line->line, "priorities above %d are kept for the broker, which must outrank what it grants: \"%.40s\"",
-                     HIGHEST_GRANTED, word);
+        return wrong(
+            reason, line->line,
+            "priorities above %d are kept for the broker, which must outrank what it grants: \"%.40s\"",
+            HIGHEST_GRANTED, word);
     line->lowest = (int)first;
     line->highest = (int)last;
     return true;
@@ -54,36 +61,52 @@ static bool is_where(const char *word, const struct plugin_line *line)
     return where != NULL && strncmp(word, where, strlen(where)) == 0 && word[strlen(where)] == '=';
 }
 
-static const char *const examples[RESOURCES] = {[RESOURCE_NETWORK] = "an interface, such as eth0", [RESOURCE_DISK] = "a disk, such as sda"};
+static const char *const examples[RESOURCES] = {
+    [RESOURCE_NETWORK] = "an interface, such as eth0", [RESOURCE_DISK] = "a disk, such as sda"};
 
-/* The broker's own words on a line for another resource. The plugin gets all words, too. False: the word is another one, or *reason says what is wrong. */
-static bool parse_resource_word(const char *word, const char *value, struct plugin_line *line, char *reason)
+/* The broker's own words on a line for another resource. The plugin gets all words, too. False: the
+ * word is another one, or *reason says what is wrong. */
+static bool parse_resource_word(const char *word, const char *value, struct plugin_line *line,
+                                char *reason)
 {
     if (strncmp(word, "resource=", 9) == 0) {
         line->kept = strcmp(value, "network") == 0 || strcmp(value, "disk") == 0;
         return (resource_from_name(value, &line->resource) && line->resource != RESOURCE_CPU) ||
-               wrong(reason, line->line, "resource= takes the name of a resource, such as %s, not \"%.40s\"", resource_name(RESOURCE_UNITS), value);
+               wrong(reason, line->line,
+                     "resource= takes the name of a resource, such as %s, not \"%.40s\"",
+                     resource_name(RESOURCE_UNITS), value);
     }
     if (strncmp(word, "rate=", 5) == 0)
-        return parse_rate(value, &line->rate) || wrong(reason, line->line, "rate= takes a rate such as 100Mbit, with bit, kbit, Mbit or Gbit, not \"%.40s\"", value);
+        return parse_rate(value, &line->rate) ||
+               wrong(
+                   reason, line->line,
+                   "rate= takes a rate such as 100Mbit, with bit, kbit, Mbit or Gbit, not \"%.40s\"",
+                   value);
     if (strncmp(word, "throughput=", 11) == 0)
         return parse_disk_rates(value, &line->rates) ||
-               wrong(reason, line->line, "throughput= takes bytes a second, for blocks of each size in growing order, such as 4KiB:900kB,32KiB:5400kB, or for "
-                                         "all, such as 900kB (rtf-probe measures them), not \"%.40s\"", value);
+               wrong(
+                   reason, line->line,
+                   "throughput= takes bytes a second, for blocks of each size in growing order, such as 4KiB:900kB,32KiB:5400kB, or for "
+                   "all, such as 900kB (rtf-probe measures them), not \"%.40s\"",
+                   value);
     if (is_where(word, line)) {
         snprintf(line->where, sizeof line->where, "%s", value);
         return where_is_valid(line->resource, value, strlen(value)) ||
-               wrong(reason, line->line, "%s= takes the name of %s, not \"%.40s\"", resource_where(line->resource), examples[line->resource], value);
+               wrong(reason, line->line, "%s= takes the name of %s, not \"%.40s\"",
+                     resource_where(line->resource), examples[line->resource], value);
     }
     return (parse_number(value, INT64_MAX, &line->capacity) && line->capacity > 0) ||
-           wrong(reason, line->line, "capacity= takes a whole number above 0, not \"%.40s\"", value);
+           wrong(reason, line->line, "capacity= takes a whole number above 0, not \"%.40s\"",
+                 value);
 }
 
 static bool is_only_one(const struct plugin_line *line, char *reason)
 {
     for (int i = 0; i < plugin_lines.count; i++)
-        if (plugin_lines.line[i].resource == line->resource && strcmp(plugin_lines.line[i].where, line->where) == 0)
-            return wrong(reason, line->line, "%s %s is that of line %d already", resource_where(line->resource), line->where, plugin_lines.line[i].line);
+        if (plugin_lines.line[i].resource == line->resource &&
+            strcmp(plugin_lines.line[i].where, line->where) == 0)
+            return wrong(reason, line->line, "%s %s is that of line %d already",
+                         resource_where(line->resource), line->where, plugin_lines.line[i].line);
     return true;
 }
 
@@ -91,38 +114,56 @@ static bool is_only_one(const struct plugin_line *line, char *reason)
 static bool check_disk(struct plugin_line *line, char *reason)
 {
     if (line->capacity != 0 || line->where[0] == '\0' || line->rates.count == 0)
-        return wrong(reason, line->line, "resource=disk needs device= and throughput=, and no capacity=: what may be promised is threshold=, a share of its time");
+        return wrong(
+            reason, line->line,
+            "resource=disk needs device= and throughput=, and no capacity=: what may be promised is threshold=, a share of its time");
     line->capacity = line->promises ? line->threshold : DISK_THRESHOLD;
     line->threshold = ONE_CPU;
-    return is_only_one(line, reason) && (line->capacity > 0 || wrong(reason, line->line, "threshold=0 leaves nothing"));
+    return is_only_one(line, reason) &&
+           (line->capacity > 0 || wrong(reason, line->line, "threshold=0 leaves nothing"));
 }
 
 /* The capacity of a link follows from its rate. */
 static bool check_network(struct plugin_line *line, char *reason)
 {
     if (line->capacity != 0 || line->where[0] == '\0' || line->rate == 0)
-        return wrong(reason, line->line, "resource=network needs interface= and rate=, from which its capacity follows, and no capacity=");
+        return wrong(
+            reason, line->line,
+            "resource=network needs interface= and rate=, from which its capacity follows, and no capacity=");
     if (!is_only_one(line, reason))
         return false;
     line->capacity = wire_capacity(line->rate, line->promises ? line->threshold : WIRE_THRESHOLD);
     line->threshold = ONE_CPU;
-    return line->capacity > 0 || wrong(reason, line->line, "rate= times threshold= is less than a byte a second");
+    return line->capacity > 0 ||
+           wrong(reason, line->line, "rate= times threshold= is less than a byte a second");
 }
 
 /* A line has a capacity and neither priorities nor CPUs, or priorities and CPUs and no capacity. */
-static bool check_resource(struct plugin_line *line, const char *priorities, const char *cpus, char *reason)
+static bool check_resource(struct plugin_line *line, const char *priorities, const char *cpus,
+                           char *reason)
 {
     if (line->resource == RESOURCE_CPU)
-        return line->capacity != 0 ? wrong(reason, line->line, "capacity= needs resource= beside it") :
-               strcmp(cpus, "-") != 0 || wrong(reason, line->line, "a CPU list is written like 0-3,6, or all; - is for lines with resource=");
+        return line->capacity != 0
+                   ? wrong(reason, line->line, "capacity= needs resource= beside it")
+                   : strcmp(cpus, "-") != 0 ||
+                         wrong(
+                             reason, line->line,
+                             "a CPU list is written like 0-3,6, or all; - is for lines with resource=");
     if (strcmp(priorities, "-") != 0 || strcmp(cpus, "-") != 0)
-        return wrong(reason, line->line, "a line with resource=%s has - for its priorities and - for its CPUs", resource_name(line->resource));
-    if ((line->resource == RESOURCE_NETWORK && !check_network(line, reason)) || (line->resource == RESOURCE_DISK && !check_disk(line, reason)))
+        return wrong(reason, line->line,
+                     "a line with resource=%s has - for its priorities and - for its CPUs",
+                     resource_name(line->resource));
+    if ((line->resource == RESOURCE_NETWORK && !check_network(line, reason)) ||
+        (line->resource == RESOURCE_DISK && !check_disk(line, reason)))
         return false;
     if (line->capacity == 0)
-        return wrong(reason, line->line, "resource=%s needs capacity=, how much of it there is", resource_name(line->resource));
-    if (line->domains || line->enforced || line->partition != PARTITION_GLOBAL || line->threshold != ONE_CPU)
-        return wrong(reason, line->line, "partition=, confine=, enforce= and threshold= are about CPU time, not for a line with resource=");
+        return wrong(reason, line->line, "resource=%s needs capacity=, how much of it there is",
+                     resource_name(line->resource));
+    if (line->domains || line->enforced || line->partition != PARTITION_GLOBAL ||
+        line->threshold != ONE_CPU)
+        return wrong(
+            reason, line->line,
+            "partition=, confine=, enforce= and threshold= are about CPU time, not for a line with resource=");
     line->deadline = false;
     line->promises = true;
     return true;
@@ -139,14 +180,18 @@ static bool parse_cpu_word(const char *word, struct plugin_line *line, char *rea
         return true;
     }
     return parse_cpus(word, &line->cpus) ||
-           wrong(reason, line->line, "a CPU list is written like 0-3,6 with CPUs below %d, or all, not \"%.40s\"", CPU_SETSIZE, word);
+           wrong(reason, line->line,
+                 "a CPU list is written like 0-3,6 with CPUs below %d, or all, not \"%.40s\"",
+                 CPU_SETSIZE, word);
 }
 
-/* The broker's words for another resource are the plugin's own words on a line without resource= before them. */
+/* The broker's words for another resource are the plugin's own words on a line without resource=
+ * before them. */
 static bool is_resource_word(const char *word, const struct plugin_line *line)
 {
     return strncmp(word, "resource=", 9) == 0 || strncmp(word, "capacity=", 9) == 0 ||
-           (line->resource == RESOURCE_NETWORK && strncmp(word, "rate=", 5) == 0) || (line->resource == RESOURCE_DISK && strncmp(word, "throughput=", 11) == 0) ||
+           (line->resource == RESOURCE_NETWORK && strncmp(word, "rate=", 5) == 0) ||
+           (line->resource == RESOURCE_DISK && strncmp(word, "throughput=", 11) == 0) ||
            is_where(word, line);
 }
 
@@ -156,7 +201,8 @@ static bool parse_timeout(const char *value, struct plugin_line *line, char *rea
 {
     uint64_t number;
     if (!parse_time(value, &number))
-        return wrong(reason, line->line, "timeout= takes a time such as 50ms, not \"%.40s\"", value);
+        return wrong(reason, line->line, "timeout= takes a time such as 50ms, not \"%.40s\"",
+                     value);
     line->timeout = (int64_t)number * 1000;
     return true;
 }
@@ -165,9 +211,13 @@ static bool parse_partition(const char *value, struct plugin_line *line, char *r
 {
     if (!line->deadline)
         return wrong(reason, line->line, "partition= is for plugins with the range -");
-    if (strcmp(value, "unthrottled") != 0 && strcmp(value, "cpuset") != 0 && strcmp(value, "global") != 0)
-        return wrong(reason, line->line, "partition= takes global, unthrottled or cpuset, not \"%.40s\"", value);
-    line->partition = value[0] == 'u' ? PARTITION_UNTHROTTLED : value[0] == 'c' ? PARTITION_CPUSET : PARTITION_GLOBAL;
+    if (strcmp(value, "unthrottled") != 0 && strcmp(value, "cpuset") != 0 &&
+        strcmp(value, "global") != 0)
+        return wrong(reason, line->line,
+                     "partition= takes global, unthrottled or cpuset, not \"%.40s\"", value);
+    line->partition = value[0] == 'u'   ? PARTITION_UNTHROTTLED
+                      : value[0] == 'c' ? PARTITION_CPUSET
+                                        : PARTITION_GLOBAL;
     line->domains = value[0] == 'c';
     return true;
 }
@@ -175,7 +225,8 @@ static bool parse_partition(const char *value, struct plugin_line *line, char *r
 static bool parse_confine(const char *value, struct plugin_line *line, char *reason)
 {
     if (line->deadline)
-        return wrong(reason, line->line, "confine= is for plugins with priorities; the others have partition=");
+        return wrong(reason, line->line,
+                     "confine= is for plugins with priorities; the others have partition=");
     if (strcmp(value, "affinity") != 0 && strcmp(value, "cpuset") != 0)
         return wrong(reason, line->line, "confine= takes affinity or cpuset, not \"%.40s\"", value);
     line->domains = value[0] == 'c';
@@ -189,11 +240,14 @@ static bool parse_enforce(const char *value, struct plugin_line *line, char *rea
         line->raises = line->resource == RESOURCE_DISK && strcmp(value, "ioprio") == 0;
         line->kept = line->raises || strcmp(value, how) == 0;
         return line->kept || strcmp(value, "none") == 0 ||
-               wrong(reason, line->line, "enforce= of a %s takes %s%s or none, not \"%.40s\"", resource_name(line->resource), how,
+               wrong(reason, line->line, "enforce= of a %s takes %s%s or none, not \"%.40s\"",
+                     resource_name(line->resource), how,
                      line->resource == RESOURCE_DISK ? ", ioprio" : "", value);
     }
     if (line->deadline)
-        return wrong(reason, line->line, "enforce= is for plugins with priorities; under SCHED_DEADLINE the kernel enforces runtimes");
+        return wrong(
+            reason, line->line,
+            "enforce= is for plugins with priorities; under SCHED_DEADLINE the kernel enforces runtimes");
     if (strcmp(value, "runtime") != 0 && strcmp(value, "none") != 0)
         return wrong(reason, line->line, "enforce= takes runtime or none, not \"%.40s\"", value);
     line->enforced = value[0] == 'r';
@@ -203,13 +257,15 @@ static bool parse_enforce(const char *value, struct plugin_line *line, char *rea
 static bool parse_desired(const char *value, struct plugin_line *line, char *reason)
 {
     line->keeps_desired = strcmp(value, "kept") == 0;
-    return line->keeps_desired || strcmp(value, "shared") == 0 || wrong(reason, line->line, "desired= takes shared or kept, not \"%.40s\"", value);
+    return line->keeps_desired || strcmp(value, "shared") == 0 ||
+           wrong(reason, line->line, "desired= takes shared or kept, not \"%.40s\"", value);
 }
 
 static bool parse_threshold(const char *value, struct plugin_line *line, char *reason)
 {
     if (!parse_utilization(value, &line->threshold) || line->threshold > ONE_CPU)
-        return wrong(reason, line->line, "threshold= takes a share of a CPU from 0 to 1, not \"%.40s\"", value);
+        return wrong(reason, line->line,
+                     "threshold= takes a share of a CPU from 0 to 1, not \"%.40s\"", value);
     line->promises = true;
     return true;
 }
@@ -220,8 +276,9 @@ static const struct {
     bool (*parse)(const char *value, struct plugin_line *line, char *reason);
     bool is_plugins;
 } broker_words[] = {
-    {"timeout=", parse_timeout, false},       {"partition=", parse_partition, true}, {"confine=", parse_confine, false}, {"enforce=", parse_enforce, false},
-    {"threshold=", parse_threshold, true},    {"desired=", parse_desired, false},
+    {"timeout=", parse_timeout, false},    {"partition=", parse_partition, true},
+    {"confine=", parse_confine, false},    {"enforce=", parse_enforce, false},
+    {"threshold=", parse_threshold, true}, {"desired=", parse_desired, false},
 };
 
 static void keep_word(struct plugin_line *line, const char *word)
@@ -237,7 +294,8 @@ static void keep_word(struct plugin_line *line, const char *word)
 static bool parse_word(const char *word, struct plugin_line *line, char *reason)
 {
     const char *value = strchr(word, '=');
-    if (value == NULL || value == word || strspn(word, "abcdefghijklmnopqrstuvwxyz_") != (size_t)(value - word))
+    if (value == NULL || value == word ||
+        strspn(word, "abcdefghijklmnopqrstuvwxyz_") != (size_t)(value - word))
         return wrong(reason, line->line, "a word is KEY=VALUE, not \"%.40s\"", word);
     value++;
     for (size_t i = 0; i < sizeof broker_words / sizeof *broker_words; i++)
@@ -262,22 +320,28 @@ static bool check_program(const char *path, int line, char *reason)
     return S_ISREG(status.st_mode) || wrong(reason, line, "%.200s is not a program", path);
 }
 
-static bool parse_line(char *const words[], int word_count, const char *directory, struct plugin_line *line, char *reason)
+static bool parse_line(char *const words[], int word_count, const char *directory,
+                       struct plugin_line *line, char *reason)
 {
     char path[4096];
     if (word_count < 4)
-        return wrong(reason, line->line, "a plugin line is NAME PROGRAM PRIORITY CPUS [KEY=VALUE...]");
+        return wrong(reason, line->line,
+                     "a plugin line is NAME PROGRAM PRIORITY CPUS [KEY=VALUE...]");
     if (!name_is_valid(words[0], strlen(words[0]), PLUGIN_NAME_BYTES - 1))
-        return wrong(reason, line->line, "a name has 1 to %d characters [A-Za-z0-9_.@:-], not \"%.40s\"", PLUGIN_NAME_BYTES - 1, words[0]);
+        return wrong(reason, line->line,
+                     "a name has 1 to %d characters [A-Za-z0-9_.@:-], not \"%.40s\"",
+                     PLUGIN_NAME_BYTES - 1, words[0]);
     if (plugin_index(words[0]) >= 0)
-        return wrong(reason, line->line, "the name %s stands in line %d already", words[0], plugin_lines.line[plugin_index(words[0])].line);
+        return wrong(reason, line->line, "the name %s stands in line %d already", words[0],
+                     plugin_lines.line[plugin_index(words[0])].line);
     snprintf(line->name, sizeof line->name, "%s", words[0]);
     if (words[1][0] == '/')
         snprintf(path, sizeof path, "%s", words[1]);
     else if (strchr(words[1], '/') == NULL)
         snprintf(path, sizeof path, "%s/%s", directory, words[1]);
     else
-        return wrong(reason, line->line, "a program is a bare name or an absolute path, not \"%.80s\"", words[1]);
+        return wrong(reason, line->line,
+                     "a program is a bare name or an absolute path, not \"%.80s\"", words[1]);
     if (!check_program(path, line->line, reason))
         return false;
     line->program = strdup(path);
@@ -307,14 +371,18 @@ static bool add_line(const struct config_lines *conf, const char *directory, cha
     struct plugin_line *line = &plugin_lines.line[plugin_lines.count];
     if (plugin_lines.count == PLUGINS_MAX)
         return wrong(reason, conf->line, "more than %d plugins", PLUGINS_MAX);
-    *line = (struct plugin_line){.line = conf->line, .threshold = ONE_CPU, .timeout = default_timeout, .text = join(conf)};
+    *line = (struct plugin_line){.line = conf->line,
+                                 .threshold = ONE_CPU,
+                                 .timeout = default_timeout,
+                                 .text = join(conf)};
     if (!parse_line(conf->words, conf->count, directory, line, reason))
         return false;
     plugin_lines.count++;
     return true;
 }
 
-/* Under cgroup version 2, a CPU with a scheduling domain of its own is lost to all processes outside the domain. */
+/* Under cgroup version 2, a CPU with a scheduling domain of its own is lost to all processes
+ * outside the domain. */
 static bool check_domains(char *reason)
 {
     char mount[GROUP_BYTES];
@@ -325,8 +393,12 @@ static bool check_domains(char *reason)
     for (int i = 0; i < plugin_lines.count; i++) {
         CPU_AND(&both, &plugin_lines.line[i].cpus, &domains);
         if (!plugin_lines.line[i].domains && CPU_COUNT(&both) > 0)
-            return wrong(reason, plugin_lines.line[i].line, "%s has CPUs that are to be domains of their own, and with cgroup version 2 nothing outside comes "
-                                                "onto these: it needs %s as well", plugin_lines.line[i].name, plugin_lines.line[i].deadline ? "partition=cpuset" : "confine=cpuset");
+            return wrong(
+                reason, plugin_lines.line[i].line,
+                "%s has CPUs that are to be domains of their own, and with cgroup version 2 nothing outside comes "
+                "onto these: it needs %s as well",
+                plugin_lines.line[i].name,
+                plugin_lines.line[i].deadline ? "partition=cpuset" : "confine=cpuset");
     }
     return true;
 }
@@ -411,10 +483,12 @@ bool plugin_has_greeted(int plugin, const char *tests, bool judges, bool tested)
     struct plugin_line *line = &plugin_lines.line[plugin];
     char proof[sizeof line->tests];
     snprintf(proof, sizeof proof, "%s", tests);
-    if (line->greeted) /* the ledger's sums and the check of neighbours rest on the first greeting */
+    /* the ledger's sums and the check of neighbours rest on the first greeting */
+    if (line->greeted)
         return strcmp(line->tests, proof) == 0 && line->judges == judges && line->tested == tested;
     memcpy(line->tests, proof, sizeof proof);
-    line->proves = line->resource == RESOURCE_CPU && (strcmp(proof, "sufficient") == 0 || strcmp(proof, "exact") == 0);
+    line->proves = line->resource == RESOURCE_CPU &&
+                   (strcmp(proof, "sufficient") == 0 || strcmp(proof, "exact") == 0);
     line->promises |= strcmp(proof, "none") != 0;
     line->judges = judges && line->resource == RESOURCE_CPU;
     line->tested = tested;
@@ -422,7 +496,8 @@ bool plugin_has_greeted(int plugin, const char *tests, bool judges, bool tested)
     return true;
 }
 
-/* SCHED_DEADLINE runs above all priorities. A thread of lower priority cannot delay a thread of higher priority. */
+/* SCHED_DEADLINE runs above all priorities. A thread of lower priority cannot delay a thread of
+ * higher priority. */
 static bool can_touch(const struct plugin_line *judge, bool deadline, int priority)
 {
     return deadline || (!judge->deadline && judge->lowest <= priority);
@@ -433,12 +508,15 @@ bool plugin_must_judge(int judge, int plugin, const struct attributes *plan)
     cpu_set_t both;
     const struct plugin_line *line = &plugin_lines.line[judge];
     CPU_AND(&both, &plan->cpus, &line->cpus);
-    return judge != plugin && line->judges && CPU_COUNT(&both) > 0 && can_touch(line, plan->policy == POLICY_DEADLINE, plan->priority);
+    return judge != plugin && line->judges && CPU_COUNT(&both) > 0 &&
+           can_touch(line, plan->policy == POLICY_DEADLINE, plan->priority);
 }
 
 static bool may_judge(int judge, int plugin)
 {
-    return plugin_lines.line[judge].judges && plugins_share_cpu(judge, plugin) && can_touch(&plugin_lines.line[judge], plugin_lines.line[plugin].deadline, plugin_lines.line[plugin].highest);
+    return plugin_lines.line[judge].judges && plugins_share_cpu(judge, plugin) &&
+           can_touch(&plugin_lines.line[judge], plugin_lines.line[plugin].deadline,
+                     plugin_lines.line[plugin].highest);
 }
 
 bool plugin_may_be_judged(int plugin)
@@ -457,73 +535,106 @@ static bool is_among_judges(int plugin)
     return false;
 }
 
-/* An exact test takes long. A request may have to wait behind one test of another user, but never behind all requests of another user. */
+/* An exact test takes long. A request may have to wait behind one test of another user, but never
+ * behind all requests of another user. */
 bool plugin_is_asked_alone(int plugin)
 {
     return strcmp(plugin_lines.line[plugin].tests, "exact") == 0 || is_among_judges(plugin);
 }
 
-/* The plugin's test is more than a sum. A grant that was made meanwhile can keep an old plan from coming back, and the ledger would not see this. */
+/* The plugin's test is more than a sum. A grant that was made meanwhile can keep an old plan from
+ * coming back, and the ledger would not see this. */
 bool plugin_takes_turns(int plugin)
 {
-    return (plugin_lines.line[plugin].proves && !plugin_lines.line[plugin].deadline) || plugin_is_asked_alone(plugin);
+    return (plugin_lines.line[plugin].proves && !plugin_lines.line[plugin].deadline) ||
+           plugin_is_asked_alone(plugin);
 }
 
 /* ---- which plugins can keep their promises side by side ---- */
 
-static bool check_deadline_pair(const struct plugin_line *tested, const struct plugin_line *other, char *reason)
+static bool check_deadline_pair(const struct plugin_line *tested, const struct plugin_line *other,
+                                char *reason)
 {
     if (tested->partition == PARTITION_GLOBAL)
-        return wrong(reason, other->line, "%s is SCHED_DEADLINE as well as global EDF (%s), which tests its tasks, on the same CPU: one of them "
-                                          "must go", other->name, tested->name);
+        return wrong(
+            reason, other->line,
+            "%s is SCHED_DEADLINE as well as global EDF (%s), which tests its tasks, on the same CPU: one of them "
+            "must go",
+            other->name, tested->name);
     const struct plugin_line *lacks = !tested->judges || !tested->tested ? tested : other;
     return (tested->judges && tested->tested && other->judges && other->tested) ||
-           wrong(reason, lacks->line, "%s and %s are both SCHED_DEADLINE on the same CPU, and %s cannot %s: give them different CPUs", tested->name,
-                 other->name, lacks->name, lacks->judges ? "vouch for all its tasks (grants=tested)" : "judge the other's tasks (judges=load)");
+           wrong(
+               reason, lacks->line,
+               "%s and %s are both SCHED_DEADLINE on the same CPU, and %s cannot %s: give them different CPUs",
+               tested->name, other->name, lacks->name,
+               lacks->judges ? "vouch for all its tasks (grants=tested)"
+                             : "judge the other's tasks (judges=load)");
 }
 
-/* For FIFO and RR: each line that reaches the priorities of the tested line must be tested as well, be above, and be judged. */
-static bool check_ranks(const struct plugin_line *tested, const struct plugin_line *other, char *reason)
+/* For FIFO and RR: each line that reaches the priorities of the tested line must be tested as well,
+ * be above, and be judged. */
+static bool check_ranks(const struct plugin_line *tested, const struct plugin_line *other,
+                        char *reason)
 {
     if (other->highest < tested->lowest)
         return true;
     if (!other->proves)
-        return wrong(reason, tested->line, "%s tests its tasks (tests=%s), but %s on the same CPU proves less (tests=%s), and its priorities "
-                                           "reach %d: it must stay below %d", tested->name, tested->tests, other->name, other->tests,
-                     other->highest, tested->lowest);
+        return wrong(
+            reason, tested->line,
+            "%s tests its tasks (tests=%s), but %s on the same CPU proves less (tests=%s), and its priorities "
+            "reach %d: it must stay below %d",
+            tested->name, tested->tests, other->name, other->tests, other->highest, tested->lowest);
     if (!other->tested)
-        return wrong(reason, tested->line, "%s tests its tasks, but %s above it on the same CPU also grants what it has not tested: give them "
-                                           "different CPUs, or %s a test of all its tasks (rm: admission=rta)", tested->name, other->name, other->name);
+        return wrong(
+            reason, tested->line,
+            "%s tests its tasks, but %s above it on the same CPU also grants what it has not tested: give them "
+            "different CPUs, or %s a test of all its tasks (rm: admission=rta)",
+            tested->name, other->name, other->name);
     if (other->lowest <= tested->highest)
-        return wrong(reason, tested->line, "%s and %s test their tasks on the same CPU, and their priorities %d-%d and %d-%d overlap: one must be "
-                                           "above the other", tested->name, other->name, tested->lowest, tested->highest, other->lowest,
-                     other->highest);
+        return wrong(
+            reason, tested->line,
+            "%s and %s test their tasks on the same CPU, and their priorities %d-%d and %d-%d overlap: one must be "
+            "above the other",
+            tested->name, other->name, tested->lowest, tested->highest, other->lowest,
+            other->highest);
     return tested->judges ||
-           wrong(reason, tested->line, "%s proves nothing beneath %s on the same CPU, because it cannot judge the other's tasks: give them different "
-                                       "CPUs, or %s a test that can (rm: admission=rta)", tested->name, other->name, tested->name);
+           wrong(
+               reason, tested->line,
+               "%s proves nothing beneath %s on the same CPU, because it cannot judge the other's tasks: give them different "
+               "CPUs, or %s a test that can (rm: admission=rta)",
+               tested->name, other->name, tested->name);
 }
 
-/* A test proves nothing about a task that other tasks may preempt for longer than the test assumes, or that the plugin cannot judge. A test proves nothing
- * beside global EDF either, whose tasks may run on each of its CPUs at any time. */
-static bool check_pair(const struct plugin_line *tested, const struct plugin_line *other, char *reason)
+/* A test proves nothing about a task that other tasks may preempt for longer than the test assumes,
+ * or that the plugin cannot judge. A test proves nothing beside global EDF either, whose tasks may
+ * run on each of its CPUs at any time. */
+static bool check_pair(const struct plugin_line *tested, const struct plugin_line *other,
+                       char *reason)
 {
     if (other->deadline && other->partition == PARTITION_GLOBAL)
-        return wrong(reason, tested->line, "%s tests its tasks, and global EDF (%s) on the same CPU makes that test unsound: give them "
-                                           "different CPUs or %s partition=unthrottled", tested->name, other->name, other->name);
+        return wrong(
+            reason, tested->line,
+            "%s tests its tasks, and global EDF (%s) on the same CPU makes that test unsound: give them "
+            "different CPUs or %s partition=unthrottled",
+            tested->name, other->name, other->name);
     if (tested->deadline)
         return !other->deadline || check_deadline_pair(tested, other, reason);
     if (!other->deadline)
         return check_ranks(tested, other, reason);
     return tested->judges ||
-           wrong(reason, tested->line, "%s proves nothing beneath SCHED_DEADLINE (%s) on the same CPU: give them different CPUs, or %s a test "
-                                       "that judges what is above it (rm: admission=rta)", tested->name, other->name, tested->name);
+           wrong(
+               reason, tested->line,
+               "%s proves nothing beneath SCHED_DEADLINE (%s) on the same CPU: give them different CPUs, or %s a test "
+               "that judges what is above it (rm: admission=rta)",
+               tested->name, other->name, tested->name);
 }
 
 bool plugins_check_neighbours(char reason[static REASON_BYTES])
 {
     for (int i = 0; i < plugin_lines.count; i++)
         for (int j = 0; j < plugin_lines.count; j++)
-            if (plugin_lines.line[i].proves && plugins_share_cpu(i, j) && !check_pair(&plugin_lines.line[i], &plugin_lines.line[j], reason))
+            if (plugin_lines.line[i].proves && plugins_share_cpu(i, j) &&
+                !check_pair(&plugin_lines.line[i], &plugin_lines.line[j], reason))
                 return false;
     return true;
 }

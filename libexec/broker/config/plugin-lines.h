@@ -10,40 +10,50 @@ struct plugin_line {
     int line;
     char name[PLUGIN_NAME_BYTES];
     char *program; /* absolute path */
-    enum resource resource; /* CPU time, or the resource of resource=, which has neither priorities nor CPUs */
-    uint64_t capacity;      /* of another resource, in its unit: capacity= */
+    /* CPU time, or the resource of resource=, which has neither priorities nor CPUs */
+    enum resource resource;
+    uint64_t capacity;   /* of another resource, in its unit: capacity= */
     int lowest, highest; /* POSIX priorities; 0, 0 for SCHED_DEADLINE */
     bool deadline;       /* plans SCHED_DEADLINE */
-    char tests[16];      /* what the plugin's ok proves, as its greeting says: none, necessary, sufficient, exact */
-    bool proves;         /* `tests` is sufficient or exact */
-    bool promises;       /* its tasks count in the ledger: the plugin tests, or the line has threshold= */
-    bool judges;         /* the plugin can tell whether its tasks bear a task of another plugin */
-    bool tested;         /* each task that the plugin grants states a runtime and has passed its test */
+    /* what the plugin's ok proves, as its greeting says: none, necessary, sufficient, exact */
+    char tests[16];
+    bool proves; /* `tests` is sufficient or exact */
+    /* its tasks count in the ledger: the plugin tests, or the line has threshold= */
+    bool promises;
+    bool judges; /* the plugin can tell whether its tasks bear a task of another plugin */
+    /* each task that the plugin grants states a runtime and has passed its test */
+    bool tested;
     bool greeted;
     cpu_set_t cpus;
     enum partition partition;
-    bool domains;        /* its threads run in a scheduling domain of their CPU: partition=cpuset, confine=cpuset */
-    bool enforced;       /* enforce=runtime: rtf-guard guards its threads (guard.h) */
+    /* its threads run in a scheduling domain of their CPU: partition=cpuset, confine=cpuset */
+    bool domains;
+    bool enforced;           /* enforce=runtime: rtf-guard guards its threads (guard.h) */
     char where[WHERE_BYTES]; /* the interface of resource=network, or the disk of resource=disk */
     uint64_t rate;           /* of the link, bits a second */
     struct disk_rates rates; /* of the disk: throughput= */
-    bool kept;               /* enforce=htb or enforce=cgroup: a helper keeps the promises (shares.h) */
-    bool raises;             /* enforce=ioprio: the helper raises the I/O priority of its threads */
-    bool keeps_desired;      /* desired=kept: a grant beyond the need stays with the reservation (desired-amounts.h) */
+    /* enforce=htb or enforce=cgroup: a helper keeps the promises (shares.h) */
+    bool kept;
+    bool raises; /* enforce=ioprio: the helper raises the I/O priority of its threads */
+    /* desired=kept: a grant beyond the need stays with the reservation (desired-amounts.h) */
+    bool keeps_desired;
     uint64_t threshold; /* billionths of each CPU, in the broker's ledger */
     int64_t timeout;    /* how long the plugin may take for an answer, ns */
     char *words;        /* the words of the line, separated by blanks */
     char *text;         /* the line with single blanks */
-    char off[REASON_BYTES]; /* why the line grants nothing: its helper cannot keep promises; "": the line is on */
+    /* why the line grants nothing: its helper cannot keep promises; "": the line is on */
+    char off[REASON_BYTES];
 };
 
-/* Reads and checks the file; relative programs are looked for in `directory`. False: "plugins.conf:LINE: ...". */
+/* Reads and checks the file; relative programs are looked for in `directory`. False:
+ * "plugins.conf:LINE: ...". */
 bool plugins_load(const char *path, const char *directory, char reason[static REASON_BYTES]);
 
 int plugins_count(void);
 int plugin_index(const char *name); /* -1: no line has this name */
 
-/* How much of the line's capacity the claim takes; and the largest first value with which a claim takes at most this much. */
+/* How much of the line's capacity the claim takes; and the largest first value with which a claim
+ * takes at most this much. */
 uint64_t plugin_weight(int plugin, const struct claim *claim);
 uint64_t plugin_within(int plugin, const struct claim *claim, uint64_t weight);
 
@@ -58,10 +68,12 @@ void plugins_domains(cpu_set_t *cpus);
 
 bool plugins_share_cpu(int plugin, int other);
 
-/* Takes the greeting of a plugin, which says what its ok proves. False: the plugin said otherwise before its restart. */
+/* Takes the greeting of a plugin, which says what its ok proves. False: the plugin said otherwise
+ * before its restart. */
 bool plugin_has_greeted(int plugin, const char *tests, bool judges, bool tested);
 
-/* Must `judge` agree before `plugin` grants this plan? Only a thread that runs above the judge's threads, or among them, can break the judge's promises. */
+/* Must `judge` agree before `plugin` grants this plan? Only a thread that runs above the judge's
+ * threads, or among them, can break the judge's promises. */
 bool plugin_must_judge(int judge, int plugin, const struct attributes *plan);
 
 /* Does this plugin make plans that another plugin has to judge? */
@@ -73,7 +85,8 @@ bool plugin_takes_turns(int plugin);
 /* Are new reservations asked one at a time, too, users in turn? */
 bool plugin_is_asked_alone(int plugin);
 
-/* Checks, when all plugins have greeted, whether their promises hold beside one another. False: *reason says why. */
+/* Checks, when all plugins have greeted, whether their promises hold beside one another. False:
+ * *reason says why. */
 bool plugins_check_neighbours(char reason[static REASON_BYTES]);
 
 #endif

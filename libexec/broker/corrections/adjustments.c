@@ -35,10 +35,12 @@ void adjustments_watch(struct reservation *reservation)
 
 void adjustments_guard_again(struct reservation *reservation)
 {
-    if (reservation->attachment == NULL || reservation->grant == NULL || request_is_detaching(reservation) || attachment_is_pending(reservation->attachment))
+    if (reservation->attachment == NULL || reservation->grant == NULL ||
+        request_is_detaching(reservation) || attachment_is_pending(reservation->attachment))
         return;
     if (grant_is_enforced(reservation->grant))
-        adjustments_expect(reservation, attach_budget(reservation->attachment, reservation->grant), NULL);
+        adjustments_expect(reservation, attach_budget(reservation->attachment, reservation->grant),
+                           NULL);
     else
         guard_begin(reservation->attachment, reservation->grant, -1, true);
 }

@@ -10,7 +10,8 @@
 #include "resource-cpu.h"
 #include "units.h"
 
-enum enforcement attachment_enforcement(const struct attachment *attachment, const struct attributes *now)
+enum enforcement attachment_enforcement(const struct attachment *attachment,
+                                        const struct attributes *now)
 {
     const struct grant *grant = attachment->reservation->grant;
     if (!attachment->guarded || grant == NULL)
@@ -24,13 +25,25 @@ bool has_drifted(const struct reservation *reservation)
     struct attributes now;
     char cpus[CPU_LIST_TEXT], reason[REASON_BYTES];
     const struct attachment *attachment = reservation->attachment;
-    if (!attachment->scheduled || attachment_is_pending(attachment) || (reservation->pending_changes & THREAD_CHANGED) != 0 || request_is_detaching(reservation) || reservation->grant == NULL || !thread_attributes(attachment->tid, &now) ||
-        cpu_is_shown(reservation->grant, &now) || attachment_enforcement(attachment, &now) == SUSPENDED)
+    if (!attachment->scheduled || attachment_is_pending(attachment) ||
+        (reservation->pending_changes & THREAD_CHANGED) != 0 || request_is_detaching(reservation) ||
+        reservation->grant == NULL || !thread_attributes(attachment->tid, &now) ||
+        cpu_is_shown(reservation->grant, &now) ||
+        attachment_enforcement(attachment, &now) == SUSPENDED)
         return false;
-    snprintf(reason, sizeof reason, "thread %d runs under %s with priority %d on CPUs %.200s, which is not what was granted", (int)attachment->tid,
-             policy_name(now.policy), now.priority, format_cpus(&now.cpus, cpus));
-    struct event event = {.stage = "attach", .user = reservation->user, .name = reservation->name, .decision = "warning", .reason = reason,
-                          .plugin = plugin_line(reservation->grant->plugin)->name, .tid = attachment->tid, .microseconds = -1};
-    event_write_rarely(&event, &reservation->user->account->rare_window, &reservation->user->account->rare_count);
+    snprintf(
+        reason, sizeof reason,
+        "thread %d runs under %s with priority %d on CPUs %.200s, which is not what was granted",
+        (int)attachment->tid, policy_name(now.policy), now.priority, format_cpus(&now.cpus, cpus));
+    struct event event = {.stage = "attach",
+                          .user = reservation->user,
+                          .name = reservation->name,
+                          .decision = "warning",
+                          .reason = reason,
+                          .plugin = plugin_line(reservation->grant->plugin)->name,
+                          .tid = attachment->tid,
+                          .microseconds = -1};
+    event_write_rarely(&event, &reservation->user->account->rare_window,
+                       &reservation->user->account->rare_count);
     return true;
 }

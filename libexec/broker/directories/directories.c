@@ -30,7 +30,8 @@ static struct {
     int adopting; /* number of directories that the adopter has to adopt */
     struct program adopter;
     TAILQ_HEAD(, message) messages;
-} directories = {.closed = TAILQ_HEAD_INITIALIZER(directories.closed), .messages = TAILQ_HEAD_INITIALIZER(directories.messages)};
+} directories = {.closed = TAILQ_HEAD_INITIALIZER(directories.closed),
+                 .messages = TAILQ_HEAD_INITIALIZER(directories.messages)};
 enum { STRANGERS_MOST = 64 }; /* number of directories of uids without an account */
 static const int64_t try_again_after = INT64_C(3200000000); /* ns */
 
@@ -43,11 +44,14 @@ static bool is_named_by_uid(const struct user *user)
     return strcmp(user->name, decimal) == 0;
 }
 
-/* A directory of a uid without an account has that uid as its name. A user may have any number of such uids (user_namespaces(7)), so the broker asks for
- * them last: they delay no directory with an account's name, or with a rule of its own. */
+/* A directory of a uid without an account has that uid as its name. A user may have any number of
+ * such uids (user_namespaces(7)), so the broker asks for them last: they delay no directory with an
+ * account's name, or with a rule of its own. */
 static bool account_of_is_ready(struct user *user)
 {
-    return is_named_by_uid(user) && !acl_names_uid(rules, user->uid) ? account_ready_last(user->account) : account_ready(user->account);
+    return is_named_by_uid(user) && !acl_names_uid(rules, user->uid)
+               ? account_ready_last(user->account)
+               : account_ready(user->account);
 }
 
 /* ---- the adopter ---- */
@@ -56,8 +60,10 @@ static void send_waiting(struct program *adopter)
 {
     struct message *message;
     bool full = false;
-    while (supervise_runs(adopter) && !full && (message = TAILQ_FIRST(&directories.messages)) != NULL) {
-        full = !coprocess_send_fds(&adopter->process, message->text.data, message->text.length, &message->fd, message->fd >= 0 ? 1 : 0);
+    while (supervise_runs(adopter) && !full &&
+           (message = TAILQ_FIRST(&directories.messages)) != NULL) {
+        full = !coprocess_send_fds(&adopter->process, message->text.data, message->text.length,
+                                   &message->fd, message->fd >= 0 ? 1 : 0);
         if (full)
             break;
         TAILQ_REMOVE(&directories.messages, message, next);
@@ -152,12 +158,19 @@ struct user *user_find(const char *name)
 }
 
 /* The name becomes printable. All uids without an account share one budget of lines. */
-void report_found(const struct user *user, const char *name, const char *decision, const char *reason)
+void report_found(const struct user *user, const char *name, const char *decision,
+                  const char *reason)
 {
     char text[80];
-    struct account *account = user_bucket(&(struct user){.uid = user->uid, .account = account_find(user->uid)});
+    struct account *account =
+        user_bucket(&(struct user){.uid = user->uid, .account = account_find(user->uid)});
     snprintf(text, sizeof text, "%.76s", name);
-    struct event event = {.stage = "spool", .user = user, .name = paragraph_clean(text), .decision = decision, .reason = reason, .microseconds = -1};
+    struct event event = {.stage = "spool",
+                          .user = user,
+                          .name = paragraph_clean(text),
+                          .decision = decision,
+                          .reason = reason,
+                          .microseconds = -1};
     event_write_rarely(&event, &account->rare_window, &account->rare_count);
 }
 
@@ -229,7 +242,7 @@ static void let_go(struct user *user)
         user_close(user);
         return;
     }
-    HASH_ITER(hh, user->reservations, reservation, next) {
+    HASH_ITER (hh, user->reservations, reservation, next) {
         reservation->expected = EXPECT_NOTHING; /* the reader's report will not come either */
         reservation_queue(reservation); /* all of them have gone; the last one frees the user */
     }
@@ -237,7 +250,8 @@ static void let_go(struct user *user)
 
 static bool is_named_for(const struct user *user)
 {
-    return is_named_by_uid(user) || (user->account->name != NULL && strcmp(user->name, user->account->name) == 0);
+    return is_named_by_uid(user) ||
+           (user->account->name != NULL && strcmp(user->name, user->account->name) == 0);
 }
 
 static void adopt(struct user *user)
@@ -248,18 +262,23 @@ static void adopt(struct user *user)
     send_about("adopt", user);
 }
 
-/* A user may have any number of uids without an account. Their specs are refused anyway, so a few directories for all of them suffice. */
+/* A user may have any number of uids without an account. Their specs are refused anyway, so a few
+ * directories for all of them suffice. */
 static bool has_room(const struct user *user)
 {
     const struct account *bucket = user_bucket(user);
     const bool is_stranger = bucket != user->account;
-    return user->of != NULL || user->uid == 0 || bucket->directories < (is_stranger && max_specs > STRANGERS_MOST ? STRANGERS_MOST : max_specs);
+    return user->of != NULL || user->uid == 0 ||
+           bucket->directories <
+               (is_stranger && max_specs > STRANGERS_MOST ? STRANGERS_MOST : max_specs);
 }
 
-/* Neither the broker nor the adopter remembers the directory. The adopter reports it again when the owner changes it, and at each scan. */
+/* Neither the broker nor the adopter remembers the directory. The adopter reports it again when the
+ * owner changes it, and at each scan. */
 static void ignore(struct user *user)
 {
-    report_found(user, user->name, "ignored", "uids without an account have as many directories as they may have together");
+    report_found(user, user->name, "ignored",
+                 "uids without an account have as many directories as they may have together");
     send_about("forget", user);
     let_go(user);
 }
@@ -274,10 +293,13 @@ static void judge(struct user *user)
         return;
     }
     if (!is_named_for(user)) {
-        /* root has made the directory for a user, and chown(2) follows: the adopter reports it again */
+        /* root has made the directory for a user, and chown(2) follows: the adopter reports it
+         * again */
         if (user->uid == 0)
             return;
-        report_found(user, user->name, "refused", "moved aside: a directory in specs/ must have the name of its owner, or the uid");
+        report_found(
+            user, user->name, "refused",
+            "moved aside: a directory in specs/ must have the name of its owner, or the uid");
         send_about("aside", user);
         let_go(user);
         return;
@@ -352,7 +374,8 @@ static void found(const char *name, uint64_t inode, uid_t uid)
         judge(user); /* the owner may have joined the group */
 }
 
-/* The answer has no descriptor, because the broker has no free descriptor. A directory that was adopted for now stays adopted: reservations have been taken up in it. */
+/* The answer has no descriptor, because the broker has no free descriptor. A directory that was
+ * adopted for now stays adopted: reservations have been taken up in it. */
 static void adopt_later(struct user *user)
 {
     if (user->state == DIRECTORY_ADOPTING) {
@@ -362,11 +385,13 @@ static void adopt_later(struct user *user)
     timer_set(&user->look, monotonic_now() + try_again_after);
 }
 
-/* A user keeps the descriptor of the first answer: an adopter that was started again is asked again. */
+/* A user keeps the descriptor of the first answer: an adopter that was started again is asked
+ * again. */
 static void adopted(const char *name, uint64_t inode, int *fd)
 {
     struct user *user = user_find(name);
-    if (user == NULL || user->inode != inode || user->directory >= 0 || (user->state != DIRECTORY_ADOPTING && user->state != DIRECTORY_ADOPTED))
+    if (user == NULL || user->inode != inode || user->directory >= 0 ||
+        (user->state != DIRECTORY_ADOPTING && user->state != DIRECTORY_ADOPTED))
         return;
     if (*fd < 0) {
         adopt_later(user);
@@ -384,7 +409,8 @@ static void adopted(const char *name, uint64_t inode, int *fd)
 static void put_aside(const char *name, uid_t uid)
 {
     const struct user stranger = {.uid = uid};
-    report_found(&stranger, name, "refused", "moved aside: only directories that are named as their owners belong in specs/");
+    report_found(&stranger, name, "refused",
+                 "moved aside: only directories that are named as their owners belong in specs/");
 }
 
 /* Not counted against the budget of lines: it happens once. */
@@ -393,11 +419,21 @@ static void full(uid_t uid, const char *why_not)
     char reason[REASON_BYTES];
     const struct user stranger = {.uid = uid};
     if (why_not == NULL)
-        snprintf(reason, sizeof reason, "so much of uid %u has been moved aside that it makes nothing more in specs/, until an administrator has taken "
-                                        "some of specs/.aside-%u-* away and sent SIGHUP", uid, uid);
+        snprintf(
+            reason, sizeof reason,
+            "so much of uid %u has been moved aside that it makes nothing more in specs/, until an administrator has taken "
+            "some of specs/.aside-%u-* away and sent SIGHUP",
+            uid, uid);
     else
-        snprintf(reason, sizeof reason, "much of uid %u has been moved aside, and the user can make more in specs/, because setting an access control list failed: %.160s", uid, why_not);
-    event_write(&(struct event){.stage = "spool", .user = &stranger, .decision = why_not == NULL ? "warning" : "error", .reason = reason, .microseconds = -1});
+        snprintf(
+            reason, sizeof reason,
+            "much of uid %u has been moved aside, and the user can make more in specs/, because setting an access control list failed: %.160s",
+            uid, why_not);
+    event_write(&(struct event){.stage = "spool",
+                                .user = &stranger,
+                                .decision = why_not == NULL ? "warning" : "error",
+                                .reason = reason,
+                                .microseconds = -1});
 }
 
 /* Without an adopter, nobody reported removed directories. */
@@ -405,7 +441,7 @@ static void let_go_of_untold(void)
 {
     struct user *user, *next;
     directories.swept = true;
-    HASH_ITER(hh, directories.users, user, next)
+    HASH_ITER (hh, directories.users, user, next)
         if (!user->told)
             let_go(user);
 }
@@ -415,7 +451,8 @@ static bool directories_on_message(struct program *adopter, const struct paragra
     uint64_t inode, uid;
     const char *event = paragraph_get(said, "event"), *name = paragraph_get(said, "name");
     (void)adopter;
-    if (event == NULL || paragraph_get_number(said, "inode", UINT64_MAX, &inode) < 0 || paragraph_get_number(said, "uid", UINT32_MAX, &uid) < 0)
+    if (event == NULL || paragraph_get_number(said, "inode", UINT64_MAX, &inode) < 0 ||
+        paragraph_get_number(said, "uid", UINT32_MAX, &uid) < 0)
         return false;
     if (strcmp(event, "scanned") == 0) {
         directories.scanned = true;
@@ -445,8 +482,14 @@ static bool directories_on_message(struct program *adopter, const struct paragra
 }
 
 static const struct program_description adopter_is = {
-    .name = "rtf-adopter, which looks after specs/,", .kind = CHILD_ADOPTER, .talk = COPROCESS_SOCKET, SUPERVISE_EACH_SECOND,
-    .on_start = directories_on_start, .on_message = directories_on_message, .on_room = send_waiting, .dispose = directories_dispose,
+    .name = "rtf-adopter, which looks after specs/,",
+    .kind = CHILD_ADOPTER,
+    .talk = COPROCESS_SOCKET,
+    SUPERVISE_EACH_SECOND,
+    .on_start = directories_on_start,
+    .on_message = directories_on_message,
+    .on_room = send_waiting,
+    .dispose = directories_dispose,
 };
 
 void directories_prepare(char *path)

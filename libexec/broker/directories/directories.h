@@ -1,12 +1,14 @@
-/* Users' directories: who owns them, and who may have one. The adopter reports what is in specs/ (libexec/adopter/rtf-adopter.c), and renames and changes
- * modes there; the broker itself looks nothing up. */
+/* Users' directories: who owns them, and who may have one. The adopter reports what is in specs/
+ * (libexec/adopter/rtf-adopter.c), and renames and changes modes there; the broker itself looks
+ * nothing up. */
 #ifndef RTF_DIRECTORIES_H
 #define RTF_DIRECTORIES_H
 
 #include "names.h"
 #include "reservation.h"
 
-/* directories_prepare tells the launcher about the program, before the launcher is forked. directories_start starts it afterwards. */
+/* directories_prepare tells the launcher about the program, before the launcher is forked.
+ * directories_start starts it afterwards. */
 void directories_prepare(char *path);
 bool directories_start(void);
 
@@ -31,16 +33,19 @@ void directories_hold(bool hold);
 bool directories_are_known(void);
 bool directories_are_scanned(void);
 
-/* Adopts the directory without an answer of the account database, as an earlier broker had adopted it: a database that is down must cost no user a grant. */
+/* Adopts the directory without an answer of the account database, as an earlier broker had adopted
+ * it: a database that is down must cost no user a grant. */
 void directory_adopt_for_now(struct user *user);
 
-/* Has the adopter close the descriptor: the last close(2) of a file may wait for its file system. */
+/* Has the adopter close the descriptor: the last close(2) of a file may wait for its file
+ * system. */
 void directories_dispose(int fd);
 
 /* Has the adopter set the mode of a directory of root's, and closes the descriptor. */
 void directories_set_mode(int fd, mode_t mode);
 
 /* A line in the log about something in specs/, with a bounded rate. */
-void report_found(const struct user *user, const char *name, const char *decision, const char *reason);
+void report_found(const struct user *user, const char *name, const char *decision,
+                  const char *reason);
 
 #endif

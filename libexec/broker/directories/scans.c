@@ -31,7 +31,8 @@ static struct {
 
 static bool is_quiet(const struct reservation *reservation)
 {
-    return reservation->request == NULL && reservation->state != RESERVATION_RECOVERED && reservation->pending_changes == 0 && reservation->recovery == NULL;
+    return reservation->request == NULL && reservation->state != RESERVATION_RECOVERED &&
+           reservation->pending_changes == 0 && reservation->recovery == NULL;
 }
 
 static void remember(struct finds *finds, const struct reservation *reservation, int64_t time)
@@ -48,7 +49,9 @@ static void remember(struct finds *finds, const struct reservation *reservation,
 static int by_time(const void *one, const void *other)
 {
     const struct find *a = one, *b = other;
-    return a->time != b->time ? a->time < b->time ? -1 : 1 : a->task < b->task ? -1 : a->task > b->task;
+    return a->time != b->time  ? a->time < b->time ? -1 : 1
+           : a->task < b->task ? -1
+                               : a->task > b->task;
 }
 
 /* Queues each reservation in its user's queue, or all of them in the given queue. */
@@ -71,7 +74,8 @@ void scan_forget(struct user *user)
 {
     if (user->scan == NULL)
         return;
-    for (struct reservation *reservation = user->reservations; reservation != NULL; reservation = reservation->hh.next)
+    for (struct reservation *reservation = user->reservations; reservation != NULL;
+         reservation = reservation->hh.next)
         reservation->found = 0;
     free(user->scan->finds.list);
     free(user->scan);
@@ -110,7 +114,10 @@ void scan_file(struct user *user, const char *name, bool is_json, const struct s
     const struct stamp *judged = is_json ? &reservation->judged : &reservation->judged_tid;
     reservation->found |= is_json ? OF_JSON : OF_TID;
     if (!is_quiet(reservation) || judged->fresh || !stamp_equal(stamp, judged))
-        remember(&user->scan->finds, reservation, reservation->judged.inode != 0 ? 0 : is_json ? stamp->changed : INT64_MAX);
+        remember(&user->scan->finds, reservation,
+                 reservation->judged.inode != 0 ? 0
+                 : is_json                      ? stamp->changed
+                                                : INT64_MAX);
 }
 
 void scan_verdict(struct user *user, const char *name, int64_t decided)
@@ -118,20 +125,26 @@ void scan_verdict(struct user *user, const char *name, int64_t decided)
     struct reservation *reservation = user->scan == NULL ? NULL : find(user, name);
     if (reservation == NULL)
         return;
-    reservation->found |= decided == reservation->decided ? OF_VERDICT | OF_VERDICT_TOLD : OF_VERDICT;
+    reservation->found |=
+        decided == reservation->decided ? OF_VERDICT | OF_VERDICT_TOLD : OF_VERDICT;
+    /* the spec of this verdict may not exist */
     if (reservation->judged.inode == 0 && reservation->grant == NULL)
-        remember(&user->scan->finds, reservation, INT64_MAX); /* the spec of this verdict may not exist */
+        remember(&user->scan->finds, reservation, INT64_MAX);
 }
 
-/* The broker may have died after the decision and before the verdict: the verdict is written again. */
+/* The broker may have died after the decision and before the verdict: the verdict is written
+ * again. */
 static void tell_again(struct reservation *reservation, int64_t since)
 {
-    if ((reservation->found & OF_VERDICT_TOLD) != 0 || reservation->decided == 0 || reservation->decided >= since || reservation->state == RESERVATION_ENDING || !is_quiet(reservation) || reservation->snapshot != NULL)
+    if ((reservation->found & OF_VERDICT_TOLD) != 0 || reservation->decided == 0 ||
+        reservation->decided >= since || reservation->state == RESERVATION_ENDING ||
+        !is_quiet(reservation) || reservation->snapshot != NULL)
         return;
     if (reservation->grant != NULL)
         verdict_again(reservation, RECOVER, "the grant is in force");
+    /* the reason of the refusal was lost with the earlier broker: the plugins are asked again */
     else if (reservation->judged.inode != 0)
-        reservation->judged = (struct stamp){0}; /* the reason of the refusal was lost with the earlier broker: the plugins are asked again */
+        reservation->judged = (struct stamp){0};
 }
 
 /* The scan has not found the files of this reservation: they may be gone. */
@@ -139,8 +152,11 @@ static void look_for_missing(struct scan *scan, struct reservation *reservation)
 {
     const bool had_json = reservation->judged.inode != 0;
     tell_again(reservation, scan->since);
-    const bool has_json = (reservation->found & OF_JSON) != 0, has_tid = (reservation->found & OF_TID) != 0;
-    if (has_json != had_json || has_json != (reservation->judged.inode != 0) || has_tid != (reservation->judged_tid.inode != 0) || reservation->snapshot != NULL || !is_quiet(reservation))
+    const bool has_json = (reservation->found & OF_JSON) != 0,
+               has_tid = (reservation->found & OF_TID) != 0;
+    if (has_json != had_json || has_json != (reservation->judged.inode != 0) ||
+        has_tid != (reservation->judged_tid.inode != 0) || reservation->snapshot != NULL ||
+        !is_quiet(reservation))
         remember(&scan->finds, reservation, has_json ? INT64_MAX : 0);
     reservation->found = 0;
 }
@@ -160,7 +176,8 @@ void scan_end(struct user *user)
     struct scan *scan = user->scan;
     if (scan == NULL)
         return;
-    for (struct reservation *reservation = user->reservations; reservation != NULL; reservation = reservation->hh.next)
+    for (struct reservation *reservation = user->reservations; reservation != NULL;
+         reservation = reservation->hh.next)
         look_for_missing(scan, reservation);
     user->scan = NULL;
     user->scanned = true;

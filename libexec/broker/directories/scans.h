@@ -1,4 +1,5 @@
-/* The results of a scan: a reader looks through its directory when the directory is adopted, after a flood of events, after a SIGHUP, and when a reader has died. */
+/* The results of a scan: a reader looks through its directory when the directory is adopted, after
+ * a flood of events, after a SIGHUP, and when a reader has died. */
 #ifndef RTF_SCANS_H
 #define RTF_SCANS_H
 
@@ -11,7 +12,8 @@ void scan_verdict(struct user *user, const char *name, int64_t decided);
 void scan_end(struct user *user);
 void scan_forget(struct user *user);
 
-/* While gathering, the results of all readers wait. scans_gathered queues them in the order of their times, whoever owns them. */
+/* While gathering, the results of all readers wait. scans_gathered queues them in the order of
+ * their times, whoever owns them. */
 void scans_gather(void);
 void scans_gathered(void);
 

@@ -16,9 +16,11 @@
 static const struct {
     const char *name;
     mode_t type, mode;
-} parts[] = {{".", S_IFDIR, 0755},     {"state", S_IFDIR, 0700},   {"log", S_IFDIR, 02750},        {"specs", S_IFDIR, 03730},
-             {"alive", S_IFIFO, 0620}, {"starting", S_IFIFO, 0620}, {"status.json", S_IFREG, 0640}};
-/* A member may change times in the spool without end. The first change is corrected at once; later changes after a pause. */
+} parts[] = {{".", S_IFDIR, 0755},          {"state", S_IFDIR, 0700}, {"log", S_IFDIR, 02750},
+             {"specs", S_IFDIR, 03730},     {"alive", S_IFIFO, 0620}, {"starting", S_IFIFO, 0620},
+             {"status.json", S_IFREG, 0640}};
+/* A member may change times in the spool without end. The first change is corrected at once; later
+ * changes after a pause. */
 static const int64_t pause_after = 1000000000; /* ns */
 
 static void changed(struct source *source, uint32_t events);
@@ -35,11 +37,13 @@ static void mend(const char *name, mode_t type, mode_t mode)
     const int fd = openat(spool.root, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0)
         return;
-    if (fstat(fd, &status) != 0 || (status.st_mode & S_IFMT) != type || status.st_uid != 0 || (status.st_mode & 07777) == mode) {
+    if (fstat(fd, &status) != 0 || (status.st_mode & S_IFMT) != type || status.st_uid != 0 ||
+        (status.st_mode & 07777) == mode) {
         close(fd);
         return;
     }
-    event_broker("warning", "%s had the mode %04o: it gets %04o back", strcmp(name, ".") == 0 ? "the spool" : name, status.st_mode & 07777, mode);
+    event_broker("warning", "%s had the mode %04o: it gets %04o back",
+                 strcmp(name, ".") == 0 ? "the spool" : name, status.st_mode & 07777, mode);
     directories_set_mode(fd, mode);
 }
 
@@ -83,6 +87,9 @@ void spool_modes_watch(void)
     modes.rest.due = pause_is_over;
     snprintf(path, sizeof path, "/proc/self/fd/%d", spool.root);
     modes.inotify = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
-    if (modes.inotify < 0 || inotify_add_watch(modes.inotify, path, IN_ATTRIB | IN_ONLYDIR) < 0 || !loop_add(modes.inotify, EPOLLIN, &modes.source))
-        event_broker("warning", "who changes modes in the spool is seen at SIGHUP only: inotify: %s", strerror(errno));
+    if (modes.inotify < 0 || inotify_add_watch(modes.inotify, path, IN_ATTRIB | IN_ONLYDIR) < 0 ||
+        !loop_add(modes.inotify, EPOLLIN, &modes.source))
+        event_broker("warning",
+                     "who changes modes in the spool is seen at SIGHUP only: inotify: %s",
+                     strerror(errno));
 }

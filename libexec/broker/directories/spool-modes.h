@@ -1,9 +1,11 @@
-/* The modes of root's directories in the spool, as spool/manifest has them. An administrator may change all modes (chmod -R), which opens the log and the
- * state to all users. The adopter, which has the right, sets the modes again at once, and at each SIGHUP. */
+/* The modes of root's directories in the spool, as spool/manifest has them. An administrator may
+ * change all modes (chmod -R), which opens the log and the state to all users. The adopter, which
+ * has the right, sets the modes again at once, and at each SIGHUP. */
 #ifndef RTF_SPOOL_MODES_H
 #define RTF_SPOOL_MODES_H
 
-/* Before the broker gives up its privileges. Without an inotify instance the log says so, and SIGHUP remains. */
+/* Before the broker gives up its privileges. Without an inotify instance the log says so, and
+ * SIGHUP remains. */
 void spool_modes_watch(void);
 
 /* Sets modes that differ; others stay as they are. */

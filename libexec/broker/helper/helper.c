@@ -40,7 +40,8 @@ static void helper_send(struct helper *helper)
     while (helper->unsent != NULL && !full) {
         struct message *message = helper->unsent;
         if (message->tries < message->most) {
-            full = !coprocess_send_fds(process, message->text.data, message->text.length, message->fds, message->fd_count);
+            full = !coprocess_send_fds(process, message->text.data, message->text.length,
+                                       message->fds, message->fd_count);
             message->sent = !full;
         }
         if (!full)
@@ -123,7 +124,8 @@ static void helper_give_up(struct helper *helper)
     struct message *first;
     while ((first = TAILQ_FIRST(&helper->messages)) != NULL && first->tries >= first->most) {
         struct helper_event event = {.id = first->id, .answer = HELPER_NO, .watch = -1};
-        snprintf(event.reason, sizeof event.reason, "%s failed %d times over it", helper->is.name, first->tries);
+        snprintf(event.reason, sizeof event.reason, "%s failed %d times over it", helper->is.name,
+                 first->tries);
         helper_answer(helper, &event);
     }
 }
@@ -131,23 +133,32 @@ static void helper_give_up(struct helper *helper)
 /* Answers come in the order of the messages. */
 static bool helper_on_message(struct program *program, const struct paragraph *said, int *fd)
 {
-    static const char *const answers[] = {[HELPER_OK] = "ok", [HELPER_GONE] = "gone", [HELPER_BUSY] = "busy", [HELPER_NO] = "no", [HELPER_PENDING] = "pending"};
+    static const char *const answers[] = {[HELPER_OK] = "ok",
+                                          [HELPER_GONE] = "gone",
+                                          [HELPER_BUSY] = "busy",
+                                          [HELPER_NO] = "no",
+                                          [HELPER_PENDING] = "pending"};
     struct helper *helper = container_of(program, struct helper, program);
     const struct message *first = TAILQ_FIRST(&helper->messages);
-    const char *answer = paragraph_get(said, "answer"), *reason = paragraph_get(said, "reason"), *unlocked = paragraph_get(said, "unlocked");
+    const char *answer = paragraph_get(said, "answer"), *reason = paragraph_get(said, "reason"),
+               *unlocked = paragraph_get(said, "unlocked");
     struct helper_event event = {.answer = HELPER_NO, .watch = *fd};
     uint64_t after = 0;
-    if (first == NULL || answer == NULL || paragraph_get_number(said, "id", UINT64_MAX, &event.id) != 1 || event.id != first->id)
+    if (first == NULL || answer == NULL ||
+        paragraph_get_number(said, "id", UINT64_MAX, &event.id) != 1 || event.id != first->id)
         return false;
     *fd = -1;
     if (unlocked != NULL)
-        event_broker("warning", "%s is not locked in memory, and may have to wait for the disk: %.200s", helper->is.name, unlocked);
+        event_broker("warning",
+                     "%s is not locked in memory, and may have to wait for the disk: %.200s",
+                     helper->is.name, unlocked);
     for (int i = HELPER_OK; i <= HELPER_PENDING; i++)
         if (strcmp(answer, answers[i]) == 0)
             event.answer = (enum helper_answer)i;
     if (reason != NULL)
         snprintf(event.reason, sizeof event.reason, "%s", reason);
-    if ((event.answer == HELPER_PENDING || event.answer == HELPER_OK) && paragraph_get_number(said, "after", longest_wait, &after) == 1)
+    if ((event.answer == HELPER_PENDING || event.answer == HELPER_OK) &&
+        paragraph_get_number(said, "after", longest_wait, &after) == 1)
         event.after = (int64_t)after * 1000;
     helper_answer(helper, &event);
     helper_give_up(helper);
@@ -161,7 +172,7 @@ static void helper_on_start(struct program *program, bool again)
 {
     struct helper *helper = container_of(program, struct helper, program);
     struct message *message;
-    TAILQ_FOREACH(message, &helper->messages, next) {
+    TAILQ_FOREACH (message, &helper->messages, next) {
         if (message->most == 1)
             message->tries = 1;
         message->sent = false;
@@ -190,10 +201,18 @@ static void helper_on_gone(struct program *program, const char *why)
     helper_give_up(helper);
 }
 
-void helper_prepare(struct helper *helper, const char *name, enum child_kind kind, char *const argv[], void (*tell)(const struct helper_event *event))
+void helper_prepare(struct helper *helper, const char *name, enum child_kind kind,
+                    char *const argv[], void (*tell)(const struct helper_event *event))
 {
-    *helper = (struct helper){.tell = tell, .is = {.name = name, .kind = kind, .talk = COPROCESS_SOCKET, SUPERVISE_EACH_SECOND,
-        .on_start = helper_on_start, .on_message = helper_on_message, .on_room = helper_on_room, .on_gone = helper_on_gone}};
+    *helper = (struct helper){.tell = tell,
+                              .is = {.name = name,
+                                     .kind = kind,
+                                     .talk = COPROCESS_SOCKET,
+                                     SUPERVISE_EACH_SECOND,
+                                     .on_start = helper_on_start,
+                                     .on_message = helper_on_message,
+                                     .on_room = helper_on_room,
+                                     .on_gone = helper_on_gone}};
     TAILQ_INIT(&helper->messages);
     supervise_prepare(&helper->program, &helper->is, argv, (struct identity_to_run_as){0, 0});
 }
@@ -215,7 +234,8 @@ bool helper_drain(struct helper *helper, int seconds, struct helper_event *last)
 {
     const int64_t until = monotonic_now() + (int64_t)seconds * 1000000000;
     helper->drained = last;
-    while (!TAILQ_EMPTY(&helper->messages) && supervise_hurry(&helper->program) && supervise_wait(&helper->program, until))
+    while (!TAILQ_EMPTY(&helper->messages) && supervise_hurry(&helper->program) &&
+           supervise_wait(&helper->program, until))
         ;
     helper->drained = NULL;
     return TAILQ_EMPTY(&helper->messages);

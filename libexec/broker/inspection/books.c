@@ -37,16 +37,20 @@ static void add_charges(const struct charge *charge)
     for (int i = 0; i < charge->count; i++) {
         const char *subject = acl_subject(charge->parts[i].counter);
         json_int_t before = json_integer_value(json_object_get(sums.charges, subject));
-        json_object_set_new(sums.charges, subject, json_integer(before + (json_int_t)charge->parts[i].amount));
+        json_object_set_new(sums.charges, subject,
+                            json_integer(before + (json_int_t)charge->parts[i].amount));
     }
 }
 
 static json_t *claims_as_json(const struct grant *grant)
 {
     json_t *claims = json_object();
-    for (const struct holding *holding = grant->holdings; holding != NULL; holding = holding->next) {
+    for (const struct holding *holding = grant->holdings; holding != NULL;
+         holding = holding->next) {
         add_charges(&holding->charge);
-        json_object_set_new(claims, plugin_line(holding->plugin)->name, json_integer((json_int_t)plugin_weight(holding->plugin, &holding->claim)));
+        json_object_set_new(claims, plugin_line(holding->plugin)->name,
+                            json_integer(
+                                (json_int_t)plugin_weight(holding->plugin, &holding->claim)));
     }
     return claims;
 }
@@ -54,7 +58,8 @@ static json_t *claims_as_json(const struct grant *grant)
 static json_t *background_as_json(const struct grant *grant)
 {
     json_t *list = json_array();
-    for (int plugin = grant_background(grant); plugin != NO_PLUGIN; plugin = grant_background_after(grant, plugin))
+    for (int plugin = grant_background(grant); plugin != NO_PLUGIN;
+         plugin = grant_background_after(grant, plugin))
         json_array_append_new(list, json_string(plugin_line(plugin)->name));
     return list;
 }
@@ -77,8 +82,10 @@ static bool books_is_quiet(const struct user *user)
 
 static bool is_busy(const struct reservation *reservation)
 {
-    return reservation->request != NULL || reservation->queue != NULL || reservation->snapshot != NULL || reservation->expected != EXPECT_NOTHING ||
-           reservation->recovery != NULL || reservation->state == RESERVATION_ENDING || !books_is_quiet(reservation->user);
+    return reservation->request != NULL || reservation->queue != NULL ||
+           reservation->snapshot != NULL || reservation->expected != EXPECT_NOTHING ||
+           reservation->recovery != NULL || reservation->state == RESERVATION_ENDING ||
+           !books_is_quiet(reservation->user);
 }
 
 static json_t *users_as_json(void)
@@ -100,18 +107,23 @@ static json_t *uids_as_json(void)
 /* As the kernel shows the thread now. */
 static const char *enforcement_of(const struct attachment *attachment)
 {
-    static const char *const words[] = {[NOT_ENFORCED] = "none", [IN_FORCE] = "in force", [SUSPENDED] = "suspended"};
+    static const char *const words[] = {
+        [NOT_ENFORCED] = "none", [IN_FORCE] = "in force", [SUSPENDED] = "suspended"};
     struct attributes now;
-    return words[!attachment->guarded || !thread_attributes(attachment->tid, &now) ? NOT_ENFORCED : attachment_enforcement(attachment, &now)];
+    return words[!attachment->guarded || !thread_attributes(attachment->tid, &now)
+                     ? NOT_ENFORCED
+                     : attachment_enforcement(attachment, &now)];
 }
 
 /* The holdings of a transaction under way. */
 static json_t *held_as_json(const struct request *request)
 {
     json_t *held = json_object();
-    for (const struct holding *holding = request->inquiry.holdings; holding != NULL; holding = holding->next) {
+    for (const struct holding *holding = request->inquiry.holdings; holding != NULL;
+         holding = holding->next) {
         add_charges(&holding->charge);
-        json_object_set_new(held, plugin_line(holding->plugin)->name, json_integer((json_int_t)holding->ahead));
+        json_object_set_new(held, plugin_line(holding->plugin)->name,
+                            json_integer((json_int_t)holding->ahead));
     }
     return held;
 }
@@ -119,12 +131,20 @@ static json_t *held_as_json(const struct request *request)
 static json_t *reservation_as_json(const struct reservation *reservation)
 {
     const struct attachment *attachment = reservation->attachment;
-    json_t *entry = json_pack("{s:s, s:s, s:I, s:I, s:b}", "user", reservation->user->name, "name", reservation->name, "uid", (json_int_t)reservation->user->uid, "task",
+    json_t *entry = json_pack("{s:s, s:s, s:I, s:I, s:b}", "user", reservation->user->name, "name",
+                              reservation->name, "uid", (json_int_t)reservation->user->uid, "task",
                               (json_int_t)reservation->task, "busy", is_busy(reservation));
-    json_object_set_new(entry, "grant", reservation->grant == NULL ? json_null() : grant_as_json(reservation->task, reservation->grant));
-    json_object_set_new(entry, "thread", attachment == NULL ? json_null() :
-                        json_pack("{s:i, s:I, s:b, s:s}", "tid", (int)attachment->tid, "started_by", (json_int_t)attachment->started_by, "pending", attachment_is_pending(attachment),
-                                  "enforcement", enforcement_of(attachment)));
+    json_object_set_new(entry, "grant",
+                        reservation->grant == NULL
+                            ? json_null()
+                            : grant_as_json(reservation->task, reservation->grant));
+    json_object_set_new(entry, "thread",
+                        attachment == NULL
+                            ? json_null()
+                            : json_pack("{s:i, s:I, s:b, s:s}", "tid", (int)attachment->tid,
+                                        "started_by", (json_int_t)attachment->started_by, "pending",
+                                        attachment_is_pending(attachment), "enforcement",
+                                        enforcement_of(attachment)));
     if (reservation->request != NULL) {
         add_charges(&reservation->request->inquiry.hold);
         json_object_set_new(entry, "held", held_as_json(reservation->request));
@@ -141,8 +161,10 @@ static void add_debt(uint64_t task, const struct grant *grant)
 
 static void add_sum(const struct pool *pool)
 {
-    json_array_append_new(sums.promised, json_pack("{s:s?, s:i, s:I}", "plugin", pool->plugin < 0 ? NULL : plugin_line(pool->plugin)->name, "cpu", pool->cpu,
-                                              "sum", (json_int_t)*pool->used));
+    json_array_append_new(sums.promised,
+                          json_pack("{s:s?, s:i, s:I}", "plugin",
+                                    pool->plugin < 0 ? NULL : plugin_line(pool->plugin)->name,
+                                    "cpu", pool->cpu, "sum", (json_int_t)*pool->used));
 }
 
 static void add_used(const char *subject, uint64_t amount)
@@ -152,20 +174,28 @@ static void add_used(const char *subject, uint64_t amount)
 
 static json_t *lines_as_json(void)
 {
-    static const char *const partitions[] = {[PARTITION_GLOBAL] = "global", [PARTITION_UNTHROTTLED] = "unthrottled", [PARTITION_CPUSET] = "cpuset"};
+    static const char *const partitions[] = {[PARTITION_GLOBAL] = "global",
+                                             [PARTITION_UNTHROTTLED] = "unthrottled",
+                                             [PARTITION_CPUSET] = "cpuset"};
     char cpus[CPU_LIST_TEXT];
     json_t *lines = json_array();
     for (int i = 0; i < plugins_count(); i++) {
         const struct plugin_line *line = plugin_line(i);
-        json_array_append_new(lines, json_pack("{s:s, s:s, s:I, s:s, s:b, s:s?, s:i, s:i, s:I, s:b, s:i}", "name", line->name, "resource",
-                                               resource_name(line->resource), "capacity", (json_int_t)line->capacity, "cpus", format_cpus(&line->cpus, cpus),
-                                               "deadline", line->deadline, "partition", line->deadline ? partitions[line->partition] : NULL, "lowest", line->lowest,
-                                               "highest", line->highest, "threshold", (json_int_t)line->threshold, "promises", line->promises, "background", (int)ledger_background(i)));
+        json_array_append_new(
+            lines,
+            json_pack("{s:s, s:s, s:I, s:s, s:b, s:s?, s:i, s:i, s:I, s:b, s:i}", "name",
+                      line->name, "resource", resource_name(line->resource), "capacity",
+                      (json_int_t)line->capacity, "cpus", format_cpus(&line->cpus, cpus),
+                      "deadline", line->deadline, "partition",
+                      line->deadline ? partitions[line->partition] : NULL, "lowest", line->lowest,
+                      "highest", line->highest, "threshold", (json_int_t)line->threshold,
+                      "promises", line->promises, "background", (int)ledger_background(i)));
     }
     return lines;
 }
 
-/* The bytes that malloc has given out, for tests: the pages of the process do not tell what is lost. */
+/* The bytes that malloc has given out, for tests: the pages of the process do not tell what is
+ * lost. */
 static json_int_t bytes_in_use(void)
 {
     const struct mallinfo2 info = mallinfo2();
@@ -180,13 +210,17 @@ static json_t *everything(void)
     sums.debts = json_array();
     sums.promised = json_array();
     sums.used = json_object();
-    for (const struct reservation *reservation = reservation_first(); reservation != NULL; reservation = reservation_next(reservation))
+    for (const struct reservation *reservation = reservation_first(); reservation != NULL;
+         reservation = reservation_next(reservation))
         json_array_append_new(reservations, reservation_as_json(reservation));
     debt_each(add_debt);
     ledger_each(add_sum);
     acl_each(rules, add_used);
-    return json_pack("{s:I, s:o, s:o, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o}", "memory", memory, "quiet", users_as_json(), "uids", uids_as_json(), "limit", max_specs, "accounts", (int)accounts_known(), "plugins", lines_as_json(), "reservations", reservations, "debts", sums.debts, "promised", sums.promised, "charges", sums.charges,
-                     "used", sums.used);
+    return json_pack("{s:I, s:o, s:o, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o}", "memory", memory,
+                     "quiet", users_as_json(), "uids", uids_as_json(), "limit", max_specs,
+                     "accounts", (int)accounts_known(), "plugins", lines_as_json(), "reservations",
+                     reservations, "debts", sums.debts, "promised", sums.promised, "charges",
+                     sums.charges, "used", sums.used);
 }
 
 static int write_some(const char *bytes, size_t length, void *file)
@@ -194,7 +228,8 @@ static int write_some(const char *bytes, size_t length, void *file)
     return fwrite(bytes, 1, length, file) == length ? 0 : -1;
 }
 
-/* Gives the file its name at once, whole, for the tests. A file with this name is overwritten in place. */
+/* Gives the file its name at once, whole, for the tests. A file with this name is overwritten in
+ * place. */
 static bool give_name(int fd)
 {
     char nameless[NUMBER_TEXT + sizeof "/proc/self/fd/"];
@@ -204,9 +239,13 @@ static bool give_name(int fd)
 
 static int open_books(bool *is_nameless)
 {
-    int fd = faccessat(spool.state, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0 ? -1 : openat(spool.state, ".", O_WRONLY | O_TMPFILE | O_CLOEXEC, 0600);
+    int fd = faccessat(spool.state, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0
+                 ? -1
+                 : openat(spool.state, ".", O_WRONLY | O_TMPFILE | O_CLOEXEC, 0600);
     *is_nameless = fd >= 0;
-    return fd >= 0 ? fd : openat(spool.state, name, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+    return fd >= 0 ? fd
+                   : openat(spool.state, name,
+                            O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
 }
 
 bool books_write(void)
@@ -220,7 +259,8 @@ bool books_write(void)
         return false;
     }
     json_t *books = everything();
-    bool good = json_dump_callback(books, write_some, file, JSON_COMPACT) == 0 && fflush(file) == 0 && (!is_nameless || give_name(fd));
+    bool good = json_dump_callback(books, write_some, file, JSON_COMPACT) == 0 &&
+                fflush(file) == 0 && (!is_nameless || give_name(fd));
     json_decref(books);
     return fclose(file) == 0 && good;
 }

@@ -4,16 +4,19 @@
 #include <signal.h>
 #include <stddef.h>
 
-enum { BUDGET = 5000000, SPAN = 250000000, PAUSE = 100000000, IDLE = 2000000 }; /* ns; a child that uses at most IDLE in a PAUSE is nearly idle */
+/* ns; a child that uses at most IDLE in a PAUSE is nearly idle */
+enum { BUDGET = 5000000, SPAN = 250000000, PAUSE = 100000000, IDLE = 2000000 };
 
-/* A child runs below the broker, or ordinary under SCHED_BATCH. A SCHED_BATCH process preempts no other process when it wakes, so it finds more to do at once. */
+/* A child runs below the broker, or ordinary under SCHED_BATCH. A SCHED_BATCH process preempts no
+ * other process when it wakes, so it finds more to do at once. */
 static void rank(pid_t pid, bool ordinary)
 {
     struct sched_param param = {0};
     const bool ranked = sched_getscheduler(0) == SCHED_FIFO && sched_getparam(0, &param) == 0;
     param.sched_priority = ordinary ? 0 : param.sched_priority - 1;
     if (ranked && pid > 0)
-        (void)sched_setscheduler(pid, (ordinary ? SCHED_BATCH : SCHED_FIFO) | SCHED_RESET_ON_FORK, &param);
+        (void)sched_setscheduler(pid, (ordinary ? SCHED_BATCH : SCHED_FIFO) | SCHED_RESET_ON_FORK,
+                                 &param);
 }
 
 static void arm(struct budget *budget)
@@ -46,9 +49,12 @@ static void give_rank_back(struct timer *timer)
 
 void budget_begin(struct budget *budget, pid_t pid, int value)
 {
-    struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGRTMIN, .sigev_value.sival_int = value};
+    struct sigevent event = {.sigev_notify = SIGEV_SIGNAL,
+                             .sigev_signo = SIGRTMIN,
+                             .sigev_value.sival_int = value};
     *budget = (struct budget){.pid = pid, .ordinary.due = give_rank_back};
-    budget->is_timed = pid > 0 && clock_getcpuclockid(pid, &budget->clock) == 0 && timer_create(budget->clock, &event, &budget->timer) == 0;
+    budget->is_timed = pid > 0 && clock_getcpuclockid(pid, &budget->clock) == 0 &&
+                       timer_create(budget->clock, &event, &budget->timer) == 0;
     arm(budget);
 }
 

@@ -1,7 +1,9 @@
-/* The CPU time of a child that runs above all grants, although users make its work: a reader, the adopter. When the child has used BUDGET, as the kernel's tick
- * counts it, within a SPAN, it becomes an ordinary process until it has been nearly idle for a PAUSE. A user who floods the child then disturbs the
- * reservations of others no more than any process of that user could. Some hundred requests a second stay below BUDGET: their reader keeps its rank, and does
- * not wait for a CPU behind the floods of others. */
+/* The CPU time of a child that runs above all grants, although users make its work: a reader, the
+ * adopter. When the child has used BUDGET, as the kernel's tick counts it, within a SPAN, it
+ * becomes an ordinary process until it has been nearly idle for a PAUSE. A user who floods the
+ * child then disturbs the reservations of others no more than any process of that user could. Some
+ * hundred requests a second stay below BUDGET: their reader keeps its rank, and does not wait for a
+ * CPU behind the floods of others. */
 #ifndef RTF_CHILD_BUDGET_H
 #define RTF_CHILD_BUDGET_H
 

@@ -11,16 +11,18 @@ struct identity_to_run_as {
 };
 
 enum child_kind {
-    CHILD_HELPER, /* root, to confine itself; end-of-file ends it, because it may be in the middle of a step */
-    CHILD_GUARD,  /* root, to confine itself; it runs on any CPU, not on the broker's */
-    CHILD_NET,    /* root, to confine itself; end-of-file ends it */
-    CHILD_DISK,   /* the same */
+    /* root, to confine itself; end-of-file ends it, because it may be in the middle of a step */
+    CHILD_HELPER,
+    CHILD_GUARD,   /* root, to confine itself; it runs on any CPU, not on the broker's */
+    CHILD_NET,     /* root, to confine itself; end-of-file ends it */
+    CHILD_DISK,    /* the same */
     CHILD_ADOPTER, /* root, to confine itself */
-    CHILD_READER, /* root, to confine itself; one for each user's directory */
-    CHILD_LOG,    /* root, to confine itself; end-of-file ends it, because it may have more to write */
+    CHILD_READER,  /* root, to confine itself; one for each user's directory */
+    /* root, to confine itself; end-of-file ends it, because it may have more to write */
+    CHILD_LOG,
     CHILD_PUBLISHER, /* root, to confine itself */
-    CHILD_LOOKUP, /* unprivileged: the account database, which may have to connect to a server */
-    CHILD_PLUGIN, /* unprivileged: a plugin, any program */
+    CHILD_LOOKUP,    /* unprivileged: the account database, which may have to connect to a server */
+    CHILD_PLUGIN,    /* unprivileged: a plugin, any program */
 };
 
 enum { READERS_MAX = 65536 };

@@ -21,8 +21,8 @@ void child_be_silent(bool silent)
     forking.is_silent = silent;
 }
 
-/* Below the broker, which has to be able to end the child, and above all grants. Processes that the child starts are ordinary: a program behind one plugin
- * must not get each CPU. */
+/* Below the broker, which has to be able to end the child, and above all grants. Processes that the
+ * child starts are ordinary: a program behind one plugin must not get each CPU. */
 static bool step_down(void)
 {
     struct sched_param param;
@@ -32,7 +32,8 @@ static bool step_down(void)
     return sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &param) == 0;
 }
 
-/* When memory runs out, in the machine or in the service's cgroup, the kernel ends this child and not the broker. */
+/* When memory runs out, in the machine or in the service's cgroup, the kernel ends this child and
+ * not the broker. */
 static void be_ended_first(void)
 {
     int score = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
@@ -44,7 +45,8 @@ static void be_ended_first(void)
 
 static bool confines_itself(enum child_kind kind)
 {
-    return kind == CHILD_HELPER || kind == CHILD_NET || kind == CHILD_DISK || kind == CHILD_GUARD || kind == CHILD_ADOPTER;
+    return kind == CHILD_HELPER || kind == CHILD_NET || kind == CHILD_DISK || kind == CHILD_GUARD ||
+           kind == CHILD_ADOPTER;
 }
 
 static bool arrange(enum child_kind kind, int in, int out, int keep)
@@ -58,7 +60,8 @@ static bool arrange(enum child_kind kind, int in, int out, int keep)
     int null = forking.is_silent ? open("/dev/null", O_WRONLY | O_CLOEXEC) : -1;
     if (null >= 0 && dup2(null, STDERR_FILENO) < 0)
         return false;
-    if (dup2(in, STDIN_FILENO) < 0 || dup2(null >= 0 && confines_itself(kind) ? null : out, STDOUT_FILENO) < 0 || chdir("/") != 0)
+    if (dup2(in, STDIN_FILENO) < 0 ||
+        dup2(null >= 0 && confines_itself(kind) ? null : out, STDOUT_FILENO) < 0 || chdir("/") != 0)
         return false; /* such children write nothing to standard error */
     if (keep >= 0 && (keep = dup2(keep, 3)) < 0)
         return false;
@@ -76,9 +79,11 @@ void child_run(const struct child *child, const int fds[DESCRIPTORS])
     if (child->kind == CHILD_PLUGIN)
         be_ended_first();
     if (child->kind == CHILD_LOOKUP || child->kind == CHILD_PLUGIN) {
-        if (!confine_for_good() || (geteuid() == 0 && !become_unprivileged(child->as.uid, child->as.gid, (gid_t)-1)))
+        if (!confine_for_good() ||
+            (geteuid() == 0 && !become_unprivileged(child->as.uid, child->as.gid, (gid_t)-1)))
             _exit(126);
-        /* After the change of user: if it takes the process over the limit, execve(2) fails, and other processes, such as readers, may have this uid. */
+        /* After the change of user: if it takes the process over the limit, execve(2) fails, and
+         * other processes, such as readers, may have this uid. */
         if (child->kind == CHILD_PLUGIN)
             confine_resources();
         confine_writes();
@@ -89,7 +94,8 @@ void child_run(const struct child *child, const int fds[DESCRIPTORS])
     _exit(errno == ENOENT ? 127 : 126);
 }
 
-/* Bounds a reader's memory, whose use depends on its user. The memory is locked and counts for all children together: the kernel must not end a plugin for it. */
+/* Bounds a reader's memory, whose use depends on its user. The memory is locked and counts for all
+ * children together: the kernel must not end a plugin for it. */
 static void bound_reader(void)
 {
     static const struct rlimit none;
@@ -126,8 +132,9 @@ static bool arrange_reader(const struct new_reader *reader)
     return chdir("/") == 0 && step_down();
 }
 
-/* The reader confines itself before it reads a byte, and takes a rank below the broker's. This function runs in the launcher's memory while the launcher
- * waits: it may change the process, and nothing in memory. */
+/* The reader confines itself before it reads a byte, and takes a rank below the broker's. This
+ * function runs in the launcher's memory while the launcher waits: it may change the process, and
+ * nothing in memory. */
 static int run_reader(void *start)
 {
     const struct new_reader *reader = start;
@@ -142,9 +149,11 @@ static int run_reader(void *start)
     _exit(errno == ENOENT ? 127 : 126);
 }
 
-/* Like vfork(2), because the user waits for the start: a copy of the launcher's locked memory takes longer than the rest of a program's start. */
+/* Like vfork(2), because the user waits for the start: a copy of the launcher's locked memory takes
+ * longer than the rest of a program's start. */
 pid_t child_fork_reader(const struct child *child, uid_t uid, const int fds[DESCRIPTORS])
 {
     struct new_reader reader = {child, uid, {fds[0], fds[1], fds[2]}};
-    return clone(run_reader, forking.stack + sizeof forking.stack, CLONE_VM | CLONE_VFORK | SIGCHLD, &reader);
+    return clone(run_reader, forking.stack + sizeof forking.stack, CLONE_VM | CLONE_VFORK | SIGCHLD,
+                 &reader);
 }

@@ -15,8 +15,10 @@ struct child {
     enum child_kind kind;
     char **argv;
     struct identity_to_run_as as;
-    pid_t pid; /* in the launcher only; 0: not running. The launcher reaps the child only after its end is ordered, so no other process gets the id. */
-    pid_t ending; /* CHILD_DISK: the last one that got the order to end, and may still run */
+    /* in the launcher only; 0: not running. The launcher reaps the child only after its end is
+     * ordered, so no other process gets the id. */
+    pid_t pid;
+    pid_t ending;  /* CHILD_DISK: the last one that got the order to end, and may still run */
     timer_t timer; /* on the child's CPU time, if is_timed */
     bool is_timed;
     struct budget budget; /* of an adopter */
@@ -28,7 +30,8 @@ void child_be_silent(bool silent);
 /* fds: standard input, standard output, and descriptor 3 or -1. */
 __attribute__((noreturn)) void child_run(const struct child *child, const int fds[DESCRIPTORS]);
 
-/* fds: the socket, the directory, an inotify instance or -1. Returns 0 or less if the reader could not be started. */
+/* fds: the socket, the directory, an inotify instance or -1. Returns 0 or less if the reader could
+ * not be started. */
 pid_t child_fork_reader(const struct child *child, uid_t uid, const int fds[DESCRIPTORS]);
 
 #endif

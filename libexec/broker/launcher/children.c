@@ -25,8 +25,10 @@ static struct {
     struct reader_child **reader; /* index: slot */
     int reader_count;
     struct reader_child *running; /* key: pid */
-    int run_directory;            /* held by the launcher, which ends last and is under no rules for files */
-    cpu_set_t anywhere, here;     /* the CPUs of the broker at the fork of the launcher, and its CPUs now */
+    /* held by the launcher, which ends last and is under no rules for files */
+    int run_directory;
+    /* the CPUs of the broker at the fork of the launcher, and its CPUs now */
+    cpu_set_t anywhere, here;
 } children = {.run_directory = -1};
 
 int children_add(enum child_kind kind, char *const argv[], struct identity_to_run_as as)
@@ -58,15 +60,20 @@ const struct child *children_of_kind(enum child_kind kind)
     return NULL;
 }
 
-/* A plugin runs above all grants, and has no work without a question. The kernel sends a signal for each CHILD_USES of its CPU time, and the broker knows
- * whether it had asked. A sleeping plugin costs nothing. */
+/* A plugin runs above all grants, and has no work without a question. The kernel sends a signal for
+ * each CHILD_USES of its CPU time, and the broker knows whether it had asked. A sleeping plugin
+ * costs nothing. */
 static void time_it(struct child *child)
 {
-    struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGRTMIN, .sigev_value.sival_int = (int)(child - children.child)};
-    const struct itimerspec each = {.it_value.tv_nsec = CHILD_USES, .it_interval.tv_nsec = CHILD_USES};
+    struct sigevent event = {.sigev_notify = SIGEV_SIGNAL,
+                             .sigev_signo = SIGRTMIN,
+                             .sigev_value.sival_int = (int)(child - children.child)};
+    const struct itimerspec each = {.it_value.tv_nsec = CHILD_USES,
+                                    .it_interval.tv_nsec = CHILD_USES};
     clockid_t clock;
-    child->is_timed = child->kind == CHILD_PLUGIN && child->pid > 0 && clock_getcpuclockid(child->pid, &clock) == 0 &&
-                     timer_create(clock, &event, &child->timer) == 0;
+    child->is_timed = child->kind == CHILD_PLUGIN && child->pid > 0 &&
+                      clock_getcpuclockid(child->pid, &clock) == 0 &&
+                      timer_create(clock, &event, &child->timer) == 0;
     if (child->is_timed)
         (void)timer_settime(child->timer, 0, &each, NULL);
 }
@@ -74,9 +81,12 @@ static void time_it(struct child *child)
 /* A late timer counts several times at once, and the broker may read late. */
 static void tell_used(int socket, const struct signalfd_siginfo *info)
 {
-    if (info->ssi_int < 0 || info->ssi_int >= children.count || !children.child[info->ssi_int].is_timed)
+    if (info->ssi_int < 0 || info->ssi_int >= children.count ||
+        !children.child[info->ssi_int].is_timed)
         return;
-    const struct child_used used = {.child = info->ssi_int, .at = monotonic_now(), .nanoseconds = (int64_t)CHILD_USES * (1 + info->ssi_overrun)};
+    const struct child_used used = {.child = info->ssi_int,
+                                    .at = monotonic_now(),
+                                    .nanoseconds = (int64_t)CHILD_USES * (1 + info->ssi_overrun)};
     (void)send(socket, &used, sizeof used, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
@@ -108,7 +118,8 @@ void children_end(int number)
     end(&children.child[number]);
 }
 
-/* Moves the process, unless an administrator has moved it. A process that cannot go there stays, and is only slower. */
+/* Moves the process, unless an administrator has moved it. A process that cannot go there stays,
+ * and is only slower. */
 static void place(pid_t pid, const cpu_set_t *before)
 {
     cpu_set_t now;
@@ -182,7 +193,8 @@ static bool have_slot(int slot)
     const int count = slot + 64;
     if (slot < children.reader_count)
         return true;
-    struct reader_child **more = realloc(children.reader, (size_t)count * sizeof(struct reader_child *));
+    struct reader_child **more =
+        realloc(children.reader, (size_t)count * sizeof(struct reader_child *));
     if (more == NULL)
         return false;
     children.reader = more;
@@ -247,7 +259,8 @@ void children_reap(void)
     pid_t waits = 0;
     for (;;) {
         info.si_pid = 0;
-        if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0 || info.si_pid == waits)
+        if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0 ||
+            info.si_pid == waits)
             return;
         if (is_running(info.si_pid))
             waits = info.si_pid;
@@ -256,7 +269,8 @@ void children_reap(void)
     }
 }
 
-/* An administrator who waits for the broker's end may want to unmount the spool next. A child that hangs in a file system is waited for no longer than this. */
+/* An administrator who waits for the broker's end may want to unmount the spool next. A child that
+ * hangs in a file system is waited for no longer than this. */
 static void wait_for_end(pid_t pid, const sigset_t *ended, int64_t until)
 {
     while (pid > 0 && waitpid(pid, NULL, WNOHANG) == 0) {
@@ -269,11 +283,12 @@ static void wait_for_end(pid_t pid, const sigset_t *ended, int64_t until)
 
 static bool ends_by_itself(const struct child *child)
 {
-    return child->kind == CHILD_HELPER || child->kind == CHILD_NET || child->kind == CHILD_GUARD || child->kind == CHILD_LOG;
+    return child->kind == CHILD_HELPER || child->kind == CHILD_NET || child->kind == CHILD_GUARD ||
+           child->kind == CHILD_LOG;
 }
 
-/* All children get the signal before the first one is waited for: the kernel takes 10 ms and more to end a process with inotify watches, and ends several at
- * the same time. */
+/* All children get the signal before the first one is waited for: the kernel takes 10 ms and more
+ * to end a process with inotify watches, and ends several at the same time. */
 static void signal_all(void)
 {
     for (int i = 0; i < children.count; i++)
@@ -283,9 +298,10 @@ static void signal_all(void)
         signal_end(children.reader[i]->pid);
 }
 
-/* Not the children that end at end-of-file: the broker, which waits for the launcher, has the other end. rtf-disk is waited for, because it has a lock in
- * /run/rtf, which has to be empty in the end. The others are waited for, too: as zombies of init they would count among the processes of the plugins' user
- * (RLIMIT_NPROC). */
+/* Not the children that end at end-of-file: the broker, which waits for the launcher, has the other
+ * end. rtf-disk is waited for, because it has a lock in /run/rtf, which has to be empty in the end.
+ * The others are waited for, too: as zombies of init they would count among the processes of the
+ * plugins' user (RLIMIT_NPROC). */
 void children_end_all(const sigset_t *ended)
 {
     const int64_t until = monotonic_now() + 1000000000;

@@ -1,4 +1,5 @@
-/* The children that run, in the launcher: their processes, their CPU, and how much CPU time each may use at once. */
+/* The children that run, in the launcher: their processes, their CPU, and how much CPU time each
+ * may use at once. */
 #ifndef RTF_CHILDREN_H
 #define RTF_CHILDREN_H
 
@@ -12,7 +13,8 @@
 int children_add(enum child_kind kind, char *const argv[], struct identity_to_run_as as);
 
 bool children_has(int number);
-const struct child *children_of_kind(enum child_kind kind); /* The first child of the kind; NULL: none. */
+/* The first child of the kind; NULL: none. */
+const struct child *children_of_kind(enum child_kind kind);
 
 /* Called first, in the launcher: children may run where the launcher runs now. */
 void children_begin(void);

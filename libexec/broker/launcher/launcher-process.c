@@ -24,12 +24,16 @@
 static bool keep_powers(void)
 {
     enum { END_OF_LIST = -1, MOST = 24 };
-    const bool has_net = children_of_kind(CHILD_NET) != NULL, sees = has_net || confine_proc_is_hidden();
-    const int powers[MOST] = {CAP_SYS_NICE, capability_for_perf(), CAP_DAC_OVERRIDE, CAP_IPC_LOCK, CAP_SETUID, CAP_SETGID, CAP_SETPCAP, CAP_KILL,
-                          CAP_CHOWN, CAP_FOWNER, CAP_FSETID,
-                          /* of the network helper, and only with a network line: */
-                          has_net ? CAP_NET_ADMIN : CAP_SYS_NICE, has_net ? CAP_BPF : CAP_SYS_NICE, has_net ? CAP_DAC_READ_SEARCH : CAP_SYS_NICE,
-                          sees ? CAP_SYS_PTRACE : END_OF_LIST, END_OF_LIST};
+    const bool has_net = children_of_kind(CHILD_NET) != NULL,
+               sees = has_net || confine_proc_is_hidden();
+    const int powers[MOST] = {CAP_SYS_NICE, capability_for_perf(), CAP_DAC_OVERRIDE, CAP_IPC_LOCK,
+                              CAP_SETUID, CAP_SETGID, CAP_SETPCAP, CAP_KILL, CAP_CHOWN, CAP_FOWNER,
+                              CAP_FSETID,
+                              /* of the network helper, and only with a network line: */
+                              has_net ? CAP_NET_ADMIN : CAP_SYS_NICE,
+                              has_net ? CAP_BPF : CAP_SYS_NICE,
+                              has_net ? CAP_DAC_READ_SEARCH : CAP_SYS_NICE,
+                              sees ? CAP_SYS_PTRACE : END_OF_LIST, END_OF_LIST};
     return capabilities_keep(powers);
 }
 
@@ -64,8 +68,9 @@ static bool obey(int socket, pid_t broker)
     return got > 0 || (got < 0 && is_transient(errno));
 }
 
-/* An ordinary process removes what brokers share. On ext4, a FIFO process looped for ever in rmdir(2), because it kept a FIFO process from the CPU that was
- * closing a file in that directory (contrib/kernels.md). */
+/* An ordinary process removes what brokers share. On ext4, a FIFO process looped for ever in
+ * rmdir(2), because it kept a FIFO process from the CPU that was closing a file in that directory
+ * (contrib/kernels.md). */
 static void become_ordinary(void)
 {
     static const struct sched_param none;

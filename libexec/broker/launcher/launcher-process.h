@@ -6,11 +6,12 @@
 
 struct launcher_order {
     enum { START, END, PLACE, START_READER, END_READER } what;
-    int child;  /* PLACE: a CPU, or -1; readers: the slot */
+    int child; /* PLACE: a CPU, or -1; readers: the slot */
     uid_t uid; /* START_READER */
 };
 
-/* `socket` leads to `broker`, the parent process; `state` is the directory of the journal, or -1. Ends with the broker. */
+/* `socket` leads to `broker`, the parent process; `state` is the directory of the journal, or -1.
+ * Ends with the broker. */
 __attribute__((noreturn)) void launcher_serve(int socket, int state, pid_t broker);
 
 #endif

@@ -44,8 +44,10 @@ bool launcher_fork(bool silent, struct source *source)
     launcher.process = fork();
     if (launcher.process == 0) {
         /* Opened anew, because the lock of spool.state has to end with the broker. */
-        const int own = spool.state < 0 ? -1 : openat(spool.state, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        const int state = own < 0 ? -1 : fcntl(own, F_DUPFD_CLOEXEC, 5), socket = fcntl(ends[1], F_DUPFD_CLOEXEC, 5);
+        const int own =
+            spool.state < 0 ? -1 : openat(spool.state, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        const int state = own < 0 ? -1 : fcntl(own, F_DUPFD_CLOEXEC, 5),
+                  socket = fcntl(ends[1], F_DUPFD_CLOEXEC, 5);
         if (dup2(socket, 3) < 0 || (state >= 0 && dup3(state, 4, O_CLOEXEC) < 0))
             _exit(126);
         close_range(state >= 0 ? 5 : 4, ~0U, 0);

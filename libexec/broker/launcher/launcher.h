@@ -1,8 +1,11 @@
-/* Starts and ends the broker's children: attach helper, guard, adopter, readers, log writer, writer of status.json, account lookup, plugins.
- * 
- * A broker that started them by itself would need each privilege that a child needs. The launcher is a process that the broker forks before it gives its
- * privileges up. The launcher keeps the privileges and does nothing else: it knows from then on which programs there are, and obeys "start child 3, with
- * these descriptors" and "end child 3". Only the broker can talk to it. The launcher ends with the broker, however the broker ends. */
+/* Starts and ends the broker's children: attach helper, guard, adopter, readers, log writer, writer
+ * of status.json, account lookup, plugins.
+ *
+ * A broker that started them by itself would need each privilege that a child needs. The launcher
+ * is a process that the broker forks before it gives its privileges up. The launcher keeps the
+ * privileges and does nothing else: it knows from then on which programs there are, and obeys
+ * "start child 3, with these descriptors" and "end child 3". Only the broker can talk to it. The
+ * launcher ends with the broker, however the broker ends. */
 #ifndef RTF_LAUNCHER_H
 #define RTF_LAUNCHER_H
 
@@ -13,15 +16,17 @@
 #include "loop.h"
 #include "child-kind.h"
 
-/* argv[0] is an absolute path; all words are copied. Before launcher_fork. Returns the child's number. */
+/* argv[0] is an absolute path; all words are copied. Before launcher_fork. Returns the child's
+ * number. */
 int launcher_add(enum child_kind kind, char *const argv[], struct identity_to_run_as as);
 
-/* With `silent`, the children's standard error goes to /dev/null: the caller has its terminal back. `source` becomes ready when launcher_hear has something.
- * False with errno. */
+/* With `silent`, the children's standard error goes to /dev/null: the caller has its terminal back.
+ * `source` becomes ready when launcher_hear has something. False with errno. */
 bool launcher_fork(bool silent, struct source *source);
 
-/* Starts the child with these as standard input and output, and `keep` >= 0 as descriptor 3. For a child that cannot be started, the descriptors are closed
- * at once. False with errno: the launcher is gone. */
+/* Starts the child with these as standard input and output, and `keep` >= 0 as descriptor 3. For a
+ * child that cannot be started, the descriptors are closed at once. False with errno: the launcher
+ * is gone. */
 bool launcher_start(int child, int in, int out, int keep);
 
 /* 1: *used; 0: nothing now; -1: the launcher has ended, and no child can be started any more. */
@@ -30,13 +35,14 @@ int launcher_hear(struct child_used *used);
 /* Ends the child, with all processes that it has started. */
 void launcher_end(int child);
 
-/* Starts a reader for a user's directory in this slot, 0 to READERS_MAX - 1, with an inotify instance or -1. The slot is free again after
- * launcher_end_reader. False with errno: the launcher is gone. */
+/* Starts a reader for a user's directory in this slot, 0 to READERS_MAX - 1, with an inotify
+ * instance or -1. The slot is free again after launcher_end_reader. False with errno: the launcher
+ * is gone. */
 bool launcher_start_reader(int slot, uid_t uid, int socket, int directory, int inotify);
 void launcher_end_reader(int slot);
 
-/* Has the broker and all children run on this CPU, also children that start later; -1: on the CPUs that the broker had at the fork. This happens soon after;
- * repeating the same CPU does nothing. */
+/* Has the broker and all children run on this CPU, also children that start later; -1: on the CPUs
+ * that the broker had at the fork. This happens soon after; repeating the same CPU does nothing. */
 void launcher_place(int cpu);
 
 /* Ends all children and the launcher. They have ended on return, or are about to. */

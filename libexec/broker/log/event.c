@@ -24,7 +24,8 @@ static struct {
     bool echoes, is_no_socket; /* to stderr; stderr is no socket */
     bool reopens;
     uint64_t lost;
-    /* The lines of one turn of the loop, which go out in one write; and the lines that the pipe had no room for. */
+    /* The lines of one turn of the loop, which go out in one write; and the lines that the pipe had
+     * no room for. */
     char waiting[131072];
     size_t length;
     json_t *line; /* one object serves all lines, so that the keys keep their order */
@@ -42,12 +43,13 @@ static const char *const kind_names[] = {
     [RECOVER] = "recover", [UPDATE] = "update", [EXIT] = "exit",     [RELEASE] = "release",
 };
 static const char *const result_names[] = {
-    [RESULT_OK] = "OK", [SCHEDULE_FAIL] = "SCHEDULE_FAIL", [ACL_FAIL] = "ACL_FAIL", [BAD_SPEC] = "BAD_SPEC", [ATTACH_FAIL] = "ATTACH_FAIL",
-    [RESULT_WAITING] = "WAITING",
+    [RESULT_OK] = "OK",      [SCHEDULE_FAIL] = "SCHEDULE_FAIL", [ACL_FAIL] = "ACL_FAIL",
+    [BAD_SPEC] = "BAD_SPEC", [ATTACH_FAIL] = "ATTACH_FAIL",     [RESULT_WAITING] = "WAITING",
 };
 
 static const char *const ended_names[] = {
-    [ENDED_REVOKE] = "revoke", [ENDED_LEASE] = "lease", [ENDED_THREAD] = "thread", [ENDED_USER] = "user", [ENDED_BROKER] = "broker",
+    [ENDED_REVOKE] = "revoke", [ENDED_LEASE] = "lease",   [ENDED_THREAD] = "thread",
+    [ENDED_USER] = "user",     [ENDED_BROKER] = "broker",
 };
 
 const char *kind_name(enum kind kind)
@@ -73,7 +75,8 @@ char *format_now(char text[static 40])
     clock_gettime(CLOCK_REALTIME, &time);
     if (time.tv_sec != log_lines.second.is) {
         gmtime_r(&time.tv_sec, &utc);
-        log_lines.second.length = strftime(log_lines.second.text, sizeof log_lines.second.text, "%Y-%m-%dT%H:%M:%S", &utc);
+        log_lines.second.length = strftime(log_lines.second.text, sizeof log_lines.second.text,
+                                           "%Y-%m-%dT%H:%M:%S", &utc);
         log_lines.second.is = time.tv_sec;
     }
     const size_t length = log_lines.second.length;
@@ -88,7 +91,8 @@ const char *json_as_line(const json_t *json, size_t *length)
 {
     if (json == NULL)
         return NULL;
-    size_t needed = json_dumpb(json, log_lines.text, log_lines.room, JSON_COMPACT | JSON_ENSURE_ASCII);
+    size_t needed =
+        json_dumpb(json, log_lines.text, log_lines.room, JSON_COMPACT | JSON_ENSURE_ASCII);
     if (needed >= log_lines.room) {
         char *more = realloc(log_lines.text, needed * 2);
         if (more == NULL)
@@ -143,14 +147,17 @@ static json_t *event_text_or_null(const char *text)
     return text == NULL ? json_null() : json_string(text);
 }
 
-/* The reader of stderr may be a program that a grant keeps from running. A line that it does not take at once is dropped; the log has all lines. */
+/* The reader of stderr may be a program that a grant keeps from running. A line that it does not
+ * take at once is dropped; the log has all lines. */
 static void echo(const char *line, size_t length)
 {
     struct pollfd one = {.fd = STDERR_FILENO, .events = POLLOUT};
-    if (!log_lines.is_no_socket && (send(STDERR_FILENO, line, length, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0 || errno != ENOTSOCK))
+    if (!log_lines.is_no_socket &&
+        (send(STDERR_FILENO, line, length, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0 || errno != ENOTSOCK))
         return;
     log_lines.is_no_socket = true;
-    if (length <= PIPE_BUF && poll(&one, 1, 0) > 0 && (one.revents & POLLOUT) != 0) /* a pipe that is ready has room for this many bytes */
+    /* a pipe that is ready has room for this many bytes */
+    if (length <= PIPE_BUF && poll(&one, 1, 0) > 0 && (one.revents & POLLOUT) != 0)
         (void)!write(STDERR_FILENO, line, length);
 }
 
@@ -176,7 +183,8 @@ static json_t *event_filled(const struct event *event, uint64_t left_out)
     event_set(line, "time", json_string(format_now(now)));
     event_set(line, "stage", json_string(event->stage));
     event_set(line, "uid", event_number_or_null(user ? (int64_t)event->user->uid : 0, user));
-    event_set(line, "user", event_text_or_null(user && event->user->name[0] != '\0' ? event->user->name : NULL));
+    event_set(line, "user",
+              event_text_or_null(user && event->user->name[0] != '\0' ? event->user->name : NULL));
     event_set(line, "name", event_text_or_null(event->name));
     event_set(line, "request", event_text_or_null(event->request));
     event_set(line, "decision", json_string(event->decision));
@@ -212,8 +220,14 @@ static bool report_lost(void)
     char reason[80];
     if (log_lines.lost == 0)
         return true;
-    snprintf(reason, sizeof reason, "the log could not be written for a time, %llu lines are missing", (unsigned long long)log_lines.lost);
-    if (!event_add(&(struct event){.stage = "broker", .decision = "error", .reason = reason, .microseconds = -1}, 0))
+    snprintf(reason, sizeof reason,
+             "the log could not be written for a time, %llu lines are missing",
+             (unsigned long long)log_lines.lost);
+    if (!event_add(&(struct event){.stage = "broker",
+                                   .decision = "error",
+                                   .reason = reason,
+                                   .microseconds = -1},
+                   0))
         return false;
     log_lines.lost = 0;
     return true;
@@ -243,11 +257,13 @@ static void write_event(const struct event *event, uint64_t left_out)
 /* Returns the account whose log budget pays for the line; NULL: the line has no budget. */
 static struct account *charged_account(const struct event *event)
 {
-    struct account *account = event->user == NULL || event->user->uid == 0 ? NULL : event->user->account;
+    struct account *account =
+        event->user == NULL || event->user->uid == 0 ? NULL : event->user->account;
     return account != NULL && account->log_of != NULL ? account->log_of : account;
 }
 
-/* Bounds the bytes that one user may cause in a time: no user fills the disk of the log, or hides the lines of others. Root and the broker have no bound. */
+/* Bounds the bytes that one user may cause in a time: no user fills the disk of the log, or hides
+ * the lines of others. Root and the broker have no bound. */
 static bool has_budget(const struct event *event, uint64_t *left_out)
 {
     char reason[160];
@@ -264,9 +280,16 @@ static bool has_budget(const struct event *event, uint64_t *left_out)
         return true;
     if (account->log_left_out++ > 0)
         return false;
-    snprintf(reason, sizeof reason, "of this user there are more than %d KiB in %d s: the next lines are left out, and counted", LOG_BYTES >> 10,
-             (int)(rare_window / INT64_C(1000000000)));
-    write_event(&(struct event){.stage = "broker", .decision = "warning", .reason = reason, .user = event->user, .microseconds = -1}, 0);
+    snprintf(
+        reason, sizeof reason,
+        "of this user there are more than %d KiB in %d s: the next lines are left out, and counted",
+        LOG_BYTES >> 10, (int)(rare_window / INT64_C(1000000000)));
+    write_event(&(struct event){.stage = "broker",
+                                .decision = "warning",
+                                .reason = reason,
+                                .user = event->user,
+                                .microseconds = -1},
+                0);
     return false;
 }
 
@@ -307,6 +330,9 @@ void event_broker(const char *decision, const char *format, ...)
     va_start(arguments, format);
     vsnprintf(reason, sizeof reason, format, arguments);
     va_end(arguments);
-    struct event event = {.stage = "broker", .decision = decision, .reason = reason, .microseconds = -1};
+    struct event event = {.stage = "broker",
+                          .decision = decision,
+                          .reason = reason,
+                          .microseconds = -1};
     event_write(&event);
 }

@@ -1,5 +1,7 @@
-/* log/events.ndjson: one JSON object a line for each event (rtf-events(5)). A log that cannot be written stops nothing: the broker counts the lost lines and
- * logs their number when the log works again. The lines go to the writer of the log (log-writer.h). One user causes a bounded number of bytes. */
+/* log/events.ndjson: one JSON object a line for each event (rtf-events(5)). A log that cannot be
+ * written stops nothing: the broker counts the lost lines and logs their number when the log works
+ * again. The lines go to the writer of the log (log-writer.h). One user causes a bounded number of
+ * bytes. */
 #ifndef RTF_EVENT_H
 #define RTF_EVENT_H
 
@@ -33,11 +35,13 @@ void event_reopen(void);
 void event_write(const struct event *event);
 void event_flush(void);
 
-/* For events that a user can cause at any rate: at most ten lines in ten seconds for each user, and then a line with the number of omitted lines. */
+/* For events that a user can cause at any rate: at most ten lines in ten seconds for each user, and
+ * then a line with the number of omitted lines. */
 void event_write_rarely(const struct event *event, int64_t *window, unsigned *count);
 
 /* A line about the broker itself. */
-void event_broker(const char *decision, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void event_broker(const char *decision, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
 /* Writes the present time as "2026-01-02T03:04:05.123456Z". Returns text. */
 char *format_now(char text[static 40]);

@@ -25,7 +25,11 @@ static struct {
 } logging = {.to_writer = -1, .from_broker = -1, .room.ready = log_writer_has_room};
 
 static const struct program_description writer_is = {
-    .name = "the writer of the log", .meanwhile = "some lines may be missing", .kind = CHILD_LOG, .talk = COPROCESS_FED, SUPERVISE_EACH_SECOND,
+    .name = "the writer of the log",
+    .meanwhile = "some lines may be missing",
+    .kind = CHILD_LOG,
+    .talk = COPROCESS_FED,
+    SUPERVISE_EACH_SECOND,
 };
 
 void log_writer_prepare(const char *program)
@@ -42,7 +46,8 @@ bool log_writer_start(int directory)
     logging.from_broker = ends[0];
     logging.to_writer = ends[1];
     (void)fcntl(logging.to_writer, F_SETPIPE_SZ, PIPE_BYTES);
-    return fcntl(logging.to_writer, F_SETFL, O_NONBLOCK) == 0 && supervise_start(&logging.writer, logging.from_broker, directory);
+    return fcntl(logging.to_writer, F_SETFL, O_NONBLOCK) == 0 &&
+           supervise_start(&logging.writer, logging.from_broker, directory);
 }
 
 static void log_writer_wait_for_room(bool wanted)
@@ -57,7 +62,8 @@ static void log_writer_wait_for_room(bool wanted)
 size_t log_writer_send(const char *text, size_t length)
 {
     size_t sent = 0;
-    for (int tries = 0; logging.to_writer >= 0 && sent < length && tries < TRANSIENT_TRIES; tries++) {
+    for (int tries = 0; logging.to_writer >= 0 && sent < length && tries < TRANSIENT_TRIES;
+         tries++) {
         ssize_t put = write(logging.to_writer, text + sent, length - sent);
         if (put < 0 && errno == EAGAIN)
             break;
@@ -81,7 +87,8 @@ bool log_writer_finish(const char *text, size_t length)
     size_t sent = 0;
     if (logging.to_writer < 0)
         return false;
-    while ((sent += log_writer_send(text + sent, length - sent)) < length && monotonic_now() < until) {
+    while ((sent += log_writer_send(text + sent, length - sent)) < length &&
+           monotonic_now() < until) {
         struct pollfd room = {.fd = logging.to_writer, .events = POLLOUT};
         (void)poll(&room, 1, poll_milliseconds(until - monotonic_now()));
     }
@@ -101,7 +108,11 @@ void log_writer_append(const char *spool, const char *text, size_t length)
     if (snprintf(path, sizeof path, "%s/log", spool) >= (int)sizeof path)
         return;
     int directory = open(path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    int file = directory < 0 ? -1 : openat(directory, "events.ndjson", O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0640);
+    int file =
+        directory < 0
+            ? -1
+            : openat(directory, "events.ndjson",
+                     O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0640);
     if (file >= 0 && fstat(file, &status) == 0 && S_ISREG(status.st_mode))
         (void)!write(file, text, length);
     if (file >= 0)

@@ -1,4 +1,5 @@
-/* An account: the answer of the account database about a uid, and what all directories of this uid share. */
+/* An account: the answer of the account database about a uid, and what all directories of this uid
+ * share. */
 #ifndef RTF_ACCOUNT_H
 #define RTF_ACCOUNT_H
 
@@ -14,31 +15,39 @@ enum account_state { ACCOUNT_UNKNOWN, ACCOUNT_ASKED, ACCOUNT_KNOWN, ACCOUNT_FAIL
 
 TAILQ_HEAD(request_list, request);
 
-/* Each uid that has a directory has an account here. Some uids without a directory have one, too, while their answers are fresh. */
+/* Each uid that has a directory has an account here. Some uids without a directory have one, too,
+ * while their answers are fresh. */
 struct account {
     uid_t uid;
     enum account_state state;
-    bool in_doubt;         /* reload.c checks, when the answer comes, whether this account may still have reservations */
-    bool learning;         /* the answer has several paragraphs, and the last one has not come yet */
-    char *name;            /* NULL: the database has no such account */
-    char **groups;         /* names of groups, NULL at the end; NULL: no account */
+    /* reload.c checks, when the answer comes, whether this account may still have reservations */
+    bool in_doubt;
+    /* the answer has several paragraphs, and the last one has not come yet */
+    bool learning;
+    char *name;    /* NULL: the database has no such account */
+    char **groups; /* names of groups, NULL at the end; NULL: no account */
     gid_t *gids;
     int gid_count;
-    int64_t asked;         /* when the database was asked: CLOCK_MONOTONIC, ns */
-    uint64_t files_stamp;  /* of /etc/passwd and /etc/group at that time */
-    int reservations;            /* reservations that count against --max-specs; account_bucket: accounts without a name */
-    struct account *log_of; /* the account whose log budget pays for this account's lines; NULL: this one */
+    int64_t asked;        /* when the database was asked: CLOCK_MONOTONIC, ns */
+    uint64_t files_stamp; /* of /etc/passwd and /etc/group at that time */
+    /* reservations that count against --max-specs; account_bucket: accounts without a name */
+    int reservations;
+    /* the account whose log budget pays for this account's lines; NULL: this one */
+    struct account *log_of;
     int64_t log_window; /* event.c: the window in which log_bytes counts */
     uint64_t log_bytes, log_left_out;
-    int64_t trials_until;  /* trial-cost.c: when the trials so far are paid for; CLOCK_MONOTONIC, ns */
+    /* trial-cost.c: when the trials so far are paid for; CLOCK_MONOTONIC, ns */
+    int64_t trials_until;
     int64_t rare_window;
     unsigned rare_count;
     LIST_HEAD(, user) users; /* the directories of this uid */
-    unsigned held;         /* number of directories that refer to this account, also of removed directories that still have something to end */
-    int directories;       /* number of adopted directories */
+    /* number of directories that refer to this account, also of removed directories that still have
+     * something to end */
+    unsigned held;
+    int directories;                         /* number of adopted directories */
     TAILQ_HEAD(waiter_list, waiter) waiters; /* wait-queue.c */
     TAILQ_ENTRY(account) of_waiters;
-    struct queue queue;      /* reservations whose turn is to come */
+    struct queue queue;          /* reservations whose turn is to come */
     struct request_list waiting; /* requests that wait for the database's answer */
     UT_hash_handle hh;
 };

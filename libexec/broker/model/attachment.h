@@ -22,9 +22,16 @@
 
 struct reservation;
 
-enum attachment_state { ATTACHMENT_IN_FORCE, ATTACHMENT_ASLEEP, ATTACHMENT_AWAKE, ATTACHMENT_ASTRAY, ATTACHMENT_LAID_DOWN };
+enum attachment_state {
+    ATTACHMENT_IN_FORCE,
+    ATTACHMENT_ASLEEP,
+    ATTACHMENT_AWAKE,
+    ATTACHMENT_ASTRAY,
+    ATTACHMENT_LAID_DOWN
+};
 
-/* How long an attached thread keeps other threads on its CPUs waiting (placement.c). {0}: not at all. */
+/* How long an attached thread keeps other threads on its CPUs waiting (placement.c). {0}: not at
+ * all. */
 struct presence {
     cpu_set_t cpus;
     uint64_t mean, longest; /* of the time another thread waits, ns */
@@ -40,22 +47,27 @@ struct attachment {
     pid_t tid, process;
     uint64_t started_by; /* thread.h */
     int pidfd;
-    bool scheduled; /* the attach helper has had the order to make it real-time, at least once */
+    bool scheduled;   /* the attach helper has had the order to make it real-time, at least once */
     bool bound[KEPT]; /* this helper knows the thread: shares.h */
-    bool by_file;   /* NAME.tid names the thread, not the key "attach" */
-    bool died;      /* the watch saw the thread end without an execve(2) */
-    bool served;    /* the thread has been real-time */
-    int64_t since;  /* the thread became real-time at this time or later: CLOCK_MONOTONIC, ns; 0: not known */
+    bool by_file;     /* NAME.tid names the thread, not the key "attach" */
+    bool died;        /* the watch saw the thread end without an execve(2) */
+    bool served;      /* the thread has been real-time */
+    /* the thread became real-time at this time or later: CLOCK_MONOTONIC, ns; 0: not known */
+    int64_t since;
     struct attributes former;
     int former_ioprio; /* the I/O priority before shares_bind; -1: not read */
     struct presence presence;
-    char *group;      /* the cpuset group of the thread before; NULL: no line of plugins.conf has partition=cpuset */
-    bool guarded;     /* rtf-guard guards the thread: it is ordinary from the end of its runtime to its next period */
-    bool has_lent;    /* the thread was suspended because it lent its rank, also under SCHED_DEADLINE */
-    bool only_awake;  /* the guard could not make the sleeping thread real-time: wait until it runs */
-    int naps;         /* how often the thread fell asleep again before the call succeeded */
-    int watch;        /* libexec/attach/task-events.h; -1: none */
-    bool watch_once;  /* the watch tells when the thread runs, not of its execve */
+    /* the cpuset group of the thread before; NULL: no line of plugins.conf has partition=cpuset */
+    char *group;
+    /* rtf-guard guards the thread: it is ordinary from the end of its runtime to its next period */
+    bool guarded;
+    /* the thread was suspended because it lent its rank, also under SCHED_DEADLINE */
+    bool has_lent;
+    /* the guard could not make the sleeping thread real-time: wait until it runs */
+    bool only_awake;
+    int naps;        /* how often the thread fell asleep again before the call succeeded */
+    int watch;       /* libexec/attach/task-events.h; -1: none */
+    bool watch_once; /* the watch tells when the thread runs, not of its execve */
     void *watch_page;
     size_t watch_bytes;
     struct source watch_source;
@@ -63,7 +75,7 @@ struct attachment {
     struct timer doubt;    /* when the broker looks again whether the id still exists */
     int looks;
     RB_ENTRY(attachment) of_process; /* only for a thread that does not lead its process */
-    UT_hash_handle hh; /* by tid */
+    UT_hash_handle hh;               /* by tid */
 };
 
 /* The thread sleeps, or has just woken. The verdict calls it pending. */

@@ -5,7 +5,9 @@ enum { UNDER_WAY_MAX = 256 };
 static struct {
     struct queue old;
     TAILQ_HEAD(, queue) ring;
-} queues = {.old = {.reservations = TAILQ_HEAD_INITIALIZER(queues.old.reservations), .unlimited = true}, .ring = TAILQ_HEAD_INITIALIZER(queues.ring)};
+} queues = {.old = {.reservations = TAILQ_HEAD_INITIALIZER(queues.old.reservations),
+                    .unlimited = true},
+            .ring = TAILQ_HEAD_INITIALIZER(queues.ring)};
 
 void queue_init(struct queue *queue, bool unlimited)
 {
@@ -15,7 +17,8 @@ void queue_init(struct queue *queue, bool unlimited)
 
 static void queue_settle(struct queue *queue)
 {
-    bool belongs = !TAILQ_EMPTY(&queue->reservations) && (queue->unlimited || queue->under_way < UNDER_WAY_MAX);
+    bool belongs = !TAILQ_EMPTY(&queue->reservations) &&
+                   (queue->unlimited || queue->under_way < UNDER_WAY_MAX);
     if (belongs && !queue->in_ring)
         TAILQ_INSERT_TAIL(&queues.ring, queue, of_ring);
     else if (!belongs && queue->in_ring)

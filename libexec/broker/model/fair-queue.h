@@ -1,7 +1,9 @@
-/* The order of turns: users in turn, however many reservations one user has queued. All uids without an account are one user here, as for the limit on reservations:
- * a user with a range of uids (user_namespaces(7)) gains no turns.
- * 
- * A user other than root has a limited number of requests under way, because each request holds a file of the user open. The next reservation waits. */
+/* The order of turns: users in turn, however many reservations one user has queued. All uids
+ * without an account are one user here, as for the limit on reservations: a user with a range of
+ * uids (user_namespaces(7)) gains no turns.
+ *
+ * A user other than root has a limited number of requests under way, because each request holds a
+ * file of the user open. The next reservation waits. */
 #ifndef RTF_FAIR_QUEUE_H
 #define RTF_FAIR_QUEUE_H
 
@@ -20,7 +22,8 @@ void queue_init(struct queue *queue, bool unlimited);
 /* Appends the reservation. A reservation that is in a queue stays at its place. */
 void queue_add(struct reservation *reservation, struct queue *queue);
 
-/* The queue of the reservations that existed when the broker started. They are taken in the order of their times, whoever owns them. */
+/* The queue of the reservations that existed when the broker started. They are taken in the order
+ * of their times, whoever owns them. */
 struct queue *queue_of_old(void);
 
 void queue_leave(struct reservation *reservation);

@@ -1,14 +1,15 @@
-/* The reader process of a user, as the broker sees it: a part of struct user. Only readers.c changes it.
+/* The reader process of a user, as the broker sees it: a part of struct user. Only readers.c
+ * changes it.
  *
  *     NONE ──► RUNS ──► ENDS ──► NONE     NONE: no reader runs. The inotify instance that the last reader left wakes the broker when files change.
  *                │                        ENDS: the reader had nothing to do and has said that it ends.
  *                ▼                        KILLED: the reader did not answer, or broke the protocol. The next reader starts when this one has ended.
  *             KILLED ──► NONE
  *
- * A reader has a machine of its own, beside supervise.h: its end is no fault when it has nothing to do, an event in the directory starts it, its number with the
- * launcher is a slot that changes, and after a kill the next reader starts only when the end of the last is certain. The supervisor would need a flag for
- * each of these, for readers alone.
- */
+ * A reader has a machine of its own, beside supervise.h: its end is no fault when it has nothing to
+ * do, an event in the directory starts it, its number with the launcher is a slot that changes, and
+ * after a kill the next reader starts only when the end of the last is certain. The supervisor
+ * would need a flag for each of these, for readers alone. */
 #ifndef RTF_READER_H
 #define RTF_READER_H
 
@@ -26,14 +27,16 @@ enum reader_state { READER_NONE, READER_RUNS, READER_ENDS, READER_KILLED };
 /* Part of struct user. */
 struct reader {
     enum reader_state state;
-    struct source source, wake; /* source: the socket; wake: the inotify instance while no reader runs */
-    struct slot *slot;          /* readers.c; NULL */
-    int socket, inotify;        /* -1 */
-    unsigned life;              /* counts the readers of this user */
-    bool writing, scan_owed;    /* writing: the socket is full; scan_owed: the last reader may have lost events */
-    bool has_last_word;         /* the broker has sent op=last */
-    int asked;                  /* questions without an answer */
-    struct timer timer;         /* NONE: when the reader starts; RUNS: when the answer is late */
+    /* source: the socket; wake: the inotify instance while no reader runs */
+    struct source source, wake;
+    struct slot *slot;   /* readers.c; NULL */
+    int socket, inotify; /* -1 */
+    unsigned life;       /* counts the readers of this user */
+    /* writing: the socket is full; scan_owed: the last reader may have lost events */
+    bool writing, scan_owed;
+    bool has_last_word; /* the broker has sent op=last */
+    int asked;          /* questions without an answer */
+    struct timer timer; /* NONE: when the reader starts; RUNS: when the answer is late */
     int64_t started, start_at, pause;
     struct paragraph_input input;
     struct paragraph_output output;
@@ -41,8 +44,9 @@ struct reader {
     TAILQ_ENTRY(user) of_unsent;
 };
 
-/* A file of a user, which the user's reader has open, too. The last close(2) of a file may wait for a file system (FUSE, NFS). While the reader lives, the
- * broker's close(2) is not the last one. Afterwards the broker passes the descriptor to the adopter, which may wait. */
+/* A file of a user, which the user's reader has open, too. The last close(2) of a file may wait for
+ * a file system (FUSE, NFS). While the reader lives, the broker's close(2) is not the last one.
+ * Afterwards the broker passes the descriptor to the adopter, which may wait. */
 struct open_file {
     int fd; /* -1 */
     unsigned life;

@@ -1,7 +1,9 @@
 /* A reservation and its grant.
  *
- * The broker has a reservation for each spec, the file NAME.json in a user's directory. The reservation may be asked for, refused or granted. It exists as
- * long as any of these exists: its files, its grant, its attachment, a request. Times are microseconds; 0: the spec does not state this time. */
+ * The broker has a reservation for each spec, the file NAME.json in a user's directory. The
+ * reservation may be asked for, refused or granted. It exists as long as any of these exists: its
+ * files, its grant, its attachment, a request. Times are microseconds; 0: the spec does not state
+ * this time. */
 #ifndef RTF_RESERVATION_H
 #define RTF_RESERVATION_H
 
@@ -27,7 +29,7 @@ struct charge {
     struct charged {
         struct counter *counter;
         uint64_t amount;
-    } *parts;
+    } * parts;
 };
 
 /* A share of a resource other than CPU time, as part of a grant. */
@@ -35,13 +37,16 @@ struct holding {
     struct holding *next;
     struct claim claim;
     int plugin;
-    uint64_t ahead; /* during admission: the amount that the ledger holds beyond the reservation's present share */
-    uint64_t aim;   /* desired-amounts.h: the first value that the holding shall get */
+    /* during admission: the amount that the ledger holds beyond the reservation's present share */
+    uint64_t ahead;
+    uint64_t aim; /* desired-amounts.h: the first value that the holding shall get */
     struct charge charge;
 };
 
-/* A grant in force. plan.runtime is the accepted runtime Qa of paper 000, plan.deadline the relative deadline. Both are set when the spec states them, under
- * every policy. utilization is 0 without a runtime. A grant without CPU time has the plugin NO_PLUGIN, and has holdings or background lines. */
+/* A grant in force. plan.runtime is the accepted runtime Qa of paper 000, plan.deadline the
+ * relative deadline. Both are set when the spec states them, under every policy. utilization is 0
+ * without a runtime. A grant without CPU time has the plugin NO_PLUGIN, and has holdings or
+ * background lines. */
 enum { NO_PLUGIN = -1 };
 struct grant {
     int plugin;
@@ -51,7 +56,9 @@ struct grant {
     uint64_t aim; /* desired-amounts.h: the runtime that the grant shall get */
     struct charge charge;
     struct holding *holdings; /* NULL: none */
-    uint64_t background;      /* a bit for each line that admits the grant without a guarantee: neither a plugin nor the ledger counts it there */
+    /* a bit for each line that admits the grant without a guarantee: neither a plugin nor the
+     * ledger counts it there */
+    uint64_t background;
 };
 _Static_assert(PLUGINS_MAX <= 64, "a set of lines is 64 bits");
 
@@ -74,15 +81,17 @@ struct user {
     char name[NAME_BYTES];
     uid_t uid;
     uint64_t inode;
-    int directory; /* O_PATH, for readers to enter; the broker never looks into it; -1: not adopted */
+    /* O_PATH, for readers to enter; the broker never looks into it; -1: not adopted */
+    int directory;
     enum directory_state state;
-    bool told;                   /* the adopter that runs now has reported the directory */
-    bool scanned;                /* a reader has looked through the directory at least once */
-    struct timer look;           /* directories.c: when the directory is judged again */
-    struct account *of;          /* the account whose directories include this one; NULL: not adopted */
+    bool told;         /* the adopter that runs now has reported the directory */
+    bool scanned;      /* a reader has looked through the directory at least once */
+    struct timer look; /* directories.c: when the directory is judged again */
+    /* the account whose directories include this one; NULL: not adopted */
+    struct account *of;
     struct account *account;
     struct reader reader;
-    struct scan *scan;           /* scans.c; NULL */
+    struct scan *scan; /* scans.c; NULL */
     struct reservation *reservations;
     TAILQ_ENTRY(user) of_list;
     LIST_ENTRY(user) of_account;
@@ -99,59 +108,98 @@ enum { OF_JSON = 1, OF_TID = 2, OF_VERDICT = 4, OF_VERDICT_TOLD = 8 };
  *                    ▼ │                     ENDING: the reader removes NAME.json.
  *      REVOKED, WITHDRAWN ──► ENDING         REVOKED: the owner may have no reservations any more. The grant is about to be taken back.
  *                                            WITHDRAWN: root has revoked the reservation (revoking.h). The grant is taken back; then the reservation ends. */
-enum reservation_state { RESERVATION_OPEN, RESERVATION_RECOVERED, RESERVATION_OVER_LIMIT, RESERVATION_ENDING, RESERVATION_REVOKED, RESERVATION_WITHDRAWN };
+enum reservation_state {
+    RESERVATION_OPEN,
+    RESERVATION_RECOVERED,
+    RESERVATION_OVER_LIMIT,
+    RESERVATION_ENDING,
+    RESERVATION_REVOKED,
+    RESERVATION_WITHDRAWN
+};
 
 /* The codes of refusals, stable words for programs: rtf-verdict(5). */
 enum why {
-    WHY_BAD_SPEC, WHY_NOT_A_MEMBER, WHY_NO_ACCOUNT, WHY_NOT_OPENED, WHY_BEYOND_RULE, WHY_RULE_USED_UP, WHY_TOO_MANY_SPECS, WHY_NO_PLUGIN, WHY_UNSUITABLE,
-    WHY_FULL, WHY_RESTARTING, WHY_NEIGHBOUR, WHY_NO_GRANT, WHY_NO_CPU_CLAIM, WHY_NO_THREAD, WHY_NOT_YOURS, WHY_NO_USER_THREAD, WHY_STALE, WHY_ATTACHED_ELSEWHERE,
-    WHY_UNCLEAR_THREAD, WHY_STILL_ATTACHED, WHY_KERNEL, WHY_BROKER_STATE, WHY_DRAINING, WHY_BEHIND, WHY_REVOKED
+    WHY_BAD_SPEC,
+    WHY_NOT_A_MEMBER,
+    WHY_NO_ACCOUNT,
+    WHY_NOT_OPENED,
+    WHY_BEYOND_RULE,
+    WHY_RULE_USED_UP,
+    WHY_TOO_MANY_SPECS,
+    WHY_NO_PLUGIN,
+    WHY_UNSUITABLE,
+    WHY_FULL,
+    WHY_RESTARTING,
+    WHY_NEIGHBOUR,
+    WHY_NO_GRANT,
+    WHY_NO_CPU_CLAIM,
+    WHY_NO_THREAD,
+    WHY_NOT_YOURS,
+    WHY_NO_USER_THREAD,
+    WHY_STALE,
+    WHY_ATTACHED_ELSEWHERE,
+    WHY_UNCLEAR_THREAD,
+    WHY_STILL_ATTACHED,
+    WHY_KERNEL,
+    WHY_BROKER_STATE,
+    WHY_DRAINING,
+    WHY_BEHIND,
+    WHY_REVOKED
 };
 
-/* Why a reservation holds nothing any more: root revoked it, its lease was not renewed, its thread ended, its owner removed the spec, or the broker stopped. The
- * next broker takes up what had only stopped with the broker. The journal has these numbers. */
+/* Why a reservation holds nothing any more: root revoked it, its lease was not renewed, its thread
+ * ended, its owner removed the spec, or the broker stopped. The next broker takes up what had only
+ * stopped with the broker. The journal has these numbers. */
 enum ended { ENDED_NOT, ENDED_REVOKE, ENDED_LEASE, ENDED_THREAD, ENDED_USER, ENDED_BROKER };
 
-/* The message that the broker expects from the reader for this reservation: none; a report that files have changed; the answer to a question. */
+/* The message that the broker expects from the reader for this reservation: none; a report that
+ * files have changed; the answer to a question. */
 enum expected_of_reader { EXPECT_NOTHING, EXPECT_CHANGES, EXPECT_ANSWER };
 
 /* Changes since the last look at the reservation: of its files, during a request; of its thread. */
 enum { FILES_CHANGED = 1, THREAD_CHANGED = 2 };
 
-/* reconcile.c: the thread has to be corrected, as soon as the reader has reported the owner's file. */
+/* reconcile.c: the thread has to be corrected, as soon as the reader has reported the owner's
+ * file. */
 struct recovery;
 
 struct reservation {
     struct user *user;
-    char *token;                         /* the token of the last spec that was judged; NULL */
-    uint64_t task;                       /* the task's number in the plugin protocol */
-    struct stamp judged, judged_tid;     /* the files that the last answer is about */
-    struct stamp leaving_tid;            /* the reader has the order to remove this NAME.tid, and has not reported the removal */
-    struct snapshot *snapshot;           /* the reader's last report of the files, while it has no answer; NULL */
-    struct open_file json;               /* the open NAME.json of this report */
+    char *token;                     /* the token of the last spec that was judged; NULL */
+    uint64_t task;                   /* the task's number in the plugin protocol */
+    struct stamp judged, judged_tid; /* the files that the last answer is about */
+    /* the reader has the order to remove this NAME.tid, and has not reported the removal */
+    struct stamp leaving_tid;
+    /* the reader's last report of the files, while it has no answer; NULL */
+    struct snapshot *snapshot;
+    struct open_file json; /* the open NAME.json of this report */
     struct grant *grant;
     struct attachment *attachment;
-    struct share *shares;                /* shares.c: one for each kind of helper; NULL */
-    struct request *request;             /* at most one at a time */
-    struct recovery *recovery;           /* reconcile.c; NULL */
-    struct account *counted;             /* the account whose reservations include this one */
-    TAILQ_ENTRY(reservation) of_queue;           /* fair-queue.c */
-    struct queue *queue;                   /* the queue that the reservation waits in; NULL: none */
-    struct lease *lease;                 /* expiry.c; NULL: the spec has no key "expires" */
-    struct waiter *waiter;               /* wait-queue.c; NULL: the spec does not wait for room */
-    int64_t shared_out;                  /* when spare-capacity.c last changed the grant: CLOCK_MONOTONIC, ns */
+    struct share *shares;              /* shares.c: one for each kind of helper; NULL */
+    struct request *request;           /* at most one at a time */
+    struct recovery *recovery;         /* reconcile.c; NULL */
+    struct account *counted;           /* the account whose reservations include this one */
+    TAILQ_ENTRY(reservation) of_queue; /* fair-queue.c */
+    struct queue *queue;               /* the queue that the reservation waits in; NULL: none */
+    struct lease *lease;               /* expiry.c; NULL: the spec has no key "expires" */
+    struct waiter *waiter;             /* wait-queue.c; NULL: the spec does not wait for room */
+    /* when spare-capacity.c last changed the grant: CLOCK_MONOTONIC, ns */
+    int64_t shared_out;
     TAILQ_ENTRY(reservation) of_desires;
-    int64_t zero_lag;                 /* the 0-lag time of the last thread: CLOCK_MONOTONIC, ns */
-    int64_t decided;                     /* when the present grant was decided: CLOCK_REALTIME, ns */
+    int64_t zero_lag; /* the 0-lag time of the last thread: CLOCK_MONOTONIC, ns */
+    /* when the present grant was decided: CLOCK_REALTIME, ns */
+    int64_t decided;
     enum reservation_state state;
-    enum ended ended;                    /* why, in the state ENDING */
+    enum ended ended; /* why, in the state ENDING */
     enum expected_of_reader expected;
-    uint16_t class;                      /* the class of its shares; 0: none */
-    bool desires, raises;                /* desired-amounts.c: the spec desires more than the grant has; the aims of the grant are higher than the grant */
-    unsigned char pending_changes;       /* ..._CHANGED */
-    unsigned char found;                 /* scans.c: OF_... */
-    UT_hash_handle hh;                   /* by name within the user */
-    RB_ENTRY(reservation) of_task;       /* by task */
+    uint16_t class; /* the class of its shares; 0: none */
+    /* desired-amounts.c: the spec desires more than the grant has; the aims of the grant are higher
+     * than the grant */
+    bool desires, raises;
+    unsigned char pending_changes; /* ..._CHANGED */
+    unsigned char found;           /* scans.c: OF_... */
+    UT_hash_handle hh;             /* by name within the user */
+    RB_ENTRY(reservation) of_task; /* by task */
     char name[];
 };
 
@@ -160,15 +208,20 @@ enum result { RESULT_OK, SCHEDULE_FAIL, ACL_FAIL, BAD_SPEC, ATTACH_FAIL, RESULT_
 
 struct refusal {
     enum why code;
-    char by[PLUGIN_NAME_BYTES];  /* a plugin, "access", "kernel", "broker" or "spec"; "": no refusal */
-    char rule[256];              /* "acl.conf:7: @students EDF max_runtime 2000"; or "" */
+    /* a plugin, "access", "kernel", "broker" or "spec"; "": no refusal */
+    char by[PLUGIN_NAME_BYTES];
+    char rule[256]; /* "acl.conf:7: @students EDF max_runtime 2000"; or "" */
     char asked[32], available[32];
-    uint64_t nearest;            /* the nearest runtime that fits, us, or the first value of a claim on `of`; 0: none */
+    /* the nearest runtime that fits, us, or the first value of a claim on `of`; 0: none */
+    uint64_t nearest;
     enum resource of;
-    bool at_least;               /* nearest is the least amount that would be granted, not the largest */
-    const struct counter *counter; /* the sum of the rule; NULL. Only for comparison: a reload replaces the counters */
-    uint64_t lacks;              /* the sum has to become this much smaller for a grant, in units of utilization; 0: not known */
-    bool never;                  /* the end of other tasks cannot change the answer */
+    /* nearest is the least amount that would be granted, not the largest */
+    bool at_least;
+    /* the sum of the rule; NULL. Only for comparison: a reload replaces the counters */
+    const struct counter *counter;
+    /* the sum has to become this much smaller for a grant, in units of utilization; 0: not known */
+    uint64_t lacks;
+    bool never; /* the end of other tasks cannot change the answer */
 };
 
 enum answer { ANSWER_OK, ANSWER_PARTIAL, ANSWER_NO, ANSWER_RESTARTING };
@@ -189,7 +242,8 @@ struct outcome {
     int reply_count;
     enum ended ended;
     bool dry_run;
-    const struct spec *judged;       /* dry run: the spec that the rules judged; NULL: the rules judged none */
+    /* dry run: the spec that the rules judged; NULL: the rules judged none */
+    const struct spec *judged;
     const struct grant *would_grant; /* dry run: the grant that the spec would have; NULL */
 };
 

@@ -14,7 +14,8 @@
 
 enum { PROTOCOL = 1 };
 static const int64_t greeting_within = INT64_C(5000000000); /* plugin_on_gone says it in words */
-static const int64_t first_pause = INT64_C(100000000), longest_pause = INT64_C(10000000000), good_behaviour = INT64_C(60000000000);
+static const int64_t first_pause = INT64_C(100000000), longest_pause = INT64_C(10000000000),
+                     good_behaviour = INT64_C(60000000000);
 
 /* Between two questions it may have to tidy up: so much for each, and so much at once. */
 static const int64_t tidying = INT64_C(100000), unasked_limit = INT64_C(2) * CHILD_USES;
@@ -31,12 +32,15 @@ STAILQ_HEAD(pending_list, pending);
 struct plugin {
     struct program_description is;
     struct program program;
-    struct pending_list pending, lost; /* lost: owed when it went down, or asked while it was down */
-    struct timer loss;   /* set while callers wait for lost answers: they have them after the caller has returned */
-    int64_t since;       /* since when it owes something: its start, the sending, or its last sign of life */
+    /* lost: owed when it went down, or asked while it was down */
+    struct pending_list pending, lost;
+    /* set while callers wait for lost answers: they have them after the caller has returned */
+    struct timer loss;
+    /* since when it owes something: its start, the sending, or its last sign of life */
+    int64_t since;
     bool unsent;
-    /* CPU time, ns: what its first start took until it greeted, and this one; what it may have used since it was told last, for
-     * somebody had asked; and what it has used beyond that. */
+    /* CPU time, ns: what its first start took until it greeted, and this one; what it may have used
+     * since it was told last, for somebody had asked; and what it has used beyond that. */
     int64_t first_start, this_start, asked, unasked;
     int64_t greeted, counted; /* CLOCK_MONOTONIC; counted: until then `asked` is up to date */
     int64_t slow_window;
@@ -80,7 +84,8 @@ static void plugin_prepare(int index, struct identity_to_run_as as)
 {
     struct plugin *plugin = &plugins.plugin[index];
     const struct plugin_line *line = plugin_line(index);
-    char name[64], cpus[CPU_LIST_TEXT + 8], list[CPU_LIST_TEXT], priority[32], *argv[CONFIG_WORDS + 4], *words;
+    char name[64], cpus[CPU_LIST_TEXT + 8], list[CPU_LIST_TEXT], priority[32],
+        *argv[CONFIG_WORDS + 4], *words;
     int argc = 0;
     snprintf(name, sizeof name, "name=%s", line->name);
     snprintf(cpus, sizeof cpus, "cpus=%s", format_cpus(&line->cpus, list));
@@ -109,11 +114,13 @@ static void plugin_on_start(struct program *program, bool again)
     plugin->this_start = plugin->asked = plugin->unasked = 0;
 }
 
-/* The reason that keeps the broker from starting; later the log gets it. The first reason is the best. */
+/* The reason that keeps the broker from starting; later the log gets it. The first reason is the
+ * best. */
 static void does_not_start(const struct plugin *plugin, const char *how, const char *why)
 {
     if (plugin->greeted == INT64_MAX && plugins.no_start[0] == '\0')
-        (void)wrong(plugins.no_start, line_of(plugin)->line, "the plugin %s %s%.250s", line_of(plugin)->name, how, why);
+        (void)wrong(plugins.no_start, line_of(plugin)->line, "the plugin %s %s%.250s",
+                    line_of(plugin)->name, how, why);
 }
 
 static bool says(const struct paragraph *greeting, const char *key, const char *value)
@@ -124,7 +131,8 @@ static bool says(const struct paragraph *greeting, const char *key, const char *
 
 static bool greet(struct plugin *plugin, const struct paragraph *greeting, char *why, size_t size)
 {
-    const char *answer = paragraph_get(greeting, "answer"), *tests = paragraph_get(greeting, "tests");
+    const char *answer = paragraph_get(greeting, "answer"),
+               *tests = paragraph_get(greeting, "tests");
     const char *reason = paragraph_get(greeting, "reason");
     uint64_t protocol;
     if (paragraph_get_number(greeting, "protocol", 1000, &protocol) != 1 || answer == NULL) {
@@ -132,11 +140,14 @@ static bool greet(struct plugin *plugin, const struct paragraph *greeting, char 
         return false;
     }
     if (strcmp(answer, "ok") != 0 || protocol != PROTOCOL) {
-        snprintf(why, size, "%.200s", strcmp(answer, "ok") == 0 ? "it speaks another protocol than 1" : reason == NULL ? "it gave no reason" : reason);
+        snprintf(why, size, "%.200s",
+                 strcmp(answer, "ok") == 0 ? "it speaks another protocol than 1"
+                 : reason == NULL          ? "it gave no reason"
+                                           : reason);
         return false;
     }
-    if (!plugin_has_greeted(index_of(plugin), tests == NULL ? "none" : tests, says(greeting, "judges", "load"),
-                            says(greeting, "grants", "tested"))) {
+    if (!plugin_has_greeted(index_of(plugin), tests == NULL ? "none" : tests,
+                            says(greeting, "judges", "load"), says(greeting, "grants", "tested"))) {
         snprintf(why, size, "it does not greet as it did at the start");
         return false;
     }
@@ -149,7 +160,8 @@ bool plugins_start(char reason[static REASON_BYTES])
 {
     for (int i = 0; i < plugins_count(); i++)
         if (!supervise_start(&plugins.plugin[i].program, -1, -1))
-            return wrong(reason, plugin_line(i)->line, "%.200s: %s", plugin_line(i)->program, strerror(errno));
+            return wrong(reason, plugin_line(i)->line, "%.200s: %s", plugin_line(i)->program,
+                         strerror(errno));
     return true;
 }
 
@@ -216,7 +228,8 @@ static struct paragraph_output *begin(struct plugin *plugin, enum op op, uint64_
     return output;
 }
 
-uint64_t plugin_accept(int index, uint64_t task, const struct spec *spec, uint64_t most, bool commit)
+uint64_t plugin_accept(int index, uint64_t task, const struct spec *spec, uint64_t most,
+                       bool commit)
 {
     struct paragraph_output *output = begin(&plugins.plugin[index], OP_ACCEPT, task);
     if (output == NULL)
@@ -249,7 +262,7 @@ uint64_t plugin_release(int index, uint64_t task)
 bool plugin_is_releasing(int index, uint64_t task)
 {
     const struct pending *pending;
-    STAILQ_FOREACH(pending, &plugins.plugin[index].pending, next)
+    STAILQ_FOREACH (pending, &plugins.plugin[index].pending, next)
         if (pending->op == OP_RELEASE && pending->task == task)
             return true;
     return false;
@@ -297,7 +310,8 @@ void plugins_flush(void)
 static bool take_update(const struct paragraph *said, struct plugin_event *event)
 {
     event->kind = PLUGIN_UPDATE;
-    return paragraph_get_number(said, "update", UINT64_MAX, &event->task) == 1 && cpu_take_move(said, &event->move);
+    return paragraph_get_number(said, "update", UINT64_MAX, &event->task) == 1 &&
+           cpu_take_move(said, &event->move);
 }
 
 static void count_asked(struct plugin *plugin, int64_t now)
@@ -320,13 +334,20 @@ static void worked(struct plugin *plugin)
     plugin_expect(plugin);
     if (took <= timeout / 2)
         return;
-    snprintf(reason, sizeof reason, "its answer took %lld ms, and everybody else waited; at %lld ms (timeout=) it would have been killed",
-             (long long)(took / 1000000), (long long)(timeout / 1000000));
-    struct event slow = {.stage = "plugin", .decision = "warning", .reason = reason, .plugin = line_of(plugin)->name, .microseconds = -1};
+    snprintf(
+        reason, sizeof reason,
+        "its answer took %lld ms, and everybody else waited; at %lld ms (timeout=) it would have been killed",
+        (long long)(took / 1000000), (long long)(timeout / 1000000));
+    struct event slow = {.stage = "plugin",
+                         .decision = "warning",
+                         .reason = reason,
+                         .plugin = line_of(plugin)->name,
+                         .microseconds = -1};
     event_write_rarely(&slow, &plugin->slow_window, &plugin->slow_count);
 }
 
-static bool take_answer(struct plugin *plugin, const struct paragraph *said, struct plugin_event *event)
+static bool take_answer(struct plugin *plugin, const struct paragraph *said,
+                        struct plugin_event *event)
 {
     const char *answer = paragraph_get(said, "answer"), *reason = paragraph_get(said, "reason");
     struct pending *pending = STAILQ_FIRST(&plugin->pending);
@@ -340,13 +361,15 @@ static bool take_answer(struct plugin *plugin, const struct paragraph *said, str
     const char *retry = paragraph_get(said, "retry");
     event->never = retry != NULL && strcmp(retry, "never") == 0;
     snprintf(event->reason, sizeof event->reason, "%s", reason == NULL ? "" : reason);
-    const bool in_part = pending->op == OP_ACCEPT && line_of(plugin)->resource == RESOURCE_CPU; /* of other resources all or nothing */
+    /* of other resources all or nothing */
+    const bool in_part = pending->op == OP_ACCEPT && line_of(plugin)->resource == RESOURCE_CPU;
     bool good = true;
     if (strcmp(answer, "no") == 0)
         event->answer = ANSWER_NO;
     else if (strcmp(answer, "ok") == 0 || (in_part && strcmp(answer, "partial") == 0)) {
         event->answer = answer[0] == 'o' ? ANSWER_OK : ANSWER_PARTIAL;
-        good = pending->op != OP_ACCEPT || resource_kind_of(index_of(plugin))->take_plan(said, &event->plan);
+        good = pending->op != OP_ACCEPT ||
+               resource_kind_of(index_of(plugin))->take_plan(said, &event->plan);
     } else
         good = false;
     if (good) {
@@ -357,7 +380,8 @@ static bool take_answer(struct plugin *plugin, const struct paragraph *said, str
     return good;
 }
 
-static bool take_said(struct plugin *plugin, const struct paragraph *said, struct plugin_event *event, char *why, size_t size)
+static bool take_said(struct plugin *plugin, const struct paragraph *said,
+                      struct plugin_event *event, char *why, size_t size)
 {
     if (plugin->program.state == PROGRAM_STARTING) {
         event->kind = PLUGIN_UP;
@@ -380,17 +404,21 @@ static bool plugin_on_message(struct program *program, const struct paragraph *s
     if (take_said(plugin, said, &event, why, sizeof why))
         plugins.tell(index_of(plugin), &event);
     else
-        supervise_fail(program, why[0] != '\0' ? why : "it answered what rtf-plugin(7) does not allow");
+        supervise_fail(program,
+                       why[0] != '\0' ? why : "it answered what rtf-plugin(7) does not allow");
     return true;
 }
 
-/* The answers that the plugin owed when it went down. Only callers that asked something wait for them. */
+/* The answers that the plugin owed when it went down. Only callers that asked something wait for
+ * them. */
 static void loss_is_due(struct timer *timer)
 {
     struct plugin *plugin = container_of(timer, struct plugin, loss);
     struct pending *pending;
     while ((pending = STAILQ_FIRST(&plugin->lost)) != NULL) {
-        struct plugin_event event = {.kind = PLUGIN_ANSWER, .id = pending->id, .answer = ANSWER_RESTARTING};
+        struct plugin_event event = {.kind = PLUGIN_ANSWER,
+                                     .id = pending->id,
+                                     .answer = ANSWER_RESTARTING};
         snprintf(event.reason, sizeof event.reason, "the plugin is being restarted");
         STAILQ_REMOVE_HEAD(&plugin->lost, next);
         free(pending);
@@ -398,14 +426,24 @@ static void loss_is_due(struct timer *timer)
     }
 }
 
-void plugins_prepare(struct identity_to_run_as as, void (*event)(int plugin, const struct plugin_event *event))
+void plugins_prepare(struct identity_to_run_as as,
+                     void (*event)(int plugin, const struct plugin_event *event))
 {
     plugins.tell = event;
     for (int i = 0; i < plugins_count(); i++) {
         struct plugin *plugin = &plugins.plugin[i];
-        *plugin = (struct plugin){.loss.due = loss_is_due, .is = {.name = plugin_line(i)->name, .is_plugin = true, .kind = CHILD_PLUGIN, .talk = COPROCESS_PIPES,
-            .first_pause = first_pause, .longest_pause = longest_pause, .behaves_after = good_behaviour, .greets_within = greeting_within,
-            .on_start = plugin_on_start, .on_message = plugin_on_message, .on_gone = plugin_on_gone}};
+        *plugin = (struct plugin){.loss.due = loss_is_due,
+                                  .is = {.name = plugin_line(i)->name,
+                                         .is_plugin = true,
+                                         .kind = CHILD_PLUGIN,
+                                         .talk = COPROCESS_PIPES,
+                                         .first_pause = first_pause,
+                                         .longest_pause = longest_pause,
+                                         .behaves_after = good_behaviour,
+                                         .greets_within = greeting_within,
+                                         .on_start = plugin_on_start,
+                                         .on_message = plugin_on_message,
+                                         .on_gone = plugin_on_gone}};
         STAILQ_INIT(&plugin->pending);
         STAILQ_INIT(&plugin->lost);
         plugin_prepare(i, as);
@@ -414,7 +452,8 @@ void plugins_prepare(struct identity_to_run_as as, void (*event)(int plugin, con
 
 /* ---- what they use ---- */
 
-/* A program takes as long to start the second time as the first: that is what whoever spins instead has. */
+/* A program takes as long to start the second time as the first: that is what whoever spins instead
+ * has. */
 static void used_to_start(int index, int64_t nanoseconds)
 {
     char reason[160];
@@ -423,10 +462,13 @@ static void used_to_start(int index, int64_t nanoseconds)
     if (first)
         plugin->first_start += nanoseconds;
     plugin->this_start += nanoseconds;
-    if (first || plugin->program.state != PROGRAM_STARTING || plugin->this_start <= plugin->first_start * 2 + unasked_limit * 2)
+    if (first || plugin->program.state != PROGRAM_STARTING ||
+        plugin->this_start <= plugin->first_start * 2 + unasked_limit * 2)
         return;
-    snprintf(reason, sizeof reason, "it used %lld ms of CPU time and has not greeted, which at first it did within %lld",
-             (long long)(plugin->this_start / 1000000), (long long)((plugin->first_start + CHILD_USES) / 1000000));
+    snprintf(reason, sizeof reason,
+             "it used %lld ms of CPU time and has not greeted, which at first it did within %lld",
+             (long long)(plugin->this_start / 1000000),
+             (long long)((plugin->first_start + CHILD_USES) / 1000000));
     plugin_fail(index, reason);
 }
 
@@ -442,7 +484,8 @@ static void used_to_serve(int index, int64_t nanoseconds)
     plugin->asked = 0;
     if (plugin->unasked < unasked_limit)
         return;
-    snprintf(reason, sizeof reason, "it used %lld ms of CPU time while nothing was asked, above all that is granted",
+    snprintf(reason, sizeof reason,
+             "it used %lld ms of CPU time while nothing was asked, above all that is granted",
              (long long)(plugin->unasked / 1000000));
     plugin_fail(index, reason);
 }
@@ -453,7 +496,8 @@ void plugin_used(const struct child_used *used)
     while (index < plugins_count() - 1 && plugins.plugin[index].program.child != used->child)
         index++;
     const struct plugin *plugin = &plugins.plugin[index];
-    if (plugin->program.child != used->child || !supervise_runs(&plugin->program) || used->at < plugin->program.started)
+    if (plugin->program.child != used->child || !supervise_runs(&plugin->program) ||
+        used->at < plugin->program.started)
         return;
     /* It is told a moment after it was used. */
     if (used->at - used->nanoseconds < plugin->greeted)
@@ -472,7 +516,8 @@ int64_t plugins_waited(int64_t now)
     int64_t longest = 0;
     for (int i = 0; i < plugins_count(); i++) {
         const struct plugin *plugin = &plugins.plugin[i];
-        if (supervise_runs(&plugin->program) && !STAILQ_EMPTY(&plugin->pending) && now - plugin->since > longest)
+        if (supervise_runs(&plugin->program) && !STAILQ_EMPTY(&plugin->pending) &&
+            now - plugin->since > longest)
             longest = now - plugin->since;
     }
     return longest;

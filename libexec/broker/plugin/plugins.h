@@ -1,9 +1,9 @@
 /* The programs that plugins.conf names: rtf-plugin(7). They decide; nothing they say is believed
  * before ledger.c has looked at it.
  *
- * Requests are written without waiting and answered in order. A plugin that does not answer within its
- * timeout, answers out of form or ends is killed, started again after a growing pause, and told again what
- * it had scheduled; whoever waited for it is told ANSWER_RESTARTING. */
+ * Requests are written without waiting and answered in order. A plugin that does not answer within
+ * its timeout, answers out of form or ends is killed, started again after a growing pause, and told
+ * again what it had scheduled; whoever waited for it is told ANSWER_RESTARTING. */
 #ifndef RTF_PLUGINS_H
 #define RTF_PLUGINS_H
 
@@ -25,20 +25,25 @@ struct plugin_event {
     char reason[256];
 };
 
-/* Tells the launcher about the plugins, before the launcher is forked. `event` is called for each message of a plugin. */
-void plugins_prepare(struct identity_to_run_as as, void (*event)(int plugin, const struct plugin_event *event));
+/* Tells the launcher about the plugins, before the launcher is forked. `event` is called for each
+ * message of a plugin. */
+void plugins_prepare(struct identity_to_run_as as,
+                     void (*event)(int plugin, const struct plugin_event *event));
 
-/* Starts them all. False: who could not be, and why. Then all of them have greeted (1), not yet (0), or one refuses to start (-1). */
+/* Starts them all. False: who could not be, and why. Then all of them have greeted (1), not yet
+ * (0), or one refuses to start (-1). */
 bool plugins_start(char reason[static REASON_BYTES]);
 int plugins_have_started(char reason[static REASON_BYTES]);
 
 /* Each returns the id that the answer will carry. Nothing is sent before plugins_flush. */
 /* most: what the rules allow, of the runtime or of the amount. */
-uint64_t plugin_accept(int index, uint64_t task, const struct spec *spec, uint64_t most, bool commit);
+uint64_t plugin_accept(int index, uint64_t task, const struct spec *spec, uint64_t most,
+                       bool commit);
 uint64_t plugin_schedule(int index, uint64_t task, const struct grant *grant);
 uint64_t plugin_release(int index, uint64_t task);
 
-/* It has been told that the task is gone, and has not answered yet: until it does, it may still move it. */
+/* It has been told that the task is gone, and has not answered yet: until it does, it may still
+ * move it. */
 bool plugin_is_releasing(int index, uint64_t task);
 
 /* Another plugin's task on a shared CPU: came or changed; went when grant is NULL. */

@@ -46,7 +46,8 @@ static bool journal_afresh(char reason[static REASON_BYTES])
         return false;
     }
     bool good = true;
-    for (const struct reservation *reservation = reservation_first(); good && reservation != NULL; reservation = reservation_next(reservation))
+    for (const struct reservation *reservation = reservation_first(); good && reservation != NULL;
+         reservation = reservation_next(reservation))
         if (reservation->state != RESERVATION_OVER_LIMIT)
             good = journal_reservation(reservation);
     if (!good)
@@ -81,8 +82,9 @@ void journal_tidy(void)
 
 /* ---- the kernel-wide setting ---- */
 
-/* The kernel answers EBUSY while it still counts SCHED_DEADLINE threads that have just been demoted or have ended: until the end of their period, at most
- * 4.2 s. Sometimes it answers EBUSY even to -1, if a broker starts right after another one. */
+/* The kernel answers EBUSY while it still counts SCHED_DEADLINE threads that have just been demoted
+ * or have ended: until the end of their period, at most 4.2 s. Sometimes it answers EBUSY even to
+ * -1, if a broker starts right after another one. */
 static bool set_rt_limit(bool lifted, int64_t patience, char *reason)
 {
     static const struct timespec pause = {.tv_nsec = 20000000};
@@ -129,7 +131,8 @@ static bool probe_global(char *reason)
         (void)attach_probe(&line->cpus);
         if (attach_drain(5, &last) && last.answer == HELPER_OK)
             continue;
-        snprintf(reason, REASON_BYTES, "plugins.conf:%d: %s cannot have partition=global: %.300s", line->line, line->name, last.reason);
+        snprintf(reason, REASON_BYTES, "plugins.conf:%d: %s cannot have partition=global: %.300s",
+                 line->line, line->name, last.reason);
         return false;
     }
     return true;
@@ -155,8 +158,10 @@ static bool settle_rt_limit(char *reason)
     const bool lifted = wants_unthrottled();
     if (set_rt_limit(lifted, lifted ? kernel_counts : 0, reason))
         return true;
+    /* EBUSY while threads use more than the limit: the broker neither waits for them nor refuses to
+     * serve */
     if (!lifted)
-        event_broker("error", "%s", reason); /* EBUSY while threads use more than the limit: the broker neither waits for them nor refuses to serve */
+        event_broker("error", "%s", reason);
     return !lifted;
 }
 
@@ -171,8 +176,13 @@ static void restore_rt_limit(void)
 
 static struct attachment recorded_attachment(const struct recorded_reservation *recorded)
 {
-    return (struct attachment){.tid = recorded->tid, .process = recorded->process, .started_by = recorded->started_by, .former = recorded->former,
-                               .group = recorded->group, .pidfd = -1, .watch = -1};
+    return (struct attachment){.tid = recorded->tid,
+                               .process = recorded->process,
+                               .started_by = recorded->started_by,
+                               .former = recorded->former,
+                               .group = recorded->group,
+                               .pidfd = -1,
+                               .watch = -1};
 }
 
 /* Gives the thread of a record its former attributes, if no reservation has the thread any more. */
@@ -180,27 +190,34 @@ static void restore_orphan(struct recorded_reservation *recorded)
 {
     struct helper_event last;
     struct attachment orphan = recorded_attachment(recorded);
-    recorded->orphan = recorded->attached && !recorded->laid_down && strcmp(recorded->plugin, NO_PLUGIN_NAME) != 0;
-    if (!recorded->orphan || attachment_find(recorded->tid) != NULL || (!thread_is(recorded->tid, recorded->started_by) && errno == ESRCH))
+    recorded->orphan =
+        recorded->attached && !recorded->laid_down && strcmp(recorded->plugin, NO_PLUGIN_NAME) != 0;
+    if (!recorded->orphan || attachment_find(recorded->tid) != NULL ||
+        (!thread_is(recorded->tid, recorded->started_by) && errno == ESRCH))
         return;
     (void)attach_restore(&orphan);
-    (void)attach_drain(5, &last); /* while the journal still has the thread, and before a reservation of another user asks for it */
+    /* while the journal still has the thread, and before a reservation of another user asks for
+     * it */
+    (void)attach_drain(5, &last);
 }
 
-/* A thread that has called execve(2) can be told from the other threads of its process only when all attached threads are known. */
+/* A thread that has called execve(2) can be told from the other threads of its process only when
+ * all attached threads are known. */
 static void follow_orphans(const struct recorded_state *state)
 {
     struct helper_event last;
     for (int i = 0; i < state->count; i++) {
         struct attachment orphan = recorded_attachment(&state->reservations[i]);
-        if (state->reservations[i].orphan && orphan.tid != orphan.process && attachment_is_over(&orphan))
+        if (state->reservations[i].orphan && orphan.tid != orphan.process &&
+            attachment_is_over(&orphan))
             execve_late(NULL, NULL, &orphan);
     }
     (void)attach_drain(5, &last);
     execve_drained();
 }
 
-static void take_up_thread(struct reservation *reservation, const struct recorded_reservation *recorded, bool *apply)
+static void take_up_thread(struct reservation *reservation,
+                           const struct recorded_reservation *recorded, bool *apply)
 {
     struct identity identity;
     struct attributes now;
@@ -213,9 +230,11 @@ static void take_up_thread(struct reservation *reservation, const struct recorde
     if (!there)
         identity = (struct identity){.tid = recorded->tid, .process = recorded->process};
     identity.started_by = recorded->started_by;
-    reservation->attachment = attachment_new(reservation, &identity, pidfd, recorded->by_file, &recorded->former);
+    reservation->attachment =
+        attachment_new(reservation, &identity, pidfd, recorded->by_file, &recorded->former);
+    /* the thread has ended as an ordinary thread */
     if (!there && recorded->laid_down)
-        reservation->attachment->state = ATTACHMENT_LAID_DOWN; /* the thread has ended as an ordinary thread */
+        reservation->attachment->state = ATTACHMENT_LAID_DOWN;
     reservation->attachment->former_ioprio = recorded->former_ioprio;
     shares_note_former(reservation->attachment);
     reservation->attachment->scheduled = grant_schedules(reservation->grant);
@@ -225,10 +244,13 @@ static void take_up_thread(struct reservation *reservation, const struct recorde
         reservation->pending_changes |= THREAD_CHANGED;
     else if (reservation->attachment->scheduled && thread_attributes(recorded->tid, &now)) {
         placement_expect(&reservation->attachment->presence, &reservation->grant->plan);
+        /* plugins.conf had no domains when the thread was attached */
         if (reservation->attachment->group == NULL)
-            (void)target_group(recorded->tid, &reservation->attachment->group); /* plugins.conf had no domains when the thread was attached */
-        *apply = !cpu_is_shown(reservation->grant, &now) || plugin_line(reservation->grant->plugin)->domains;
-        /* The thread was detached meanwhile: the attributes that its owner has set since are its former attributes. */
+            (void)target_group(recorded->tid, &reservation->attachment->group);
+        *apply = !cpu_is_shown(reservation->grant, &now) ||
+                 plugin_line(reservation->grant->plugin)->domains;
+        /* The thread was detached meanwhile: the attributes that its owner has set since are its
+         * former attributes. */
         if (*apply && recorded->laid_down)
             reservation->attachment->former = now;
     }
@@ -240,18 +262,22 @@ static bool plugin_is_gone(const char *name, char *reason)
     return false;
 }
 
-static bool take_up_cpus(const struct recorded_reservation *recorded, struct grant *grant, char *reason)
+static bool take_up_cpus(const struct recorded_reservation *recorded, struct grant *grant,
+                         char *reason)
 {
-    grant->plugin = strcmp(recorded->plugin, NO_PLUGIN_NAME) == 0 ? NO_PLUGIN : plugin_index(recorded->plugin);
+    grant->plugin =
+        strcmp(recorded->plugin, NO_PLUGIN_NAME) == 0 ? NO_PLUGIN : plugin_index(recorded->plugin);
     if (strcmp(recorded->plugin, NO_PLUGIN_NAME) == 0)
         return true;
     if (grant->plugin < 0 || plugin_line(grant->plugin)->resource != RESOURCE_CPU)
         return plugin_is_gone(recorded->plugin, reason);
     grant->utilization = cpu_utilization(grant);
-    return guard_can_enforce(grant->plugin, &grant->spec, reason) && cpu_plan_is_its_own(grant->plugin, &grant->spec, UINT64_MAX, &grant->plan, reason);
+    return guard_can_enforce(grant->plugin, &grant->spec, reason) &&
+           cpu_plan_is_its_own(grant->plugin, &grant->spec, UINT64_MAX, &grant->plan, reason);
 }
 
-static bool take_up_claims(const struct recorded_reservation *recorded, struct grant *grant, char *reason)
+static bool take_up_claims(const struct recorded_reservation *recorded, struct grant *grant,
+                           char *reason)
 {
     struct holding **last = &grant->holdings;
     for (const struct claim *claim = recorded->claims; claim != NULL; claim = claim->next) {
@@ -259,7 +285,8 @@ static bool take_up_claims(const struct recorded_reservation *recorded, struct g
         if (plugin < 0 || plugin_line(plugin)->resource != claim->resource)
             return plugin_is_gone(claim->plugin, reason);
         if (plugin_line(plugin)->off[0] != '\0') {
-            snprintf(reason, REASON_BYTES, "%s is off: %.300s", claim->plugin, plugin_line(plugin)->off);
+            snprintf(reason, REASON_BYTES, "%s is off: %.300s", claim->plugin,
+                     plugin_line(plugin)->off);
             return false;
         }
         if (claim->background) {
@@ -273,30 +300,37 @@ static bool take_up_claims(const struct recorded_reservation *recorded, struct g
         *last = holding;
         last = &holding->next;
     }
-    return grant->plugin != NO_PLUGIN || grant->holdings != NULL || grant->background != 0 || plugin_is_gone("that it names", reason);
+    return grant->plugin != NO_PLUGIN || grant->holdings != NULL || grant->background != 0 ||
+           plugin_is_gone("that it names", reason);
 }
 
-static bool take_up_grant(struct reservation *reservation, const struct recorded_reservation *recorded)
+static bool take_up_grant(struct reservation *reservation,
+                          const struct recorded_reservation *recorded)
 {
     char reason[REASON_BYTES];
     struct grant *grant = allocate(sizeof *grant);
     *grant = recorded->grant;
     grant->spec = spec_copy(&recorded->grant.spec);
-    if (take_up_cpus(recorded, grant, reason) && take_up_claims(recorded, grant, reason) && ledger_fits(grant, NULL, reason)) {
+    if (take_up_cpus(recorded, grant, reason) && take_up_claims(recorded, grant, reason) &&
+        ledger_fits(grant, NULL, reason)) {
         grant_book(reservation, grant);
         return true;
     }
-    event_broker("warning", "the grant of %s/%s does not fit plugins.conf any more and is asked again: %.300s", recorded->user, recorded->name, reason);
+    event_broker("warning",
+                 "the grant of %s/%s does not fit plugins.conf any more and is asked again: %.300s",
+                 recorded->user, recorded->name, reason);
     grant_free(grant);
     return false;
 }
 
-/* Takes over one record. True: the kernel does not show the granted attributes, and the helper has to apply the grant again. */
+/* Takes over one record. True: the kernel does not show the granted attributes, and the helper has
+ * to apply the grant again. */
 static bool take_up(struct recorded_reservation *recorded, bool same_boot)
 {
     bool apply = false;
     struct user *user = user_find(recorded->user);
-    /* An account database that is down must not cost a user their grant: the database was up when the grant was made. */
+    /* An account database that is down must not cost a user their grant: the database was up when
+     * the grant was made. */
     if (user != NULL && user->state != DIRECTORY_ADOPTED && user->account->state == ACCOUNT_FAILED)
         directory_adopt_for_now(user);
     if (user == NULL || user->state != DIRECTORY_ADOPTED) {
@@ -306,7 +340,8 @@ static bool take_up(struct recorded_reservation *recorded, bool same_boot)
     }
     struct reservation *reservation = reservation_find(user, recorded->name, true);
     reservation_keep(reservation);
-    if (reservation->grant != NULL) { /* this record is older: the name was moved away and given to another reservation */
+    /* this record is older: the name was moved away and given to another reservation */
+    if (reservation->grant != NULL) {
         restore_orphan(recorded);
         return false;
     }
@@ -324,8 +359,9 @@ static bool take_up(struct recorded_reservation *recorded, bool same_boot)
     reservation->decided = recorded->time;
     shares_take_up(reservation, (uint16_t)recorded->class);
     expiry_until(reservation, recorded->lease);
+    /* a bad spec never waits, so the next refusal differs from this code, and is told */
     if (recorded->waits != 0)
-        wait_queue_add(reservation, recorded->waits, WHY_BAD_SPEC); /* a bad spec never waits, so the next refusal differs from this code, and is told */
+        wait_queue_add(reservation, recorded->waits, WHY_BAD_SPEC);
     reservation->judged = recorded->judged;
     reservation->judged_tid = recorded->judged_tid;
     if (recorded->ended != ENDED_NOT)
@@ -335,11 +371,13 @@ static bool take_up(struct recorded_reservation *recorded, bool same_boot)
     return apply;
 }
 
-/* Goes on with a reservation that was taken over: watches its thread, and applies the grant again if the kernel does not show it. */
+/* Goes on with a reservation that was taken over: watches its thread, and applies the grant again
+ * if the kernel does not show it. */
 static void go_on(const struct recorded_reservation *recorded, bool apply)
 {
     struct user *user = user_find(recorded->user);
-    struct reservation *reservation = user == NULL ? NULL : reservation_find(user, recorded->name, false);
+    struct reservation *reservation =
+        user == NULL ? NULL : reservation_find(user, recorded->name, false);
     if (reservation == NULL)
         return;
     if (reservation->state == RESERVATION_ENDING)
@@ -355,8 +393,10 @@ static void go_on(const struct recorded_reservation *recorded, bool apply)
         if (reservation->attachment->scheduled)
             adjustments_guard_again(reservation);
     }
-    if ((reservation->pending_changes & THREAD_CHANGED) != 0 || reservation->state == RESERVATION_RECOVERED)
-        queue_add(reservation, queue_of_old()); /* before new requests: these can get what this reservation gives up */
+    /* before new requests: these can get what this reservation gives up */
+    if ((reservation->pending_changes & THREAD_CHANGED) != 0 ||
+        reservation->state == RESERVATION_RECOVERED)
+        queue_add(reservation, queue_of_old());
 }
 
 bool recover(struct recorded_state *state, char reason[static REASON_BYTES])
@@ -367,7 +407,8 @@ bool recover(struct recorded_state *state, char reason[static REASON_BYTES])
     for (int i = 0; i < state->count; i++)
         apply[i] = take_up(&state->reservations[i], state->same_boot);
     follow_orphans(state);
-    bool good = settle_rt_limit(reason) && journal_afresh(reason) && make_domains(reason) && probe_global(reason);
+    bool good = settle_rt_limit(reason) && journal_afresh(reason) && make_domains(reason) &&
+                probe_global(reason);
     for (int i = 0; good && i < state->count; i++)
         go_on(&state->reservations[i], apply[i]);
     if (good)
@@ -386,7 +427,8 @@ bool recover(struct recorded_state *state, char reason[static REASON_BYTES])
 static bool restore_all(void)
 {
     struct helper_event last;
-    for (struct reservation *reservation = reservation_first(); reservation != NULL; reservation = reservation_next(reservation)) {
+    for (struct reservation *reservation = reservation_first(); reservation != NULL;
+         reservation = reservation_next(reservation)) {
         if (reservation->attachment == NULL)
             continue;
         if (!reservation->attachment->scheduled) {
@@ -402,17 +444,23 @@ static bool restore_all(void)
     }
     bool answered = attach_drain(10, &last);
     /* By now each thread is ordinary, or its id belongs to no thread. */
-    for (const struct reservation *reservation = reservation_first(); reservation != NULL; reservation = reservation_next(reservation))
-        if (reservation->attachment != NULL && reservation->attachment->tid != reservation->attachment->process && attachment_is_over(reservation->attachment))
+    for (const struct reservation *reservation = reservation_first(); reservation != NULL;
+         reservation = reservation_next(reservation))
+        if (reservation->attachment != NULL &&
+            reservation->attachment->tid != reservation->attachment->process &&
+            attachment_is_over(reservation->attachment))
             execve_to_the_end(reservation->user, reservation->name, reservation->attachment);
     return attach_drain(10, &last) && answered;
 }
 
-/* The kernel keeps the bandwidth of a demoted SCHED_DEADLINE thread for some time. If a broker makes domains anew before the kernel subtracts it, the kernel
- * subtracts more from a domain than is in there. The sum wraps around, and the kernel refuses every SCHED_DEADLINE thread there (measured on 6.18). */
+/* The kernel keeps the bandwidth of a demoted SCHED_DEADLINE thread for some time. If a broker
+ * makes domains anew before the kernel subtracts it, the kernel subtracts more from a domain than
+ * is in there. The sum wraps around, and the kernel refuses every SCHED_DEADLINE thread there
+ * (measured on 6.18). */
 static void wait_for_kernel(int64_t owed)
 {
-    const int64_t most = INT64_C(5000000000), paid_back = debt_last_in_kernel() - monotonic_now(), wait = paid_back < most ? paid_back : most;
+    const int64_t most = INT64_C(5000000000), paid_back = debt_last_in_kernel() - monotonic_now(),
+                  wait = paid_back < most ? paid_back : most;
     const int64_t longer = owed > wait ? owed : wait;
     const struct timespec pause = {.tv_sec = longer / 1000000000, .tv_nsec = longer % 1000000000};
     if (longer > 0)
@@ -430,7 +478,8 @@ void lay_down(void)
     if (answered && owed > 0)
         answered = restore_all(); /* the threads that had to stay in their domains until now */
     if (!answered)
-        event_broker("error", "the attach helper did not answer: some threads may still be real-time");
+        event_broker("error",
+                     "the attach helper did not answer: some threads may still be real-time");
     restore_rt_limit();
     allocators_end();
     char reason[REASON_BYTES];
@@ -458,7 +507,8 @@ void recover_know_raised(const struct recorded_state *state)
 {
     for (int i = 0; state->same_boot && i < state->count; i++)
         if (state->reservations[i].attached && state->reservations[i].former_ioprio >= 0)
-            allocators_know_raised(state->reservations[i].tid, state->reservations[i].started_by, state->reservations[i].former_ioprio);
+            allocators_know_raised(state->reservations[i].tid, state->reservations[i].started_by,
+                                   state->reservations[i].former_ioprio);
 }
 
 bool put_back_kernel(allocators_path *path, char reason[static REASON_BYTES])

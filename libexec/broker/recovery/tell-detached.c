@@ -17,7 +17,8 @@ static const int64_t patience = INT64_C(1000000000); /* ns */
 static bool tell_owner(struct user *user)
 {
     bool told = false;
-    for (struct reservation *reservation = user->reservations; reservation != NULL; reservation = reservation->hh.next) {
+    for (struct reservation *reservation = user->reservations; reservation != NULL;
+         reservation = reservation->hh.next) {
         if (reservation->attachment == NULL)
             continue;
         verdict_laid_down(reservation);
@@ -44,7 +45,10 @@ static void wait_for_readers(struct user **told, size_t count)
         nfds_t waits = 0;
         for (size_t i = 0; i < count; i++)
             if (reader_finish(told[i]))
-                sockets[waits++] = (struct pollfd){.fd = told[i]->reader.socket, .events = told[i]->reader.output.length > 0 ? POLLIN | POLLOUT : POLLIN};
+                sockets[waits++] =
+                    (struct pollfd){.fd = told[i]->reader.socket,
+                                    .events = told[i]->reader.output.length > 0 ? POLLIN | POLLOUT
+                                                                                : POLLIN};
         const int64_t left = until - monotonic_now();
         if (waits == 0 || left <= 0)
             break;

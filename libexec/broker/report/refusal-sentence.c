@@ -15,14 +15,17 @@ enum { FITS = 96 };
 /* "; a runtime of at most 12000us would fit" */
 static void tell_nearest(const struct refusal *refusal, char text[static FITS])
 {
-    const char *bound = refusal->at_least ? "at least" : "at most", *of = refusal_nearest_of(refusal);
+    const char *bound = refusal->at_least ? "at least" : "at most",
+               *of = refusal_nearest_of(refusal);
     text[0] = '\0';
     if (refusal->nearest == 0)
         return;
     if (refusal->of == RESOURCE_CPU)
-        snprintf(text, FITS, "; a runtime of %s %lluus would fit", bound, (unsigned long long)refusal->nearest);
+        snprintf(text, FITS, "; a runtime of %s %lluus would fit", bound,
+                 (unsigned long long)refusal->nearest);
     else
-        snprintf(text, FITS, "; %s %llu %.20s would fit", bound, (unsigned long long)refusal->nearest, strcmp(of, "count") == 0 ? "units" : of);
+        snprintf(text, FITS, "; %s %llu %.20s would fit", bound,
+                 (unsigned long long)refusal->nearest, strcmp(of, "count") == 0 ? "units" : of);
 }
 
 /* The reason of a plugin's refusal begins with "EDF refused", other reasons do not. */
@@ -30,10 +33,13 @@ char *refusal_sentence(const struct outcome *outcome, char text[static SENTENCE_
 {
     const struct refusal *refusal = &outcome->refusal;
     const bool says_who = strstr(outcome->reason, "refused") != NULL;
-    const bool says_rule = refusal->rule[0] == '\0' || strstr(outcome->reason, refusal->rule) != NULL;
+    const bool says_rule =
+        refusal->rule[0] == '\0' || strstr(outcome->reason, refusal->rule) != NULL;
     char fits[FITS];
     tell_nearest(refusal, fits);
-    snprintf(text, SENTENCE_BYTES, "%s%s%s%s%s%s%s%s", says_who ? "" : refusal->by, says_who || refusal->by[0] == '\0' ? "" : " ", says_who ? "" : "refused: ",
-             outcome->reason, says_rule ? "" : " (", says_rule ? "" : refusal->rule, says_rule ? "" : ")", fits);
+    snprintf(text, SENTENCE_BYTES, "%s%s%s%s%s%s%s%s", says_who ? "" : refusal->by,
+             says_who || refusal->by[0] == '\0' ? "" : " ",
+             says_who ? "" : "refused: ", outcome->reason, says_rule ? "" : " (",
+             says_rule ? "" : refusal->rule, says_rule ? "" : ")", fits);
     return text;
 }

@@ -24,18 +24,22 @@
 
 enum { SCHEMA = 1 };
 
-/* A request changes the books several times, and a program asks for several things: the text waits this long for changes that belong together. A text that could not
- * be written is tried again after 1, 2, 4 and then each 8 seconds. */
-static const int64_t gather = INT64_C(100000000), second = INT64_C(1000000000), longest_pause = INT64_C(8000000000); /* ns */
+/* A request changes the books several times, and a program asks for several things: the text waits
+ * this long for changes that belong together. A text that could not be written is tried again after
+ * 1, 2, 4 and then each 8 seconds. */
+/* ns */
+static const int64_t gather = INT64_C(100000000), second = INT64_C(1000000000),
+                     longest_pause = INT64_C(8000000000);
 
 static void status_is_due(struct timer *timer);
 
-/* SETTLED -> CHANGED -> TOLD -> SETTLED, or TOLD -> CHANGED when it could not be written or the writer has ended. In CHANGED something is to be done at its
- * time; without a writer, when there is one again. */
+/* SETTLED -> CHANGED -> TOLD -> SETTLED, or TOLD -> CHANGED when it could not be written or the
+ * writer has ended. In CHANGED something is to be done at its time; without a writer, when there is
+ * one again. */
 enum told {
     SETTLED, /* the file has what was told last */
     CHANGED,
-    TOLD,    /* the writer has not answered */
+    TOLD, /* the writer has not answered */
 };
 
 /* The facts of the last text that can change. */
@@ -74,7 +78,9 @@ static json_t *priorities_of(const struct plugin_line *line)
 /* Only what is somewhere can be had without a guarantee. */
 static json_t *background_of(int plugin)
 {
-    return resource_where(plugin_line(plugin)->resource) == NULL ? json_null() : json_integer((json_int_t)ledger_background(plugin));
+    return resource_where(plugin_line(plugin)->resource) == NULL
+               ? json_null()
+               : json_integer((json_int_t)ledger_background(plugin));
 }
 
 /* The value of enforce= that is in force; NULL if the line cannot have one. */
@@ -95,13 +101,23 @@ static json_t *plugins_as_json(bool running)
     json_t *plugins = json_array();
     for (int i = 0; i < plugins_count(); i++) {
         const struct plugin_line *line = plugin_line(i);
-        const char *is = !running ? "ended" : line->off[0] != '\0' ? "off" : plugin_is_serving(i) ? "serving" : "restarting";
+        const char *is = !running               ? "ended"
+                         : line->off[0] != '\0' ? "off"
+                         : plugin_is_serving(i) ? "serving"
+                                                : "restarting";
         const bool schedules = line->resource == RESOURCE_CPU;
-        json_array_append_new(plugins, json_pack("{s:s, s:s, s:s, s:s?, s:s?, s:o, s:s, s:s, s:s, s:o, s:s?, s:i, s:s}", "name", line->name, "program", program_of(line),
-                                                 "resource", resource_name(line->resource), "where", line->where[0] == '\0' ? NULL : line->where, "policy",
-                                                 !schedules ? NULL : line->deadline ? "deadline" : "fixed-priority", "priorities", priorities_of(line),
-                                                 "tests", line->tests, "cpus", format_cpus(&line->cpus, cpus), "state", is, "background", background_of(i), "enforce", enforce_of(line),
-                                                 "line", line->line, "text", line->text));
+        json_array_append_new(
+            plugins,
+            json_pack("{s:s, s:s, s:s, s:s?, s:s?, s:o, s:s, s:s, s:s, s:o, s:s?, s:i, s:s}",
+                      "name", line->name, "program", program_of(line), "resource",
+                      resource_name(line->resource), "where",
+                      line->where[0] == '\0' ? NULL : line->where, "policy",
+                      !schedules       ? NULL
+                      : line->deadline ? "deadline"
+                                       : "fixed-priority",
+                      "priorities", priorities_of(line), "tests", line->tests, "cpus",
+                      format_cpus(&line->cpus, cpus), "state", is, "background", background_of(i),
+                      "enforce", enforce_of(line), "line", line->line, "text", line->text));
     }
     return plugins;
 }
@@ -117,10 +133,13 @@ static void add_pool(const struct pool *pool)
     const struct resource_kind *kind = pool->of;
     const uint64_t is_free = *pool->used < pool->capacity ? pool->capacity - *pool->used : 0;
     kind->name(pool, name);
-    json_array_append_new(status.pools, json_pack("{s:s, s:s?, s:o, s:s, s:s, s:s, s:s}", "name", name, "plugin",
-                                           pool->plugin < 0 ? NULL : plugin_line(pool->plugin)->name, "cpus", kind->cpus(pool), "unit", unit_of(pool),
-                                           "capacity", kind->format(pool->capacity, capacity), "used", kind->format(*pool->used, used),
-                                           "free", kind->format(is_free, left)));
+    json_array_append_new(status.pools,
+                          json_pack("{s:s, s:s?, s:o, s:s, s:s, s:s, s:s}", "name", name, "plugin",
+                                    pool->plugin < 0 ? NULL : plugin_line(pool->plugin)->name,
+                                    "cpus", kind->cpus(pool), "unit", unit_of(pool), "capacity",
+                                    kind->format(pool->capacity, capacity), "used",
+                                    kind->format(*pool->used, used), "free",
+                                    kind->format(is_free, left)));
 }
 
 /* Grants that are owed are in the ledger, too, and nobody's any more. */
@@ -133,8 +152,10 @@ static json_int_t reservations(void)
 static json_int_t attached_still(void)
 {
     json_int_t count = 0;
-    for (const struct reservation *reservation = reservation_first(); reservation != NULL; reservation = reservation_next(reservation))
-        count += reservation->attachment != NULL && reservation->attachment->state != ATTACHMENT_LAID_DOWN;
+    for (const struct reservation *reservation = reservation_first(); reservation != NULL;
+         reservation = reservation_next(reservation))
+        count += reservation->attachment != NULL &&
+                 reservation->attachment->state != ATTACHMENT_LAID_DOWN;
     return count;
 }
 
@@ -157,10 +178,13 @@ static char *write_text(bool running)
     size_t length;
     status.pools = json_array();
     ledger_pools(add_pool);
-    json_t *whole = json_pack("{s:i, s:s, s:b, s:s, s:o, s:o, s:I, s:I, s:I, s:o, s:o}", "schema", SCHEMA, "version", RTF_VERSION, "running", running, "since", status.since,
-                               "plugins", plugins_as_json(running), "pools", status.pools, "reservations", reservations(),
-                               "attached", running ? (json_int_t)attachments_count() : attached_still(), "pid_namespace", pid_namespace(),
-                               "config", config_as_json(), "rules", acl_as_json(rules));
+    json_t *whole =
+        json_pack("{s:i, s:s, s:b, s:s, s:o, s:o, s:I, s:I, s:I, s:o, s:o}", "schema", SCHEMA,
+                  "version", RTF_VERSION, "running", running, "since", status.since, "plugins",
+                  plugins_as_json(running), "pools", status.pools, "reservations", reservations(),
+                  "attached", running ? (json_int_t)attachments_count() : attached_still(),
+                  "pid_namespace", pid_namespace(), "config", config_as_json(), "rules",
+                  acl_as_json(rules));
     const char *line = json_as_line(whole, &length);
     char *text = line == NULL ? NULL : strndup(line, length);
     json_decref(whole);
@@ -177,7 +201,10 @@ static void status_go_to(enum told next, int64_t at)
 
 static struct facts status_facts(void)
 {
-    struct facts now = {.ledger = ledger_additions() + ledger_removals(), .removals = ledger_removals(), .attached = attachments_count(), .rules = acl_number(rules)};
+    struct facts now = {.ledger = ledger_additions() + ledger_removals(),
+                        .removals = ledger_removals(),
+                        .attached = attachments_count(),
+                        .rules = acl_number(rules)};
     for (int i = 0; i < plugins_count(); i++)
         now.serving |= (uint64_t)plugin_is_serving(i) << i;
     return now;
@@ -186,7 +213,8 @@ static struct facts status_facts(void)
 static bool status_is_told(const struct facts *now)
 {
     const struct facts *told = &status.told;
-    return now->ledger == told->ledger && now->serving == told->serving && now->attached == told->attached && now->rules == told->rules;
+    return now->ledger == told->ledger && now->serving == told->serving &&
+           now->attached == told->attached && now->rules == told->rules;
 }
 
 static void status_forget(void)
@@ -198,8 +226,13 @@ static void status_forget(void)
 static void status_failed(int error)
 {
     char reason[REASON_BYTES];
-    snprintf(reason, sizeof reason, "status.json cannot be written: %s; it is as it was", strerror(error));
-    event_write_rarely(&(struct event){.stage = "broker", .decision = "error", .reason = reason, .microseconds = -1}, &status.failed_window, &status.failed_count);
+    snprintf(reason, sizeof reason, "status.json cannot be written: %s; it is as it was",
+             strerror(error));
+    event_write_rarely(&(struct event){.stage = "broker",
+                                       .decision = "error",
+                                       .reason = reason,
+                                       .microseconds = -1},
+                       &status.failed_window, &status.failed_count);
     status_forget();
     status_go_to(CHANGED, monotonic_now() + status.pause);
     status.pause = status.pause * 2 > longest_pause ? longest_pause : status.pause * 2;
@@ -299,8 +332,13 @@ static void status_on_gone(struct program *publisher, const char *why)
 }
 
 static const struct program_description publisher_is = {
-    .name = "the writer of status.json", .kind = CHILD_PUBLISHER, .talk = COPROCESS_PIPES, SUPERVISE_EACH_SECOND,
-    .on_start = status_on_start, .on_message = status_on_message, .on_gone = status_on_gone,
+    .name = "the writer of status.json",
+    .kind = CHILD_PUBLISHER,
+    .talk = COPROCESS_PIPES,
+    SUPERVISE_EACH_SECOND,
+    .on_start = status_on_start,
+    .on_message = status_on_message,
+    .on_gone = status_on_gone,
 };
 
 void status_prepare(const char *program, gid_t group, const char *directory)
@@ -325,14 +363,16 @@ static void status_wait(int64_t until)
         ;
 }
 
-/* The writer may have ended unnoticed, or may end over this text: then the next writer has the text. */
+/* The writer may have ended unnoticed, or may end over this text: then the next writer has the
+ * text. */
 void status_end(void)
 {
     const int64_t until = monotonic_now() + second;
     if (status.publisher.state == PROGRAM_STOPPED)
         return;
     status_wait(until);
-    for (int writers = 0; writers < 2 && status.state != TOLD && supervise_hurry(&status.publisher); writers++) {
+    for (int writers = 0; writers < 2 && status.state != TOLD && supervise_hurry(&status.publisher);
+         writers++) {
         status_tell(false);
         status_wait(until);
         if (supervise_runs(&status.publisher))

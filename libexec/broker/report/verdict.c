@@ -18,7 +18,8 @@
 #include "spec.h"
 #include "units.h"
 
-/* The objects stay from one verdict to the next, with their keys and the order of the keys: making them anew took a third of the time. */
+/* The objects stay from one verdict to the next, with their keys and the order of the keys: making
+ * them anew took a third of the time. */
 static struct {
     json_t *verdict, *spec, *tid, *grant, *would_grant;
     bool is_whole; /* no memory was missing for a value of the verdict */
@@ -64,15 +65,31 @@ static json_t *stamp_or_null(json_t *object, const struct stamp *stamp)
 }
 
 static const char *const codes[] = {
-    [WHY_BAD_SPEC] = "bad-spec",           [WHY_NOT_A_MEMBER] = "not-a-member",     [WHY_NO_ACCOUNT] = "no-account",
-    [WHY_NOT_OPENED] = "not-opened",       [WHY_BEYOND_RULE] = "beyond-rule",       [WHY_RULE_USED_UP] = "rule-used-up",
-    [WHY_TOO_MANY_SPECS] = "too-many-specs", [WHY_NO_PLUGIN] = "no-plugin",         [WHY_UNSUITABLE] = "unsuitable",
+    [WHY_BAD_SPEC] = "bad-spec",
+    [WHY_NOT_A_MEMBER] = "not-a-member",
+    [WHY_NO_ACCOUNT] = "no-account",
+    [WHY_NOT_OPENED] = "not-opened",
+    [WHY_BEYOND_RULE] = "beyond-rule",
+    [WHY_RULE_USED_UP] = "rule-used-up",
+    [WHY_TOO_MANY_SPECS] = "too-many-specs",
+    [WHY_NO_PLUGIN] = "no-plugin",
+    [WHY_UNSUITABLE] = "unsuitable",
     [WHY_BEHIND] = "behind",
-    [WHY_FULL] = "full",                   [WHY_RESTARTING] = "restarting",         [WHY_NEIGHBOUR] = "neighbour",
-    [WHY_NO_GRANT] = "no-grant",           [WHY_NO_CPU_CLAIM] = "no-cpu-claim",     [WHY_NO_THREAD] = "no-thread",
-    [WHY_NOT_YOURS] = "not-yours",         [WHY_NO_USER_THREAD] = "kernel-thread",  [WHY_STALE] = "stale",
-    [WHY_ATTACHED_ELSEWHERE] = "attached-elsewhere", [WHY_UNCLEAR_THREAD] = "unclear-thread", [WHY_STILL_ATTACHED] = "still-attached",
-    [WHY_KERNEL] = "kernel",               [WHY_BROKER_STATE] = "broker-state",   [WHY_DRAINING] = "draining",
+    [WHY_FULL] = "full",
+    [WHY_RESTARTING] = "restarting",
+    [WHY_NEIGHBOUR] = "neighbour",
+    [WHY_NO_GRANT] = "no-grant",
+    [WHY_NO_CPU_CLAIM] = "no-cpu-claim",
+    [WHY_NO_THREAD] = "no-thread",
+    [WHY_NOT_YOURS] = "not-yours",
+    [WHY_NO_USER_THREAD] = "kernel-thread",
+    [WHY_STALE] = "stale",
+    [WHY_ATTACHED_ELSEWHERE] = "attached-elsewhere",
+    [WHY_UNCLEAR_THREAD] = "unclear-thread",
+    [WHY_STILL_ATTACHED] = "still-attached",
+    [WHY_KERNEL] = "kernel",
+    [WHY_BROKER_STATE] = "broker-state",
+    [WHY_DRAINING] = "draining",
     [WHY_REVOKED] = "revoked",
 };
 
@@ -83,22 +100,27 @@ static json_t *nearest_of(const struct refusal *refusal)
 
 static json_t *nearest_is(const struct refusal *refusal)
 {
-    return refusal->nearest == 0 ? json_null() : json_string(refusal->at_least ? "at-least" : "at-most");
+    return refusal->nearest == 0 ? json_null()
+                                 : json_string(refusal->at_least ? "at-least" : "at-most");
 }
 
 static json_t *refusal_or_null(const struct refusal *refusal)
 {
     if (refusal->by[0] == '\0')
         return json_null();
-    return json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:s}", "code", codes[refusal->code], "by", refusal->by, "rule", text_or_null(refusal->rule), "asked",
-                     text_or_null(refusal->asked), "available", text_or_null(refusal->available), "nearest",
-                     number_or_null(refusal->nearest), "nearest_of", nearest_of(refusal), "nearest_is", nearest_is(refusal), "retry", refusal->never ? "never" : "when-freed");
+    return json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:s}", "code", codes[refusal->code],
+                     "by", refusal->by, "rule", text_or_null(refusal->rule), "asked",
+                     text_or_null(refusal->asked), "available", text_or_null(refusal->available),
+                     "nearest", number_or_null(refusal->nearest), "nearest_of", nearest_of(refusal),
+                     "nearest_is", nearest_is(refusal), "retry",
+                     refusal->never ? "never" : "when-freed");
 }
 
 static json_t *sentence_or_null(const struct outcome *outcome)
 {
     char text[SENTENCE_BYTES];
-    return outcome->result == RESULT_OK ? json_null() : json_string(refusal_sentence(outcome, text));
+    return outcome->result == RESULT_OK ? json_null()
+                                        : json_string(refusal_sentence(outcome, text));
 }
 
 static json_t *replies_list(const struct outcome *outcome)
@@ -107,8 +129,10 @@ static json_t *replies_list(const struct outcome *outcome)
     json_t *list = json_array();
     for (int i = 0; i < outcome->reply_count; i++) {
         const struct reply *reply = &outcome->replies[i];
-        json_array_append_new(list, json_pack("{s:s, s:s, s:o}", "plugin", plugin_line(reply->plugin)->name, "answer",
-                                              names[reply->answer], "reason", text_or_null(reply->reason)));
+        json_array_append_new(list, json_pack("{s:s, s:s, s:o}", "plugin",
+                                              plugin_line(reply->plugin)->name, "answer",
+                                              names[reply->answer], "reason",
+                                              text_or_null(reply->reason)));
     }
     return list;
 }
@@ -132,7 +156,8 @@ static json_t *holding_as_claim(const struct holding *holding, bool has_modes)
     const struct claim_key *keys = resource_keys(holding->claim.resource);
     json_t *claim = claim_of(holding->plugin);
     for (int i = 0; i < CLAIM_VALUES && keys[i].name != NULL; i++)
-        set(claim, keys[i].name, number_or_null(i == 0 ? claim_least(&holding->claim) : holding->claim.values[i]));
+        set(claim, keys[i].name,
+            number_or_null(i == 0 ? claim_least(&holding->claim) : holding->claim.values[i]));
     snprintf(accepted, sizeof accepted, "accepted_%.40s", keys[0].name);
     set(claim, accepted, number_or_null(holding->claim.values[0]));
     if (has_modes) {
@@ -148,7 +173,8 @@ static json_t *claims_list(const struct grant *grant)
     json_t *list = json_array();
     for (const struct holding *holding = grant->holdings; holding != NULL; holding = holding->next)
         json_array_append_new(list, holding_as_claim(holding, grant->spec.mode != NULL));
-    for (int plugin = grant_background(grant); plugin != NO_PLUGIN; plugin = grant_background_after(grant, plugin)) {
+    for (int plugin = grant_background(grant); plugin != NO_PLUGIN;
+         plugin = grant_background_after(grant, plugin)) {
         json_t *claim = claim_of(plugin);
         set_where(claim, plugin);
         set(claim, "background", json_true());
@@ -190,7 +216,10 @@ json_t *verdict_grant(const struct grant *grant)
 /* A broker that stops has put the thread back, so the thread is not attached any more. */
 static json_t *thread_or_null(const struct attachment *attachment, enum ended ended)
 {
-    return attachment == NULL || ended == ENDED_BROKER ? json_null() : json_pack("{s:i, s:s}", "tid", (int)attachment->tid, "state", attachment_is_pending(attachment) ? "pending" : "attached");
+    return attachment == NULL || ended == ENDED_BROKER
+               ? json_null()
+               : json_pack("{s:i, s:s}", "tid", (int)attachment->tid, "state",
+                           attachment_is_pending(attachment) ? "pending" : "attached");
 }
 
 /* The rules for this user about each plugin that may be asked. */
@@ -198,17 +227,20 @@ static json_t *rules_list(const struct reservation *reservation, const struct sp
 {
     json_t *list = json_array();
     for (int i = 0; spec != NULL && spec_claims_cpu(spec) && i < plugins_count(); i++)
-        if (plugin_line(i)->resource == RESOURCE_CPU && (spec->plugin == NULL || strcmp(spec->plugin, plugin_line(i)->name) == 0))
+        if (plugin_line(i)->resource == RESOURCE_CPU &&
+            (spec->plugin == NULL || strcmp(spec->plugin, plugin_line(i)->name) == 0))
             acl_tell(rules, reservation->user->account, i, spec, reservation->grant, list);
     return list;
 }
 
 /* The last keys, because other verdicts do not have them. */
-static void add_dry_run(json_t *verdict, const struct reservation *reservation, const struct outcome *outcome)
+static void add_dry_run(json_t *verdict, const struct reservation *reservation,
+                        const struct outcome *outcome)
 {
     set(verdict, "dry_run", json_true());
     set(verdict, "rules", rules_list(reservation, outcome->judged));
-    set(verdict, "would_grant", grant_or_null(kept(&kept_objects.would_grant), outcome->would_grant));
+    set(verdict, "would_grant",
+        grant_or_null(kept(&kept_objects.would_grant), outcome->would_grant));
 }
 
 static void drop_dry_run(json_t *verdict)
@@ -219,8 +251,9 @@ static void drop_dry_run(json_t *verdict)
     (void)json_object_del(verdict, "would_grant");
 }
 
-/* The verdict of a broker that stops answers no request, and so has no token: the owner may not have read yet that the last request was refused. If a request
- * is under way, its files are noted already as judged, and the verdict must not name them. */
+/* The verdict of a broker that stops answers no request, and so has no token: the owner may not
+ * have read yet that the last request was refused. If a request is under way, its files are noted
+ * already as judged, and the verdict must not name them. */
 static bool answers_files(const struct reservation *reservation, const struct outcome *outcome)
 {
     return outcome->ended != ENDED_BROKER || reservation->request == NULL;
@@ -234,8 +267,12 @@ static json_t *filled(const struct reservation *reservation, const struct outcom
     kept_objects.is_whole = true;
     set(verdict, "request", json_string(kind_name(outcome->kind)));
     set(verdict, "token", word_or_null(outcome->ended == ENDED_BROKER ? NULL : reservation->token));
-    set(verdict, "spec", stamp_or_null(kept(&kept_objects.spec), answers_files(reservation, outcome) ? &reservation->judged : &nothing));
-    set(verdict, "tid", stamp_or_null(kept(&kept_objects.tid), answers_files(reservation, outcome) ? &reservation->judged_tid : &nothing));
+    set(verdict, "spec",
+        stamp_or_null(kept(&kept_objects.spec),
+                      answers_files(reservation, outcome) ? &reservation->judged : &nothing));
+    set(verdict, "tid",
+        stamp_or_null(kept(&kept_objects.tid),
+                      answers_files(reservation, outcome) ? &reservation->judged_tid : &nothing));
     set(verdict, "result", json_string(result_name(outcome->result)));
     set(verdict, "reason", json_string(outcome->reason));
     set(verdict, "sentence", sentence_or_null(outcome));
@@ -252,7 +289,8 @@ static json_t *filled(const struct reservation *reservation, const struct outcom
     return kept_objects.is_whole ? verdict : NULL;
 }
 
-static bool verdict_write(const struct reservation *reservation, const struct outcome *outcome, json_t *verdict, bool answers, bool more)
+static bool verdict_write(const struct reservation *reservation, const struct outcome *outcome,
+                          json_t *verdict, bool answers, bool more)
 {
     size_t length;
     const char *text = json_as_line(verdict, &length);
@@ -260,23 +298,36 @@ static bool verdict_write(const struct reservation *reservation, const struct ou
         errno = ENOMEM;
         return false;
     }
-    /* 0: the next broker sees that the verdict does not have the last decision, and writes another one. */
+    /* 0: the next broker sees that the verdict does not have the last decision, and writes another
+     * one. */
     const int64_t decided = outcome->ended == ENDED_BROKER ? 0 : reservation->decided;
-    const struct told_verdict told = {text, length - 1, decided, kind_name(outcome->kind), answers, more}; /* without the newline */
+    /* without the newline */
+    const struct told_verdict told = {text,    length - 1, decided, kind_name(outcome->kind),
+                                      answers, more};
     reader_verdict(reservation->user, reservation->name, &told);
     return true;
 }
 
-void verdict_tell(struct reservation *reservation, const struct outcome *outcome, int64_t microseconds, bool answers, bool more)
+void verdict_tell(struct reservation *reservation, const struct outcome *outcome,
+                  int64_t microseconds, bool answers, bool more)
 {
     json_t *const verdict = filled(reservation, outcome);
     bool written = verdict_write(reservation, outcome, verdict, answers, more);
     int error = errno;
-    struct event event = {.stage = "verdict", .user = reservation->user, .name = reservation->name, .request = kind_name(outcome->kind),
-                          .decision = outcome->result == RESULT_OK ? "ok" : outcome->result == RESULT_WAITING ? "waiting" : "refused", .reason = outcome->reason,
+    struct event event = {.stage = "verdict",
+                          .user = reservation->user,
+                          .name = reservation->name,
+                          .request = kind_name(outcome->kind),
+                          .decision = outcome->result == RESULT_OK        ? "ok"
+                                      : outcome->result == RESULT_WAITING ? "waiting"
+                                                                          : "refused",
+                          .reason = outcome->reason,
                           .plugin = grant_plugin_name(reservation->grant),
                           .tid = reservation->attachment == NULL ? 0 : reservation->attachment->tid,
-                          .token = reservation->token, .microseconds = microseconds, .ended = outcome->ended, .grant = json_object_get(verdict, "grant")};
+                          .token = reservation->token,
+                          .microseconds = microseconds,
+                          .ended = outcome->ended,
+                          .grant = json_object_get(verdict, "grant")};
     event_write(&event);
     event.decision = "error";
     event.reason = strerror(error);
@@ -287,7 +338,10 @@ void verdict_tell(struct reservation *reservation, const struct outcome *outcome
 void verdict_laid_down(struct reservation *reservation)
 {
     struct outcome outcome = {.kind = UPDATE, .ended = ENDED_BROKER};
-    snprintf(outcome.reason, sizeof outcome.reason, "the broker has stopped; thread %d has its former attributes until the next broker attaches it again", (int)reservation->attachment->tid);
+    snprintf(
+        outcome.reason, sizeof outcome.reason,
+        "the broker has stopped; thread %d has its former attributes until the next broker attaches it again",
+        (int)reservation->attachment->tid);
     verdict_tell(reservation, &outcome, -1, false, false);
 }
 

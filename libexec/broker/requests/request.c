@@ -20,10 +20,10 @@
 #include "wait-queue.h"
 
 static struct {
-    TAILQ_HEAD(, request) waiting;          /* for their turn */
-    const struct request *serving;          /* the request whose turn it is */
+    TAILQ_HEAD(, request) waiting; /* for their turn */
+    const struct request *serving; /* the request whose turn it is */
     const struct queue *last_served;
-    struct request *by_plugin, *by_helper;  /* requests that wait for an answer, by its id */
+    struct request *by_plugin, *by_helper; /* requests that wait for an answer, by its id */
 } requests = {.waiting = TAILQ_HEAD_INITIALIZER(requests.waiting)};
 
 enum step_result wait_for_plugin(struct request *request, uint64_t id)
@@ -67,7 +67,8 @@ bool turn_is_due(void)
     return requests.serving == NULL && !TAILQ_EMPTY(&requests.waiting);
 }
 
-/* The first request of another user than the last one; if there is none, the first. So nobody waits behind all requests of one user. */
+/* The first request of another user than the last one; if there is none, the first. So nobody waits
+ * behind all requests of one user. */
 struct request *turn_next(void)
 {
     if (!turn_is_due())
@@ -109,7 +110,8 @@ struct request *take_waiting_for_helper(uint64_t id)
 bool request_is_detaching(const struct reservation *reservation)
 {
     const struct request *request = reservation->request;
-    return request != NULL && ((request->step == STEP_DETACH && request->answer_id != 0) || request->step == STEP_LEAVE);
+    return request != NULL && ((request->step == STEP_DETACH && request->answer_id != 0) ||
+                               request->step == STEP_LEAVE);
 }
 
 struct request *request_begin(struct reservation *reservation, enum kind kind)
@@ -145,13 +147,22 @@ void request_refuse(struct request *request, const char *by, enum why code, bool
     refusal->never = never;
 }
 
-void request_event(const struct request *request, const char *stage, const char *decision, int plugin, const char *reason)
+void request_event(const struct request *request, const char *stage, const char *decision,
+                   int plugin, const char *reason)
 {
     const struct reservation *reservation = request->reservation;
-    if (strcmp(decision, "refused") == 0 && (is_asked_again(reservation) || request->spare.trial != TRIAL_NONE))
-        return; /* other users decide how often the broker asks again; the owner's verdict says what has changed */
-    struct event event = {.stage = stage, .user = reservation->user, .name = reservation->name, .request = kind_name(request->outcome.kind),
-                          .decision = decision, .reason = reason, .plugin = plugin < 0 ? NULL : plugin_line(plugin)->name,
+    /* other users decide how often the broker asks again; the owner's verdict says what has
+     * changed */
+    if (strcmp(decision, "refused") == 0 &&
+        (is_asked_again(reservation) || request->spare.trial != TRIAL_NONE))
+        return;
+    struct event event = {.stage = stage,
+                          .user = reservation->user,
+                          .name = reservation->name,
+                          .request = kind_name(request->outcome.kind),
+                          .decision = decision,
+                          .reason = reason,
+                          .plugin = plugin < 0 ? NULL : plugin_line(plugin)->name,
                           .tid = reservation->attachment == NULL ? 0 : reservation->attachment->tid,
                           .token = reservation->token,
                           .microseconds = (monotonic_now() - request->started) / 1000};
@@ -162,10 +173,12 @@ void request_event(const struct request *request, const char *stage, const char 
 static bool asks_for_its_thread_again(const struct request *request)
 {
     const struct reservation *reservation = request->reservation;
-    return (request->outcome.kind == CREATE || request->outcome.kind == RECOVER) && reservation->grant != NULL && reservation->attachment == NULL;
+    return (request->outcome.kind == CREATE || request->outcome.kind == RECOVER) &&
+           reservation->grant != NULL && reservation->attachment == NULL;
 }
 
-/* A copy: if the kernel refuses the grant, the request is recorded once more, and needs the spec's token again. */
+/* A copy: if the kernel refuses the grant, the request is recorded once more, and needs the spec's
+ * token again. */
 static void take_token(struct reservation *reservation, const char *token)
 {
     free(reservation->token);
@@ -181,11 +194,13 @@ void request_take_token(struct request *request)
 
 bool request_is_about_its_file(const struct request *request)
 {
-    return request->outcome.kind == CREATE || request->outcome.kind == CHANGE || (request->outcome.kind == RECOVER && request->has_spec);
+    return request->outcome.kind == CREATE || request->outcome.kind == CHANGE ||
+           (request->outcome.kind == RECOVER && request->has_spec);
 }
 
-/* The spec ends with its thread, and the thread could not be attached. A program that wrote the spec and died removes nothing, so the reservation must end by
- * itself. But a person needs time to read why. */
+/* The spec ends with its thread, and the thread could not be attached. A program that wrote the
+ * spec and died removes nothing, so the reservation must end by itself. But a person needs time to
+ * read why. */
 static const uint64_t time_to_read = UINT64_C(60000000000), microsecond = 1000;
 
 static uint64_t lease_of(const struct request *request)
@@ -193,8 +208,11 @@ static uint64_t lease_of(const struct request *request)
     const struct reservation *reservation = request->reservation;
     if (reservation->waiter != NULL && reservation->grant == NULL)
         return 0; /* the reservation holds nothing yet */
-    const uint64_t stated = (reservation->grant != NULL ? reservation->grant->spec.expires : request->spec.expires) * microsecond;
-    if (request->outcome.result != ATTACH_FAIL || !request->spec.lifetime_thread || reservation->grant != NULL || (stated != 0 && stated < time_to_read))
+    const uint64_t stated =
+        (reservation->grant != NULL ? reservation->grant->spec.expires : request->spec.expires) *
+        microsecond;
+    if (request->outcome.result != ATTACH_FAIL || !request->spec.lifetime_thread ||
+        reservation->grant != NULL || (stated != 0 && stated < time_to_read))
         return stated;
     return request->activation.why_not == TARGET_OUTLIVED ? 1 : time_to_read;
 }
@@ -204,7 +222,8 @@ bool request_record(struct request *request)
     struct reservation *reservation = request->reservation;
     if (request->recorded)
         return true;
-    const bool in_vain = request->outcome.result == RESULT_WAITING && !file_is_another(&request->json, &reservation->judged);
+    const bool in_vain = request->outcome.result == RESULT_WAITING &&
+                         !file_is_another(&request->json, &reservation->judged);
     if (request->json.state != FILE_ABSENT)
         reservation->judged = request->json.stamp;
     if (request->outcome.kind == ATTACH)
@@ -213,16 +232,21 @@ bool request_record(struct request *request)
         reservation->judged_tid = (struct stamp){0};
     if (request_is_about_its_file(request))
         take_token(reservation, request->spec.token);
-    if (request_is_about_its_file(request) && !in_vain) /* the broker asked again; the owner renewed nothing */
-        expiry_for(reservation, lease_of(request), request->json.modified, request->outcome.result == RESULT_OK);
-    request->recorded = reservation->state == RESERVATION_OVER_LIMIT || reservation_record(reservation); /* a spec over the limit is told, and forgotten */
+    /* the broker asked again; the owner renewed nothing */
+    if (request_is_about_its_file(request) && !in_vain)
+        expiry_for(reservation, lease_of(request), request->json.modified,
+                   request->outcome.result == RESULT_OK);
+    /* a spec over the limit is told, and forgotten */
+    request->recorded =
+        reservation->state == RESERVATION_OVER_LIMIT || reservation_record(reservation);
     return request->recorded;
 }
 
 /* Lets go of claims that were held, and not granted. */
 static void request_let_go(struct request *request)
 {
-    for (struct holding *holding = request->inquiry.holdings; holding != NULL; holding = holding->next)
+    for (struct holding *holding = request->inquiry.holdings; holding != NULL;
+         holding = holding->next)
         ledger_let_go(holding);
     holdings_free(&request->inquiry.holdings);
 }
@@ -251,10 +275,12 @@ void request_drop(struct request *request)
 void request_charge_again(struct request *request, struct acl *acl)
 {
     const struct account *account = request->reservation->user->account;
-    for (struct holding *holding = request->inquiry.holdings; holding != NULL; holding = holding->next)
+    for (struct holding *holding = request->inquiry.holdings; holding != NULL;
+         holding = holding->next)
         acl_charge_again(acl, account, holding->plugin, &holding->charge);
     if (request->inquiry.hold.count != 0)
         acl_charge_again(acl, account, request->inquiry.plugin, &request->inquiry.hold);
     if (request->inquiry.partial != NULL)
-        acl_charge_again(acl, account, request->inquiry.partial->plugin, &request->inquiry.partial->charge);
+        acl_charge_again(acl, account, request->inquiry.partial->plugin,
+                         &request->inquiry.partial->charge);
 }

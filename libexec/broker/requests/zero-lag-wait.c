@@ -16,8 +16,8 @@ static void over(struct timer *timer)
     go_on(request);
 }
 
-/* The turn ends: other requests need not wait meanwhile. If the kernel then refuses the change, the former grant comes back only if the sums still hold, as for plugins
- * that take no turns. */
+/* The turn ends: other requests need not wait meanwhile. If the kernel then refuses the change, the
+ * former grant comes back only if the sums still hold, as for plugins that take no turns. */
 static void wait_until(struct request *request, int64_t until)
 {
     turn_end(request);
@@ -38,10 +38,13 @@ static uint64_t missing(const struct request *request)
 {
     const struct spec *spec = &request->spec;
     uint64_t window = spec->period != 0 ? spec->period : spec->deadline;
-    return window == 0 || spec->runtime <= request->refusals.nearest ? 0 : utilization(spec->runtime - request->refusals.nearest, window);
+    return window == 0 || spec->runtime <= request->refusals.nearest
+               ? 0
+               : utilization(spec->runtime - request->refusals.nearest, window);
 }
 
-/* The request waits only for as much as it lacks: a hostile user could give back small parts all the time. */
+/* The request waits only for as much as it lacks: a hostile user could give back small parts all
+ * the time. */
 bool zero_lag_wait_may_help(struct request *request)
 {
     uint64_t needed = missing(request);
@@ -75,7 +78,8 @@ bool zero_lag_wait_is_to_be_told(struct request *request)
 
 bool zero_lag_wait_cancel(struct request *request)
 {
-    if (request->step != STEP_ROOM && (request->step != STEP_DEBT || request->outcome.kind != ATTACH))
+    if (request->step != STEP_ROOM &&
+        (request->step != STEP_DEBT || request->outcome.kind != ATTACH))
         return false;
     timer_end(&request->wait.timer);
     request_drop(request);

@@ -35,7 +35,9 @@ static int expiry_compare(const struct lease *one, const struct lease *other)
 {
     if (one->until != other->until)
         return one->until < other->until ? -1 : 1;
-    return one->reservation->task < other->reservation->task ? -1 : one->reservation->task > other->reservation->task;
+    return one->reservation->task < other->reservation->task
+               ? -1
+               : one->reservation->task > other->reservation->task;
 }
 
 RB_PROTOTYPE(leases, lease, entry, expiry_compare)
@@ -78,17 +80,23 @@ void expiry_until(struct reservation *reservation, int64_t until)
 
 static bool is_back(const struct lease *lease, uint64_t length, int64_t modified)
 {
-    return lease != NULL && lease->refused && modified != 0 && lease->granted.modified == modified && lease->granted.length == length;
+    return lease != NULL && lease->refused && modified != 0 &&
+           lease->granted.modified == modified && lease->granted.length == length;
 }
 
 void expiry_for(struct reservation *reservation, uint64_t length, int64_t modified, bool granted)
 {
-    const struct begun former = reservation->lease == NULL ? (struct begun){0} : reservation->lease->granted;
-    const int64_t until = length == 0 ? 0 : is_back(reservation->lease, length, modified) ? former.until : boottime_now() + (int64_t)length;
+    const struct begun former =
+        reservation->lease == NULL ? (struct begun){0} : reservation->lease->granted;
+    const int64_t until = length == 0 ? 0
+                          : is_back(reservation->lease, length, modified)
+                              ? former.until
+                              : boottime_now() + (int64_t)length;
     expiry_until(reservation, until);
     if (reservation->lease == NULL)
         return;
-    reservation->lease->granted = granted ? (struct begun){.modified = modified, .until = until, .length = length} : former;
+    reservation->lease->granted =
+        granted ? (struct begun){.modified = modified, .until = until, .length = length} : former;
     reservation->lease->refused = !granted;
 }
 

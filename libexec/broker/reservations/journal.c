@@ -42,13 +42,15 @@ static bool is_being_written_anew(void)
     return writer.old.fd >= 0;
 }
 
-/* Writes the records. A record is in the file as a whole, or is not there; no record follows a part of another one. */
+/* Writes the records. A record is in the file as a whole, or is not there; no record follows a part
+ * of another one. */
 static bool put_out(void)
 {
     struct written *file = &writer.file;
     if (file->torn)
         file->torn = ftruncate(file->fd, file->length) != 0;
-    const ssize_t put = file->fd < 0 || file->torn ? -1 : write(file->fd, writer.output.data, writer.output.length);
+    const ssize_t put =
+        file->fd < 0 || file->torn ? -1 : write(file->fd, writer.output.data, writer.output.length);
     const bool good = put == (ssize_t)writer.output.length;
     const int error = put >= 0 && !good ? ENOSPC : errno;
     if (put > 0 && !good)
@@ -92,7 +94,8 @@ static void add_claims(const struct holding *holding)
 
 static void add_background(const struct grant *grant)
 {
-    for (int plugin = grant_background(grant); plugin != NO_PLUGIN; plugin = grant_background_after(grant, plugin)) {
+    for (int plugin = grant_background(grant); plugin != NO_PLUGIN;
+         plugin = grant_background_after(grant, plugin)) {
         const struct claim claim = grant_background_claim(plugin);
         claims_add(&writer.output, &claim);
     }
@@ -135,7 +138,10 @@ bool journal_reservation(const struct reservation *reservation)
     add_stamp("judged_tid", &reservation->judged_tid);
     paragraph_add_stated(&writer.output, "lease", (uint64_t)expiry_end(reservation));
     paragraph_add_stated(&writer.output, "waits", (uint64_t)waits_since(reservation));
-    paragraph_add_stated(&writer.output, "ending", reservation->state == RESERVATION_ENDING && reservation->grant == NULL ? (uint64_t)reservation->ended : 0);
+    paragraph_add_stated(&writer.output, "ending",
+                         reservation->state == RESERVATION_ENDING && reservation->grant == NULL
+                             ? (uint64_t)reservation->ended
+                             : 0);
     if (reservation->token != NULL)
         paragraph_add(&writer.output, "token", reservation->token);
     if (reservation->grant != NULL)
@@ -145,11 +151,14 @@ bool journal_reservation(const struct reservation *reservation)
         paragraph_add_number(&writer.output, "started_by", reservation->attachment->started_by);
         paragraph_add_number(&writer.output, "process", (uint64_t)reservation->attachment->process);
         paragraph_add_stated(&writer.output, "by_file", reservation->attachment->by_file);
-        paragraph_add_stated(&writer.output, "laid_down", reservation->attachment->state == ATTACHMENT_LAID_DOWN);
-        paragraph_add_stated(&writer.output, "pending", attachment_is_pending(reservation->attachment));
+        paragraph_add_stated(&writer.output, "laid_down",
+                             reservation->attachment->state == ATTACHMENT_LAID_DOWN);
+        paragraph_add_stated(&writer.output, "pending",
+                             attachment_is_pending(reservation->attachment));
         attributes_add(&writer.output, "former_", &reservation->attachment->former);
         if (reservation->attachment->former_ioprio >= 0)
-            paragraph_add_number(&writer.output, "former_ioprio", (uint64_t)reservation->attachment->former_ioprio);
+            paragraph_add_number(&writer.output, "former_ioprio",
+                                 (uint64_t)reservation->attachment->former_ioprio);
         if (reservation->attachment->group != NULL)
             paragraph_add(&writer.output, "former_group", reservation->attachment->group);
     }
@@ -181,9 +190,11 @@ static void read_boot(char boot[static 64])
 bool journal_begin(char reason[static REASON_BYTES])
 {
     char boot[64];
-    const int fd = openat(spool.state, place_journal_new, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
+    const int fd = openat(spool.state, place_journal_new,
+                          O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0) {
-        snprintf(reason, REASON_BYTES, "%s/%s: %s", place_path(), place_journal_new, strerror(errno));
+        snprintf(reason, REASON_BYTES, "%s/%s: %s", place_path(), place_journal_new,
+                 strerror(errno));
         return false; /* the former journal stays in force */
     }
     writer.old = writer.file;
@@ -219,11 +230,13 @@ void journal_abandon(void)
     writer.afresh = false;
     writer.output.length = 0;
     if (writer.file.fd >= 0 && is_being_written_anew()) {
-        (void)ftruncate(writer.file.fd, 0); /* for the space: the file stays until the next one is begun */
+        /* for the space: the file stays until the next one is begun */
+        (void)ftruncate(writer.file.fd, 0);
         close(writer.file.fd);
         writer.file = writer.old;
         writer.old = no_file;
-        writer.retry_length = writer.file.length * 2; /* the next try comes when the journal has doubled, not at each turn */
+        /* the next try comes when the journal has doubled, not at each turn */
+        writer.retry_length = writer.file.length * 2;
     }
 }
 
@@ -240,7 +253,8 @@ bool journal_is_behind(void)
 bool journal_is_bloated(void)
 {
     const off_t length = writer.file.length;
-    return length > BLOAT_BYTES && length > writer.begun_length * BLOAT_TIMES && length > writer.retry_length;
+    return length > BLOAT_BYTES && length > writer.begun_length * BLOAT_TIMES &&
+           length > writer.retry_length;
 }
 
 /* ---- reading ---- */
@@ -260,7 +274,8 @@ static bool get_stamp(const struct paragraph *record, const char *key, struct st
     *stamp = (struct stamp){0};
     if (text == NULL)
         return true;
-    if (sscanf(text, "%llu:%lld.%lld", &inode, &seconds, &nanoseconds) != 3 || seconds < 0 || seconds >= INT64_MAX / second || nanoseconds < 0 || nanoseconds >= second)
+    if (sscanf(text, "%llu:%lld.%lld", &inode, &seconds, &nanoseconds) != 3 || seconds < 0 ||
+        seconds >= INT64_MAX / second || nanoseconds < 0 || nanoseconds >= second)
         return false;
     stamp->inode = inode;
     stamp->changed = seconds * second + nanoseconds;
@@ -275,7 +290,8 @@ static bool get_text(const struct paragraph *record, const char *key, char *into
 }
 
 /* *value is 0 if the key is absent. False: the value is no number up to max. */
-static bool journal_get(const struct paragraph *record, const char *key, uint64_t max, uint64_t *value)
+static bool journal_get(const struct paragraph *record, const char *key, uint64_t max,
+                        uint64_t *value)
 {
     *value = 0;
     return paragraph_get_number(record, key, max, value) >= 0;
@@ -302,21 +318,30 @@ static bool get_grant(const struct paragraph *record, struct recorded_reservatio
     struct grant *grant = &reservation->grant;
     struct spec *spec = &grant->spec;
     const bool has_plan = strcmp(reservation->plugin, NO_PLUGIN_NAME) != 0;
-    return (!has_plan || cpu_take_up(record, grant)) && spec_get_mode(record, spec) && get_int(record, "attach", INT32_MAX, &spec->attach) &&
-           get_bool(record, "lifetime_thread", &spec->lifetime_thread) && get_bool(record, "move_process", &spec->move_process) &&
-           get_bool(record, "attach_kept", &spec->attach_kept) && journal_get(record, "expires", TIME_MAX, &spec->expires) &&
-           get_int(record, "importance", IMPORTANCE_MAX, &spec->importance) && get_int(record, "weight", WEIGHT_MAX, &spec->weight);
+    return (!has_plan || cpu_take_up(record, grant)) && spec_get_mode(record, spec) &&
+           get_int(record, "attach", INT32_MAX, &spec->attach) &&
+           get_bool(record, "lifetime_thread", &spec->lifetime_thread) &&
+           get_bool(record, "move_process", &spec->move_process) &&
+           get_bool(record, "attach_kept", &spec->attach_kept) &&
+           journal_get(record, "expires", TIME_MAX, &spec->expires) &&
+           get_int(record, "importance", IMPORTANCE_MAX, &spec->importance) &&
+           get_int(record, "weight", WEIGHT_MAX, &spec->weight);
 }
 
 static bool get_thread(const struct paragraph *record, struct recorded_reservation *reservation)
 {
     reservation->attached = paragraph_get(record, "tid") != NULL;
     reservation->former_ioprio = -1;
-    bool good = get_int(record, "tid", INT32_MAX, &reservation->tid) && get_int(record, "process", INT32_MAX, &reservation->process) &&
+    bool good = get_int(record, "tid", INT32_MAX, &reservation->tid) &&
+                get_int(record, "process", INT32_MAX, &reservation->process) &&
                 journal_get(record, "started_by", UINT64_MAX, &reservation->started_by) &&
-                (paragraph_get(record, "former_ioprio") == NULL || get_int(record, "former_ioprio", INT32_MAX, &reservation->former_ioprio)) &&
-                get_bool(record, "by_file", &reservation->by_file) && get_bool(record, "laid_down", &reservation->laid_down);
-    return good && (!reservation->attached || (reservation->tid > 0 && attributes_get(record, "former_", &reservation->former)));
+                (paragraph_get(record, "former_ioprio") == NULL ||
+                 get_int(record, "former_ioprio", INT32_MAX, &reservation->former_ioprio)) &&
+                get_bool(record, "by_file", &reservation->by_file) &&
+                get_bool(record, "laid_down", &reservation->laid_down);
+    return good &&
+           (!reservation->attached ||
+            (reservation->tid > 0 && attributes_get(record, "former_", &reservation->former)));
 }
 
 static void free_parts(struct recorded_reservation *reservation)
@@ -327,23 +352,35 @@ static void free_parts(struct recorded_reservation *reservation)
     claims_free(&reservation->claims);
 }
 
-static bool get_reservation(const struct paragraph *record, struct recorded_reservation *reservation)
+static bool get_reservation(const struct paragraph *record,
+                            struct recorded_reservation *reservation)
 {
     uint64_t time, lease, waits, ended;
     *reservation = (struct recorded_reservation){0};
-    if (!journal_get(record, "task", UINT64_MAX, &reservation->task) || !journal_get(record, "class", UINT16_MAX, &reservation->class) || !journal_get(record, "time", INT64_MAX, &time) ||
-        !get_text(record, "user", reservation->user, sizeof reservation->user) || !get_text(record, "name", reservation->name, sizeof reservation->name) ||
-        !get_text(record, "token", reservation->token, sizeof reservation->token) || !get_text(record, "plugin", reservation->plugin, sizeof reservation->plugin) ||
-        !journal_get(record, "lease", INT64_MAX, &lease) || !journal_get(record, "waits", INT64_MAX, &waits) || !journal_get(record, "ending", ENDED_USER, &ended) || !get_stamp(record, "judged", &reservation->judged) || !get_stamp(record, "judged_tid", &reservation->judged_tid) || !get_thread(record, reservation))
+    if (!journal_get(record, "task", UINT64_MAX, &reservation->task) ||
+        !journal_get(record, "class", UINT16_MAX, &reservation->class) ||
+        !journal_get(record, "time", INT64_MAX, &time) ||
+        !get_text(record, "user", reservation->user, sizeof reservation->user) ||
+        !get_text(record, "name", reservation->name, sizeof reservation->name) ||
+        !get_text(record, "token", reservation->token, sizeof reservation->token) ||
+        !get_text(record, "plugin", reservation->plugin, sizeof reservation->plugin) ||
+        !journal_get(record, "lease", INT64_MAX, &lease) ||
+        !journal_get(record, "waits", INT64_MAX, &waits) ||
+        !journal_get(record, "ending", ENDED_USER, &ended) ||
+        !get_stamp(record, "judged", &reservation->judged) ||
+        !get_stamp(record, "judged_tid", &reservation->judged_tid) ||
+        !get_thread(record, reservation))
         return false;
-    if (strchr(reservation->user, '/') != NULL || !name_is_valid(reservation->name, strlen(reservation->name), NAME_BYTES - 1))
+    if (strchr(reservation->user, '/') != NULL ||
+        !name_is_valid(reservation->name, strlen(reservation->name), NAME_BYTES - 1))
         return false;
     reservation->time = (int64_t)time;
     reservation->lease = (int64_t)lease;
     reservation->waits = (int64_t)waits;
     reservation->ended = (enum ended)ended;
     reservation->granted = reservation->plugin[0] != '\0';
-    if (reservation->granted && (!get_grant(record, reservation) || !claims_get(record, &reservation->claims))) {
+    if (reservation->granted &&
+        (!get_grant(record, reservation) || !claims_get(record, &reservation->claims))) {
         free_parts(reservation);
         return false;
     }
@@ -353,7 +390,8 @@ static bool get_reservation(const struct paragraph *record, struct recorded_rese
 }
 
 /* Takes over the record's group and claims. */
-static void journal_remember(struct recorded_state *state, struct known **known, struct recorded_reservation *reservation, bool gone)
+static void journal_remember(struct recorded_state *state, struct known **known,
+                             struct recorded_reservation *reservation, bool gone)
 {
     struct known *found;
     if (gone) {
@@ -374,7 +412,8 @@ static void journal_remember(struct recorded_state *state, struct known **known,
         return;
     if (state->count == state->room) {
         state->room = state->room == 0 ? 64 : state->room * 2;
-        state->reservations = realloc(state->reservations, (size_t)state->room * sizeof *state->reservations);
+        state->reservations =
+            realloc(state->reservations, (size_t)state->room * sizeof *state->reservations);
     }
     found = calloc(1, sizeof *found);
     if (found == NULL || state->reservations == NULL)
@@ -450,7 +489,8 @@ static void forget_keys(struct known **known)
 static bool is_ours(int fd)
 {
     struct stat status;
-    return fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == geteuid() && status.st_nlink == 1 && (status.st_mode & 022) == 0;
+    return fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == geteuid() &&
+           status.st_nlink == 1 && (status.st_mode & 022) == 0;
 }
 
 static bool read_records(int fd, struct reading *reading)
@@ -470,8 +510,9 @@ static bool read_records(int fd, struct reading *reading)
     return good;
 }
 
-/* False: the journal was damaged. A journal gets its name when it is whole, so a journal of this boot that is not whole was damaged later. The end of the machine
- * may have cut short a journal of another boot. Such a journal, and an empty one (journal_clear), has no reservations. */
+/* False: the journal was damaged. A journal gets its name when it is whole, so a journal of this
+ * boot that is not whole was damaged later. The end of the machine may have cut short a journal of
+ * another boot. Such a journal, and an empty one (journal_clear), has no reservations. */
 static bool is_not_cut_short(struct reading *reading)
 {
     const bool damaged = !reading->whole && reading->state->same_boot;
@@ -486,12 +527,15 @@ static bool is_not_cut_short(struct reading *reading)
 static bool read_journal(struct recorded_state *state, const char **why)
 {
     struct reading reading = {.state = state};
-    const int fd = spool.state < 0 ? -1 : openat(spool.state, place_journal, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    const int fd = spool.state < 0 ? -1
+                                   : openat(spool.state, place_journal,
+                                            O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0) {
         *why = strerror(errno);
         return spool.state < 0 || errno == ENOENT;
     }
-    const bool ours = is_ours(fd), good = ours && read_records(fd, &reading) && is_not_cut_short(&reading);
+    const bool ours = is_ours(fd),
+               good = ours && read_records(fd, &reading) && is_not_cut_short(&reading);
     *why = ours ? reading.why : "it is not a file of root's alone";
     close(fd);
     forget_keys(&reading.known);
@@ -506,7 +550,8 @@ bool journal_read(struct recorded_state *state, char reason[static REASON_BYTES]
     if (read_journal(state, &why))
         return true;
     journal_free(state);
-    snprintf(reason, REASON_BYTES, "%s/%s cannot be read: %s; move it away to start without it", place_path(), place_journal, why);
+    snprintf(reason, REASON_BYTES, "%s/%s cannot be read: %s; move it away to start without it",
+             place_path(), place_journal, why);
     return false;
 }
 

@@ -1,5 +1,6 @@
-/* The journal, state/current/journal: the next broker needs it to go on after a crash. The broker appends a record before and after each step that
- * must not be forgotten. A record is a paragraph (lib/paragraph.h). The last record of a reservation counts. A record that a crash or a full disk
+/* The journal, state/current/journal: the next broker needs it to go on after a crash. The broker
+ * appends a record before and after each step that must not be forgotten. A record is a paragraph
+ * (lib/paragraph.h). The last record of a reservation counts. A record that a crash or a full disk
  * cut short does not count.
  *
  *   record=boot    boot= the kernel's boot id: the broker never changes a thread of another boot; format= JOURNAL_FORMAT
@@ -13,10 +14,12 @@
  *                  former_ioprio=, as ioprio_get(2) returns it, if enforce=ioprio raises the thread's I/O priority
  *   record=gone    user= name= task=
  *
- * A journal that has grown is written anew, as journal.new, and renamed over the former one when it is whole. So the file journal is always whole,
- * and a crash at any point leaves the former journal or the new one. seccomp allows the broker this rename and no other.
+ * A journal that has grown is written anew, as journal.new, and renamed over the former one when it
+ * is whole. So the file journal is always whole, and a crash at any point leaves the former journal
+ * or the new one. seccomp allows the broker this rename and no other.
  *
- * The broker does not call fsync(2): a SIGKILL loses nothing that was written, and a reboot ends all that was in force. */
+ * The broker does not call fsync(2): a SIGKILL loses nothing that was written, and a reboot ends
+ * all that was in force. */
 #ifndef RTF_JOURNAL_H
 #define RTF_JOURNAL_H
 
@@ -24,26 +27,28 @@
 
 #define NO_PLUGIN_NAME "-"
 
-/* A change of the records that an earlier broker would misread gets the next number. That broker then refuses to start. */
+/* A change of the records that an earlier broker would misread gets the next number. That broker
+ * then refuses to start. */
 enum { JOURNAL_FORMAT = 1 };
 
 /* A reservation as the journal has it. */
 struct recorded_reservation {
     char user[NAME_BYTES], name[NAME_BYTES], token[TOKEN_BYTES], plugin[PLUGIN_NAME_BYTES];
     uint64_t task;
-    int64_t time; /* CLOCK_REALTIME, ns */
+    int64_t time;         /* CLOCK_REALTIME, ns */
     int64_t lease, waits; /* CLOCK_BOOTTIME, ns; 0: none */
     struct stamp judged, judged_tid;
     bool granted;
     struct grant grant;
     bool attached, by_file, laid_down;
     enum ended ended; /* the reservation has no grant, and its spec is being removed */
-    bool orphan; /* recover.c: its thread has no reservation any more, and gets its former attributes back */
+    /* recover.c: its thread has no reservation any more, and gets its former attributes back */
+    bool orphan;
     pid_t tid, process;
     uint64_t started_by;
     struct attributes former;
-    int former_ioprio; /* -1: none */
-    char *group; /* NULL */
+    int former_ioprio;    /* -1: none */
+    char *group;          /* NULL */
     uint64_t class;       /* of its shares (shares.h); 0: none */
     struct claim *claims; /* on other resources; claim.plugin: the plugin that granted the claim */
 };
@@ -54,11 +59,13 @@ struct recorded_state {
     int count, room;
 };
 
-/* Reads the journal. Refuses a journal that is damaged, or that a user can have written. False: *reason. */
+/* Reads the journal. Refuses a journal that is damaged, or that a user can have written. False:
+ * *reason. */
 bool journal_read(struct recorded_state *state, char reason[static REASON_BYTES]);
 void journal_free(struct recorded_state *state);
 
-/* Begins a new journal. The new journal is in force when journal_commit has succeeded. False: *reason. */
+/* Begins a new journal. The new journal is in force when journal_commit has succeeded. False:
+ * *reason. */
 bool journal_begin(char reason[static REASON_BYTES]);
 bool journal_commit(char reason[static REASON_BYTES]);
 

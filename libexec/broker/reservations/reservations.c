@@ -82,7 +82,8 @@ struct reservation *reservation_find(struct user *user, const char *name, bool c
     memcpy(reservation->name, name, strlen(name) + 1);
     reservation->task = task_new();
     reservation_count(reservation);
-    HASH_ADD_KEYPTR(hh, user->reservations, reservation->name, strlen(reservation->name), reservation);
+    HASH_ADD_KEYPTR(hh, user->reservations, reservation->name, strlen(reservation->name),
+                    reservation);
     RB_INSERT(tasks, &tasks, reservation);
     return reservation;
 }

@@ -6,15 +6,17 @@
 
 extern int max_specs;
 
-/* The account whose limits apply to the user: the user's own, or the common one of all users without an account whose uids the rules do not name. */
+/* The account whose limits apply to the user: the user's own, or the common one of all users
+ * without an account whose uids the rules do not name. */
 struct account *user_bucket(const struct user *user);
 
 /* Finds the reservation, or makes it with `create`. NULL: there is none. */
 struct reservation *reservation_find(struct user *user, const char *name, bool create);
 /* Keeps a reservation of an earlier broker: it counts, even above the limit. */
 void reservation_keep(struct reservation *reservation);
-/* Counts the reservation among its user's, or makes it RESERVATION_OVER_LIMIT. Called when it is made, and when it is judged again, because others may have
- * gone. A released reservation does not count, even while its record exists. */
+/* Counts the reservation among its user's, or makes it RESERVATION_OVER_LIMIT. Called when it is
+ * made, and when it is judged again, because others may have gone. A released reservation does not
+ * count, even while its record exists. */
 void reservation_count(struct reservation *reservation);
 void reservation_uncount(struct reservation *reservation);
 struct reservation *reservation_of_task(uint64_t task);
@@ -26,8 +28,9 @@ void reservation_end(struct reservation *reservation, enum ended why);
 /* The reader's last report has its answer, or has become void. */
 void reservation_snapshot_end(struct reservation *reservation);
 
-/* Queues the reservation for its turn. A look from within an answer would let a user drive the depth of the stack; a look from within a scan would make others
- * wait for one user's thousands of files. */
+/* Queues the reservation for its turn. A look from within an answer would let a user drive the
+ * depth of the stack; a look from within a scan would make others wait for one user's thousands of
+ * files. */
 void reservation_queue(struct reservation *reservation);
 
 /* Writes the present state of the reservation to the journal. False with errno. */

@@ -19,25 +19,29 @@ struct waiter {
 enum { NEVER = 0 };
 
 static struct {
-    TAILQ_HEAD(, account) ring; /* accounts with waiting specs; the account with the latest grant comes last */
+    /* accounts with waiting specs; the account with the latest grant comes last */
+    TAILQ_HEAD(, account) ring;
     uint64_t kicks;
-    uint64_t passed;            /* then nobody was left to be asked */
+    uint64_t passed; /* then nobody was left to be asked */
     int64_t taken;
     struct timer pause;
     struct waiter *asked;
     struct timer awaited;
 } wait_queue = {.ring = TAILQ_HEAD_INITIALIZER(wait_queue.ring)};
 
-/* A user who creates and releases reservations in a loop makes room all the time, and has others' specs asked again each time. This bounds the part of the broker's
- * time: ns for each spec that is asked; then a pause of the same length. */
+/* A user who creates and releases reservations in a loop makes room all the time, and has others'
+ * specs asked again each time. This bounds the part of the broker's time: ns for each spec that is
+ * asked; then a pause of the same length. */
 static const int64_t each_takes = 10000000;
 
-/* One at a time, or whose reader is quicker would come first. A reader that does not answer in time holds up its own user alone. */
+/* One at a time, or whose reader is quicker would come first. A reader that does not answer in time
+ * holds up its own user alone. */
 static const int64_t patience = 100000000; /* ns */
 
 static bool is_awaited(void)
 {
-    if (wait_queue.asked != NULL && (!wait_queue.asked->is_asked_again || wait_queue.awaited.at == 0)) {
+    if (wait_queue.asked != NULL &&
+        (!wait_queue.asked->is_asked_again || wait_queue.awaited.at == 0)) {
         wait_queue.asked = NULL;
         timer_end(&wait_queue.awaited);
     }
@@ -72,7 +76,10 @@ static void wait_queue_begin(struct reservation *reservation, int64_t since)
     struct waiter *waiter = allocate(sizeof *waiter);
     if (account->waiters.tqh_last == NULL)
         TAILQ_INIT(&account->waiters);
-    *waiter = (struct waiter){.reservation = reservation, .since = since, .asked_at = TAILQ_EMPTY(&account->waiters) ? wait_queue_occasion() : NEVER};
+    *waiter =
+        (struct waiter){.reservation = reservation,
+                        .since = since,
+                        .asked_at = TAILQ_EMPTY(&account->waiters) ? wait_queue_occasion() : NEVER};
     if (TAILQ_EMPTY(&account->waiters))
         TAILQ_INSERT_TAIL(&wait_queue.ring, account, of_waiters);
     insert(account, waiter);
@@ -120,7 +127,8 @@ void wait_queue_leave(struct reservation *reservation)
         return;
     }
     TAILQ_FIRST(&account->waiters)->asked_at = NEVER;
-    /* A spec that was refused again keeps its place: otherwise the next one would depend on how many were asked in between. */
+    /* A spec that was refused again keeps its place: otherwise the next one would depend on how
+     * many were asked in between. */
     if (reservation->grant != NULL) {
         TAILQ_REMOVE(&wait_queue.ring, account, of_waiters);
         TAILQ_INSERT_TAIL(&wait_queue.ring, account, of_waiters);
@@ -135,7 +143,8 @@ const struct reservation *waits_behind(const struct reservation *reservation)
 
 bool wait_queue_are_due(void)
 {
-    return !TAILQ_EMPTY(&wait_queue.ring) && wait_queue.passed != wait_queue_occasion() && wait_queue.pause.at == 0 && !is_awaited();
+    return !TAILQ_EMPTY(&wait_queue.ring) && wait_queue.passed != wait_queue_occasion() &&
+           wait_queue.pause.at == 0 && !is_awaited();
 }
 
 static void round_is_over(uint64_t now)
@@ -152,7 +161,7 @@ struct reservation *wait_queue_next(void)
     const uint64_t now = wait_queue_occasion();
     if (!wait_queue_are_due())
         return NULL;
-    TAILQ_FOREACH(account, &wait_queue.ring, of_waiters) {
+    TAILQ_FOREACH (account, &wait_queue.ring, of_waiters) {
         struct waiter *first = TAILQ_FIRST(&account->waiters);
         if (first->is_asked_again || first->asked_at == now)
             continue;

@@ -12,14 +12,16 @@ static uint64_t ledger_amount_in(const struct pool *pool, const struct grant *gr
 /* Calls `on` for each pool that the grant takes from, until `on` returns false. */
 static bool each_pool(const struct grant *grant, on_pool *on, void *context)
 {
-    return resource_amount.of_grant(grant, on, context) && resource_cpu.of_grant(grant, on, context);
+    return resource_amount.of_grant(grant, on, context) &&
+           resource_cpu.of_grant(grant, on, context);
 }
 
 /* ---- does it fit? ---- */
 
 uint64_t ledger_left(const struct pool *pool, const struct grant *old)
 {
-    const uint64_t used = *pool->used - ledger_amount_in(pool, old), most = pool->capacity + pool->slack;
+    const uint64_t used = *pool->used - ledger_amount_in(pool, old),
+                   most = pool->capacity + pool->slack;
     return used < most ? most - used : 0;
 }
 
@@ -32,7 +34,8 @@ struct question {
 static bool fits_in(const struct pool *pool, const struct grant *grant, void *context)
 {
     const struct question *question = context;
-    if ((question->line_only && pool->plugin < 0) || ledger_amount_in(pool, grant) <= ledger_left(pool, question->old))
+    if ((question->line_only && pool->plugin < 0) ||
+        ledger_amount_in(pool, grant) <= ledger_left(pool, question->old))
         return true;
     pool->of->overfull(pool, *pool->used - ledger_amount_in(pool, question->old), question->reason);
     return false;
@@ -45,12 +48,14 @@ static bool fits(const struct grant *grant, struct question question)
            (grant->spec.ignore_admission || resource_cpu.of_grant(grant, fits_in, &question));
 }
 
-bool ledger_fits(const struct grant *grant, const struct grant *old, char reason[static REASON_BYTES])
+bool ledger_fits(const struct grant *grant, const struct grant *old,
+                 char reason[static REASON_BYTES])
 {
     return fits(grant, (struct question){old, false, reason});
 }
 
-bool ledger_fits_line(const struct grant *grant, const struct grant *old, char reason[static REASON_BYTES])
+bool ledger_fits_line(const struct grant *grant, const struct grant *old,
+                      char reason[static REASON_BYTES])
 {
     return fits(grant, (struct question){old, true, reason});
 }
@@ -88,7 +93,8 @@ static bool take_out(const struct pool *pool, const struct grant *grant, void *c
 
 static void count_background(const struct grant *grant, int by)
 {
-    for (int plugin = grant_background(grant); plugin != NO_PLUGIN; plugin = grant_background_after(grant, plugin))
+    for (int plugin = grant_background(grant); plugin != NO_PLUGIN;
+         plugin = grant_background_after(grant, plugin))
         ledger.background[plugin] += by;
 }
 
@@ -111,7 +117,7 @@ void ledger_remove(const struct grant *grant)
     (void)each_pool(grant, take_out, NULL);
 }
 
-void ledger_as_if(const struct grant *counts, const struct grant *not)
+void ledger_as_if(const struct grant *counts, const struct grant * not )
 {
     (void)each_pool(not, take_out, NULL);
     (void)each_pool(counts, put_in, NULL);
@@ -133,10 +139,12 @@ static struct pool ledger_pool_of(const struct holding *holding)
     return pool;
 }
 
-bool ledger_hold(struct holding *holding, const struct grant *old, uint64_t *left, char reason[static REASON_BYTES])
+bool ledger_hold(struct holding *holding, const struct grant *old, uint64_t *left,
+                 char reason[static REASON_BYTES])
 {
     const struct pool pool = ledger_pool_of(holding);
-    const uint64_t has = ledger_amount_in(&pool, old), wants = plugin_weight(holding->plugin, &holding->claim);
+    const uint64_t has = ledger_amount_in(&pool, old),
+                   wants = plugin_weight(holding->plugin, &holding->claim);
     *left = ledger_left(&pool, old);
     if (wants > *left) {
         pool.of->overfull(&pool, *pool.used - has, reason);

@@ -1,4 +1,5 @@
-/* A resource with amounts and no plans. A line has one pool, its capacity; the capacity of a disk is its time. */
+/* A resource with amounts and no plans. A line has one pool, its capacity; the capacity of a disk
+ * is its time. */
 #include <stdio.h>
 
 #include "resource-kinds.h"
@@ -7,10 +8,15 @@ static uint64_t used[PLUGINS_MAX];
 
 static struct pool pool_of(int plugin)
 {
-    return (struct pool){.of = resource_kind_of(plugin), .plugin = plugin, .cpu = -1, .capacity = plugin_line(plugin)->capacity, .used = &used[plugin]};
+    return (struct pool){.of = resource_kind_of(plugin),
+                         .plugin = plugin,
+                         .cpu = -1,
+                         .capacity = plugin_line(plugin)->capacity,
+                         .used = &used[plugin]};
 }
 
-static void amount_ask(struct paragraph_output *output, int plugin, const struct spec *spec, uint64_t most)
+static void amount_ask(struct paragraph_output *output, int plugin, const struct spec *spec,
+                       uint64_t most)
 {
     for (const struct claim *claim = spec->claims; claim != NULL; claim = claim->next)
         if (claim->resource == plugin_line(plugin)->resource)
@@ -35,7 +41,8 @@ static bool take_plan(const struct paragraph *said, struct attributes *plan)
 
 static bool of_grant(const struct grant *grant, on_pool *on, void *context)
 {
-    for (const struct holding *holding = grant->holdings; holding != NULL; holding = holding->next) {
+    for (const struct holding *holding = grant->holdings; holding != NULL;
+         holding = holding->next) {
         const struct pool pool = pool_of(holding->plugin);
         if (!on(&pool, grant, context))
             return false;
@@ -84,11 +91,15 @@ static char *format(uint64_t value, char *text)
 static void overfull(const struct pool *pool, uint64_t promised, char *reason)
 {
     char all[POOL_TEXT], used_text[POOL_TEXT];
-    snprintf(reason, REASON_BYTES, "%s has %s in all, and %s are promised", plugin_line(pool->plugin)->name, pool->of->format(pool->capacity, all),
+    snprintf(reason, REASON_BYTES, "%s has %s in all, and %s are promised",
+             plugin_line(pool->plugin)->name, pool->of->format(pool->capacity, all),
              pool->of->format(promised, used_text));
 }
 
-#define COUNTED .ask = amount_ask, .tell = amount_tell, .take_plan = take_plan, .of_grant = of_grant, .of_line = of_line, .of_all = of_all, .amount_in = amount_in, .name = name, .cpus = cpus, .overfull = overfull
+#define COUNTED                                                                               \
+    .ask = amount_ask, .tell = amount_tell, .take_plan = take_plan, .of_grant = of_grant,     \
+    .of_line = of_line, .of_all = of_all, .amount_in = amount_in, .name = name, .cpus = cpus, \
+    .overfull = overfull
 
 const struct resource_kind resource_amount = {COUNTED, .format = format};
 const struct resource_kind resource_disk = {COUNTED, .format = format_utilization};

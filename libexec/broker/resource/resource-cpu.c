@@ -1,7 +1,9 @@
-/* The pools of CPU time: for each line, each CPU with threshold= as the capacity, or under partition=global all its CPUs together; and each CPU that lines
- * share, with one CPU as the capacity. A plan on several CPUs weighs fully on each of them, except under partition=global, where the kernel balances one sum
- * over the whole domain. A plan without a runtime weighs nothing. Neither does a plan of a plugin that tests nothing and has no threshold=, because such a
- * line promises nothing. */
+/* The pools of CPU time: for each line, each CPU with threshold= as the capacity, or under
+ * partition=global all its CPUs together; and each CPU that lines share, with one CPU as the
+ * capacity. A plan on several CPUs weighs fully on each of them, except under partition=global,
+ * where the kernel balances one sum over the whole domain. A plan without a runtime weighs nothing.
+ * Neither does a plan of a plugin that tests nothing and has no threshold=, because such a line
+ * promises nothing. */
 #include "resource-cpu.h"
 
 #include <stdio.h>
@@ -30,7 +32,8 @@ static bool is_global(int plugin)
     return line->deadline && line->partition == PARTITION_GLOBAL;
 }
 
-bool cpu_plan_keeps_within(const struct spec *spec, const struct attributes *plan, char reason[static REASON_BYTES])
+bool cpu_plan_keeps_within(const struct spec *spec, const struct attributes *plan,
+                           char reason[static REASON_BYTES])
 {
     char cpus[CPU_LIST_TEXT];
     if (spec->cpus == NULL || is_subset(&plan->cpus, spec->cpus))
@@ -38,30 +41,37 @@ bool cpu_plan_keeps_within(const struct spec *spec, const struct attributes *pla
     return fault(reason, "it cannot keep a thread to CPUs %.200s", format_cpus(spec->cpus, cpus));
 }
 
-bool cpu_plan_is_its_own(int plugin, const struct spec *spec, uint64_t max_runtime, const struct attributes *plan,
-                         char reason[static REASON_BYTES])
+bool cpu_plan_is_its_own(int plugin, const struct spec *spec, uint64_t max_runtime,
+                         const struct attributes *plan, char reason[static REASON_BYTES])
 {
     const struct plugin_line *line = plugin_line(plugin);
     char cpus[CPU_LIST_TEXT];
     uint64_t deadline = spec->deadline != 0 ? spec->deadline : spec->period;
     uint64_t most = spec->desired_runtime != 0 ? spec->desired_runtime : spec->runtime;
     if (!is_subset(&plan->cpus, &line->cpus))
-        return fault(reason, "it offers CPU %.200s, which is not its own", format_cpus(&plan->cpus, cpus));
+        return fault(reason, "it offers CPU %.200s, which is not its own",
+                     format_cpus(&plan->cpus, cpus));
     if (is_global(plugin) && !CPU_EQUAL(&plan->cpus, &line->cpus))
-        return fault(reason, "under partition=global a plan has all of its CPUs, not %.200s", format_cpus(&plan->cpus, cpus));
+        return fault(reason, "under partition=global a plan has all of its CPUs, not %.200s",
+                     format_cpus(&plan->cpus, cpus));
     if (line->domains && CPU_COUNT(&plan->cpus) != 1)
-        return fault(reason, "its threads are put into the domain of one CPU, and it offers %.200s", format_cpus(&plan->cpus, cpus));
+        return fault(reason, "its threads are put into the domain of one CPU, and it offers %.200s",
+                     format_cpus(&plan->cpus, cpus));
     if (line->deadline != (plan->policy == POLICY_DEADLINE) ||
         (!line->deadline && plan->policy != POLICY_FIFO && plan->policy != POLICY_RR))
-        return fault(reason, "it offers the policy %s, which its line does not allow", policy_name(plan->policy));
+        return fault(reason, "it offers the policy %s, which its line does not allow",
+                     policy_name(plan->policy));
     if (!line->deadline && (plan->priority < line->lowest || plan->priority > line->highest))
-        return fault(reason, "it offers priority %d, its range is %d-%d", plan->priority, line->lowest, line->highest);
+        return fault(reason, "it offers priority %d, its range is %d-%d", plan->priority,
+                     line->lowest, line->highest);
     if (line->deadline && (plan->priority != 0 || plan->runtime == 0 || plan->period == 0))
         return fault(reason, "a deadline plan has a runtime, a period and no priority");
     if (plan->period != spec->period || plan->deadline != deadline)
         return fault(reason, "it offers another period or deadline than was asked");
     if (plan->runtime < spec->runtime || plan->runtime > most || plan->runtime > max_runtime)
-        return fault(reason, "it offers a runtime of %lluus, which is not within what was asked and allowed", (unsigned long long)plan->runtime);
+        return fault(
+            reason, "it offers a runtime of %lluus, which is not within what was asked and allowed",
+            (unsigned long long)plan->runtime);
     return true;
 }
 
@@ -69,7 +79,8 @@ static bool cpu_take_plan(const struct paragraph *said, struct attributes *plan)
 {
     uint64_t priority = 0, accepted = 0;
     const char *policy = paragraph_get(said, "policy"), *cpus = paragraph_get(said, "cpus");
-    if (policy == NULL || cpus == NULL || !policy_from_name(policy, &plan->policy) || !parse_cpus(cpus, &plan->cpus))
+    if (policy == NULL || cpus == NULL || !policy_from_name(policy, &plan->policy) ||
+        !parse_cpus(cpus, &plan->cpus))
         return false;
     if (paragraph_get_number(said, "priority", PRIORITY_MAX, &priority) < 0 ||
         paragraph_get_number(said, "runtime", TIME_MAX, &plan->runtime) < 0 ||
@@ -86,7 +97,9 @@ bool cpu_take_move(const struct paragraph *said, struct cpu_move *move)
     uint64_t priority = 0;
     const char *cpus = paragraph_get(said, "cpus");
     const int stated = paragraph_get_number(said, "priority", PRIORITY_MAX, &priority);
-    *move = (struct cpu_move){.has_cpus = cpus != NULL, .has_priority = stated == 1, .priority = (int)priority};
+    *move = (struct cpu_move){.has_cpus = cpus != NULL,
+                              .has_priority = stated == 1,
+                              .priority = (int)priority};
     return stated >= 0 && (cpus == NULL || parse_cpus(cpus, &move->cpus));
 }
 
@@ -102,7 +115,8 @@ bool cpu_may_move(const struct grant *grant, const struct cpu_move *move, struct
         moved->plan.cpus = move->cpus;
     if (move->has_priority)
         moved->plan.priority = move->priority;
-    return cpu_plan_is_its_own(grant->plugin, &moved->spec, UINT64_MAX, &moved->plan, reason) && (!move->has_cpus || ledger_fits(moved, grant, reason));
+    return cpu_plan_is_its_own(grant->plugin, &moved->spec, UINT64_MAX, &moved->plan, reason) &&
+           (!move->has_cpus || ledger_fits(moved, grant, reason));
 }
 
 /* ---- in words ---- */
@@ -122,7 +136,8 @@ static void add_within(struct paragraph_output *output, const char *key, const s
         paragraph_add(output, key, format_cpus(spec->cpus, cpus));
 }
 
-static void cpu_ask(struct paragraph_output *output, int plugin, const struct spec *spec, uint64_t most)
+static void cpu_ask(struct paragraph_output *output, int plugin, const struct spec *spec,
+                    uint64_t most)
 {
     (void)plugin;
     paragraph_add_stated(output, "runtime", spec->runtime);
@@ -179,14 +194,19 @@ bool cpu_take_up(const struct paragraph *record, struct grant *grant)
     struct spec *spec = &grant->spec;
     struct attributes *plan = &grant->plan;
     uint64_t priority, requested, ignores;
-    const char *policy = paragraph_get(record, "policy"), *cpus = paragraph_get(record, "cpus"), *within = paragraph_get(record, "within");
-    if (policy == NULL || cpus == NULL || !policy_from_name(policy, &plan->policy) || !parse_cpus(cpus, &plan->cpus) ||
-        (within != NULL && !spec_take_cpus(spec, within)))
+    const char *policy = paragraph_get(record, "policy"), *cpus = paragraph_get(record, "cpus"),
+               *within = paragraph_get(record, "within");
+    if (policy == NULL || cpus == NULL || !policy_from_name(policy, &plan->policy) ||
+        !parse_cpus(cpus, &plan->cpus) || (within != NULL && !spec_take_cpus(spec, within)))
         return false;
-    if (!get(record, "period", TIME_MAX, &spec->period) || !get(record, "deadline", TIME_MAX, &spec->deadline) ||
-        !get(record, "runtime", TIME_MAX, &spec->runtime) || !get(record, "desired_runtime", TIME_MAX, &spec->desired_runtime) ||
-        !get(record, "accepted_runtime", TIME_MAX, &plan->runtime) || !get(record, "requested_priority", PRIORITY_MAX, &requested) ||
-        !get(record, "priority", PRIORITY_MAX, &priority) || !get(record, "ignore_admission", 1, &ignores))
+    if (!get(record, "period", TIME_MAX, &spec->period) ||
+        !get(record, "deadline", TIME_MAX, &spec->deadline) ||
+        !get(record, "runtime", TIME_MAX, &spec->runtime) ||
+        !get(record, "desired_runtime", TIME_MAX, &spec->desired_runtime) ||
+        !get(record, "accepted_runtime", TIME_MAX, &plan->runtime) ||
+        !get(record, "requested_priority", PRIORITY_MAX, &requested) ||
+        !get(record, "priority", PRIORITY_MAX, &priority) ||
+        !get(record, "ignore_admission", 1, &ignores))
         return false;
     spec->priority = (int)requested;
     spec->ignore_admission = ignores != 0;
@@ -221,9 +241,12 @@ void cpu_show(json_t *object, const struct grant *grant)
     char cpus[CPU_LIST_TEXT];
     const struct attributes *plan = &grant->plan;
     const bool has_plan = grant->plugin != NO_PLUGIN;
-    json_object_set_new(object, "plugin", has_plan ? json_string(plugin_line(grant->plugin)->name) : json_null());
-    json_object_set_new(object, "policy", has_plan ? json_string(policy_name(plan->policy)) : json_null());
-    json_object_set_new(object, "cpus", has_plan ? json_string(format_cpus(&plan->cpus, cpus)) : json_null());
+    json_object_set_new(object, "plugin",
+                        has_plan ? json_string(plugin_line(grant->plugin)->name) : json_null());
+    json_object_set_new(object, "policy",
+                        has_plan ? json_string(policy_name(plan->policy)) : json_null());
+    json_object_set_new(object, "cpus",
+                        has_plan ? json_string(format_cpus(&plan->cpus, cpus)) : json_null());
     set_number(object, "priority", (uint64_t)plan->priority);
     set_number(object, "runtime", grant->spec.runtime);
     set_number(object, "desired_runtime", grant->spec.desired_runtime);
@@ -238,9 +261,13 @@ json_t *cpu_book(const struct grant *grant)
     char cpus[CPU_LIST_TEXT];
     const struct attributes *plan = &grant->plan;
     const struct plugin_line *line = plugin_line(grant->plugin);
-    return json_pack("{s:s, s:s, s:s, s:i, s:I, s:I, s:I, s:I, s:I, s:I, s:b, s:b}", "plugin", line->name, "policy", policy_name(plan->policy), "cpus",
-                     format_cpus(&plan->cpus, cpus), "priority", plan->priority, "runtime", (json_int_t)plan->runtime, "runtime_in_mode", (json_int_t)cpu_in_mode(grant).runtime, "period", (json_int_t)plan->period,
-                     "deadline", (json_int_t)plan->deadline, "weight", (json_int_t)cpu_weight(grant), "rate", (json_int_t)cpu_rate(grant), "domain",
+    return json_pack("{s:s, s:s, s:s, s:i, s:I, s:I, s:I, s:I, s:I, s:I, s:b, s:b}", "plugin",
+                     line->name, "policy", policy_name(plan->policy), "cpus",
+                     format_cpus(&plan->cpus, cpus), "priority", plan->priority, "runtime",
+                     (json_int_t)plan->runtime, "runtime_in_mode",
+                     (json_int_t)cpu_in_mode(grant).runtime, "period", (json_int_t)plan->period,
+                     "deadline", (json_int_t)plan->deadline, "weight",
+                     (json_int_t)cpu_weight(grant), "rate", (json_int_t)cpu_rate(grant), "domain",
                      line->domains, "untested", grant->spec.ignore_admission);
 }
 
@@ -248,10 +275,11 @@ json_t *cpu_book(const struct grant *grant)
 
 uint64_t cpu_window(const struct grant *grant)
 {
-    /* A task loads its CPU by Q/T, however short its deadline is. Densities have to stay below the threshold only under a sufficient test for EDF, or
-     * under no test. */
+    /* A task loads its CPU by Q/T, however short its deadline is. Densities have to stay below the
+     * threshold only under a sufficient test for EDF, or under no test. */
     const struct plugin_line *line = plugin_line(grant->plugin);
-    bool by_rate = !line->deadline || strcmp(line->tests, "exact") == 0 || strcmp(line->tests, "necessary") == 0;
+    bool by_rate = !line->deadline || strcmp(line->tests, "exact") == 0 ||
+                   strcmp(line->tests, "necessary") == 0;
     return by_rate && grant->spec.period != 0 ? grant->spec.period : spec_window(&grant->spec);
 }
 
@@ -263,14 +291,17 @@ uint64_t cpu_utilization(const struct grant *grant)
 
 uint64_t cpu_weight(const struct grant *grant)
 {
-    return grant->plugin != NO_PLUGIN && plugin_line(grant->plugin)->promises ? grant->utilization : 0;
+    return grant->plugin != NO_PLUGIN && plugin_line(grant->plugin)->promises ? grant->utilization
+                                                                              : 0;
 }
 
-/* All promises on a shared CPU together are one CPU at most. A line's own sum may be of densities, which are more than the CPU time in use. Plugins tell one
- * another rates. */
+/* All promises on a shared CPU together are one CPU at most. A line's own sum may be of densities,
+ * which are more than the CPU time in use. Plugins tell one another rates. */
 uint64_t cpu_rate(const struct grant *grant)
 {
-    return cpu_weight(grant) == 0 || grant->spec.period == 0 ? cpu_weight(grant) : utilization(grant->plan.runtime, grant->spec.period);
+    return cpu_weight(grant) == 0 || grant->spec.period == 0
+               ? cpu_weight(grant)
+               : utilization(grant->plan.runtime, grant->spec.period);
 }
 
 /* ---- pools ---- */
@@ -281,7 +312,8 @@ static struct {
     uint64_t *by_line[PLUGINS_MAX];    /* [CPU] */
 } sums;
 
-/* A plugin may add exact fractions, where the ledger rounds each one up. This difference is no lie. */
+/* A plugin may add exact fractions, where the ledger rounds each one up. This difference is no
+ * lie. */
 enum { ROUNDING = 1000 };
 
 static uint64_t *sums_of(int plugin)
@@ -295,13 +327,20 @@ static uint64_t *sums_of(int plugin)
 
 static struct pool pool_of_line(int plugin, int cpu)
 {
-    return (struct pool){&resource_cpu, plugin, cpu, plugin_line(plugin)->threshold, ROUNDING, &sums_of(plugin)[cpu]};
+    return (struct pool){&resource_cpu, plugin,
+                         cpu,           plugin_line(plugin)->threshold,
+                         ROUNDING,      &sums_of(plugin)[cpu]};
 }
 
 static struct pool pool_of_all_its_cpus(int plugin)
 {
     const struct plugin_line *line = plugin_line(plugin);
-    return (struct pool){&resource_cpu, plugin, -1, line->threshold * (uint64_t)CPU_COUNT(&line->cpus), ROUNDING, &sums.whole_lines[plugin]};
+    return (struct pool){&resource_cpu,
+                         plugin,
+                         -1,
+                         line->threshold * (uint64_t)CPU_COUNT(&line->cpus),
+                         ROUNDING,
+                         &sums.whole_lines[plugin]};
 }
 
 static struct pool pool_of_cpu(int cpu)
@@ -312,7 +351,8 @@ static struct pool pool_of_cpu(int cpu)
 static uint64_t cpu_amount_in(const struct pool *pool, const struct grant *grant)
 {
     const bool of_all_lines = pool->plugin < 0, of_all_cpus = pool->cpu < 0;
-    if (grant->plugin == NO_PLUGIN || of_all_cpus != is_global(grant->plugin) || (!of_all_lines && grant->plugin != pool->plugin) ||
+    if (grant->plugin == NO_PLUGIN || of_all_cpus != is_global(grant->plugin) ||
+        (!of_all_lines && grant->plugin != pool->plugin) ||
         (!of_all_cpus && !CPU_ISSET((size_t)pool->cpu, &grant->plan.cpus)))
         return 0;
     return of_all_lines ? cpu_rate(grant) : cpu_weight(grant);
@@ -326,7 +366,8 @@ static bool cpu_of_grant(const struct grant *grant, on_pool *on, void *context)
         const struct pool whole = pool_of_all_its_cpus(grant->plugin);
         return on(&whole, grant, context);
     }
-    for (int cpu = cpu_from(&grant->plan.cpus, 0); cpu < CPU_SETSIZE; cpu = cpu_from(&grant->plan.cpus, cpu + 1)) {
+    for (int cpu = cpu_from(&grant->plan.cpus, 0); cpu < CPU_SETSIZE;
+         cpu = cpu_from(&grant->plan.cpus, cpu + 1)) {
         const struct pool own = pool_of_line(grant->plugin, cpu), all = pool_of_cpu(cpu);
         if (!on(&own, grant, context) || !on(&all, grant, context))
             return false;
@@ -352,7 +393,8 @@ static bool cpu_of_line(int plugin, on_pool *on, void *context)
 static bool is_shared(int cpu)
 {
     for (int plugin = 0; plugin < plugins_count(); plugin++)
-        if (plugin_line(plugin)->promises && !is_global(plugin) && CPU_ISSET((size_t)cpu, &plugin_line(plugin)->cpus))
+        if (plugin_line(plugin)->promises && !is_global(plugin) &&
+            CPU_ISSET((size_t)cpu, &plugin_line(plugin)->cpus))
             return true;
     return false;
 }
@@ -371,13 +413,15 @@ uint64_t cpu_room(const struct grant *grant, const struct grant *old)
 {
     uint64_t left_own = ONE_CPU, left_all = ONE_CPU;
     const cpu_set_t *cpus = &grant->plan.cpus;
-    for (int cpu = cpu_from(cpus, 0); cpu < CPU_SETSIZE && !is_global(grant->plugin); cpu = cpu_from(cpus, cpu + 1)) {
+    for (int cpu = cpu_from(cpus, 0); cpu < CPU_SETSIZE && !is_global(grant->plugin);
+         cpu = cpu_from(cpus, cpu + 1)) {
         const struct pool line = pool_of_line(grant->plugin, cpu), shared = pool_of_cpu(cpu);
         const uint64_t own = ledger_left(&line, old), all = ledger_left(&shared, old);
         left_own = own < left_own ? own : left_own;
         left_all = all < left_all ? all : left_all;
     }
-    const uint64_t window = cpu_window(grant), period = grant->spec.period == 0 ? window : grant->spec.period;
+    const uint64_t window = cpu_window(grant),
+                   period = grant->spec.period == 0 ? window : grant->spec.period;
     const uint64_t own = runtime_within(left_own, window), all = runtime_within(left_all, period);
     return own < all ? own : all;
 }
@@ -397,7 +441,8 @@ static void cpu_name(const struct pool *pool, char *text)
 static json_t *cpu_cpus(const struct pool *pool)
 {
     char cpus[CPU_LIST_TEXT];
-    return pool->cpu >= 0 ? json_sprintf("%d", pool->cpu) : json_string(format_cpus(&plugin_line(pool->plugin)->cpus, cpus));
+    return pool->cpu >= 0 ? json_sprintf("%d", pool->cpu)
+                          : json_string(format_cpus(&plugin_line(pool->plugin)->cpus, cpus));
 }
 
 static void cpu_overfull(const struct pool *pool, uint64_t used, char *reason)
@@ -406,14 +451,28 @@ static void cpu_overfull(const struct pool *pool, uint64_t used, char *reason)
     format_utilization(pool->capacity, most);
     format_utilization(used, used_text);
     if (pool->plugin < 0)
-        snprintf(reason, REASON_BYTES, "CPU %d is shared and would be promised more than once: %s is", pool->cpu, used_text);
+        snprintf(reason, REASON_BYTES,
+                 "CPU %d is shared and would be promised more than once: %s is", pool->cpu,
+                 used_text);
     else if (pool->cpu < 0)
-        snprintf(reason, REASON_BYTES, "its CPUs would hold more than %s: %s is promised", most, used_text);
+        snprintf(reason, REASON_BYTES, "its CPUs would hold more than %s: %s is promised", most,
+                 used_text);
     else
-        snprintf(reason, REASON_BYTES, "CPU %d would hold more than its threshold of %s: %s is promised", pool->cpu, most, used_text);
+        snprintf(reason, REASON_BYTES,
+                 "CPU %d would hold more than its threshold of %s: %s is promised", pool->cpu, most,
+                 used_text);
 }
 
 const struct resource_kind resource_cpu = {
-    .ask = cpu_ask, .tell = cpu_tell, .take_plan = cpu_take_plan, .of_grant = cpu_of_grant, .of_line = cpu_of_line, .of_all = cpu_of_all,
-    .amount_in = cpu_amount_in, .name = cpu_name, .cpus = cpu_cpus, .format = format_utilization, .overfull = cpu_overfull,
+    .ask = cpu_ask,
+    .tell = cpu_tell,
+    .take_plan = cpu_take_plan,
+    .of_grant = cpu_of_grant,
+    .of_line = cpu_of_line,
+    .of_all = cpu_of_all,
+    .amount_in = cpu_amount_in,
+    .name = cpu_name,
+    .cpus = cpu_cpus,
+    .format = format_utilization,
+    .overfull = cpu_overfull,
 };

@@ -6,13 +6,18 @@
 
 #include "resource-kinds.h"
 
-/* May the plugin make this plan for this spec? False: *reason names what the plugin may not give. */
-bool cpu_plan_is_its_own(int plugin, const struct spec *spec, uint64_t max_runtime, const struct attributes *plan, char reason[static REASON_BYTES]);
+/* May the plugin make this plan for this spec? False: *reason names what the plugin may not
+ * give. */
+bool cpu_plan_is_its_own(int plugin, const struct spec *spec, uint64_t max_runtime,
+                         const struct attributes *plan, char reason[static REASON_BYTES]);
 
-/* Has the plan only CPUs that the spec allows? A plugin need not know of the key "cpus". False: *reason says so. */
-bool cpu_plan_keeps_within(const struct spec *spec, const struct attributes *plan, char reason[static REASON_BYTES]);
+/* Has the plan only CPUs that the spec allows? A plugin need not know of the key "cpus". False:
+ * *reason says so. */
+bool cpu_plan_keeps_within(const struct spec *spec, const struct attributes *plan,
+                           char reason[static REASON_BYTES]);
 
-/* A change that a plugin makes to a plan of its own (event=update): CPUs, a priority, or both. False: the message has the wrong form. */
+/* A change that a plugin makes to a plan of its own (event=update): CPUs, a priority, or both.
+ * False: the message has the wrong form. */
 struct cpu_move {
     bool has_cpus, has_priority;
     cpu_set_t cpus;
@@ -25,7 +30,8 @@ bool cpu_may_move(const struct grant *grant, const struct cpu_move *move, struct
 /* op=load: what other plugins have to know of the plan. */
 void cpu_tell_load(struct paragraph_output *output, const struct attributes *plan);
 
-/* Writes the plan and its spec as lines of the journal; and reads them back, except plugin and utilization. */
+/* Writes the plan and its spec as lines of the journal; and reads them back, except plugin and
+ * utilization. */
 void cpu_record(struct paragraph_output *output, const struct grant *grant);
 bool cpu_take_up(const struct paragraph *record, struct grant *grant);
 
@@ -40,7 +46,8 @@ void cpu_show(json_t *object, const struct grant *grant);
 /* The plan as books.json has it. */
 json_t *cpu_book(const struct grant *grant);
 
-/* The window over which the runtime is spread, us; 0: none. The weight in the line's pools is the runtime over this window. */
+/* The window over which the runtime is spread, us; 0: none. The weight in the line's pools is the
+ * runtime over this window. */
 uint64_t cpu_window(const struct grant *grant);
 uint64_t cpu_utilization(const struct grant *grant);
 

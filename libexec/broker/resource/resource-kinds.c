@@ -1,7 +1,9 @@
 #include "resource-kinds.h"
 
-static const struct resource_kind *const kinds[RESOURCES] = {[RESOURCE_CPU] = &resource_cpu, [RESOURCE_UNITS] = &resource_amount,
-                                                           [RESOURCE_NETWORK] = &resource_amount, [RESOURCE_DISK] = &resource_disk};
+static const struct resource_kind *const kinds[RESOURCES] = {[RESOURCE_CPU] = &resource_cpu,
+                                                             [RESOURCE_UNITS] = &resource_amount,
+                                                             [RESOURCE_NETWORK] = &resource_amount,
+                                                             [RESOURCE_DISK] = &resource_disk};
 
 const struct resource_kind *resource_kind(enum resource resource)
 {

@@ -15,7 +15,8 @@
 #include "spool.h"
 
 const char place_journal[] = "journal", place_journal_new[] = "journal.new";
-static const char link_name[] = "current", new_link_name[] = "current.new", orders_name[] = "orders", books_name[] = "books.json";
+static const char link_name[] = "current", new_link_name[] = "current.new",
+                  orders_name[] = "orders", books_name[] = "books.json";
 enum { PATH_BYTES = 128 };
 
 static struct {
@@ -26,14 +27,17 @@ static bool name_place(void)
 {
     struct stat status;
     return fstat(spool.root, &status) == 0 &&
-           snprintf(place.path, sizeof place.path, "%s/%llx-%llx", RUN_DIRECTORY, (unsigned long long)status.st_dev, (unsigned long long)status.st_ino) < PATH_BYTES;
+           snprintf(place.path, sizeof place.path, "%s/%llx-%llx", RUN_DIRECTORY,
+                    (unsigned long long)status.st_dev,
+                    (unsigned long long)status.st_ino) < PATH_BYTES;
 }
 
 /* Nobody but root can have made anything there. */
 static bool is_private(int directory, mode_t others)
 {
     struct stat status;
-    return fstat(directory, &status) == 0 && (status.st_uid == 0 || status.st_uid == geteuid()) && (status.st_mode & others) == 0;
+    return fstat(directory, &status) == 0 && (status.st_uid == 0 || status.st_uid == geteuid()) &&
+           (status.st_mode & others) == 0;
 }
 
 /* ---- the link ---- */
@@ -53,18 +57,23 @@ static bool link_leads_here(void)
     return read_link(target) && strcmp(target, place.path) == 0;
 }
 
-/* A spool that was copied, or moved to another file system, has a link to the directory of the former spool. */
+/* A spool that was copied, or moved to another file system, has a link to the directory of the
+ * former spool. */
 static void doubt_former(void)
 {
     char target[PATH_BYTES];
     if (read_link(target) && access(target, F_OK) == 0)
-        snprintf(place.doubt, sizeof place.doubt, "the spool was copied or moved: what a broker has left in force by %s is not taken up", target);
+        snprintf(
+            place.doubt, sizeof place.doubt,
+            "the spool was copied or moved: what a broker has left in force by %s is not taken up",
+            target);
 }
 
 static bool make_link(void)
 {
     (void)unlinkat(spool.lasting, new_link_name, 0);
-    return symlinkat(place.path, spool.lasting, new_link_name) == 0 && renameat(spool.lasting, new_link_name, spool.lasting, link_name) == 0;
+    return symlinkat(place.path, spool.lasting, new_link_name) == 0 &&
+           renameat(spool.lasting, new_link_name, spool.lasting, link_name) == 0;
 }
 
 /* ---- the directory ---- */
@@ -92,17 +101,22 @@ static bool open_place(char reason[static REASON_BYTES])
     if (!is_private(spool.state, 077))
         return refuse(place.path, "must be a directory that root alone can enter", reason);
     /* state/lock keeps a second broker away, unless somebody has removed state/ under the first. */
-    return flock(spool.state, LOCK_EX | LOCK_NB) == 0 || refuse(place.path, "another broker has its journal there", reason);
+    return flock(spool.state, LOCK_EX | LOCK_NB) == 0 ||
+           refuse(place.path, "another broker has its journal there", reason);
 }
 
 static void doubt_disk(int parent)
 {
     struct statfs status;
-    if (fstatfs(parent, &status) == 0 && status.f_type != TMPFS_MAGIC && status.f_type != RAMFS_MAGIC)
-        snprintf(place.doubt, sizeof place.doubt, "%s is not in memory (a tmpfs): the broker may have to wait for the disk", RUN_DIRECTORY);
+    if (fstatfs(parent, &status) == 0 && status.f_type != TMPFS_MAGIC &&
+        status.f_type != RAMFS_MAGIC)
+        snprintf(place.doubt, sizeof place.doubt,
+                 "%s is not in memory (a tmpfs): the broker may have to wait for the disk",
+                 RUN_DIRECTORY);
 }
 
-/* Nothing is granted before the link is there: a broker that is killed in between leaves a directory that the next one empties again. */
+/* Nothing is granted before the link is there: a broker that is killed in between leaves a
+ * directory that the next one empties again. */
 static bool make_ours(char reason[static REASON_BYTES])
 {
     (void)unlinkat(spool.state, place_journal_new, 0);
@@ -121,7 +135,10 @@ bool place_open(char reason[static REASON_BYTES])
     if (parent < 0)
         return refuse(RUN_DIRECTORY, strerror(errno), reason);
     doubt_disk(parent);
-    const bool good = is_private(parent, 022) ? open_place(reason) && make_ours(reason) : refuse(RUN_DIRECTORY, "must be a directory that only root can write to", reason);
+    const bool good =
+        is_private(parent, 022)
+            ? open_place(reason) && make_ours(reason)
+            : refuse(RUN_DIRECTORY, "must be a directory that only root can write to", reason);
     run_directory_leave(parent);
     return good;
 }
@@ -142,7 +159,8 @@ void place_end(int directory)
     struct stat status;
     (void)unlinkat(directory, orders_name, 0);
     (void)unlinkat(directory, place_journal_new, 0);
-    if (fstatat(directory, place_journal, &status, AT_SYMLINK_NOFOLLOW) == 0 && (!S_ISREG(status.st_mode) || status.st_size > 0))
+    if (fstatat(directory, place_journal, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+        (!S_ISREG(status.st_mode) || status.st_size > 0))
         return;
     empty(directory);
     (void)rmdir(place.path);

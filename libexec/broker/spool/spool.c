@@ -13,11 +13,13 @@
 
 #include "paragraph.h"
 
-struct spool spool = {.root = -1, .specs = -1, .log = -1, .starting = -1, .lasting = -1, .state = -1, .alive = -1};
+struct spool spool = {
+    .root = -1, .specs = -1, .log = -1, .starting = -1, .lasting = -1, .state = -1, .alive = -1};
 
 /* ---- the spool itself ---- */
 
-static int make_directory(int parent, const char *name, uid_t uid, gid_t gid, mode_t mode, char *reason)
+static int make_directory(int parent, const char *name, uid_t uid, gid_t gid, mode_t mode,
+                          char *reason)
 {
     struct stat status;
     if (mkdirat(parent, name, 0700) != 0 && errno != EEXIST) {
@@ -26,13 +28,15 @@ static int make_directory(int parent, const char *name, uid_t uid, gid_t gid, mo
     }
     int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0 || fstat(fd, &status) != 0 || (status.st_uid != 0 && status.st_uid != geteuid())) {
-        snprintf(reason, REASON_BYTES, "%s must be a directory of root's: %s", name, fd < 0 ? strerror(errno) : "it is somebody else's");
+        snprintf(reason, REASON_BYTES, "%s must be a directory of root's: %s", name,
+                 fd < 0 ? strerror(errno) : "it is somebody else's");
         if (fd >= 0)
             close(fd);
         return -1;
     }
     if (fchown(fd, uid, gid) != 0 || fchmod(fd, mode) != 0) {
-        snprintf(reason, REASON_BYTES, "cannot set owner and mode of %s: %s", name, strerror(errno));
+        snprintf(reason, REASON_BYTES, "cannot set owner and mode of %s: %s", name,
+                 strerror(errno));
         close(fd);
         return -1;
     }
@@ -44,8 +48,8 @@ static void wake_up(int signal_number)
     (void)signal_number;
 }
 
-/* A broker that was killed may have left a helper in the middle of its last call. It shares the lock and ends
- * at once, so waiting a little is right; two seconds are another broker. */
+/* A broker that was killed may have left a helper in the middle of its last call. It shares the
+ * lock and ends at once, so waiting a little is right; two seconds are another broker. */
 static int take_lock(char *reason)
 {
     struct sigaction interrupt = {.sa_handler = wake_up};
@@ -80,7 +84,8 @@ static bool make_fifo(const char *name, char *reason)
         return false;
     }
     if (fstatat(spool.root, name, &status, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISFIFO(status.st_mode) ||
-        fchownat(spool.root, name, 0, spool.group, AT_SYMLINK_NOFOLLOW) != 0 || fchmodat(spool.root, name, 0620, 0) != 0) {
+        fchownat(spool.root, name, 0, spool.group, AT_SYMLINK_NOFOLLOW) != 0 ||
+        fchmodat(spool.root, name, 0620, 0) != 0) {
         snprintf(reason, REASON_BYTES, "%s must be a FIFO: %s", name, strerror(errno));
         return false;
     }
@@ -114,15 +119,20 @@ bool spool_open(const char *path, gid_t group, int *lock, char reason[static REA
     spool.lasting = make_directory(spool.root, "state", 0, 0, 0700, reason);
     *lock = spool.lasting < 0 ? -1 : take_lock(reason);
     spool.specs = *lock < 0 ? -1 : make_directory(spool.root, "specs", 0, group, 03730, reason);
-    spool.log = spool.specs < 0 ? -1 : make_directory(spool.root, "log", 0, adm == NULL ? 0 : adm->gr_gid, 02750, reason);
-    return spool.log >= 0 && make_fifo("starting", reason) && open_fifo("starting", &spool.starting, reason);
+    spool.log = spool.specs < 0 ? -1
+                                : make_directory(spool.root, "log", 0,
+                                                 adm == NULL ? 0 : adm->gr_gid, 02750, reason);
+    return spool.log >= 0 && make_fifo("starting", reason) &&
+           open_fifo("starting", &spool.starting, reason);
 }
 
 int spool_open_state(const char *path, int *lock, char reason[static REASON_BYTES])
 {
     name_spool(path);
     spool.root = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    spool.lasting = spool.root < 0 ? -1 : openat(spool.root, "state", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    spool.lasting = spool.root < 0 ? -1
+                                   : openat(spool.root, "state",
+                                            O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (spool.lasting < 0 && errno == ENOENT)
         return 0;
     if (spool.lasting < 0) {

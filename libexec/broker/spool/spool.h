@@ -8,7 +8,8 @@
 
 /* The open directories of the spool. */
 struct spool {
-    char path[200]; /* what is not printable is replaced: for messages, and to tell one broker from another */
+    /* what is not printable is replaced: for messages, and to tell one broker from another */
+    char path[200];
     int root, specs, log, starting, alive; /* specs: only the adopter uses it */
     int lasting, state; /* state/; the directory of the journal (place.h), or -1 */
     gid_t group;
@@ -16,16 +17,18 @@ struct spool {
 
 extern struct spool spool;
 
-/* Makes the missing parts with their owners and modes (spool/manifest), opens them, and locks state/ against a second broker. place_open opens the
- * directory of the journal. `lock` is the lock's descriptor. The attach helper shares the lock: the next broker starts when both have ended.
- * False: *reason. */
+/* Makes the missing parts with their owners and modes (spool/manifest), opens them, and locks
+ * state/ against a second broker. place_open opens the directory of the journal. `lock` is the
+ * lock's descriptor. The attach helper shares the lock: the next broker starts when both have
+ * ended. False: *reason. */
 bool spool_open(const char *path, gid_t group, int *lock, char reason[static REASON_BYTES]);
 
-/* Opens state/ and takes the lock, and makes nothing. 1: done; 0: there is no such spool; -1: *reason. */
+/* Opens state/ and takes the lock, and makes nothing. 1: done; 0: there is no such spool; -1:
+ * *reason. */
 int spool_open_state(const char *path, int *lock, char reason[static REASON_BYTES]);
 
-/* From spool_open on, clients see that a broker is starting. From spool_announce on, clients see that a broker serves. spool_make_alive comes before the
- * broker gives privileges up. */
+/* From spool_open on, clients see that a broker is starting. From spool_announce on, clients see
+ * that a broker serves. spool_make_alive comes before the broker gives privileges up. */
 bool spool_make_alive(char reason[static REASON_BYTES]);
 bool spool_announce(char reason[static REASON_BYTES]);
 

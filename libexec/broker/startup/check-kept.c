@@ -13,14 +13,16 @@
 #include "allocators.h"
 #include "process.h"
 
-/* Runs a program and takes the first line that it writes to standard error. False: its exit status is not 0. */
+/* Runs a program and takes the first line that it writes to standard error. False: its exit status
+ * is not 0. */
 static bool check_kept_ask(char *const words[], char said[static REASON_BYTES])
 {
     char *const environment[] = {NULL};
     posix_spawn_file_actions_t actions;
     int ends[2], status = -1;
     pid_t child;
-    if (pipe2(ends, O_CLOEXEC) != 0 || posix_spawn_file_actions_init(&actions) != 0 || posix_spawn_file_actions_adddup2(&actions, ends[1], STDERR_FILENO) != 0)
+    if (pipe2(ends, O_CLOEXEC) != 0 || posix_spawn_file_actions_init(&actions) != 0 ||
+        posix_spawn_file_actions_adddup2(&actions, ends[1], STDERR_FILENO) != 0)
         die_errno(EX_OSERR, "pipe");
     const int error = posix_spawn(&child, words[0], &actions, NULL, words, environment);
     posix_spawn_file_actions_destroy(&actions);
@@ -34,7 +36,8 @@ static bool check_kept_ask(char *const words[], char said[static REASON_BYTES])
     return error == 0 && waitpid(child, &status, 0) == child && status == 0;
 }
 
-/* Asks the helper that would serve the line: only the helper knows which interfaces and disks it leaves alone. */
+/* Asks the helper that would serve the line: only the helper knows which interfaces and disks it
+ * leaves alone. */
 static bool would_be_kept(const struct plugin_line *line, char reason[static REASON_BYTES])
 {
     const enum kept kept = kept_by(line);
@@ -56,7 +59,8 @@ bool check_kept(void)
         if (kept_by(line) == KEPT || would_be_kept(line, reason))
             continue;
         const char *why = strstr(reason, ": ");
-        fprintf(stderr, "plugins.conf:%d: %s would be off: %s\n", line->line, line->name, why == NULL ? reason : why + 2);
+        fprintf(stderr, "plugins.conf:%d: %s would be off: %s\n", line->line, line->name,
+                why == NULL ? reason : why + 2);
         all = false;
     }
     return all;

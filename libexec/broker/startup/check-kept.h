@@ -4,7 +4,8 @@
 
 #include <stdbool.h>
 
-/* Says on standard error which lines of plugins.conf a start would turn off, and why. False: there are some. */
+/* Says on standard error which lines of plugins.conf a start would turn off, and why. False: there
+ * are some. */
 bool check_kept(void);
 
 #endif

@@ -31,11 +31,13 @@
 __attribute__((noreturn)) static void lint(const char *config)
 {
     char tick[NUMBER_TEXT];
-    execl(program_path("rtf-lint"), "rtf-lint", "--no-fault", "--config", config, "--tick", format_number(tick_is_not_awaited() ? 0 : tick_length(), tick), (char *)NULL);
+    execl(program_path("rtf-lint"), "rtf-lint", "--no-fault", "--config", config, "--tick",
+          format_number(tick_is_not_awaited() ? 0 : tick_length(), tick), (char *)NULL);
     die_errno(EX_OSERR, program_path("rtf-lint"));
 }
 
-/* Starts the plugins as the broker does, which only root can: the plugins know what they refuse, and whether they go together. */
+/* Starts the plugins as the broker does, which only root can: the plugins know what they refuse,
+ * and whether they go together. */
 static void ask_plugins(const struct options *options)
 {
     char reason[REASON_BYTES];
@@ -58,14 +60,16 @@ static bool can_be_global(const struct plugin_line *line)
     int status;
     pid_t child = fork();
     if (child == 0) {
-        execl(program_path("rtf-attach"), "rtf-attach", "--probe", format_cpus(&line->cpus, cpus), (char *)NULL);
+        execl(program_path("rtf-attach"), "rtf-attach", "--probe", format_cpus(&line->cpus, cpus),
+              (char *)NULL);
         _exit(EX_OSERR);
     }
     return child > 0 && waitpid(child, &status, 0) == child && status == 0;
 }
 
-/* Asks the kernel about CPUs that are not all in one scheduling domain, which would fail at the start. While a broker has domains of its own, which it
- * removes at its end, the question has no answer. */
+/* Asks the kernel about CPUs that are not all in one scheduling domain, which would fail at the
+ * start. While a broker has domains of its own, which it removes at its end, the question has no
+ * answer. */
 static void ask_kernel(void)
 {
     char reason[REASON_BYTES];
@@ -74,13 +78,16 @@ static void ask_kernel(void)
         const struct plugin_line *line = plugin_line(i);
         if (!line->deadline || line->partition != PARTITION_GLOBAL || can_be_global(line))
             continue;
-        snprintf(reason, sizeof reason, "plugins.conf:%d: %s cannot have partition=global with these CPUs", line->line, line->name);
+        snprintf(reason, sizeof reason,
+                 "plugins.conf:%d: %s cannot have partition=global with these CPUs", line->line,
+                 line->name);
         die(EX_CONFIG, reason);
     }
     plugins_domains(&domains);
     online_cpus(&online);
     if (CPU_EQUAL(&domains, &online))
-        die(EX_CONFIG, "plugins.conf: partition=cpuset and confine=cpuset take all CPUs: one at least has to be left for ordinary threads");
+        die(EX_CONFIG,
+            "plugins.conf: partition=cpuset and confine=cpuset take all CPUs: one at least has to be left for ordinary threads");
 }
 
 void check(const struct options *options)
@@ -89,7 +96,8 @@ void check(const struct options *options)
         ask_plugins(options);
         ask_kernel();
     }
-    /* A broker turns such a line off and starts: the configuration is valid, and only an interface or a disk is missing. */
+    /* A broker turns such a line off and starts: the configuration is valid, and only an interface
+     * or a disk is missing. */
     const bool kept = check_kept();
     if (options->faults)
         exit(kept ? EX_OK : EX_UNAVAILABLE);

@@ -1,4 +1,5 @@
-/* The command line of rtf-brokerd(8), and the users and groups that its words name. An unknown name ends the program. */
+/* The command line of rtf-brokerd(8), and the users and groups that its words name. An unknown name
+ * ends the program. */
 #ifndef RTF_COMMAND_LINE_H
 #define RTF_COMMAND_LINE_H
 

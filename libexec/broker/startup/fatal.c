@@ -15,7 +15,8 @@ void fatal_logged(bool logged)
     is_logged = logged;
 }
 
-/* The log has the reason, too, for an administrator who looks after a reboot. Standard error has it already. */
+/* The log has the reason, too, for an administrator who looks after a reboot. Standard error has it
+ * already. */
 static void last_words(const char *reason)
 {
     if (!is_logged)

@@ -16,27 +16,37 @@
 #include "capabilities.h"
 #include "spool.h"
 
-/* The broker owns root's files and never touches users' files. It keeps IPC_LOCK, because its locked memory may grow. It keeps SYS_PTRACE only on machines
- * where no process sees others' processes without it. */
-static const int powers[] = {CAP_IPC_LOCK, -1}, powers_to_see[] = {CAP_IPC_LOCK, CAP_SYS_PTRACE, -1};
+/* The broker owns root's files and never touches users' files. It keeps IPC_LOCK, because its
+ * locked memory may grow. It keeps SYS_PTRACE only on machines where no process sees others'
+ * processes without it. */
+static const int powers[] = {CAP_IPC_LOCK, -1},
+                 powers_to_see[] = {CAP_IPC_LOCK, CAP_SYS_PTRACE, -1};
 
 static const char *const calls[] = {
     /* waiting */
-    "epoll_pwait2", "epoll_ctl", "timerfd_settime", "poll", "ppoll", "nanosleep", "clock_nanosleep", "restart_syscall", "clock_gettime", "clock_getres",
-    "gettimeofday", "time", "futex", "wait4", "waitid", "rt_sigaction", "rt_sigprocmask", "rt_sigreturn",
+    "epoll_pwait2", "epoll_ctl", "timerfd_settime", "poll", "ppoll", "nanosleep", "clock_nanosleep",
+    "restart_syscall", "clock_gettime", "clock_getres", "gettimeofday", "time", "futex", "wait4",
+    "waitid", "rt_sigaction", "rt_sigprocmask", "rt_sigreturn",
     /* talking to its helper processes */
-    "read", "readv", "write", "writev", "pread64", "pwrite64", "sendmsg", "sendto", "recvmsg", "accept4", "getsockopt", "pipe2", "socketpair", "close", "close_range", "dup", "dup2", "dup3",
+    "read", "readv", "write", "writev", "pread64", "pwrite64", "sendmsg", "sendto", "recvmsg",
+    "accept4", "getsockopt", "pipe2", "socketpair", "close", "close_range", "dup", "dup2", "dup3",
     /* files */
-    "open", "openat", "openat2", "flock", "fstat", "stat", "lstat", "newfstatat", "statx", "fstatfs", "statfs", "access", "faccessat", "faccessat2",
-    "readlink", "readlinkat", "getdents64", "lseek", "ftruncate", "fallocate", "fsync", "fdatasync", "linkat", "fchmod", "umask",
+    "open", "openat", "openat2", "flock", "fstat", "stat", "lstat", "newfstatat", "statx",
+    "fstatfs", "statfs", "access", "faccessat", "faccessat2", "readlink", "readlinkat",
+    "getdents64", "lseek", "ftruncate", "fallocate", "fsync", "fdatasync", "linkat", "fchmod",
+    "umask",
     /* threads: looking only */
-    "pidfd_open", "sched_getattr", "sched_getscheduler", "sched_getparam", "sched_getaffinity", "getpriority", "ioprio_get", "getpid", "gettid", "getuid", "geteuid",
-    "getgid", "getegid", "uname", "sysinfo",
+    "pidfd_open", "sched_getattr", "sched_getscheduler", "sched_getparam", "sched_getaffinity",
+    "getpriority", "ioprio_get", "getpid", "gettid", "getuid", "geteuid", "getgid", "getegid",
+    "uname", "sysinfo",
     /* memory, and the end */
-    "brk", "mmap", "munmap", "mremap", "mprotect", "madvise", "getrandom", "rseq", "set_robust_list", "exit", "exit_group", NULL};
+    "brk", "mmap", "munmap", "mremap", "mprotect", "madvise", "getrandom", "rseq",
+    "set_robust_list", "exit", "exit_group", NULL};
 
-/* System calls until the broker serves: it takes up what an earlier broker left, and then gives these calls up. */
-static const char *const calls_to_begin[] = {"rename", "renameat", "renameat2", "unlink", "unlinkat", "seccomp", "prctl", NULL};
+/* System calls until the broker serves: it takes up what an earlier broker left, and then gives
+ * these calls up. */
+static const char *const calls_to_begin[] = {"rename",   "renameat", "renameat2", "unlink",
+                                             "unlinkat", "seccomp",  "prctl",     NULL};
 
 static void need(bool done, const char *what)
 {
@@ -63,15 +73,26 @@ void privileges_drop(const char *path, const char *config)
     snprintf(state, sizeof state, "%s/state", path);
     snprintf(alive, sizeof alive, "%s/alive", path);
     (void)cgroups_find("cpuset", mount);
-    const struct confine_path files[] = {{state, MAY_CHANGE}, {alive, MAY_READ}, {place_path(), MAY_CHANGE}, {config, MAY_READ}, {directory_behind(config, behind), MAY_READ}, {"/proc", MAY_READ},
-                                         {"/sys", MAY_READ}, {mount, MAY_READ}, {"/dev/null", MAY_WRITE}, {0}};
-    json_object_seed(0); /* jansson reads random numbers when it makes its first object; the file cannot be opened any more then */
+    const struct confine_path files[] = {{state, MAY_CHANGE},
+                                         {alive, MAY_READ},
+                                         {place_path(), MAY_CHANGE},
+                                         {config, MAY_READ},
+                                         {directory_behind(config, behind), MAY_READ},
+                                         {"/proc", MAY_READ},
+                                         {"/sys", MAY_READ},
+                                         {mount, MAY_READ},
+                                         {"/dev/null", MAY_WRITE},
+                                         {0}};
+    /* jansson reads random numbers when it makes its first object; the file cannot be opened any
+     * more then */
+    json_object_seed(0);
     const bool hidden = confine_proc_is_hidden();
     need(confine_for_good(), "new privileges");
     need(capabilities_keep(hidden ? powers_to_see : powers), "capabilities");
     const char *why_not = hidden ? "/proc is mounted with hidepid" : confine_files(files);
     if (why_not != NULL)
-        event_broker("warning", "broker and helper are not confined to their files (landlock): %s", why_not);
+        event_broker("warning", "broker and helper are not confined to their files (landlock): %s",
+                     why_not);
     const char *all[sizeof calls / sizeof *calls + sizeof calls_to_begin / sizeof *calls_to_begin];
     size_t count = 0;
     for (size_t i = 0; calls[i] != NULL; i++)
@@ -85,7 +106,8 @@ void privileges_drop(const char *path, const char *config)
 /* A new journal takes the place of the old one (journal.h). No other file gets a new name. */
 void privileges_to_serve(void)
 {
-    const uint64_t directory = (uint64_t)spool.state, from = (uint64_t)(uintptr_t)place_journal_new, to = (uint64_t)(uintptr_t)place_journal;
+    const uint64_t directory = (uint64_t)spool.state, from = (uint64_t)(uintptr_t)place_journal_new,
+                   to = (uint64_t)(uintptr_t)place_journal;
     const struct confine_exact renames[] = {
         {"renameat", 4, {{0, directory}, {1, from}, {2, directory}, {3, to}}},
         {"renameat2", 4, {{0, directory}, {1, from}, {2, directory}, {3, to}}},

@@ -28,7 +28,8 @@ static struct {
     char path[4096];    /* the result of program_path */
 } programs;
 
-/* Programs are looked for beside this program, so that a build tree and an installation work alike. */
+/* Programs are looked for beside this program, so that a build tree and an installation work
+ * alike. */
 void find_libexec(void)
 {
     ssize_t length = readlink("/proc/self/exe", programs.libexec, sizeof programs.libexec - 1);
@@ -44,12 +45,13 @@ char *program_path(const char *name)
     return programs.path;
 }
 
-/* Tries as this user, which the kernel then lets trace no process with another uid. Returns the number of the first plugin whose program cannot be run, or
- * the number of plugins. */
+/* Tries as this user, which the kernel then lets trace no process with another uid. Returns the
+ * number of the first plugin whose program cannot be run, or the number of plugins. */
 static int first_not_to_be_run(struct identity_to_run_as as)
 {
     int plugin = 0;
-    if (setgroups(0, NULL) != 0 || setresgid(as.gid, as.gid, as.gid) != 0 || setresuid(as.uid, as.uid, as.uid) != 0)
+    if (setgroups(0, NULL) != 0 || setresgid(as.gid, as.gid, as.gid) != 0 ||
+        setresuid(as.uid, as.uid, as.uid) != 0)
         return plugins_count();
     while (plugin < plugins_count() && access(plugin_line(plugin)->program, X_OK) == 0)
         plugin++;
@@ -63,18 +65,22 @@ void check_programs(struct identity_to_run_as as)
     const pid_t child = fork();
     if (child == 0)
         _exit(first_not_to_be_run(as));
-    if (child < 0 || waitpid(child, &status, 0) != child || !WIFEXITED(status) || WEXITSTATUS(status) >= plugins_count())
+    if (child < 0 || waitpid(child, &status, 0) != child || !WIFEXITED(status) ||
+        WEXITSTATUS(status) >= plugins_count())
         return;
     const struct plugin_line *line = plugin_line(WEXITSTATUS(status));
-    snprintf(reason, sizeof reason, "plugins.conf:%d: the user of plugins (uid %u) cannot run %.200s: install rtf, or copy it to where others can enter each directory",
-             line->line, as.uid, line->program);
+    snprintf(
+        reason, sizeof reason,
+        "plugins.conf:%d: the user of plugins (uid %u) cannot run %.200s: install rtf, or copy it to where others can enter each directory",
+        line->line, as.uid, line->program);
     die(EX_CONFIG, reason);
 }
 
 void clean_process(void)
 {
     struct rlimit files;
-    for (int fd = 0; fd < 3; fd++) /* otherwise a file of the spool could become a program's standard output */
+    /* otherwise a file of the spool could become a program's standard output */
+    for (int fd = 0; fd < 3; fd++)
         if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR) != fd)
             exit(EX_OSERR);
     umask(0077);
@@ -86,27 +92,33 @@ void clean_process(void)
     }
 }
 
-/* An attached thread takes two descriptors, and a spec without a thread takes none. Even when a user has --max-specs threads, OWN descriptors are left for the
- * other users. Without room for THREADS threads the broker does not start. */
+/* An attached thread takes two descriptors, and a spec without a thread takes none. Even when a
+ * user has --max-specs threads, OWN descriptors are left for the other users. Without room for
+ * THREADS threads the broker does not start. */
 void allow_descriptors(void)
 {
     enum { OWN = 1024, OF_THREAD = 2, THREADS = 1000, WANTED = 524288 };
     char reason[REASON_BYTES];
     struct rlimit files = {0};
-    const rlim_t all = OWN + (rlim_t)max_specs * OF_THREAD, wanted = all > WANTED ? all : WANTED, least = OWN + (rlim_t)(max_specs < THREADS ? max_specs : THREADS) * OF_THREAD;
+    const rlim_t all = OWN + (rlim_t)max_specs * OF_THREAD, wanted = all > WANTED ? all : WANTED,
+                 least = OWN + (rlim_t)(max_specs < THREADS ? max_specs : THREADS) * OF_THREAD;
     (void)getrlimit(RLIMIT_NOFILE, &files);
-    if (files.rlim_cur >= wanted || setrlimit(RLIMIT_NOFILE, &(struct rlimit){wanted, wanted}) == 0 || files.rlim_cur >= all)
+    if (files.rlim_cur >= wanted ||
+        setrlimit(RLIMIT_NOFILE, &(struct rlimit){wanted, wanted}) == 0 || files.rlim_cur >= all)
         return;
-    snprintf(reason, sizeof reason, "the limit of open files (RLIMIT_NOFILE) is %llu and cannot be raised, and --max-specs %d needs %llu: give the broker that limit "
-                                    "(LimitNOFILE= of systemd, ulimit -n of a shell), or a smaller --max-specs",
-             (unsigned long long)files.rlim_cur, max_specs, (unsigned long long)all);
+    snprintf(
+        reason, sizeof reason,
+        "the limit of open files (RLIMIT_NOFILE) is %llu and cannot be raised, and --max-specs %d needs %llu: give the broker that limit "
+        "(LimitNOFILE= of systemd, ulimit -n of a shell), or a smaller --max-specs",
+        (unsigned long long)files.rlim_cur, max_specs, (unsigned long long)all);
     if (files.rlim_cur < least)
         die(EX_CONFIG, reason);
     event_broker("warning", "%s", reason);
 }
 
-/* The broker runs above all grants, because it has to be able to take a grant back; so does the attach helper. Plugins run one priority below, because a
- * plugin may loop. All children inherit this. */
+/* The broker runs above all grants, because it has to be able to take a grant back; so does the
+ * attach helper. Plugins run one priority below, because a plugin may loop. All children inherit
+ * this. */
 void outrank_grants(void)
 {
     char reason[REASON_BYTES];
@@ -115,19 +127,28 @@ void outrank_grants(void)
         param.sched_priority = 3;
     if (sched_setscheduler(0, SCHED_FIFO, &param) == 0)
         return;
-    snprintf(reason, sizeof reason, "the broker cannot run above what it grants (SCHED_FIFO, priority %d): %s; it needs CAP_SYS_NICE, and "
-                                    "real-time runtime in its cpu cgroup (cpu.rt_runtime_us)", param.sched_priority, strerror(errno));
+    snprintf(
+        reason, sizeof reason,
+        "the broker cannot run above what it grants (SCHED_FIFO, priority %d): %s; it needs CAP_SYS_NICE, and "
+        "real-time runtime in its cpu cgroup (cpu.rt_runtime_us)",
+        param.sched_priority, strerror(errno));
     die(EX_OSERR, reason);
 }
 
-/* The broker must not wait for the disk either. Each helper process locks its own memory. Plugins have no rights, and inherit a limit that lets them lock. */
+/* The broker must not wait for the disk either. Each helper process locks its own memory. Plugins
+ * have no rights, and inherit a limit that lets them lock. */
 void lock_memory(void)
 {
     struct rlimit unlimited = {.rlim_cur = RLIM_INFINITY, .rlim_max = RLIM_INFINITY};
     if (setrlimit(RLIMIT_MEMLOCK, &unlimited) != 0)
-        event_broker("warning", "of plugins and of the lookup of accounts only what they start with is locked in memory, for the limit (RLIMIT_MEMLOCK) cannot be lifted: %s", strerror(errno));
+        event_broker(
+            "warning",
+            "of plugins and of the lookup of accounts only what they start with is locked in memory, for the limit (RLIMIT_MEMLOCK) cannot be lifted: %s",
+            strerror(errno));
     if (!memory_lock(MCL_ONFAULT))
-        event_broker("warning", "the broker is not locked in memory, and may have to wait for the disk: %s", strerror(errno));
+        event_broker("warning",
+                     "the broker is not locked in memory, and may have to wait for the disk: %s",
+                     strerror(errno));
 }
 
 /* Without --foreground, the caller gets its shell back when the broker serves. */

@@ -10,7 +10,8 @@ void find_libexec(void);
 /* Valid until the next call. */
 char *program_path(const char *name);
 
-/* Ends the program if the user that plugins run as cannot run one of them, for example in a directory that is closed to others. */
+/* Ends the program if the user that plugins run as cannot run one of them, for example in a
+ * directory that is closed to others. */
 void check_programs(struct identity_to_run_as as);
 
 /* Raises the limit of open files. Ends the program if the limit is too low for --max-specs. */

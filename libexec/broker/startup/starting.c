@@ -39,9 +39,17 @@
 #include "watchdog.h"
 
 static const struct reader_events reader_events = {
-    .files = dispatch_files, .news = dispatch_changed, .odd = dispatch_odd, .overflow = dispatch_overflow, .unwritten = dispatch_unwritten, .lost = dispatch_reader_lost,
+    .files = dispatch_files,
+    .news = dispatch_changed,
+    .odd = dispatch_odd,
+    .overflow = dispatch_overflow,
+    .unwritten = dispatch_unwritten,
+    .lost = dispatch_reader_lost,
     .dispose = directories_dispose,
-    .scanning = scan_begin, .seen_file = scan_file, .seen_verdict = scan_verdict, .scanned = scan_end,
+    .scanning = scan_begin,
+    .seen_file = scan_file,
+    .seen_verdict = scan_verdict,
+    .scanned = scan_end,
 };
 
 static void account_known(struct account *account)
@@ -52,7 +60,11 @@ static void account_known(struct account *account)
 
 static void log_program(const char *plugin, const char *decision, const char *sentence)
 {
-    event_write(&(struct event){.stage = plugin == NULL ? "broker" : "plugin", .decision = decision, .reason = sentence, .plugin = plugin, .microseconds = -1});
+    event_write(&(struct event){.stage = plugin == NULL ? "broker" : "plugin",
+                                .decision = decision,
+                                .reason = sentence,
+                                .plugin = plugin,
+                                .microseconds = -1});
 }
 
 /* A journal that cannot be read stops the start later, in take_up_where_it_was. */
@@ -70,12 +82,16 @@ static void know_raised(void)
 static void enter_register(const char *config)
 {
     if (!register_enter(spool.root, spool.lasting, spool.state, config))
-        event_broker("warning", "root's tools may not find this broker: it has no entry in %s or in state/: %s", REGISTER, strerror(errno));
+        event_broker(
+            "warning",
+            "root's tools may not find this broker: it has no entry in %s or in state/: %s",
+            REGISTER, strerror(errno));
 }
 
 static void prepare_children(const struct options *options)
 {
-    static const struct guard_listener of_guard = {.news = thread_events_guarded, .is_new = thread_events_guard};
+    static const struct guard_listener of_guard = {.news = thread_events_guarded,
+                                                   .is_new = thread_events_guard};
     struct identity_to_run_as plugin_user = find_plugin_user(options->plugin_user);
     supervise_log_to(log_program);
     if (!dispatch_prepare())
@@ -108,7 +124,8 @@ static bool strangers_are_known(void)
     return directories_are_known() && names_are_settled(true);
 }
 
-/* Asks for the owners of reservations first: a user may have any number of uids, each with a directory. */
+/* Asks for the owners of reservations first: a user may have any number of uids, each with a
+ * directory. */
 static void ask_for_owners(const struct recorded_state *state)
 {
     uint64_t uid;

@@ -1,4 +1,5 @@
-/* The start: helper processes, what an earlier broker left in force, and what has come meanwhile. */
+/* The start: helper processes, what an earlier broker left in force, and what has come
+ * meanwhile. */
 #ifndef RTF_STARTING_H
 #define RTF_STARTING_H
 

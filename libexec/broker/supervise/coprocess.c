@@ -17,7 +17,8 @@ static void close_both(const int ends[2])
     close(ends[1]);
 }
 
-/* A program that does not read or write must not make the broker wait. Only our ends: the child's are for it to set. */
+/* A program that does not read or write must not make the broker wait. Only our ends: the child's
+ * are for it to set. */
 static bool does_not_block(int fd)
 {
     int tries = 0;
@@ -27,11 +28,13 @@ static bool does_not_block(int fd)
     return true;
 }
 
-/* Pairs of descriptors: [0] and [1] of the child, then the broker's. -1: none. A helper on a socket has nothing to say on standard output. */
+/* Pairs of descriptors: [0] and [1] of the child, then the broker's. -1: none. A helper on a socket
+ * has nothing to say on standard output. */
 static bool coprocess_open(enum coprocess_talk talk, int input, int theirs[2], int ours[2])
 {
     int to_child[2] = {input, -1}, from_child[2];
-    if (talk == COPROCESS_SOCKET && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, to_child) != 0)
+    if (talk == COPROCESS_SOCKET &&
+        socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, to_child) != 0)
         return false;
     if (talk == COPROCESS_PIPES && pipe2(to_child, O_CLOEXEC) != 0)
         return false;
@@ -57,7 +60,8 @@ static void coprocess_close(const struct coprocess *coprocess)
         close(coprocess->out);
 }
 
-bool coprocess_start(struct coprocess *coprocess, int child, enum coprocess_talk talk, int input, int keep_fd)
+bool coprocess_start(struct coprocess *coprocess, int child, enum coprocess_talk talk, int input,
+                     int keep_fd)
 {
     int theirs[2], ours[2];
     if (!coprocess_open(talk, input, theirs, ours))
@@ -79,7 +83,8 @@ bool coprocess_start(struct coprocess *coprocess, int child, enum coprocess_talk
         errno = error;
         return false;
     }
-    if (does_not_block(coprocess->in) && (coprocess->out < 0 || does_not_block(coprocess->out)) && loop_add(coprocess->in, EPOLLIN, &coprocess->source))
+    if (does_not_block(coprocess->in) && (coprocess->out < 0 || does_not_block(coprocess->out)) &&
+        loop_add(coprocess->in, EPOLLIN, &coprocess->source))
         return true;
     coprocess_kill(coprocess);
     return false;
@@ -136,7 +141,8 @@ bool coprocess_flush(struct coprocess *coprocess)
     return output->length < UNSENT_MAX;
 }
 
-bool coprocess_send_fds(struct coprocess *coprocess, const void *bytes, size_t length, const int *fds, int count)
+bool coprocess_send_fds(struct coprocess *coprocess, const void *bytes, size_t length,
+                        const int *fds, int count)
 {
     return send_with_fds(coprocess->out, bytes, length, fds, count, MSG_NOSIGNAL | MSG_DONTWAIT);
 }

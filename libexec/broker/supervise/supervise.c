@@ -19,7 +19,8 @@ void supervise_log_to(supervise_log *log)
 
 bool supervise_runs(const struct program *program)
 {
-    return program->state == PROGRAM_STARTING || program->state == PROGRAM_SERVING || program->state == PROGRAM_ENDING;
+    return program->state == PROGRAM_STARTING || program->state == PROGRAM_SERVING ||
+           program->state == PROGRAM_ENDING;
 }
 
 /* ---- the log ---- */
@@ -34,14 +35,16 @@ static void supervise_tell_fault(const struct program *program, const char *why)
         supervise_tell(of->name, "killed", why);
         return;
     }
-    snprintf(sentence, sizeof sentence, "%s is started again: %.400s%s%s", of->name, why, of->meanwhile == NULL ? "" : "; ", of->meanwhile == NULL ? "" : of->meanwhile);
+    snprintf(sentence, sizeof sentence, "%s is started again: %.400s%s%s", of->name, why,
+             of->meanwhile == NULL ? "" : "; ", of->meanwhile == NULL ? "" : of->meanwhile);
     supervise_tell(NULL, "error", sentence);
 }
 
 static void supervise_tell_no_start(const struct program *program, int error)
 {
     char sentence[SENTENCE];
-    snprintf(sentence, sizeof sentence, "%s cannot be started: %s", program->of->name, strerror(error));
+    snprintf(sentence, sizeof sentence, "%s cannot be started: %s", program->of->name,
+             strerror(error));
     if (supervise_tell != NULL)
         supervise_tell(NULL, "error", sentence);
 }
@@ -58,7 +61,8 @@ static bool supervise_run(struct program *program, bool again)
 {
     const struct program_description *of = program->of;
     program->started = monotonic_now();
-    if (!coprocess_start(&program->process, program->child, of->talk, program->input, program->keep))
+    if (!coprocess_start(&program->process, program->child, of->talk, program->input,
+                         program->keep))
         return false;
     if (of->greets_within == 0)
         supervise_go_to(program, PROGRAM_SERVING, INT64_MAX);
@@ -193,15 +197,18 @@ static void supervise_ready(struct source *source, uint32_t events)
     supervise_hear(container_of(source, struct program, process.source));
 }
 
-/* The broker itself may have had no time to read (a suspend, SIGSTOP, a long turn): bytes that are in the pipe by now are not late. */
+/* The broker itself may have had no time to read (a suspend, SIGSTOP, a long turn): bytes that are
+ * in the pipe by now are not late. */
 static void supervise_late(struct program *program)
 {
     const struct paragraph_input *input = &program->process.input;
     const size_t before = input->length - input->taken;
     int fd;
-    const bool alive = supervise_read(program, &fd), has_spoken = input->length - input->taken > before;
+    const bool alive = supervise_read(program, &fd),
+               has_spoken = input->length - input->taken > before;
     if (alive && !has_spoken) {
-        supervise_fail(program, program->state == PROGRAM_STARTING ? SUPERVISE_NO_GREETING : "it did not answer in time");
+        supervise_fail(program, program->state == PROGRAM_STARTING ? SUPERVISE_NO_GREETING
+                                                                   : "it did not answer in time");
         return;
     }
     timer_set(&program->timer, monotonic_now() + program->within);
@@ -219,9 +226,14 @@ static void supervise_due(struct timer *timer)
 
 /* ---- from outside ---- */
 
-void supervise_prepare(struct program *program, const struct program_description *of, char *const argv[], struct identity_to_run_as as)
+void supervise_prepare(struct program *program, const struct program_description *of,
+                       char *const argv[], struct identity_to_run_as as)
 {
-    *program = (struct program){.of = of, .process = {.source.ready = supervise_ready, .in = -1, .out = -1}, .timer.due = supervise_due, .input = -1, .keep = -1};
+    *program = (struct program){.of = of,
+                                .process = {.source.ready = supervise_ready, .in = -1, .out = -1},
+                                .timer.due = supervise_due,
+                                .input = -1,
+                                .keep = -1};
     program->child = launcher_add(of->kind, argv, as);
 }
 
@@ -260,8 +272,11 @@ bool supervise_wait(struct program *program, int64_t until)
     if (!supervise_runs(program) || left <= 0)
         return false;
     const bool both = process->in == process->out;
-    struct pollfd ends[] = {{.fd = process->in, .events = (short)(both && process->writing ? POLLIN | POLLOUT : POLLIN)},
-                            {.fd = !both && process->writing ? process->out : -1, .events = POLLOUT}};
+    struct pollfd ends[] = {{.fd = process->in,
+                             .events =
+                                 (short)(both && process->writing ? POLLIN | POLLOUT : POLLIN)},
+                            {.fd = !both && process->writing ? process->out : -1,
+                             .events = POLLOUT}};
     if (poll(ends, 2, poll_milliseconds(left)) > 0)
         supervise_hear(program);
     return true;

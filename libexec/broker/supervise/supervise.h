@@ -1,5 +1,7 @@
-/* Keeps the broker's programs alive: launcher/ starts programs, and supervise/ has them started again. The broker's programs are the attach helper, the
- * guard, the writer of the log, the plugins, and others. Each program has one struct program_description, one timer, and this state machine:
+/* Keeps the broker's programs alive: launcher/ starts programs, and supervise/ has them started
+ * again. The broker's programs are the attach helper, the guard, the writer of the log, the
+ * plugins, and others. Each program has one struct program_description, one timer, and this state
+ * machine:
  *
  *             supervise_start
  *     STOPPED ───────┬──────────────────────────┐
@@ -14,15 +16,19 @@
  *        │       └────────────────────────────────────┘                     │
  *        └─────────────────────── its end, or a fault ──────────────────────┘
  *
- * These are faults: the program ends; the program does not greet or answer in time (supervise_expect); the program sends bytes that are no paragraph, or a
- * paragraph that on_message refuses; a caller reports a fault (supervise_fail). supervise_stop leads from every state to STOPPED.
+ * These are faults: the program ends; the program does not greet or answer in time
+ * (supervise_expect); the program sends bytes that are no paragraph, or a paragraph that on_message
+ * refuses; a caller reports a fault (supervise_fail). supervise_stop leads from every state to
+ * STOPPED.
  *
- * The timer is the time of the start in BACKING_OFF, the time of the greeting in STARTING, and the time of the next answer in SERVING. In the other states
- * the timer is not set. A program that owes no answer has no timer, so an idle broker sleeps.
+ * The timer is the time of the start in BACKING_OFF, the time of the greeting in STARTING, and the
+ * time of the next answer in SERVING. In the other states the timer is not set. A program that owes
+ * no answer has no timer, so an idle broker sleeps.
  *
- * The broker starts a program again at once after the first fault. After the next fault the broker waits first_pause, and then twice as long each time, up to
- * longest_pause. When a program has served longer than behaves_after, its next fault counts as the first. When a program cannot be started, the broker
- * tries again after longest_pause.
+ * The broker starts a program again at once after the first fault. After the next fault the broker
+ * waits first_pause, and then twice as long each time, up to longest_pause. When a program has
+ * served longer than behaves_after, its next fault counts as the first. When a program cannot be
+ * started, the broker tries again after longest_pause.
  *
  * Readers have a machine of their own (model/reader.h). */
 #ifndef RTF_SUPERVISE_H
@@ -34,31 +40,44 @@
 #include "coprocess.h"
 #include "launcher.h"
 
-enum program_state { PROGRAM_STOPPED, PROGRAM_STARTING, PROGRAM_SERVING, PROGRAM_BACKING_OFF, PROGRAM_ENDING };
+enum program_state {
+    PROGRAM_STOPPED,
+    PROGRAM_STARTING,
+    PROGRAM_SERVING,
+    PROGRAM_BACKING_OFF,
+    PROGRAM_ENDING
+};
 
 struct program;
 
 /* The pauses of most programs. */
 #define SUPERVISE_SECOND INT64_C(1000000000) /* ns */
-#define SUPERVISE_EACH_SECOND .first_pause = SUPERVISE_SECOND, .longest_pause = SUPERVISE_SECOND, .behaves_after = SUPERVISE_SECOND
+#define SUPERVISE_EACH_SECOND                                           \
+    .first_pause = SUPERVISE_SECOND, .longest_pause = SUPERVISE_SECOND, \
+    .behaves_after = SUPERVISE_SECOND
 
 /* The fault of a program that did not greet. */
 #define SUPERVISE_NO_GREETING "it did not greet in time"
 
 /* Callbacks may be NULL. */
 struct program_description {
-    const char *name;      /* in the log: "the guard" */
-    const char *meanwhile; /* for the log: the work that waits until the program serves again; NULL */
-    bool is_plugin;        /* the log has the stage "plugin" (rtf-events(5)), and tells when the program serves */
+    const char *name; /* in the log: "the guard" */
+    /* for the log: the work that waits until the program serves again; NULL */
+    const char *meanwhile;
+    /* the log has the stage "plugin" (rtf-events(5)), and tells when the program serves */
+    bool is_plugin;
     enum child_kind kind;
     enum coprocess_talk talk;
     int64_t first_pause, longest_pause, behaves_after; /* ns */
-    int64_t greets_within;                             /* ns; 0: the program serves as soon as it is started */
+    /* ns; 0: the program serves as soon as it is started */
+    int64_t greets_within;
 
-    /* The program has been started; `again`: after a fault. The callback tells the program all that it has to know. */
+    /* The program has been started; `again`: after a fault. The callback tells the program all that
+     * it has to know. */
     void (*on_start)(struct program *program, bool again);
 
-    /* The program has sent a paragraph, perhaps with a descriptor: the callback takes *fd over by setting *fd to -1. False: a fault. */
+    /* The program has sent a paragraph, perhaps with a descriptor: the callback takes *fd over by
+     * setting *fd to -1. False: a fault. */
     bool (*on_message)(struct program *program, const struct paragraph *said, int *fd);
 
     /* The program's socket may have room. */
@@ -76,29 +95,34 @@ struct program {
     enum program_state state;
     struct coprocess process;
     struct timer timer;
-    int child;                /* the launcher's number for it */
-    int input, keep;          /* as coprocess_start */
-    int64_t started, pause;   /* CLOCK_MONOTONIC; ns */
-    bool has_failed;          /* once, at least */
-    int64_t within;           /* the time for the next answer, as supervise_expect had it last */
+    int child;              /* the launcher's number for it */
+    int input, keep;        /* as coprocess_start */
+    int64_t started, pause; /* CLOCK_MONOTONIC; ns */
+    bool has_failed;        /* once, at least */
+    int64_t within;         /* the time for the next answer, as supervise_expect had it last */
 };
 
-/* Writes faults and starts to the log. `plugin`: the name of a plugin; NULL: the program is no plugin. */
+/* Writes faults and starts to the log. `plugin`: the name of a plugin; NULL: the program is no
+ * plugin. */
 typedef void supervise_log(const char *plugin, const char *decision, const char *sentence);
 void supervise_log_to(supervise_log *log);
 
-/* Call this before the fork of the launcher. argv[0] is an absolute path; the call copies argv. From here on `program` does not move. */
-void supervise_prepare(struct program *program, const struct program_description *of, char *const argv[], struct identity_to_run_as as);
+/* Call this before the fork of the launcher. argv[0] is an absolute path; the call copies argv.
+ * From here on `program` does not move. */
+void supervise_prepare(struct program *program, const struct program_description *of,
+                       char *const argv[], struct identity_to_run_as as);
 
-/* `keep` becomes descriptor 3 of the program; -1: none. `input` becomes standard input with COPROCESS_FED; otherwise -1. The caller keeps both open, because later
- * starts need them, too. False with errno: the program is STOPPED; or, after a fault in on_start, BACKING_OFF. */
+/* `keep` becomes descriptor 3 of the program; -1: none. `input` becomes standard input with
+ * COPROCESS_FED; otherwise -1. The caller keeps both open, because later starts need them, too.
+ * False with errno: the program is STOPPED; or, after a fault in on_start, BACKING_OFF. */
 bool supervise_start(struct program *program, int input, int keep);
 
 /* The program has greeted. */
 void supervise_greeted(struct program *program);
 
-/* In SERVING: the program has this time, from now on, to send bytes; INT64_MAX: the program owes no answer. Bytes that the broker has had no time to read are
- * not late. In other states the call does nothing. */
+/* In SERVING: the program has this time, from now on, to send bytes; INT64_MAX: the program owes no
+ * answer. Bytes that the broker has had no time to read are not late. In other states the call does
+ * nothing. */
 void supervise_expect(struct program *program, int64_t within);
 
 /* A fault: `why` is a sentence. The call does nothing if the program does not run. */
@@ -111,11 +135,12 @@ void supervise_stop(struct program *program);
 /* STARTING, SERVING or ENDING. */
 bool supervise_runs(const struct program *program);
 
-/* Starts a program that is BACKING_OFF without waiting for the pause. For callers that wait for an answer. True: the program runs. */
+/* Starts a program that is BACKING_OFF without waiting for the pause. For callers that wait for an
+ * answer. True: the program runs. */
 bool supervise_hurry(struct program *program);
 
-/* Waits until the program has sent bytes or its pipe has room, and takes what there is. False: the program does not run, or the time `until`
- * (CLOCK_MONOTONIC, ns) has come. */
+/* Waits until the program has sent bytes or its pipe has room, and takes what there is. False: the
+ * program does not run, or the time `until` (CLOCK_MONOTONIC, ns) has come. */
 bool supervise_wait(struct program *program, int64_t until);
 
 #endif

@@ -39,8 +39,8 @@ static void read_setting(const char *disk, const char *name, char text[static 80
         close(fd);
 }
 
-/* sda=SCHEDULER, sda=bfq,LOW_LATENCY,STRICT_GUARANTEES, or sda alone where there is no such disk now. Of the schedulers that there are the one in
- * force stands in brackets. */
+/* sda=SCHEDULER, sda=bfq,LOW_LATENCY,STRICT_GUARANTEES, or sda alone where there is no such disk
+ * now. Of the schedulers that there are the one in force stands in brackets. */
 static void former_disk(const char *where, char word[static WORD_BYTES])
 {
     char schedulers[80], low[80], strict[80], *rest = schedulers;
@@ -49,33 +49,57 @@ static void former_disk(const char *where, char word[static WORD_BYTES])
     read_setting(where, "iosched/strict_guarantees", strict);
     const char *before = strsep(&rest, "["), *name = strsep(&rest, "]");
     (void)before;
-    snprintf(word, WORD_BYTES, "%s%s%.24s%s%.4s%s%.4s", where, name == NULL ? "" : "=", name == NULL ? "" : name, low[0] == '\0' ? "" : ",", low,
-             strict[0] == '\0' ? "" : ",", strict);
+    snprintf(word, WORD_BYTES, "%s%s%.24s%s%.4s%s%.4s", where, name == NULL ? "" : "=",
+             name == NULL ? "" : name, low[0] == '\0' ? "" : ",", low, strict[0] == '\0' ? "" : ",",
+             strict);
 }
 
 static struct keeper {
     const char *name, *program, *record;
     enum child_kind kind;
     const char *option; /* before all others; NULL: none */
-    const char *remove, *remove_all; /* words of the program's: of what is ours no more, and of all that is */
-    void (*word)(const struct plugin_line *line, char *word); /* what it is started with; NULL: a word of the record */
-    void (*former)(const char *where, char *word); /* a word of the record, which is what the removal is told */
+    /* words of the program's: of what is ours no more, and of all that is */
+    const char *remove, *remove_all;
+    /* what it is started with; NULL: a word of the record */
+    void (*word)(const struct plugin_line *line, char *word);
+    /* a word of the record, which is what the removal is told */
+    void (*former)(const char *where, char *word);
     char path[4096];
     struct helper helper;
     int lines; /* 0: it does not run */
     bool unrecorded, given_back, settles;
 } keepers[KEPT] = {
-    [KEPT_NETWORK] = {.name = "the network helper", .program = "rtf-net", .record = "interfaces", .kind = CHILD_NET, .remove = "--remove",
-                      .remove_all = "--remove", .word = word_of_network, .former = former_network},
-    [KEPT_DISK] = {.name = "the disk helper", .program = "rtf-disk", .record = "disks", .kind = CHILD_DISK, .remove = "--remove",
-                   .remove_all = "--remove-all", .former = former_disk},
-    [KEPT_IOPRIO] = {.name = "the I/O priority helper", .program = "rtf-disk", .record = "disks-ioprio", .kind = CHILD_DISK, .option = "--ioprio",
-                     .remove = "--remove", .remove_all = "--remove-all", .former = former_disk},
+    [KEPT_NETWORK] = {.name = "the network helper",
+                      .program = "rtf-net",
+                      .record = "interfaces",
+                      .kind = CHILD_NET,
+                      .remove = "--remove",
+                      .remove_all = "--remove",
+                      .word = word_of_network,
+                      .former = former_network},
+    [KEPT_DISK] = {.name = "the disk helper",
+                   .program = "rtf-disk",
+                   .record = "disks",
+                   .kind = CHILD_DISK,
+                   .remove = "--remove",
+                   .remove_all = "--remove-all",
+                   .former = former_disk},
+    [KEPT_IOPRIO] = {.name = "the I/O priority helper",
+                     .program = "rtf-disk",
+                     .record = "disks-ioprio",
+                     .kind = CHILD_DISK,
+                     .option = "--ioprio",
+                     .remove = "--remove",
+                     .remove_all = "--remove-all",
+                     .former = former_disk},
 };
 
 enum kept kept_by(const struct plugin_line *line)
 {
-    return !line->kept ? KEPT : line->resource == RESOURCE_NETWORK ? KEPT_NETWORK : line->raises ? KEPT_IOPRIO : KEPT_DISK;
+    return !line->kept                          ? KEPT
+           : line->resource == RESOURCE_NETWORK ? KEPT_NETWORK
+           : line->raises                       ? KEPT_IOPRIO
+                                                : KEPT_DISK;
 }
 
 static bool is_keepers(const struct keeper *keeper, int line)
@@ -85,7 +109,8 @@ static bool is_keepers(const struct keeper *keeper, int line)
 
 /* ---- what is ours, written down ---- */
 
-/* A word a line; "" where nothing is written down. False: it cannot be read, which does not mean that there is none. */
+/* A word a line; "" where nothing is written down. False: it cannot be read, which does not mean
+ * that there is none. */
 static bool read_record(const struct keeper *keeper, char words[static WORDS_BYTES])
 {
     const int fd = openat(spool.lasting, keeper->record, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
@@ -97,16 +122,19 @@ static bool read_record(const struct keeper *keeper, char words[static WORDS_BYT
     return got >= 0 || is_none;
 }
 
-/* The broker may remove no file, and kill -9 must not find one that has lost what was in it: the new words go over the old ones, in one piece, and
- * empty lines over what is left of those. */
+/* The broker may remove no file, and kill -9 must not find one that has lost what was in it: the
+ * new words go over the old ones, in one piece, and empty lines over what is left of those. */
 static bool write_record(const struct keeper *keeper, const char *words)
 {
     char text[WORDS_BYTES];
-    const int fd = openat(spool.lasting, keeper->record, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+    const int fd =
+        openat(spool.lasting, keeper->record, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
     struct stat old;
     if (fd < 0)
         return false;
-    const size_t length = strlen(words), before = fstat(fd, &old) == 0 && old.st_size < WORDS_BYTES ? (size_t)old.st_size : sizeof text;
+    const size_t length = strlen(words), before = fstat(fd, &old) == 0 && old.st_size < WORDS_BYTES
+                                                      ? (size_t)old.st_size
+                                                      : sizeof text;
     const size_t whole = length > before ? length : before;
     memset(text, '\n', sizeof text);
     memcpy(text, words, length);
@@ -130,7 +158,8 @@ static bool is_kept(const struct keeper *keeper, const char *word)
 }
 
 /* How it was before it became ours: what is ours already was that before. */
-static void word_for_record(const struct keeper *keeper, const char *where, const char *old, char word[static WORD_BYTES])
+static void word_for_record(const struct keeper *keeper, const char *where, const char *old,
+                            char word[static WORD_BYTES])
 {
     char words[WORDS_BYTES], *rest = words;
     snprintf(words, sizeof words, "%s", old);
@@ -151,8 +180,10 @@ static bool add_word(char words[static WORDS_BYTES], const char *word)
     return true;
 }
 
-/* Interfaces and disks that could not be given back stay in the record, and so do those of a line that is off. */
-static bool record_rest(const struct keeper *keeper, const char *old, char words[static WORDS_BYTES])
+/* Interfaces and disks that could not be given back stay in the record, and so do those of a line
+ * that is off. */
+static bool record_rest(const struct keeper *keeper, const char *old,
+                        char words[static WORDS_BYTES])
 {
     char text[WORDS_BYTES], *rest = text;
     bool good = true;
@@ -227,7 +258,8 @@ static bool run(const struct command *command)
     char *const environment[] = {NULL};
     pid_t child;
     int status;
-    return posix_spawn(&child, command->words[0], NULL, NULL, command->words, environment) == 0 && waitpid(child, &status, 0) == child && status == 0;
+    return posix_spawn(&child, command->words[0], NULL, NULL, command->words, environment) == 0 &&
+           waitpid(child, &status, 0) == child && status == 0;
 }
 
 static bool give_back(const struct keeper *keeper, bool all)
@@ -256,7 +288,8 @@ bool allocators_put_back(allocators_path *path, char reason[static REASON_BYTES]
         if (give_back(keeper, true))
             (void)write_record(keeper, "");
         else {
-            snprintf(reason, REASON_BYTES, "%s has failed to give back what it kept", keeper->program);
+            snprintf(reason, REASON_BYTES, "%s has failed to give back what it kept",
+                     keeper->program);
             good = false;
         }
     }
@@ -304,12 +337,16 @@ static void prepare_to_give_back(struct keeper *keeper)
         any |= is_keepers(keeper, i);
     keeper->given_back = give_back(keeper, !any);
     if (!keeper->given_back)
-        fprintf(stderr, "rtf-brokerd: %s has not given back what no line of plugins.conf keeps any more\n", keeper->program);
+        fprintf(stderr,
+                "rtf-brokerd: %s has not given back what no line of plugins.conf keeps any more\n",
+                keeper->program);
 }
 
 static void prepare(struct keeper *keeper, void (*tell)(const struct helper_event *event))
 {
-    static void (*const again[])(void) = {[KEPT_NETWORK] = say_networks_again, [KEPT_DISK] = say_disks_again, [KEPT_IOPRIO] = say_raised_again};
+    static void (*const again[])(void) = {[KEPT_NETWORK] = say_networks_again,
+                                          [KEPT_DISK] = say_disks_again,
+                                          [KEPT_IOPRIO] = say_raised_again};
     char words[PLUGINS_MAX][WORD_BYTES], old[WORDS_BYTES];
     struct command command = command_of(keeper, "--serve");
     keeper->unrecorded = !read_record(keeper, old);
@@ -329,7 +366,8 @@ static void prepare(struct keeper *keeper, void (*tell)(const struct helper_even
     free(command.words);
 }
 
-void allocators_prepare(allocators_path *path, void (*tell)(const struct helper_event *event), void (*again)(enum kept kept))
+void allocators_prepare(allocators_path *path, void (*tell)(const struct helper_event *event),
+                        void (*again)(enum kept kept))
 {
     say_again = again;
     for (struct keeper *keeper = keepers; keeper < keepers + KEPT; keeper++) {
@@ -341,21 +379,27 @@ void allocators_prepare(allocators_path *path, void (*tell)(const struct helper_
 }
 
 /* When there is nothing else to do: the answer is waited for. */
-static bool ask(struct keeper *keeper, const char *op, const struct plugin_line *line, int seconds, char *reason)
+static bool ask(struct keeper *keeper, const char *op, const struct plugin_line *line, int seconds,
+                char *reason)
 {
     struct helper_event last = {.answer = HELPER_OK};
     (void)helper_finish(&keeper->helper, allocator_begin(op, line), -1);
     const bool answered = helper_drain(&keeper->helper, seconds, &last);
     if (answered && last.answer == HELPER_OK)
         return true;
-    snprintf(reason, REASON_BYTES, "plugins.conf:%d: %.300s", line->line, answered ? last.reason : "its helper does not answer");
+    snprintf(reason, REASON_BYTES, "plugins.conf:%d: %.300s", line->line,
+             answered ? last.reason : "its helper does not answer");
     return false;
 }
 
-/* The line is off, and the broker serves on: a reservation of CPU time must not suffer for a disk. The record keeps the disk, so that a half-made setting is undone. */
+/* The line is off, and the broker serves on: a reservation of CPU time must not suffer for a disk.
+ * The record keeps the disk, so that a half-made setting is undone. */
 static void turn_off(struct keeper *keeper, int line, const char *reason)
 {
-    event_broker("error", "%s is off, and nothing is granted of it until the broker is started again: %.400s", plugin_line(line)->name, reason);
+    event_broker(
+        "error",
+        "%s is off, and nothing is granted of it until the broker is started again: %.400s",
+        plugin_line(line)->name, reason);
     plugin_turn_off(line, reason);
     if (--keeper->lines == 0)
         helper_stop(&keeper->helper);
@@ -364,9 +408,12 @@ static void turn_off(struct keeper *keeper, int line, const char *reason)
 static void start(struct keeper *keeper)
 {
     char reason[REASON_BYTES];
-    const bool started = keeper->lines > 0 && !keeper->unrecorded && helper_start(&keeper->helper, -1);
+    const bool started =
+        keeper->lines > 0 && !keeper->unrecorded && helper_start(&keeper->helper, -1);
     if (!started)
-        snprintf(reason, sizeof reason, "%s: %s", keeper->program, keeper->unrecorded ? "what is to be kept cannot be written down in state/" : strerror(errno));
+        snprintf(reason, sizeof reason, "%s: %s", keeper->program,
+                 keeper->unrecorded ? "what is to be kept cannot be written down in state/"
+                                    : strerror(errno));
     for (int i = 0; i < plugins_count(); i++)
         if (is_keepers(keeper, i) && (!started || !ask(keeper, "check", plugin_line(i), 5, reason)))
             turn_off(keeper, i, reason);
@@ -399,7 +446,8 @@ void allocator_settle_again(enum kept kept)
         settle(kept);
 }
 
-/* Ends one line after another. A device that is not given back stays in the record, and so does a device of a line that is off. */
+/* Ends one line after another. A device that is not given back stays in the record, and so does a
+ * device of a line that is off. */
 static void end_lines(struct keeper *keeper)
 {
     char old[WORDS_BYTES], words[WORDS_BYTES] = "", word[WORD_BYTES], reason[REASON_BYTES];

@@ -10,8 +10,8 @@
 #include "launcher.h"
 #include "units.h"
 
-/* Over one message the helper may die so often: then the message is what it dies of. A thread that is not put back stays as it is,
- * with nobody to answer for it: that is tried longer. */
+/* Over one message the helper may die so often: then the message is what it dies of. A thread that
+ * is not put back stays as it is, with nobody to answer for it: that is tried longer. */
 enum { TRIES = 2, RESTORE_TRIES = 10 };
 
 static struct helper helper;
@@ -70,7 +70,8 @@ static void budget(struct message *message, const struct grant *grant)
         paragraph_add_number(helper_text(message), "budget", cpu_in_mode(grant).runtime);
 }
 
-static struct message *about_grant(const char *op, struct attachment *attachment, const struct grant *grant)
+static struct message *about_grant(const char *op, struct attachment *attachment,
+                                   const struct grant *grant)
 {
     attachment->scheduled = true;
     guard_end(attachment);
@@ -90,7 +91,8 @@ static struct message *about_grant(const char *op, struct attachment *attachment
 /* A thread that does not lead its process is watched for its execve, once it is attached. */
 static void watch(struct message *message, const struct attachment *attachment)
 {
-    paragraph_add(helper_text(message), "watch", attachment->tid != attachment->process ? "exec" : "end");
+    paragraph_add(helper_text(message), "watch",
+                  attachment->tid != attachment->process ? "exec" : "end");
 }
 
 uint64_t attach_apply(struct attachment *attachment, const struct grant *grant, int reservation_fd)

@@ -16,7 +16,7 @@
 #include "shares.h"
 
 static struct {
-    struct attachment *by_tid; /* the head of the hash table */
+    struct attachment *by_tid;                   /* the head of the hash table */
     RB_HEAD(process_tree, attachment) followers; /* of threads that do not lead their process */
     const struct attachment_calls *calls;
     struct attachment *ended[LOOP_EVENTS * 4]; /* freed at the end of the turn */
@@ -25,7 +25,9 @@ static struct {
 
 static int by_process(const struct attachment *one, const struct attachment *other)
 {
-    return one->process != other->process ? (one->process < other->process ? -1 : 1) : one->tid < other->tid ? -1 : one->tid > other->tid;
+    return one->process != other->process ? (one->process < other->process ? -1 : 1)
+           : one->tid < other->tid        ? -1
+                                          : one->tid > other->tid;
 }
 
 RB_PROTOTYPE(process_tree, attachment, of_process, by_process)
@@ -53,24 +55,36 @@ unsigned attachments_count(void)
     return HASH_COUNT(attached.by_tid);
 }
 
-struct attachment *attachment_new(struct reservation *reservation, const struct identity *identity, int pidfd, bool by_file, const struct attributes *former)
+struct attachment *attachment_new(struct reservation *reservation, const struct identity *identity,
+                                  int pidfd, bool by_file, const struct attributes *former)
 {
     struct attachment *attachment = allocate(sizeof *attachment);
-    *attachment = (struct attachment){.source = {attached.calls->ended, true}, .reservation = reservation, .tid = identity->tid,
-                                      .process = identity->process, .started_by = identity->started_by, .pidfd = pidfd,
-                                      .by_file = by_file, .former = *former, .former_ioprio = -1, .watch = -1, .watch_source = {attached.calls->watched, true},
-                                      .to_watch.due = attached.calls->to_watch, .doubt.due = attached.calls->doubt};
+    *attachment = (struct attachment){.source = {attached.calls->ended, true},
+                                      .reservation = reservation,
+                                      .tid = identity->tid,
+                                      .process = identity->process,
+                                      .started_by = identity->started_by,
+                                      .pidfd = pidfd,
+                                      .by_file = by_file,
+                                      .former = *former,
+                                      .former_ioprio = -1,
+                                      .watch = -1,
+                                      .watch_source = {attached.calls->watched, true},
+                                      .to_watch.due = attached.calls->to_watch,
+                                      .doubt.due = attached.calls->doubt};
     return attachment;
 }
 
-/* A program that ends before this time needs no watch. And a stream of attachments does not wait for watches: each watch costs the kernel an event, two pages and
- * 20 us. The watch, once it exists, shows what has happened before. */
+/* A program that ends before this time needs no watch. And a stream of attachments does not wait
+ * for watches: each watch costs the kernel an event, two pages and 20 us. The watch, once it
+ * exists, shows what has happened before. */
 static const int64_t watch_pause = INT64_C(10000000);
 
 void attachment_watch_soon(struct attachment *attachment)
 {
     const bool leads = attachment->tid == attachment->process;
-    if (attachment->to_watch.at != 0 || (attachment->watch >= 0 && (leads || !attachment->watch_once)))
+    if (attachment->to_watch.at != 0 ||
+        (attachment->watch >= 0 && (leads || !attachment->watch_once)))
         return; /* for the end of a leader each watch is good */
     timer_set(&attachment->to_watch, monotonic_now() + watch_pause);
 }
@@ -82,22 +96,28 @@ struct exit_record {
     uint64_t time;
 };
 
-/* The last record of a task is its end, with the id that the task had: its own, or after its execve(2) the leader's. The kernel also writes this record when it
- * takes the watch from a task that has become a program into which its owner may not look. */
+/* The last record of a task is its end, with the id that the task had: its own, or after its
+ * execve(2) the leader's. The kernel also writes this record when it takes the watch from a task
+ * that has become a program into which its owner may not look. */
 static bool has_died_as_watched(const struct attachment *attachment)
 {
     struct pollfd one = {.fd = attachment->watch, .events = POLLIN};
-    const size_t size = attachment->watch_bytes / 2; /* bytes of the ring; in the mapping, a head of the same size is before it */
+    /* bytes of the ring; in the mapping, a head of the same size is before it */
+    const size_t size = attachment->watch_bytes / 2;
     struct exit_record last;
-    if (attachment->tid == attachment->process || attachment->watch < 0 || attachment->watch_once || poll(&one, 1, 0) != 1 || (one.revents & POLLHUP) == 0)
+    if (attachment->tid == attachment->process || attachment->watch < 0 || attachment->watch_once ||
+        poll(&one, 1, 0) != 1 || (one.revents & POLLHUP) == 0)
         return false;
-    const uint64_t head = __atomic_load_n(&((const struct perf_event_mmap_page *)attachment->watch_page)->data_head, __ATOMIC_ACQUIRE);
+    const uint64_t head =
+        __atomic_load_n(&((const struct perf_event_mmap_page *)attachment->watch_page)->data_head,
+                        __ATOMIC_ACQUIRE);
     const char *ring = (const char *)attachment->watch_page + size;
     if (head < sizeof last)
         return false;
     for (size_t i = 0; i < sizeof last; i++)
         ((char *)&last)[i] = ring[(head - sizeof last + i) % size];
-    return last.header.type == PERF_RECORD_EXIT && last.header.size == sizeof last && last.tid == (uint32_t)attachment->tid;
+    return last.header.type == PERF_RECORD_EXIT && last.header.size == sizeof last &&
+           last.tid == (uint32_t)attachment->tid;
 }
 
 bool attachment_has_died(const struct attachment *attachment)
@@ -120,8 +140,11 @@ bool attachment_keep_watch(struct attachment *attachment, int watch, bool armed)
 {
     attachment_drop_watch(attachment);
     attachment->watch_bytes = (size_t)sysconf(_SC_PAGESIZE) * 2;
-    /* The mapping is read-only. So the kernel overwrites records that nobody reads, and each record wakes the broker. */
-    attachment->watch_page = watch < 0 ? MAP_FAILED : mmap(NULL, attachment->watch_bytes, PROT_READ, MAP_SHARED, watch, 0);
+    /* The mapping is read-only. So the kernel overwrites records that nobody reads, and each record
+     * wakes the broker. */
+    attachment->watch_page =
+        watch < 0 ? MAP_FAILED
+                  : mmap(NULL, attachment->watch_bytes, PROT_READ, MAP_SHARED, watch, 0);
     if (attachment->watch_page == MAP_FAILED) {
         if (watch >= 0)
             close(watch);
@@ -129,18 +152,21 @@ bool attachment_keep_watch(struct attachment *attachment, int watch, bool armed)
     }
     attachment->watch = watch;
     attachment->watch_once = armed;
-    return loop_add(watch, EPOLLIN, &attachment->watch_source) && (!armed || ioctl(watch, PERF_EVENT_IOC_ENABLE, 0) == 0);
+    return loop_add(watch, EPOLLIN, &attachment->watch_source) &&
+           (!armed || ioctl(watch, PERF_EVENT_IOC_ENABLE, 0) == 0);
 }
 
 bool attachment_is_over(const struct attachment *attachment)
 {
     return attachment->pidfd < 0 || thread_has_ended(attachment->pidfd) ||
-           (attachment->tid != attachment->process && !thread_is(attachment->tid, attachment->started_by) && errno == ESRCH);
+           (attachment->tid != attachment->process &&
+            !thread_is(attachment->tid, attachment->started_by) && errno == ESRCH);
 }
 
 struct attachment *attachment_over_in(pid_t process)
 {
-    struct attachment least = {.process = process}, *attachment = RB_NFIND(process_tree, &attached.followers, &least);
+    struct attachment least = {.process = process},
+                      *attachment = RB_NFIND(process_tree, &attached.followers, &least);
     while (attachment != NULL && attachment->process == process && !attachment_is_over(attachment))
         attachment = RB_NEXT(process_tree, &attached.followers, attachment);
     return attachment != NULL && attachment->process == process ? attachment : NULL;
@@ -167,7 +193,8 @@ void attachment_bury(struct attachment *attachment)
 {
     guard_end(attachment);
     if (attachment->pidfd >= 0) {
-        loop_remove(attachment->pidfd); /* a child between fork and exec may keep the pidfd open for a moment */
+        /* a child between fork and exec may keep the pidfd open for a moment */
+        loop_remove(attachment->pidfd);
         close(attachment->pidfd);
     }
     attachment->pidfd = -1;
@@ -176,8 +203,9 @@ void attachment_bury(struct attachment *attachment)
     timer_end(&attachment->doubt);
     placement_expect(&attachment->presence, NULL);
     attachment->reservation = NULL;
+    /* a further attachment is never freed, because an event of this turn may point to it */
     if (attached.ended_count < (int)(sizeof attached.ended / sizeof *attached.ended))
-        attached.ended[attached.ended_count++] = attachment; /* a further attachment is never freed, because an event of this turn may point to it */
+        attached.ended[attached.ended_count++] = attachment;
 }
 
 void attachments_sweep(void)

@@ -33,12 +33,15 @@ static struct {
     struct program program;
     const struct guard_listener *listener;
     STAILQ_HEAD(, told) told;
-    struct timer news; /* for what it said while an answer was waited for */
+    struct timer news;              /* for what it said while an answer was waited for */
     struct paragraph_output output; /* the message that is being made */
     uint64_t last_id, answered;
     int promotions; /* a pipe that it reads; -1 */
-    enum { RANK_NOT_YET, RANK_HAS_RISEN, RANK_HAS_YIELDED } rank; /* libexec/guard/guard-rank.h; as far as the broker has said */
-} guard = {.told = STAILQ_HEAD_INITIALIZER(guard.told), .news.due = guard_pass_on, .promotions = -1};
+    /* libexec/guard/guard-rank.h; as far as the broker has said */
+    enum { RANK_NOT_YET, RANK_HAS_RISEN, RANK_HAS_YIELDED } rank;
+} guard = {.told = STAILQ_HEAD_INITIALIZER(guard.told),
+           .news.due = guard_pass_on,
+           .promotions = -1};
 
 /* ---- to it ---- */
 
@@ -51,15 +54,18 @@ static struct paragraph_output *guard_message(const char *op)
     return output;
 }
 
-/* A socket that is full is waited for: the guard reads it as soon as it runs, and it runs above the broker. */
+/* A socket that is full is waited for: the guard reads it as soon as it runs, and it runs above the
+ * broker. */
 static bool guard_send(struct paragraph_output *output, const int *fds, int count)
 {
     struct coprocess *process = &guard.program.process;
     const int64_t until = monotonic_now() + answer_within;
     paragraph_close(output);
-    while (supervise_runs(&guard.program) && !coprocess_send_fds(process, output->data, output->length, fds, count)) {
+    while (supervise_runs(&guard.program) &&
+           !coprocess_send_fds(process, output->data, output->length, fds, count)) {
         struct pollfd room = {.fd = process->out, .events = POLLOUT};
-        if (!is_transient(errno) || monotonic_now() > until || (poll(&room, 1, 100) < 0 && errno != EINTR))
+        if (!is_transient(errno) || monotonic_now() > until ||
+            (poll(&room, 1, 100) < 0 && errno != EINTR))
             supervise_fail(&guard.program, "it does not listen");
     }
     return supervise_runs(&guard.program);
@@ -94,9 +100,12 @@ bool guard_can_enforce(int plugin, const struct spec *spec, char reason[static R
     if (!plugin_line(plugin)->enforced)
         return true;
     if (spec->runtime == 0 || window == 0)
-        snprintf(reason, REASON_BYTES, "it enforces runtimes: state \"runtime\", and \"period\" or \"deadline\"");
+        snprintf(reason, REASON_BYTES,
+                 "it enforces runtimes: state \"runtime\", and \"period\" or \"deadline\"");
     else if (spec->runtime < least_runtime || window < least_window)
-        snprintf(reason, REASON_BYTES, "it enforces runtimes, of at least %lluus in at least %lluus", (unsigned long long)least_runtime, (unsigned long long)least_window);
+        snprintf(reason, REASON_BYTES,
+                 "it enforces runtimes, of at least %lluus in at least %lluus",
+                 (unsigned long long)least_runtime, (unsigned long long)least_window);
     else
         return true;
     return false;
@@ -117,8 +126,13 @@ void guard_child(const struct guarded_child *guarded, bool again)
 
 void guard_begin(struct attachment *attachment, const struct grant *grant, int event, bool again)
 {
-    struct guarded_child guarded = {.pid = attachment->tid, .started_by = attachment->started_by, .rank = cpu_in_mode(grant), .runtime = cpu_in_mode(grant).runtime,
-                                   .period = cpu_window(grant), .pidfd = attachment->pidfd, .event = event};
+    struct guarded_child guarded = {.pid = attachment->tid,
+                                    .started_by = attachment->started_by,
+                                    .rank = cpu_in_mode(grant),
+                                    .runtime = cpu_in_mode(grant).runtime,
+                                    .period = cpu_window(grant),
+                                    .pidfd = attachment->pidfd,
+                                    .event = event};
     guarded.rank.reset_on_fork = true;
     if (attachment->pidfd >= 0 && (event >= 0 || grant->plan.policy == POLICY_DEADLINE)) {
         guard_child(&guarded, again);
@@ -144,7 +158,10 @@ void guard_rise(void)
 
 /* ---- from it ---- */
 
-static const char *const news_names[] = {[GUARD_SUSPENDED] = "suspended", [GUARD_LENT] = "lent", [GUARD_LOST] = "lost", [GUARD_ASLEEP] = "asleep"};
+static const char *const news_names[] = {[GUARD_SUSPENDED] = "suspended",
+                                         [GUARD_LENT] = "lent",
+                                         [GUARD_LOST] = "lost",
+                                         [GUARD_ASLEEP] = "asleep"};
 enum { NEWS = sizeof news_names / sizeof news_names[0] };
 
 static void guard_take_news(const struct paragraph *said, const char *what)
@@ -154,8 +171,10 @@ static void guard_take_news(const struct paragraph *said, const char *what)
     int which = 0;
     while (which < NEWS && strcmp(what, news_names[which]) != 0)
         which++;
-    if (which == NEWS || paragraph_get_number(said, "tid", INT32_MAX, &tid) != 1 || paragraph_get_number(said, "started_by", UINT64_MAX, &started_by) != 1 ||
-        paragraph_get_number(said, "times", UINT64_MAX, &times) != 1 || (one = calloc(1, sizeof *one)) == NULL)
+    if (which == NEWS || paragraph_get_number(said, "tid", INT32_MAX, &tid) != 1 ||
+        paragraph_get_number(said, "started_by", UINT64_MAX, &started_by) != 1 ||
+        paragraph_get_number(said, "times", UINT64_MAX, &times) != 1 ||
+        (one = calloc(1, sizeof *one)) == NULL)
         return;
     one->event = (struct guard_event){(enum guard_news)which, (pid_t)tid, started_by, times};
     STAILQ_INSERT_TAIL(&guard.told, one, next);
@@ -168,11 +187,15 @@ static bool guard_on_message(struct program *program, const struct paragraph *sa
     (void)program;
     (void)fd;
     if (what != NULL && strcmp(what, "blind") == 0)
-        event_broker("warning", "what threads lend to others by priority inheritance is not bounded, for the kernel does not show it: %.200s",
-                     paragraph_get(said, "reason"));
+        event_broker(
+            "warning",
+            "what threads lend to others by priority inheritance is not bounded, for the kernel does not show it: %.200s",
+            paragraph_get(said, "reason"));
     else if (what != NULL && strcmp(what, "beneath") == 0)
-        event_broker("warning", "the guard cannot be SCHED_DEADLINE: %.200s: threads that are lent SCHED_DEADLINE may use more than was granted",
-                     paragraph_get(said, "reason"));
+        event_broker(
+            "warning",
+            "the guard cannot be SCHED_DEADLINE: %.200s: threads that are lent SCHED_DEADLINE may use more than was granted",
+            paragraph_get(said, "reason"));
     else if (what != NULL)
         guard_take_news(said, what);
     else if (answer != NULL) {
@@ -202,8 +225,8 @@ static void guard_wait(uint64_t id)
             supervise_fail(&guard.program, "it did not answer in time");
 }
 
-/* Once it waits for the broker's word among threads that are lent SCHED_DEADLINE, it may be too late to rise. It has yielded for the sake of a
- * thread: that one comes first. */
+/* Once it waits for the broker's word among threads that are lent SCHED_DEADLINE, it may be too
+ * late to rise. It has yielded for the sake of a thread: that one comes first. */
 static void guard_rise_in_time(void)
 {
     struct paragraph_output *output = guard_message("rise");
@@ -216,12 +239,14 @@ static void guard_rise_in_time(void)
 /* A pipe is full when thousands of attachments have failed since the guard last read it. */
 void guard_expect(const struct attachment *attachment, const struct grant *grant)
 {
-    const struct promotion expected = {.tid = attachment->tid, .started_by = attachment->started_by};
+    const struct promotion expected = {.tid = attachment->tid,
+                                       .started_by = attachment->started_by};
     if (grant->plan.policy != POLICY_DEADLINE || !supervise_runs(&guard.program))
         return;
     if (guard.rank == RANK_NOT_YET)
         guard_rise_in_time();
-    if (write(guard.promotions, &expected, sizeof expected) < 0 && guard_send(guard_message("look"), NULL, 0))
+    if (write(guard.promotions, &expected, sizeof expected) < 0 &&
+        guard_send(guard_message("look"), NULL, 0))
         (void)!write(guard.promotions, &expected, sizeof expected);
 }
 
@@ -259,14 +284,20 @@ static void guard_on_start(struct program *program, bool again)
 }
 
 static const struct program_description guard_is = {
-    .name = "the guard", .meanwhile = "until then no runtime of FIFO and RR threads is enforced", .kind = CHILD_GUARD, .talk = COPROCESS_SOCKET,
-    SUPERVISE_EACH_SECOND, .on_start = guard_on_start, .on_message = guard_on_message,
+    .name = "the guard",
+    .meanwhile = "until then no runtime of FIFO and RR threads is enforced",
+    .kind = CHILD_GUARD,
+    .talk = COPROCESS_SOCKET,
+    SUPERVISE_EACH_SECOND,
+    .on_start = guard_on_start,
+    .on_message = guard_on_message,
 };
 
 void guard_prepare(char *path, const struct guard_listener *who)
 {
     guard.listener = who;
-    char serve[] = "--serve", where[TRACEPOINT_TEXT], keep_off[CPU_LIST_TEXT]; /* the launcher copies them */
+    /* the launcher copies them */
+    char serve[] = "--serve", where[TRACEPOINT_TEXT], keep_off[CPU_LIST_TEXT];
     char *const argv[] = {path, serve, where, keep_off, NULL};
     cpu_set_t domains;
     tracepoint_find(where);

@@ -17,10 +17,12 @@ static struct {
     } waits[CPU_SETSIZE]; /* of all threads that may come to a CPU */
 } placement = {.common = -1, .is_calm = true, .busy_since = INT64_MAX};
 
-/* While the broker never sleeps, the plugins run better on another CPU. They stay there for `pause`, because more requests may come. */
+/* While the broker never sleeps, the plugins run better on another CPU. They stay there for
+ * `pause`, because more requests may come. */
 static const int64_t patience = INT64_C(2000000), pause = INT64_C(1000000000); /* ns */
 
-/* crossing: a question to another CPU, and its answer, take at least this time. longest_wait: the processes may wait this long for their CPU. */
+/* crossing: a question to another CPU, and its answer, take at least this time. longest_wait: the
+ * processes may wait this long for their CPU. */
 static const uint64_t crossing = 25000, longest_wait = 2000000; /* ns */
 
 static void clear_deadline_cpus(cpu_set_t *cpus, bool of_global)
@@ -28,7 +30,8 @@ static void clear_deadline_cpus(cpu_set_t *cpus, bool of_global)
     for (int i = 0; i < plugins_count(); i++) {
         const struct plugin_line *line = plugin_line(i);
         for (size_t cpu = 0; cpu < CPU_SETSIZE; cpu++)
-            if (line->deadline && (line->partition == PARTITION_GLOBAL) == of_global && CPU_ISSET(cpu, &line->cpus))
+            if (line->deadline && (line->partition == PARTITION_GLOBAL) == of_global &&
+                CPU_ISSET(cpu, &line->cpus))
                 CPU_CLR(cpu, cpus);
     }
 }
@@ -49,14 +52,16 @@ static bool waits_little(int cpu)
 static int quietest(void)
 {
     int found = -1;
-    for (int cpu = cpu_from(&placement.choices, 0); cpu < CPU_SETSIZE; cpu = cpu_from(&placement.choices, cpu + 1))
+    for (int cpu = cpu_from(&placement.choices, 0); cpu < CPU_SETSIZE;
+         cpu = cpu_from(&placement.choices, cpu + 1))
         if (waits_little(cpu) && (found < 0 || plugins_on((size_t)cpu) < plugins_on((size_t)found)))
             found = cpu;
     return found;
 }
 
-/* A SCHED_DEADLINE thread runs before a FIFO thread of any priority, and the kernel does not move the FIFO thread to another CPU for this reason. So the helper
- * would wait on its CPU while the thread that it has just attached there uses up its runtime. */
+/* A SCHED_DEADLINE thread runs before a FIFO thread of any priority, and the kernel does not move
+ * the FIFO thread to another CPU for this reason. So the helper would wait on its CPU while the
+ * thread that it has just attached there uses up its runtime. */
 void placement_choose(void)
 {
     cpu_set_t quiet;
@@ -74,21 +79,24 @@ void placement_choose(void)
         placement.common = quietest();
 }
 
-/* A thread that runs whenever it may makes a process wait for runtime / 2 on average, with a probability of runtime / period. Waits beyond longest_wait count as
- * longest_wait. */
+/* A thread that runs whenever it may makes a process wait for runtime / 2 on average, with a
+ * probability of runtime / period. Waits beyond longest_wait count as longest_wait. */
 static struct presence presence_of(const struct attributes *plan)
 {
     if (plan == NULL || plan->policy != POLICY_DEADLINE)
         return (struct presence){0};
     if (plan->runtime > longest_wait / 1000)
         return (struct presence){.cpus = plan->cpus, .longest = longest_wait + 1};
-    return (struct presence){.cpus = plan->cpus, .longest = plan->runtime * 1000, .mean = plan->runtime * plan->runtime * 500 / plan->period};
+    return (struct presence){.cpus = plan->cpus,
+                             .longest = plan->runtime * 1000,
+                             .mean = plan->runtime * plan->runtime * 500 / plan->period};
 }
 
 /* The sums are unsigned: adding the two's complement subtracts exactly. */
 static void add(const cpu_set_t *cpus, uint64_t mean, uint64_t longest)
 {
-    for (int cpu = cpu_from(cpus, 0); longest != 0 && cpu < CPU_SETSIZE; cpu = cpu_from(cpus, cpu + 1)) {
+    for (int cpu = cpu_from(cpus, 0); longest != 0 && cpu < CPU_SETSIZE;
+         cpu = cpu_from(cpus, cpu + 1)) {
         placement.waits[cpu].mean += mean;
         placement.waits[cpu].longest += longest;
     }
@@ -117,7 +125,9 @@ void placement_keep(bool busy)
     if (placement.common < 0)
         return;
     const int64_t now = monotonic_now();
-    placement.busy_since = !busy ? INT64_MAX : placement.busy_since == INT64_MAX ? now : placement.busy_since;
+    placement.busy_since = !busy                               ? INT64_MAX
+                           : placement.busy_since == INT64_MAX ? now
+                                                               : placement.busy_since;
     if ((busy && now - placement.busy_since > patience) || plugins_waited(now) > patience)
         timer_set(&placement.apart, now + pause);
     launcher_place(!placement.is_calm || placement.apart.at != 0 ? -1 : placement.common);

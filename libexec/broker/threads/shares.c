@@ -14,9 +14,10 @@
 /* A reservation's share of an interface or of a disk. */
 struct share {
     bool is_there;
-    int plugin;                    /* the line of the interface or disk */
-    uint64_t values[CLAIM_VALUES]; /* the values of the claim that the helper keeps; all 0: not known */
-    uint64_t said;                 /* the id of the last message about it */
+    int plugin; /* the line of the interface or disk */
+    /* the values of the claim that the helper keeps; all 0: not known */
+    uint64_t values[CLAIM_VALUES];
+    uint64_t said; /* the id of the last message about it */
 };
 
 enum { CLASS_LEAST = 0x10, CLASSES = 0xffe0 };
@@ -24,8 +25,8 @@ enum { CLASS_LEAST = 0x10, CLASSES = 0xffe0 };
 static void keep_again(struct timer *timer);
 
 static struct {
-    uint8_t used[CLASSES / 8]; /* a bit for each class */
-    unsigned next;             /* class to try first */
+    uint8_t used[CLASSES / 8];  /* a bit for each class */
+    unsigned next;              /* class to try first */
     struct lowering *lowerings; /* the head of the hash table; oldest message first */
     /* Says again what a helper refused while no request waited for the answer. */
     struct timer again;
@@ -72,7 +73,8 @@ static uint16_t shares_take(unsigned i)
     return (uint16_t)(CLASS_LEAST + i);
 }
 
-/* 0: all classes are taken. A class that was given back is taken last: its group may not be empty yet. */
+/* 0: all classes are taken. A class that was given back is taken last: its group may not be empty
+ * yet. */
 static uint16_t take_class(void)
 {
     for (unsigned tried = 0; tried < CLASSES; tried++) {
@@ -87,12 +89,13 @@ static uint16_t take_class(void)
 static void give_class(uint16_t class)
 {
     const unsigned i = class - CLASS_LEAST;
-    shares.used[i / 8] &= (uint8_t)~(1 << i % 8);
+    shares.used[i / 8] &= (uint8_t) ~(1 << i % 8);
 }
 
 void shares_take_up(struct reservation *reservation, uint16_t class)
 {
-    if (first_in(reservation->grant) == KEPT || class < CLASS_LEAST || class - CLASS_LEAST >= CLASSES || !is_free(class - CLASS_LEAST))
+    if (first_in(reservation->grant) == KEPT || class < CLASS_LEAST ||
+        class - CLASS_LEAST >= CLASSES || !is_free(class - CLASS_LEAST))
         return;
     reservation->class = shares_take(class - CLASS_LEAST);
     reservation->shares = allocate(KEPT * sizeof *reservation->shares);
@@ -108,7 +111,9 @@ void shares_take_up(struct reservation *reservation, uint16_t class)
 /* NULL: nothing is. */
 static struct share *share_of(const struct reservation *reservation, enum kept kept)
 {
-    return reservation->shares == NULL || !reservation->shares[kept].is_there ? NULL : &reservation->shares[kept];
+    return reservation->shares == NULL || !reservation->shares[kept].is_there
+               ? NULL
+               : &reservation->shares[kept];
 }
 
 static bool is_due(const struct reservation *reservation, enum kept kept)
@@ -118,7 +123,8 @@ static bool is_due(const struct reservation *reservation, enum kept kept)
     if (holding == NULL)
         return false;
     const struct claim claim = claim_in_mode(&holding->claim);
-    return share == NULL || share->plugin != holding->plugin || memcmp(share->values, claim.values, sizeof share->values) != 0;
+    return share == NULL || share->plugin != holding->plugin ||
+           memcmp(share->values, claim.values, sizeof share->values) != 0;
 }
 
 static enum kept first_due(const struct reservation *reservation)
@@ -147,8 +153,9 @@ static uint64_t say_thread(enum kept kept, const char *op, const struct attachme
     return allocator_finish(kept, message);
 }
 
-/* A thread that the helper lowers to its former I/O priority. Until the helper has answered, the thread may still be raised. If the thread is attached again
- * meanwhile, its former priority is known from here. */
+/* A thread that the helper lowers to its former I/O priority. Until the helper has answered, the
+ * thread may still be raised. If the thread is attached again meanwhile, its former priority is
+ * known from here. */
 struct lowering {
     pid_t tid;
     uint64_t started_by, said;
@@ -177,15 +184,20 @@ static void begin_lowering(const struct attachment *attachment, uint64_t said)
     end_lowering(lowering_of(attachment->tid));
     if (lowering == NULL)
         abort();
-    *lowering = (struct lowering){.tid = attachment->tid, .started_by = attachment->started_by, .said = said, .former = attachment->former_ioprio};
+    *lowering = (struct lowering){.tid = attachment->tid,
+                                  .started_by = attachment->started_by,
+                                  .said = said,
+                                  .former = attachment->former_ioprio};
     HASH_ADD_INT(shares.lowerings, tid, lowering);
 }
 
 static int former_of_raised(const struct attachment *attachment)
 {
     const struct lowering *lowering = lowering_of(attachment->tid);
-    const bool is_same = lowering != NULL && (thread_is(lowering->tid, lowering->started_by) || errno != ESRCH);
-    return is_same ? lowering->former : 0; /* 0: the thread inherited this priority from another raised thread, and its own is not known */
+    const bool is_same =
+        lowering != NULL && (thread_is(lowering->tid, lowering->started_by) || errno != ESRCH);
+    /* 0: the thread inherited this priority from another raised thread, and its own is not known */
+    return is_same ? lowering->former : 0;
 }
 
 static void unbind(enum kept kept, struct attachment *attachment)
@@ -211,7 +223,8 @@ static void drop(struct reservation *reservation, enum kept kept)
 static uint64_t keep(struct reservation *reservation, enum kept kept)
 {
     const struct holding *holding = held(reservation->grant, kept);
-    if (share_of(reservation, kept) != NULL && share_of(reservation, kept)->plugin != holding->plugin)
+    if (share_of(reservation, kept) != NULL &&
+        share_of(reservation, kept)->plugin != holding->plugin)
         drop(reservation, kept);
     if (reservation->shares == NULL)
         reservation->shares = allocate(KEPT * sizeof *reservation->shares);
@@ -277,7 +290,8 @@ void shares_failed(struct reservation *reservation)
 static void keep_again(struct timer *timer)
 {
     (void)timer;
-    for (struct reservation *reservation = reservation_first(); reservation != NULL; reservation = reservation_next(reservation))
+    for (struct reservation *reservation = reservation_first(); reservation != NULL;
+         reservation = reservation_next(reservation))
         for (enum kept kept = 0; kept < KEPT; kept++)
             if (share_of(reservation, kept) != NULL && is_due(reservation, kept))
                 (void)keep(reservation, kept);
@@ -289,14 +303,17 @@ static void keep_again_later(void)
     const int64_t now = monotonic_now();
     if (shares.again.at != 0)
         return;
-    shares.pause = shares.refused == 0 || now - shares.refused > 2 * shares.pause ? second : 2 * shares.pause > minute ? minute : 2 * shares.pause;
+    shares.pause = shares.refused == 0 || now - shares.refused > 2 * shares.pause ? second
+                   : 2 * shares.pause > minute                                    ? minute
+                                               : 2 * shares.pause;
     shares.refused = now;
     timer_set(&shares.again, now + shares.pause);
 }
 
 static void refused(uint64_t id)
 {
-    for (struct reservation *reservation = reservation_first(); reservation != NULL; reservation = reservation_next(reservation))
+    for (struct reservation *reservation = reservation_first(); reservation != NULL;
+         reservation = reservation_next(reservation))
         for (enum kept kept = 0; kept < KEPT; kept++) {
             struct share *share = share_of(reservation, kept);
             if (share == NULL || share->said != id)
@@ -321,7 +338,8 @@ void shares_answered(uint64_t id, bool good)
 static enum kept first_unbound(const struct attachment *attachment)
 {
     enum kept kept = 0;
-    while (kept < KEPT && (attachment->bound[kept] || held(attachment->reservation->grant, kept) == NULL))
+    while (kept < KEPT &&
+           (attachment->bound[kept] || held(attachment->reservation->grant, kept) == NULL))
         kept++;
     return kept;
 }
@@ -354,8 +372,9 @@ const char *shares_in_words(const struct grant *grant)
 {
     if (held(grant, KEPT_IOPRIO) == NULL)
         return "attached: what it sends, reads and writes is as granted";
-    return held(grant, KEPT_NETWORK) == NULL ? "attached: its reads and writes come before others', without a bound"
-                                             : "attached: what it sends is as granted; its reads and writes come before others', without a bound";
+    return held(grant, KEPT_NETWORK) == NULL
+               ? "attached: its reads and writes come before others', without a bound"
+               : "attached: what it sends is as granted; its reads and writes come before others', without a bound";
 }
 
 void shares_unbind(struct attachment *attachment)
@@ -367,7 +386,8 @@ void shares_unbind(struct attachment *attachment)
 
 void shares_say_again(enum kept kept)
 {
-    for (struct reservation *reservation = reservation_first(); reservation != NULL; reservation = reservation_next(reservation)) {
+    for (struct reservation *reservation = reservation_first(); reservation != NULL;
+         reservation = reservation_next(reservation)) {
         if (share_of(reservation, kept) != NULL && held(reservation->grant, kept) != NULL)
             (void)keep(reservation, kept);
         if (reservation->attachment != NULL && reservation->attachment->bound[kept])

@@ -11,7 +11,8 @@
 
 static const char place[] = "events/sched/sched_pi_setprio/";
 
-/* Mounts tracefs for this process alone, and returns its root. The mount ends when the descriptor is closed. */
+/* Mounts tracefs for this process alone, and returns its root. The mount ends when the descriptor
+ * is closed. */
 static int open_tracefs(void)
 {
     const int context = (int)syscall(SYS_fsopen, "tracefs", FSOPEN_CLOEXEC);
@@ -54,6 +55,7 @@ void tracepoint_find(char text[static TRACEPOINT_TEXT])
     read_file(root, "format", format, sizeof format);
     close(root);
     id[strcspn(id, "\n")] = '\0';
-    if (id[0] != '\0' && find_offset(format, " pid;", &process) && find_offset(format, " oldprio;", &before) && find_offset(format, " newprio;", &after))
+    if (id[0] != '\0' && find_offset(format, " pid;", &process) &&
+        find_offset(format, " oldprio;", &before) && find_offset(format, " newprio;", &after))
         snprintf(text, TRACEPOINT_TEXT, "%s:%u:%u:%u", id, process, before, after);
 }

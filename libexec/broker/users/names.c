@@ -25,11 +25,13 @@ static struct {
     struct program lookup;
     struct account *accounts, nameless;
     struct questions asked, last; /* last: questions that are sent when few others wait */
-    unsigned most; /* accounts, until those without use are forgotten */
+    unsigned most;                /* accounts, until those without use are forgotten */
     int count, urgent;            /* of `asked`: how many; and how many that were not in `last` */
     void (*tell)(struct account *account);
-} names = {.most = ROOM, .nameless.queue.reservations = TAILQ_HEAD_INITIALIZER(names.nameless.queue.reservations),
-           .asked = STAILQ_HEAD_INITIALIZER(names.asked), .last = STAILQ_HEAD_INITIALIZER(names.last)};
+} names = {.most = ROOM,
+           .nameless.queue.reservations = TAILQ_HEAD_INITIALIZER(names.nameless.queue.reservations),
+           .asked = STAILQ_HEAD_INITIALIZER(names.asked),
+           .last = STAILQ_HEAD_INITIALIZER(names.last)};
 
 static void names_send(const struct question *question)
 {
@@ -73,7 +75,7 @@ static void forget_groups(struct account *account);
 static void forget_unused(void)
 {
     struct account *account, *next;
-    HASH_ITER(hh, names.accounts, account, next)
+    HASH_ITER (hh, names.accounts, account, next)
         if (account->held == 0 && account->state != ACCOUNT_ASKED) {
             HASH_DEL(names.accounts, account);
             forget_groups(account);
@@ -81,7 +83,8 @@ static void forget_unused(void)
         }
 }
 
-/* Runs each time the number of accounts has doubled: on average, one look at an account for each new account. */
+/* Runs each time the number of accounts has doubled: on average, one look at an account for each
+ * new account. */
 static void make_room(void)
 {
     if (HASH_COUNT(names.accounts) < names.most)
@@ -120,7 +123,8 @@ static uint64_t files_stamp(void)
     struct stat status;
     for (int i = 0; i < 2; i++)
         if (stat(files[i], &status) == 0)
-            stamp = stamp * 31 + status.st_ino + (uint64_t)status.st_ctim.tv_sec * 1000003 + (uint64_t)status.st_ctim.tv_nsec;
+            stamp = stamp * 31 + status.st_ino + (uint64_t)status.st_ctim.tv_sec * 1000003 +
+                    (uint64_t)status.st_ctim.tv_nsec;
     return stamp;
 }
 
@@ -153,14 +157,16 @@ static void names_ask_last(void)
     }
 }
 
-/* False: the account is unknown, or its answer is too old; the caller asks, unless a question is under way. */
+/* False: the account is unknown, or its answer is too old; the caller asks, unless a question is
+ * under way. */
 static bool is_ready(struct account *account)
 {
     if (account->state == ACCOUNT_ASKED)
         return false;
     uint64_t stamp = files_stamp();
     int64_t now = monotonic_now();
-    if (account->state == ACCOUNT_KNOWN && account->files_stamp == stamp && now - account->asked < fresh_for)
+    if (account->state == ACCOUNT_KNOWN && account->files_stamp == stamp &&
+        now - account->asked < fresh_for)
         return true;
     account->state = ACCOUNT_ASKED;
     account->asked = now;
@@ -245,7 +251,8 @@ static void add_gids(struct account *account, const char *gids)
 /* Takes one paragraph of an answer. True: it was the last paragraph. */
 static bool learn(struct account *account, const struct paragraph *answer)
 {
-    const char *name = paragraph_get(answer, "name"), *groups = paragraph_get(answer, "groups"), *gids = paragraph_get(answer, "gids");
+    const char *name = paragraph_get(answer, "name"), *groups = paragraph_get(answer, "groups"),
+               *gids = paragraph_get(answer, "gids");
     const char *outcome = paragraph_get(answer, "answer");
     if (!account->learning)
         forget_groups(account);
@@ -256,7 +263,9 @@ static bool learn(struct account *account, const struct paragraph *answer)
     if (gids != NULL)
         add_gids(account, gids);
     account->learning = strcmp(outcome, "more") == 0;
-    account->state = account->learning ? ACCOUNT_ASKED : strcmp(outcome, "ok") == 0 ? ACCOUNT_KNOWN : ACCOUNT_FAILED;
+    account->state = account->learning            ? ACCOUNT_ASKED
+                     : strcmp(outcome, "ok") == 0 ? ACCOUNT_KNOWN
+                                                  : ACCOUNT_FAILED;
     return !account->learning;
 }
 
@@ -271,8 +280,10 @@ static void names_end_question(struct question *question, const struct paragraph
     if (account != NULL && answer == NULL) {
         account->state = ACCOUNT_FAILED;
         account->learning = false;
-    } else if (account == NULL && answer != NULL && strcmp(paragraph_get(answer, "answer"), "ok") != 0)
-        event_broker("warning", "acl.conf names %s, which the account database does not know", question->name);
+    } else if (account == NULL && answer != NULL &&
+               strcmp(paragraph_get(answer, "answer"), "ok") != 0)
+        event_broker("warning", "acl.conf names %s, which the account database does not know",
+                     question->name);
     free(question);
     if (account != NULL)
         names.tell(account);
@@ -283,7 +294,9 @@ static bool is_answer_to(const struct question *question, const struct paragraph
 {
     uint64_t uid;
     return paragraph_get(answer, "answer") != NULL &&
-           (question->account == NULL || (paragraph_get_number(answer, "uid", UINT32_MAX, &uid) == 1 && uid == question->account->uid));
+           (question->account == NULL ||
+            (paragraph_get_number(answer, "uid", UINT32_MAX, &uid) == 1 &&
+             uid == question->account->uid));
 }
 
 /* ---- the program ---- */
@@ -293,7 +306,7 @@ static void names_on_start(struct program *lookup, bool again)
     struct question *question;
     (void)lookup;
     (void)again;
-    STAILQ_FOREACH(question, &names.asked, next)
+    STAILQ_FOREACH (question, &names.asked, next)
         names_send(question); /* asked while the program did not run */
     names_expect();
 }
@@ -328,8 +341,13 @@ static void names_on_gone(struct program *lookup, const char *why)
 }
 
 static const struct program_description lookup_is = {
-    .name = "the account lookup", .kind = CHILD_LOOKUP, .talk = COPROCESS_PIPES, SUPERVISE_EACH_SECOND,
-    .on_start = names_on_start, .on_message = names_on_message, .on_gone = names_on_gone,
+    .name = "the account lookup",
+    .kind = CHILD_LOOKUP,
+    .talk = COPROCESS_PIPES,
+    SUPERVISE_EACH_SECOND,
+    .on_start = names_on_start,
+    .on_message = names_on_message,
+    .on_gone = names_on_gone,
 };
 
 void names_prepare(char *path, struct identity_to_run_as as, void (*known)(struct account *account))
@@ -346,7 +364,8 @@ bool names_start(void)
 
 bool names_are_settled(bool all)
 {
-    return (all ? STAILQ_EMPTY(&names.asked) : names.urgent == 0) && names.lookup.state != PROGRAM_BACKING_OFF;
+    return (all ? STAILQ_EMPTY(&names.asked) : names.urgent == 0) &&
+           names.lookup.state != PROGRAM_BACKING_OFF;
 }
 
 bool account_has_gid(const struct account *account, gid_t gid)

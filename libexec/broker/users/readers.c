@@ -12,11 +12,11 @@
 #include "send-fds.h"
 #include "reservation.h"
 
-/* OUTPUT_MAX: a reader that leaves so many bytes unread does not read at all. HEARD_AT_ONCE: a reader that never stops sending delays no other. */
+/* OUTPUT_MAX: a reader that leaves so many bytes unread does not read at all. HEARD_AT_ONCE: a
+ * reader that never stops sending delays no other. */
 enum { DATAGRAM_BYTES = 8192, TEXT_BYTES = 4000, OUTPUT_MAX = 4 << 20, HEARD_AT_ONCE = 16 };
-static const int64_t answer_within = INT64_C(10000000000), first_pause = INT64_C(100000000), longest_pause = INT64_C(60000000000),
-                     good_behaviour = INT64_C(60000000000);
-
+static const int64_t answer_within = INT64_C(10000000000), first_pause = INT64_C(100000000),
+                     longest_pause = INT64_C(60000000000), good_behaviour = INT64_C(60000000000);
 
 /* How the launcher knows a reader. */
 struct slot {
@@ -46,7 +46,11 @@ static void due(struct timer *timer);
 
 void reader_init(struct user *user)
 {
-    user->reader = (struct reader){.source.ready = ready, .wake.ready = wake, .timer = {.due = due}, .socket = -1, .inotify = -1};
+    user->reader = (struct reader){.source.ready = ready,
+                                   .wake.ready = wake,
+                                   .timer = {.due = due},
+                                   .socket = -1,
+                                   .inotify = -1};
 }
 
 void open_file_close(const struct user *user, struct open_file *file)
@@ -87,7 +91,8 @@ static void free_slot(struct reader *reader)
 
 /* ---- who has to answer ---- */
 
-/* Sets the time by which the reader has to answer: counted from the first unanswered question, or from the reader's last message. */
+/* Sets the time by which the reader has to answer: counted from the first unanswered question, or
+ * from the reader's last message. */
 static void reckon(struct user *user, bool was_heard)
 {
     struct reader *reader = &user->reader;
@@ -115,9 +120,11 @@ static bool spawn(struct user *user)
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
         return false;
     reader->slot = take_slot();
-    /* Only the broker's end does not block. The reader may wait for room, because the broker always reads. */
+    /* Only the broker's end does not block. The reader may wait for room, because the broker always
+     * reads. */
     bool started = reader->slot != NULL && fcntl(ends[0], F_SETFL, O_NONBLOCK) == 0 &&
-                   launcher_start_reader(reader->slot->number, user->uid, ends[1], user->directory, reader->inotify);
+                   launcher_start_reader(reader->slot->number, user->uid, ends[1], user->directory,
+                                         reader->inotify);
     close(ends[1]);
     reader->socket = ends[0];
     reader->writing = false;
@@ -212,13 +219,16 @@ static void hung_up(struct user *user)
     reader->state = READER_NONE;
     timer_end(&reader->timer);
     if (in_order) {
-        if (reader->output.length > 0 || reader->inotify < 0 || !loop_add(reader->inotify, EPOLLIN, &reader->wake))
+        if (reader->output.length > 0 || reader->inotify < 0 ||
+            !loop_add(reader->inotify, EPOLLIN, &reader->wake))
             start(user); /* otherwise nothing reports the events */
         else
             paragraph_output_free(&reader->output);
         return;
     }
-    reader->pause = behaved || reader->pause == 0 ? first_pause : reader->pause * 2 < longest_pause ? reader->pause * 2 : longest_pause;
+    reader->pause = behaved || reader->pause == 0       ? first_pause
+                    : reader->pause * 2 < longest_pause ? reader->pause * 2
+                                                        : longest_pause;
     reader->start_at = behaved ? now : now + reader->pause;
     reader->scan_owed = true;
     readers.tell->lost(user, "its reader ended, and is started again");
@@ -248,8 +258,9 @@ void reader_leave(struct user *user)
         loop_remove(reader->inotify);
     reader->socket = -1;
     free_slot(reader);
+    /* the last close(2) of an inotify instance takes the kernel some ms */
     if (reader->inotify >= 0)
-        readers.tell->dispose(reader->inotify); /* the last close(2) of an inotify instance takes the kernel some ms */
+        readers.tell->dispose(reader->inotify);
     reader->inotify = -1;
     reader->state = READER_NONE;
     paragraph_input_free(&reader->input);
@@ -313,13 +324,15 @@ void reader_verdict(struct user *user, const char *name, const struct told_verdi
 
 void reader_done(struct user *user, const char *name)
 {
-    if (user->state == DIRECTORY_GONE || user->reader.state == READER_NONE || user->reader.state == READER_KILLED)
+    if (user->state == DIRECTORY_GONE || user->reader.state == READER_NONE ||
+        user->reader.state == READER_KILLED)
         return; /* a new reader knows no files */
     add_op(user, "done", name);
     send_soon(user);
 }
 
-static void remove_file(struct user *user, const char *name, const char *file, const struct stamp *judged, const char *released)
+static void remove_file(struct user *user, const char *name, const char *file,
+                        const struct stamp *judged, const char *released)
 {
     if (user->state == DIRECTORY_GONE)
         return;
@@ -332,7 +345,8 @@ static void remove_file(struct user *user, const char *name, const char *file, c
     send_soon(user);
 }
 
-void reader_remove(struct user *user, const char *name, const char *file, const struct stamp *judged)
+void reader_remove(struct user *user, const char *name, const char *file,
+                   const struct stamp *judged)
 {
     remove_file(user, name, file, judged, NULL);
 }
@@ -364,7 +378,8 @@ static void flush(struct user *user)
     int tries = 0;
     while (sent < reader->output.length && !full) {
         const size_t length = datagram_length(&reader->output, sent);
-        if (send_with_fds(reader->socket, reader->output.data + sent, length, NULL, 0, MSG_NOSIGNAL | MSG_DONTWAIT))
+        if (send_with_fds(reader->socket, reader->output.data + sent, length, NULL, 0,
+                          MSG_NOSIGNAL | MSG_DONTWAIT))
             sent += length;
         else if (errno == EAGAIN || !is_transient(errno) || ++tries >= TRANSIENT_TRIES)
             full = true; /* or the reader has ended, and its socket reports this */
@@ -441,7 +456,8 @@ static bool take_seen(struct user *user, const struct paragraph *said, const cha
 {
     struct stamp json, tid;
     uint64_t decided;
-    const bool has_json = paragraph_get(said, "json_inode") != NULL, has_tid = paragraph_get(said, "tid_inode") != NULL;
+    const bool has_json = paragraph_get(said, "json_inode") != NULL,
+               has_tid = paragraph_get(said, "tid_inode") != NULL;
     if (!stamp_get(said, "json", &json) || !stamp_get(said, "tid", &tid))
         return false;
     const int has_verdict = paragraph_get_number(said, "verdict", INT64_MAX, &decided);
@@ -454,17 +470,21 @@ static bool take_seen(struct user *user, const struct paragraph *said, const cha
     return has_json || has_tid || has_verdict == 1;
 }
 
-/* Answers at once, not through the output: if this reader ends first, the output goes to the next one. */
+/* Answers at once, not through the output: if this reader ends first, the output goes to the next
+ * one. */
 static void take_idle(struct user *user)
 {
     static const char end[] = "op=end\n\n";
     if (user->reader.output.length == 0 && user->reader.asked == 0)
-        (void)send_with_fds(user->reader.socket, end, sizeof end - 1, NULL, 0, MSG_NOSIGNAL | MSG_DONTWAIT);
+        (void)send_with_fds(user->reader.socket, end, sizeof end - 1, NULL, 0,
+                            MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-static bool take_about_name(struct user *user, const struct paragraph *said, const char *event, int *fd)
+static bool take_about_name(struct user *user, const struct paragraph *said, const char *event,
+                            int *fd)
 {
-    const char *name = paragraph_get(said, "name"), *reason = paragraph_get(said, "reason"), *request = paragraph_get(said, "request");
+    const char *name = paragraph_get(said, "name"), *reason = paragraph_get(said, "reason"),
+               *request = paragraph_get(said, "request");
     if (name == NULL)
         return false;
     if (strcmp(event, "odd") == 0) {
@@ -480,7 +500,8 @@ static bool take_about_name(struct user *user, const struct paragraph *said, con
     if (strcmp(event, "news") == 0)
         readers.tell->news(user, name);
     else if (strcmp(event, "unwritten") == 0)
-        readers.tell->unwritten(user, name, request == NULL ? "" : request, reason == NULL ? "" : reason);
+        readers.tell->unwritten(user, name, request == NULL ? "" : request,
+                                reason == NULL ? "" : reason);
     else
         return false;
     return true;
@@ -538,8 +559,10 @@ static void receive(struct user *user)
         hung_up(user);
         return;
     }
-    if (reader->state != READER_KILLED && paragraph_feed(&reader->input, readers.bytes, (size_t)got))
-        while (reader->state != READER_KILLED && (taken = paragraph_take(&reader->input, &said, &why)) == 1)
+    if (reader->state != READER_KILLED &&
+        paragraph_feed(&reader->input, readers.bytes, (size_t)got))
+        while (reader->state != READER_KILLED &&
+               (taken = paragraph_take(&reader->input, &said, &why)) == 1)
             if (!take_one(user, &said, &fd)) {
                 taken = -1;
                 break;

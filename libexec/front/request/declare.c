@@ -33,7 +33,9 @@ int declare(const struct declaration *declaration)
     }
     request_hold_signals(&request);
     if (!request_put(&request, name, declaration->spec))
-        command_fail(EX_CANTCREAT, "%s exists already: 'rtf change %s' changes it, 'rtf release %s' ends it", name, name, name);
+        command_fail(EX_CANTCREAT,
+                     "%s exists already: 'rtf change %s' changes it, 'rtf release %s' ends it",
+                     name, name, name);
     if (!declaration->no_wait)
         settle(&request, declaration);
     request_close(&request);

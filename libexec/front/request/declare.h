@@ -1,4 +1,5 @@
-/* Puts a new spec into the spool, waits for the answer, and takes a refused spec back. For rtf declare and rtf adopt. */
+/* Puts a new spec into the spool, waits for the answer, and takes a refused spec back. For rtf
+ * declare and rtf adopt. */
 #ifndef RTF_DECLARE_H
 #define RTF_DECLARE_H
 
@@ -16,7 +17,8 @@ struct declaration {
     bool verbose; /* say what is granted */
 };
 
-/* Returns the exit status of the command. A spec of that name that exists already ends the process with EX_CANTCREAT. */
+/* Returns the exit status of the command. A spec of that name that exists already ends the process
+ * with EX_CANTCREAT. */
 int declare(const struct declaration *declaration);
 
 #endif

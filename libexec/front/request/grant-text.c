@@ -22,8 +22,7 @@ char *time_text(const json_t *time, char text[static TIME_TEXT])
 }
 
 /* Appends to a text of at most GRANT_TEXT bytes, and cuts what does not fit. */
-__attribute__((format(printf, 2, 3)))
-static void add(char *text, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static void add(char *text, const char *format, ...)
 {
     const size_t used = strlen(text);
     va_list values;
@@ -34,12 +33,15 @@ static void add(char *text, const char *format, ...)
 
 static void add_times(char *text, const json_t *grant)
 {
-    const json_t *runtime = json_object_get(grant, "accepted_runtime"), *period = json_object_get(grant, "period"), *deadline = json_object_get(grant, "deadline");
+    const json_t *runtime = json_object_get(grant, "accepted_runtime"),
+                 *period = json_object_get(grant, "period"),
+                 *deadline = json_object_get(grant, "deadline");
     char time[TIME_TEXT];
     if (json_is_integer(runtime))
         add(text, "%s", time_text(runtime, time));
     if (json_is_integer(period))
-        add(text, "%s%s", json_is_integer(runtime) ? " of each " : "a period of ", time_text(period, time));
+        add(text, "%s%s", json_is_integer(runtime) ? " of each " : "a period of ",
+            time_text(period, time));
     else if (!json_is_integer(runtime))
         add(text, "it");
     if (json_is_integer(deadline) && !json_equal(deadline, period))
@@ -61,7 +63,8 @@ static void add_cpu(char *text, const json_t *grant)
     add(text, "%.64s grants ", word(grant, "plugin"));
     add_times(text, grant);
     if (json_is_integer(priority))
-        add(text, " at %.16s priority %lld", word(grant, "policy"), (long long)json_integer_value(priority));
+        add(text, " at %.16s priority %lld", word(grant, "policy"),
+            (long long)json_integer_value(priority));
     add(text, " on CPU%s %.512s", cpus[strspn(cpus, "0123456789")] == '\0' ? "" : "s", cpus);
     if (utilization > 0)
         add(text, ", %s of a CPU", format_utilization((uint64_t)utilization, share));
@@ -76,7 +79,8 @@ static void add_claim(char *text, const json_t *claim)
     else if (json_is_integer(count))
         add(text, ", %lld of %.64s", (long long)json_integer_value(count), plugin);
     else
-        add(text, ", %lld bytes/%lldus of %.64s", (long long)json_integer_value(json_object_get(claim, "bytes")),
+        add(text, ", %lld bytes/%lldus of %.64s",
+            (long long)json_integer_value(json_object_get(claim, "bytes")),
             (long long)json_integer_value(json_object_get(claim, "period")), plugin);
 }
 
@@ -89,7 +93,6 @@ char *grant_text(const json_t *grant, char text[static GRANT_TEXT])
         add(raw, "granted");
     else
         add_cpu(raw, grant);
-    json_array_foreach(json_object_get(grant, "claims"), i, claim)
-        add_claim(raw, claim);
+    json_array_foreach(json_object_get(grant, "claims"), i, claim) add_claim(raw, claim);
     return client_printable(raw, text, GRANT_TEXT);
 }

@@ -6,10 +6,12 @@
 
 enum { GRANT_TEXT = 2048 };
 
-/* "EDF grants 5ms of each 20ms on CPUs 0-1, 0.25 of a CPU": from `grant` or `would_grant` of a verdict, in printable ASCII. Returns text. */
+/* "EDF grants 5ms of each 20ms on CPUs 0-1, 0.25 of a CPU": from `grant` or `would_grant` of a
+ * verdict, in printable ASCII. Returns text. */
 char *grant_text(const json_t *grant, char text[static GRANT_TEXT]);
 
-/* A time in us as text: 1500 is "1500us", 5000 is "5ms", a value that is no integer is "-". Returns text. */
+/* A time in us as text: 1500 is "1500us", 5000 is "5ms", a value that is no integer is "-". Returns
+ * text. */
 enum { TIME_TEXT = 32 };
 char *time_text(const json_t *time, char text[static TIME_TEXT]);
 

@@ -15,11 +15,12 @@
 
 /* ---- the spool ---- */
 
-__attribute__((noreturn))
-static void end(const struct request *request, enum client_outcome outcome)
+__attribute__((noreturn)) static void end(const struct request *request,
+                                          enum client_outcome outcome)
 {
     char why[CLIENT_WHY];
-    command_fail(client_status_of_outcome(outcome), "%s", client_printable(request->client.why, why, sizeof why));
+    command_fail(client_status_of_outcome(outcome), "%s",
+                 client_printable(request->client.why, why, sizeof why));
 }
 
 void request_open(struct request *request, const char *spool, uint64_t timeout, bool create)
@@ -65,14 +66,17 @@ static bool fail(struct request *request, enum client_outcome outcome)
 
 bool request_connect(struct request *request)
 {
-    const enum client_outcome outcome = request->is_connected ? CLIENT_OK : client_connect(&request->client, client_until(request->timeout));
+    const enum client_outcome outcome =
+        request->is_connected ? CLIENT_OK
+                              : client_connect(&request->client, client_until(request->timeout));
     request->is_connected = outcome == CLIENT_OK;
     return request->is_connected || fail(request, outcome);
 }
 
 /* ---- a spec in the spool ---- */
 
-/* Reads a file of this size. The caller frees the text. NULL: the file is larger than a spec may be, or there is no memory. */
+/* Reads a file of this size. The caller frees the text. NULL: the file is larger than a spec may
+ * be, or there is no memory. */
 static char *read_all(int fd, size_t size)
 {
     enum { MOST = 1 << 20 };
@@ -90,9 +94,13 @@ static char *read_all(int fd, size_t size)
 static bool read_spec(struct request *request, const char *name, struct request_spec *spec)
 {
     struct stat status;
-    const bool is_there = request->is_entered && spec_lock(&request->client, name, request->timeout, &request->lock) && fstat(request->lock, &status) == 0 && S_ISREG(status.st_mode);
+    const bool is_there = request->is_entered &&
+                          spec_lock(&request->client, name, request->timeout, &request->lock) &&
+                          fstat(request->lock, &status) == 0 && S_ISREG(status.st_mode);
     if (is_there)
-        *spec = (struct request_spec){.text = read_all(request->lock, (size_t)status.st_size), .inode = status.st_ino, .modified = status.st_mtim};
+        *spec = (struct request_spec){.text = read_all(request->lock, (size_t)status.st_size),
+                                      .inode = status.st_ino,
+                                      .modified = status.st_mtim};
     return is_there;
 }
 
@@ -103,10 +111,12 @@ struct request_spec request_read(struct request *request, const char *name)
     if (!request->is_entered)
         command_fail(EX_NOINPUT, "there is no spec %s", name);
     if (!read_spec(request, name, &spec))
-        command_fail(EX_NOINPUT, "there is no spec %s in %s/specs/%s", name, client->spool, client->user);
+        command_fail(EX_NOINPUT, "there is no spec %s in %s/specs/%s", name, client->spool,
+                     client->user);
     spec.json = client_parse_object(spec.text);
     if (spec.json == NULL)
-        command_fail(EX_DATAERR, "%s/specs/%s/%s.json: this is not one JSON object", client->spool, client->user, name);
+        command_fail(EX_DATAERR, "%s/specs/%s/%s.json: this is not one JSON object", client->spool,
+                     client->user, name);
     return spec;
 }
 
@@ -128,7 +138,8 @@ static json_t *read_verdict(const struct request *request, const char *name)
 pid_t request_thread(const struct request *request, const char *name)
 {
     json_t *verdict = read_verdict(request, name);
-    const pid_t thread = (pid_t)json_integer_value(json_object_get(json_object_get(verdict, "thread"), "tid"));
+    const pid_t thread =
+        (pid_t)json_integer_value(json_object_get(json_object_get(verdict, "thread"), "tid"));
     json_decref(verdict);
     return thread;
 }
@@ -155,8 +166,8 @@ static char *text_of(struct request *request, json_t *spec)
     return text;
 }
 
-__attribute__((noreturn))
-static void end_unwritten(const struct request *request, enum client_outcome outcome)
+__attribute__((noreturn)) static void end_unwritten(const struct request *request,
+                                                    enum client_outcome outcome)
 {
     if (outcome != CLIENT_ERROR)
         end(request, outcome);
@@ -176,12 +187,14 @@ bool request_put(struct request *request, const char *name, json_t *spec)
     return outcome == CLIENT_OK;
 }
 
-void request_change(struct request *request, const char *name, const struct request_spec *former, json_t *spec)
+void request_change(struct request *request, const char *name, const struct request_spec *former,
+                    json_t *spec)
 {
     char *text = text_of(request, spec);
     request->inode = former->inode;
     spec_begin(&request->client);
-    const enum client_outcome outcome = client_change(&request->client, name, text, &request->inode);
+    const enum client_outcome outcome =
+        client_change(&request->client, name, text, &request->inode);
     spec_end(&request->client, name, &request->lock);
     free(text);
     request->name = name;
@@ -200,9 +213,13 @@ void request_put_back(struct request *request, const struct request_spec *former
 {
     struct client_verdict verdict;
     const bool was_answered = request->verdict.text != NULL;
-    if (client_put_back(&request->client, request->name, former->text, &former->modified, &request->inode) != CLIENT_OK || !was_answered)
+    if (client_put_back(&request->client, request->name, former->text, &former->modified,
+                        &request->inode) != CLIENT_OK ||
+        !was_answered)
         return;
-    const struct client_wait wait = {.name = request->name, .until = client_until(request->timeout), .interrupt = request->signals.fd};
+    const struct client_wait wait = {.name = request->name,
+                                     .until = client_until(request->timeout),
+                                     .interrupt = request->signals.fd};
     if (client_wait(&request->client, &wait, &verdict) == CLIENT_OK)
         client_free_verdict(&verdict);
 }
@@ -224,21 +241,29 @@ static bool wait_for(struct request *request, const struct client_wait *wait)
 
 bool request_wait(struct request *request)
 {
-    const struct client_wait wait = {.name = request->name, .token = request->token, .inode = request->inode, .until = client_until(request->timeout),
+    const struct client_wait wait = {.name = request->name,
+                                     .token = request->token,
+                                     .inode = request->inode,
+                                     .until = client_until(request->timeout),
                                      .interrupt = request->signals.fd};
     return wait_for(request, &wait);
 }
 
 bool request_wait_for_files(struct request *request, const char *name)
 {
-    const struct client_wait wait = {.name = name, .until = client_until(request->timeout), .interrupt = request->signals.fd};
+    const struct client_wait wait = {.name = name,
+                                     .until = client_until(request->timeout),
+                                     .interrupt = request->signals.fd};
     return wait_for(request, &wait);
 }
 
 /* First looks whether the files are gone: this needs no broker. */
 bool request_wait_for_end(struct request *request, const char *name)
 {
-    const struct client_wait wait = {.goal = CLIENT_END, .name = name, .until = client_until(request->timeout), .interrupt = -1};
+    const struct client_wait wait = {.goal = CLIENT_END,
+                                     .name = name,
+                                     .until = client_until(request->timeout),
+                                     .interrupt = -1};
     struct client_verdict verdict;
     if (client_look(&request->client, &wait, &verdict) == CLIENT_OK)
         return true;
@@ -258,7 +283,9 @@ void request_say_grant(const struct request *request)
 {
     char text[GRANT_TEXT];
     const json_t *verdict = request->verdict.json, *grant = json_object_get(verdict, "grant");
-    command_say("%s: %s", request->name, grant_text(json_is_object(grant) ? grant : json_object_get(verdict, "would_grant"), text));
+    command_say("%s: %s", request->name,
+                grant_text(json_is_object(grant) ? grant : json_object_get(verdict, "would_grant"),
+                           text));
 }
 
 bool request_print(const struct request *request)

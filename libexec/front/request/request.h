@@ -1,5 +1,6 @@
-/* A request to the broker: a command puts a spec into the user's own directory, or changes one, and waits for the answer. An error that concerns one
- * reservation leaves a sentence and an exit status in struct request. Any other error ends the process with a sentence. */
+/* A request to the broker: a command puts a spec into the user's own directory, or changes one, and
+ * waits for the answer. An error that concerns one reservation leaves a sentence and an exit status
+ * in struct request. Any other error ends the process with a sentence. */
 #ifndef RTF_REQUEST_H
 #define RTF_REQUEST_H
 
@@ -38,27 +39,33 @@ struct request_spec {
     struct timespec modified;
 };
 
-/* Opens the spool and enters the user's directory. With `create` a missing directory is made. No broker needs to run. */
+/* Opens the spool and enters the user's directory. With `create` a missing directory is made. No
+ * broker needs to run. */
 void request_open(struct request *request, const char *spool, uint64_t timeout, bool create);
 void request_close(struct request *request);
 
-/* Holds back the signals that would end the process, until request_let_signals. In between the command can take its spec out of the spool. */
+/* Holds back the signals that would end the process, until request_let_signals. In between the
+ * command can take its spec out of the spool. */
 void request_hold_signals(struct request *request);
 void request_let_signals(struct request *request);
 
-/* Finds out that a broker serves the spool. A request stays connected. False: `sentence` and `status` say why. */
+/* Finds out that a broker serves the spool. A request stays connected. False: `sentence` and
+ * `status` say why. */
 bool request_connect(struct request *request);
 
-/* Reads the user's spec NAME, and locks it against other commands of rtf; waits while one of them has it locked. No such spec ends the process with EX_NOINPUT,
- * a spec that is not one JSON object with EX_DATAERR. request_free_spec frees the spec. */
+/* Reads the user's spec NAME, and locks it against other commands of rtf; waits while one of them
+ * has it locked. No such spec ends the process with EX_NOINPUT, a spec that is not one JSON object
+ * with EX_DATAERR. request_free_spec frees the spec. */
 struct request_spec request_read(struct request *request, const char *name);
 void request_free_spec(struct request_spec *spec);
 
-/* Gives the spec a new token and puts it into the spool under this name, which must live as long as the request. False: a spec of that name exists. */
+/* Gives the spec a new token and puts it into the spool under this name, which must live as long as
+ * the request. False: a spec of that name exists. */
 bool request_put(struct request *request, const char *name, json_t *spec);
 
 /* The same, in the place of the spec `former` that request_read has read. */
-void request_change(struct request *request, const char *name, const struct request_spec *former, json_t *spec);
+void request_change(struct request *request, const char *name, const struct request_spec *former,
+                    json_t *spec);
 
 /* Waits for the answer to the spec that was put or changed. True: the spec is granted. */
 bool request_wait(struct request *request);
@@ -66,7 +73,8 @@ bool request_wait(struct request *request);
 /* Waits for the answer to NAME.json and NAME.tid as they are now. True: the spec is granted. */
 bool request_wait_for_files(struct request *request, const char *name);
 
-/* Waits until the reservation NAME has ended and its files are gone. False: `sentence` and `status` say why. */
+/* Waits until the reservation NAME has ended and its files are gone. False: `sentence` and `status`
+ * say why. */
 bool request_wait_for_end(struct request *request, const char *name);
 
 /* Returns the thread in NAME's last verdict; 0: none. */
@@ -78,8 +86,9 @@ bool request_thread_has_ended(const struct request *request, const char *name);
 /* Removes the spec that request_put has put. */
 void request_withdraw(struct request *request);
 
-/* Undoes request_change: puts the former spec back, unless another process has put a spec there meanwhile. If the change was answered, waits for the answer to
- * the former spec, too, so that the reservation is as before when this returns. `verdict`, `status` and `sentence` stay. */
+/* Undoes request_change: puts the former spec back, unless another process has put a spec there
+ * meanwhile. If the change was answered, waits for the answer to the former spec, too, so that the
+ * reservation is as before when this returns. `verdict`, `status` and `sentence` stay. */
 void request_put_back(struct request *request, const struct request_spec *former);
 
 /* Says "rtf declare: cam: SENTENCE". */
@@ -88,7 +97,8 @@ void request_say(const struct request *request, const char *name);
 /* Says "rtf declare: cam: EDF grants 5ms of each 20ms on CPUs 0-1, 0.25 of a CPU". */
 void request_say_grant(const struct request *request);
 
-/* Prints the verdict as a line of JSON. False: standard output cannot be written; see command_is_written. */
+/* Prints the verdict as a line of JSON. False: standard output cannot be written; see
+ * command_is_written. */
 bool request_print(const struct request *request);
 
 #endif

@@ -23,11 +23,14 @@ static void is_late(int signal)
     (void)signal; /* flock(2) ends with EINTR */
 }
 
-/* Has SIGALRM end a flock(2) after this time, us; 0: no longer. SIGALRM comes again every 0.1 s: the first may come just before flock(2). */
+/* Has SIGALRM end a flock(2) after this time, us; 0: no longer. SIGALRM comes again every 0.1 s:
+ * the first may come just before flock(2). */
 static void set_alarm(uint64_t time)
 {
     const struct sigaction action = {.sa_handler = time != 0 ? is_late : SIG_DFL};
-    const struct itimerval at = {.it_value = {.tv_sec = (time_t)(time / 1000000), .tv_usec = (suseconds_t)(time % 1000000)}, .it_interval = {.tv_usec = time != 0 ? 100000 : 0}};
+    const struct itimerval at = {.it_value = {.tv_sec = (time_t)(time / 1000000),
+                                              .tv_usec = (suseconds_t)(time % 1000000)},
+                                 .it_interval = {.tv_usec = time != 0 ? 100000 : 0}};
     if (time != 0)
         sigaction(SIGALRM, &action, NULL);
     setitimer(ITIMER_REAL, &at, NULL);
@@ -42,7 +45,9 @@ static void wait_for_other(const char *name, uint64_t timeout, int fd)
     set_alarm(0);
     close(fd);
     if (!is_over)
-        command_fail(EX_TEMPFAIL, "%s: another command that changes it has not ended within the time allowed", name);
+        command_fail(EX_TEMPFAIL,
+                     "%s: another command that changes it has not ended within the time allowed",
+                     name);
 }
 
 bool spec_lock(const struct client *client, const char *name, uint64_t timeout, int *lock)
