@@ -54,7 +54,7 @@ fresh() {
     run fresh '"$RTF_SOURCE/contrib/demo" --quick "$RTF_STAGE"'
     echo "$output"
     [ "$status" -eq 0 ]
-    grep -q '^  ok      no process, file, mount, cgroup or kernel setting is left behind or changed$' <<<"$output"
+    grep -q '^  ok      no process, file, mount, cgroup or kernel setting was left behind or changed$' <<<"$output"
 }
 
 @test "a checkout that only root can enter is tested, too, by a relative path" {

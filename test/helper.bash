@@ -66,11 +66,15 @@ rt_limit() {
 rt_limit_is_back() { ! grep -qs "^by=$WORK/" /run/rtf/throttle && [ "$(rt_limit)" = "$RT_RUNTIME" ]; }
 
 # place_of SPOOL: the directory of its journal
-place_of() { printf '/run/rtf/%s-%x' $(stat -c '%D %i' "$1"); }
+place_of() { printf '/run/rtf/%s-%x\n' $(stat -c '%D %i' "$1"); }
 
-# The journal of a spool stays in memory when the spool is removed, until the next boot.
+# The journal of a spool stays in memory when the spool is removed, until the next boot. $WORK/places has the journals of spools that a test may have
+# removed or unmounted.
 forget_places() {
     local link place
+    if [ -f "$WORK/places" ]; then
+        while read -r place; do rm -rf "$place"; done <"$WORK/places"
+    fi
     for link in "$WORK"/*/state/current "$WORK"/*/*/state/current; do
         [ ! -L "$link" ] || { place=$(readlink "$link") && [[ $place != /run/rtf/*-* ]] || rm -rf "$place"; }
     done
@@ -149,6 +153,7 @@ broker_start() {
     BROKER=$!
     echo "$BROKER" >>"$WORK/pids"
     eventually broker_serves || { cat "$WORK/broker.out" >&2; return 1; }
+    place_of "$SPOOL" >>"$WORK/places"
 }
 
 # second_broker: starts a broker with a spool of its own, in $WORK/other, and the same configuration. Returns when it serves. $SECOND is its process.

@@ -11,5 +11,5 @@ load helper
     echo "# $mean frames a second, $slowest of the slowest camera, $gap ms between two" >&3
     [ "${slowest%.*}" -ge 25 ] # 1 to 3 without
     grep -q '^  ok      it is refused by the network, and holds no CPU time either' <<<"$output"
-    grep -q '^  ok      no process, file, mount, cgroup or kernel setting is left behind or changed$' <<<"$output"
+    grep -q '^  ok      no process, file, mount, cgroup or kernel setting was left behind or changed$' <<<"$output"
 }

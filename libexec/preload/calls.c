@@ -161,6 +161,12 @@ int set_attr(pid_t thread, const void *attributes, unsigned flags)
     return (int)syscall(SYS_sched_setattr, thread, attributes, flags);
 }
 
+/* An argument of syscall(2) that is a pointer. */
+static const void *pointer_in(long word)
+{
+    return (const void *)word; /* NOLINT(performance-no-int-to-ptr) */
+}
+
 /* Programs use syscall(2) for calls that older libcs lack. */
 long syscall(long sysno, ...)
 {
@@ -172,22 +178,15 @@ long syscall(long sysno, ...)
     va_end(list);
     const pid_t thread = (pid_t)words[0];
     if (sysno == SYS_sched_setattr && thread >= 0) {
-        const struct kernel_sched_attr *attributes = (const struct kernel_sched_attr *)
-            words[1]; /* NOLINT(performance-no-int-to-ptr): the argument is a pointer */
+        const struct kernel_sched_attr *attributes = pointer_in(words[1]);
         if (is_reserved_by(attributes))
             return answer(set_attributes(id_of(thread), attributes));
         end_if_reserved(id_of(thread));
     }
     if (sysno == SYS_sched_setscheduler)
-        return sched_setscheduler(
-            thread, (int)words[1],
-            (const struct sched_param *)
-                words[2]); /* NOLINT(performance-no-int-to-ptr): the argument is a pointer */
+        return sched_setscheduler(thread, (int)words[1], pointer_in(words[2]));
     if (sysno == SYS_sched_setparam)
-        return sched_setparam(
-            thread,
-            (const struct sched_param *)
-                words[1]); /* NOLINT(performance-no-int-to-ptr): the argument is a pointer */
+        return sched_setparam(thread, pointer_in(words[1]));
     return LIBC(syscall)(sysno, words[0], words[1], words[2], words[3], words[4], words[5]);
 }
 

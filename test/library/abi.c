@@ -20,9 +20,8 @@ IS(512, sizeof(struct rtf_params));
 IS(1, _Alignof(struct rtf_params));
 
 /* The result and the parameters of calls of each kind. */
-#define TYPE(call, type)                                     \
-    _Static_assert(_Generic(&(call), type : 1, default : 0), \
-                   #call) /* NOLINT(bugprone-macro-parentheses): a type has none */
+/* NOLINTNEXTLINE(bugprone-macro-parentheses): a type has none */
+#define TYPE(call, type) _Static_assert(_Generic(&(call), type : 1, default : 0), #call)
 
 TYPE(rtf_connect, enum rtf_result (*)(struct rtf_connection *, const char *));
 TYPE(rtf_disconnect, void (*)(struct rtf_connection *));

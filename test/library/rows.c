@@ -189,8 +189,8 @@ static void row_start(void)
 }
 
 /* Counts all calls of malloc in this program. */
-void *__libc_malloc(
-    size_t size); /* NOLINT(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp) */
+/* NOLINTNEXTLINE(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp) */
+void *__libc_malloc(size_t size);
 static unsigned long taken;
 void *malloc(size_t size)
 {
