@@ -750,6 +750,7 @@ other_broker() {
     OTHER=$!
     echo "$OTHER" >>"$WORK/pids"
     eventually other_serves "$WORK/$1/spool/alive"
+    place_of "$WORK/$1/spool" >>"$WORK/places"
 }
 other_serves() { [ -p "$1" ] && dd if=/dev/null of="$1" oflag=nonblock conv=notrunc status=none 2>/dev/null; }
 other_ends() { # SIGNAL

@@ -251,6 +251,7 @@ warned() { eventually grep -q "$1" "$EVENTS"; }
     broker_stop TERM
     # Somebody else's directory, or a link to one, of that name.
     mkdir "$WORK/evil"
+    mkdir -p /run/rtf
     ln -s "$WORK/evil" "$PLACE"
     refuses 69 "$PLACE: "
     [ "$(ls "$WORK/evil")" = '' ]
