@@ -112,9 +112,11 @@ time.sleep(300)' "$WORK/hang/disk" "$1" >"$WORK/hanging" 3>&- &
 }
 hangs() {
     kill -STOP "$HANGS_ON"
+    eventually has_stopped "$HANGS_ON" # else it may still answer the last close of the process
     kill -KILL "$HANGING"
     eventually is_hanging
 }
+has_stopped() { read -r _ _ state _ <"/proc/$1/stat" && [ "$state" = T ]; }
 is_hanging() { read -r _ _ state _ _ _ _ _ flags _ <"/proc/$HANGING/stat" && [ "$state" = D ] && [ $((flags & 4)) -ne 0 ]; }
 hangs_no_more() {
     [ -n "${HANGS_ON:-}" ] || return 0
