@@ -23,8 +23,8 @@ enum apply_result leaf_enter(const struct identity *identity, int cpu, bool whol
                              char reason[static APPLY_REASON]);
 
 /* Takes the thread and all other members out of `leaf`, to `group` or its nearest parent that
- * exists, and removes the leaf. If another thread in the leaf is real-time, only the thread
- * moves, or with version 2 its process. */
+ * exists, and removes the leaf. If another member of the leaf is real-time, only the thread itself
+ * moves; with version 2, the whole process of the thread. */
 enum apply_result leaf_leave(const struct identity *identity, const char *leaf, const char *group,
                              bool whole_process, char reason[static APPLY_REASON]);
 

@@ -289,7 +289,7 @@ int levels_try(struct levels *levels, struct level_trial *trial, const struct ta
     else
         join(levels, trial, key, level, origin);
     if (origin != LEVEL_RESTORED) {
-        /* After the join, because the new key may have used the level that the old one left. */
+        /* settle() comes after join(): the new key may use the level that the old key has left. */
         settle(levels, trial->to);
         if (trial->from != NULL)
             settle(levels, trial->from);

@@ -203,8 +203,8 @@ int client_status_of_verdict(const json_t *verdict);
 int client_status_of_outcome(enum client_outcome outcome);
 
 /* Prepares client->watch for a client_wait; call this before the request. Forgets old events.
- * Returns true if the entered directory may have been renamed since the last wait. (Of a removed
- * directory only client_put tells.) wide: one watch on the directory wakes the caller for every
+ * Returns true if the entered directory may have been renamed since the last wait. (Only client_put
+ * reports a removed directory.) wide: one watch on the directory wakes the caller for every
  * spec, and no spec needs a watch of its own. Choose wide unless other calls wait for specs of this
  * user at the same time. */
 bool client_begin_watch(struct client *client, bool wide);

@@ -55,8 +55,9 @@ void dispatch_take_turn(void)
         reconcile_examine(reservation);
 }
 
-/* Its file goes, unless its owner has written it anew meanwhile; without that it is released.
- * False: the file is being judged, so it was written anew, and a grant renews the lease. */
+/* The lease of a reservation is over: the reader removes NAME.json, unless the owner has rewritten
+ * the file meanwhile, and the reservation is released when the file is gone. False: a request about
+ * the file is under way, so the owner has rewritten it, and a grant renews the lease. */
 static bool lease_is_over(struct reservation *reservation)
 {
     if (reservation->request != NULL && request_is_about_its_file(reservation->request))

@@ -181,9 +181,9 @@ static enum done serve_once(const char *op, const struct paragraph *request, cha
                                    : refuse(reason, "unknown op");
 }
 
-/* Repeats a failed request once if it gives something back, because the broker does not repeat
- * these. Processes that fork too fast or do not end would only delay other requests again, so those
- * failures are not repeated. */
+/* A request that gives something back is tried once more if it fails, because the broker does not
+ * send it again. There is no second try if processes fork too fast or do not end: it would only
+ * delay other requests. */
 static enum done serve_op(const char *op, const struct paragraph *request,
                           char reason[static SERVE_REASON])
 {

@@ -465,7 +465,7 @@ static void look(int64_t now)
     if (read_at != INT64_MAX)
         return;
     inheritance_events_listen(true);
-    if (drain_all()) /* an event that came just before has woken nobody */
+    if (drain_all()) /* events from before the call wake nobody, so they are read here */
         lending_read_reports(now);
 }
 

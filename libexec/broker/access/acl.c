@@ -246,8 +246,8 @@ static bool acl_add_line(struct acl *acl, const struct config_lines *conf, char 
     return true;
 }
 
-/* Frees counters without references, which uids leave behind that come and go. It runs each time
- * the number of counters has doubled. */
+/* Frees counters without references: uids that come and go leave such counters behind. It runs each
+ * time the number of counters has doubled. */
 static void forget_counters(struct acl *acl)
 {
     enum { ROOM = 256 };

@@ -23,16 +23,16 @@ bool leader_is_alike(const struct identity *identity);
  * attachment has given it, and nobody has noticed yet, what it was before that. */
 void execve_former(const struct identity *identity, struct attributes *former);
 
-/* The attached thread's id has ended. True: the thread itself went on as its process's first, and
- * is put back. */
+/* The attached thread's id has ended. True: the thread has become the first one of its process, by
+ * execve(2), and is put back. */
 bool execve_exec(const struct reservation *reservation);
 
-/* The attached first thread has ended, and another of its process has its id. If that has what was
- * granted to either, or has been made so meanwhile (is_adjusted: the helper has been told to), it
- * is put back. */
+/* The attached first thread has ended, and another thread of its process has its id. The new
+ * thread is put back if it has the grant of either thread, or if the attach helper has an order to
+ * give it one (is_adjusted). */
 void execve_replaced(const struct reservation *reservation, bool is_adjusted);
 
-/* Nobody answers for the attached thread any more: it gets its former attributes back, and the log
+/* The thread belongs to no reservation any more: it gets its former attributes back, and the log
  * says so. */
 void execve_put_back(const struct user *user, const char *name, struct attachment *attachment);
 

@@ -125,8 +125,8 @@ static void say_unknown_plugin(struct request *request, const char *wanted, enum
                    wanted, resource_name(resource), names[0] == '\0' ? "none" : names, meant);
 }
 
-/* Use that is not paid back still counts. The owner is told so, because this capacity comes free
- * soon. */
+/* Adds to the refusal how much capacity is still in use until a 0-lag time (debts.h), because this
+ * capacity comes free soon. */
 static void say_owed(struct request *request, const struct counter *counter, int plugin)
 {
     int64_t until;

@@ -14,11 +14,11 @@
 /* True if the books have changed since spare capacity was shared out. */
 bool spare_capacity_is_due(void);
 
-/* A plugin runs again, and may grant what it could not be asked for. */
+/* A plugin runs again: it may grant spare capacity for which it could not be asked. */
 void spare_capacity_look_again(void);
 
-/* Takes back what others are to have instead. Sets `raises` of the reservations that are to have
- * more, and queues them. */
+/* Shares the spare capacity out: lessens the reservations that shall have less, sets `raises` of the
+ * reservations that shall have more, and queues these. */
 void spare_capacity_share_out(void);
 
 /* Makes request->spec: what the owner has asked for, with as much of the desired amounts as the

@@ -605,9 +605,9 @@ static bool check_ranks(const struct plugin_line *tested, const struct plugin_li
                tested->name, other->name, tested->name);
 }
 
-/* A test proves nothing about a task that other tasks may preempt for longer than the test assumes,
- * or that the plugin cannot judge. A test proves nothing beside global EDF either, whose tasks may
- * run on each of its CPUs at any time. */
+/* A test proves nothing if other tasks may preempt the tested task for longer than the test assumes,
+ * or if the plugin cannot judge these other tasks. A test proves nothing beside global EDF either,
+ * because tasks of global EDF may run on each of its CPUs at any time. */
 static bool check_pair(const struct plugin_line *tested, const struct plugin_line *other,
                        char *reason)
 {

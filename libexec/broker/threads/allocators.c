@@ -157,7 +157,8 @@ static bool is_kept(const struct keeper *keeper, const char *word)
     return false;
 }
 
-/* How it was before it became ours: what is ours already was that before. */
+/* The setting of the device before rtf changed it. A device that is in the record already keeps the
+ * setting of the record. */
 static void word_for_record(const struct keeper *keeper, const char *where, const char *old,
                             char word[static WORD_BYTES])
 {

@@ -33,10 +33,10 @@ uint64_t attach_watch(const struct attachment *attachment);
 uint64_t attach_budget(const struct attachment *attachment, const struct grant *grant);
 uint64_t attach_sweep(const struct attachment *attachment);
 
-/* Whether `by`, a spool, needs sched_rt_runtime_us lifted (rt-limit.h). */
+/* Has sched_rt_runtime_us lifted for the spool `by`, or restored (rt-limit.h). */
 uint64_t attach_rt_limit(bool lifted, const char *by);
 
-/* Whether SCHED_DEADLINE threads can be on these CPUs, not pinned. */
+/* Asks whether the kernel takes SCHED_DEADLINE threads that may be on all of these CPUs. */
 uint64_t attach_probe(const cpu_set_t *cpus);
 
 /* No CPUs: those of `by` are removed. */
