@@ -14,7 +14,12 @@ tidy() {
     if mountpoint -q "$SPOOL/log"; then eventually umount "$SPOOL/log"; fi
 }
 
-writer() { helpers rtf-logger; }
+# The writer of the log. The broker may serve before the launcher has executed the program.
+has_writer() { helpers rtf-logger >/dev/null; }
+writer() {
+    eventually has_writer
+    helpers rtf-logger
+}
 names_in_log() { jq -r 'select(.stage == "verdict" and .request == "create") | .name' "$EVENTS" | paste -sd ' '; }
 have_names() { [ "$(names_in_log)" = "$1" ]; }
 told() { jq -r "select($1) | .reason" "$EVENTS"; }
