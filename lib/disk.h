@@ -44,8 +44,8 @@ uint64_t disk_bytes_at(uint64_t bandwidth, uint64_t period);
 uint64_t disk_share(const struct disk_rates *rates, uint64_t bytes, uint64_t period,
                     uint64_t block);
 
-/* The most bytes, a multiple of `block`, whose disk_share is at most `share`, up to
- * WIRE_BYTES_MAX. */
+/* Returns the largest number of bytes, a multiple of `block`, with a disk_share of at most `share`;
+ * at most WIRE_BYTES_MAX. */
 uint64_t disk_bytes_within(const struct disk_rates *rates, uint64_t share, uint64_t period,
                            uint64_t block);
 

@@ -134,13 +134,13 @@ static int only_cpu(const cpu_set_t *cpus)
     return cpu;
 }
 
-/* The CPU whose domain the thread is to be in; -1: no domain. */
+/* The CPU of the scheduling domain that the thread has to enter; -1: no domain. */
 static int wanted_domain(const struct attributes *wanted)
 {
     return wanted->domain ? only_cpu(&wanted->cpus) : -1;
 }
 
-/* The leaf of the thread (cpuset-leaf.h), and the leaf that it has to be in. */
+/* The present leaf of the thread (cpuset-leaf.h), and the leaf that the thread has to enter. */
 struct move {
     int domain;
     char from[LEAF_NAME], to[LEAF_NAME]; /* "": in no domain */

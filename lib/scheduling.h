@@ -34,7 +34,7 @@ struct target {
  * cgroup, and no cgroup is looked at. */
 struct placement {
     const char *group;  /* NULL, or the cpuset group that the thread came from */
-    bool whole_process; /* the other threads of the process may be moved with it */
+    bool whole_process; /* the move may take the other threads of the process along */
 };
 
 /* Makes the thread real-time: gives it policy, parameters and CPUs of *wanted. The thread must

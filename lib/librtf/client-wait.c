@@ -219,7 +219,7 @@ static bool is_to_change(const struct sight *sight)
     return sight->change_at != 0 && (sight->others > OTHERS_MOST || is_over(sight->change_at));
 }
 
-/* Writes the sentence for a wait whose time is over. */
+/* Writes the sentence for a wait that reached its time limit. */
 static enum client_outcome no_answer(struct client *client, const struct client_wait *wait)
 {
     static const char *const over[] = {[CLIENT_ANSWER] =

@@ -52,7 +52,7 @@ struct client {
     int root;
     int descriptors; /* /proc/self/fd; -1 without /proc: waiting is impossible */
     int specs;
-    int alive;                 /* only polled: POLLERR when no broker holds the other end */
+    int alive;                 /* for poll(2) only: POLLERR when no broker has the other end open */
     int directory;             /* the user's directory */
     ino_t inode;               /* of the directory */
     struct client_watch watch; /* the caller's watch for client_wait; .events = -1: none */

@@ -52,7 +52,7 @@ enum rtf_result {
     /* the call is wrong in this state, or the system refused; see rtf_spec_reason */
     RTF_ERROR = 9
 };
-#define RTF_SCHEDULER_FAIL RTF_SCHEDULE_FAIL /* the other spelling in the paper's text */
+#define RTF_SCHEDULER_FAIL RTF_SCHEDULE_FAIL /* the paper has both spellings */
 
 /* The name of a result, such as "RTF_OK"; "?" for an unknown value. Never NULL. */
 const char *rtf_result_name(enum rtf_result result);

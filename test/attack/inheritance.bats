@@ -64,8 +64,8 @@ WINDOW="\"runtime\": \"$((2 * PATIENCE))ms\", \"period\": \"$((100 * PATIENCE))m
 EDF="{\"plugin\": \"EDF\", $WINDOW}"
 FP="{\"plugin\": \"FP\", \"priority\": 15, $WINDOW}"
 
-is_told() { as $ALICE grep -q 'lent its rank' "$SPECS/$ALICE/cam.verdict"; }
-is_logged() { grep -q 'lent its rank' "$EVENTS"; }
+is_told() { as $ALICE grep -q 'waited for a lock, the holder' "$SPECS/$ALICE/cam.verdict"; }
+is_logged() { grep -q 'waited for a lock, the holder' "$EVENTS"; }
 # A thread may have overrun by much before the guard watched it. Then it is ordinary for as long as it waits for the lock.
 is_dealt_with() { is_logged || grep -q 'it sleeps: attached when it wakes' "$EVENTS"; }
 

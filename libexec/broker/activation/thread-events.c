@@ -59,17 +59,9 @@ void thread_events_guard(void)
         }
 }
 
-/* The owner is told, too, because the owner may not know which thread has the lock. */
-static void tell_lent(struct reservation *reservation, uint64_t times)
+/* A warning of the guard about the attached thread, in the log; a user can cause it at any rate. */
+static void warn(const struct reservation *reservation, const char *reason)
 {
-    char reason[256];
-    snprintf(
-        reason, sizeof reason,
-        "thread %d waits for a lock and lent its rank to who holds it for all of its %lluus: it was ordinary until the next %lluus "
-        "(%llu times since this was last told)",
-        (int)reservation->attachment->tid,
-        (unsigned long long)cpu_in_mode(reservation->grant).runtime,
-        (unsigned long long)cpu_window(reservation->grant), (unsigned long long)times);
     struct event event = {.stage = "attach",
                           .user = reservation->user,
                           .name = reservation->name,
@@ -80,6 +72,21 @@ static void tell_lent(struct reservation *reservation, uint64_t times)
                           .microseconds = -1};
     event_write_rarely(&event, &reservation->user->account->rare_window,
                        &reservation->user->account->rare_count);
+}
+
+/* The owner is told, too, because the owner may not know which thread has the lock. */
+static void tell_lent(struct reservation *reservation, uint64_t times)
+{
+    char reason[256];
+    snprintf(
+        reason, sizeof reason,
+        "while thread %d waited for a lock, the holder of the lock used its whole %lluus: thread %d was ordinary until the next %lluus "
+        "(%llu times since the last warning)",
+        (int)reservation->attachment->tid,
+        (unsigned long long)cpu_in_mode(reservation->grant).runtime,
+        (int)reservation->attachment->tid, (unsigned long long)cpu_window(reservation->grant),
+        (unsigned long long)times);
+    warn(reservation, reason);
     if (reservation->request == NULL)
         verdict_again(reservation, UPDATE, reason);
 }
@@ -93,16 +100,7 @@ static void tell_suspended(const struct reservation *reservation, uint64_t times
         (int)reservation->attachment->tid,
         (unsigned long long)cpu_in_mode(reservation->grant).runtime,
         (unsigned long long)cpu_window(reservation->grant), (unsigned long long)times);
-    struct event event = {.stage = "attach",
-                          .user = reservation->user,
-                          .name = reservation->name,
-                          .decision = "warning",
-                          .reason = reason,
-                          .plugin = plugin_line(reservation->grant->plugin)->name,
-                          .tid = reservation->attachment->tid,
-                          .microseconds = -1};
-    event_write_rarely(&event, &reservation->user->account->rare_window,
-                       &reservation->user->account->rare_count);
+    warn(reservation, reason);
 }
 
 void thread_events_guarded(const struct guard_event *event)
