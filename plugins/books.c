@@ -31,10 +31,10 @@ const struct share *books_share(const struct task *task)
 struct timing request_timing(const struct request *request, uint64_t runtime)
 {
     if (runtime == 0 || request->period == 0)
-        return (struct timing){0};
+        return (struct timing){.owner = request->owner};
     uint64_t deadline =
         request->deadline > 0 ? least(request->deadline, request->period) : request->period;
-    return (struct timing){runtime, request->period, deadline};
+    return (struct timing){runtime, request->period, deadline, request->owner};
 }
 
 static void take(struct books *books, struct share *share, int place, uint32_t weight,

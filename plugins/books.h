@@ -54,8 +54,8 @@ const struct share *books_share_on(const struct books *books, uint64_t id, int p
 /* True if the CPU has a task of this plugin other than task `but`. */
 bool books_has_own(const struct books *books, const struct cpu *cpu, uint64_t but);
 
-/* The task's timing with this runtime; the deadline is at most the period. All 0 without runtime or
- * period. */
+/* The task's timing with this runtime; the deadline is at most the period. Only the owner without
+ * runtime or period. */
 struct timing request_timing(const struct request *request, uint64_t runtime);
 
 /* The utilization charged for a runtime, at most one CPU, because a thread never uses more. */

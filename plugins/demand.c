@@ -43,9 +43,19 @@ static uint64_t bound_by_busy_period(const struct set_task *task, size_t count, 
     return next <= length ? next : bound;
 }
 
+/* Of tasks whose deadline is at most t. Like h, it never falls as t grows. */
+static uint64_t overruns_within(const struct set_task *task, size_t count, uint64_t t)
+{
+    uint64_t most = 0;
+    for (size_t i = 0; i < count; i++)
+        if (task[i].timing.deadline <= t && task[i].overruns > most)
+            most = task[i].overruns;
+    return most;
+}
+
 static uint64_t demand(const struct set_task *task, size_t count, uint64_t t)
 {
-    uint64_t sum = 0;
+    uint64_t sum = overruns_within(task, count, t);
     for (size_t i = 0; i < count; i++)
         if (task[i].timing.deadline <= t)
             sum += ((t - task[i].timing.deadline) / task[i].timing.period + 1) *
@@ -81,11 +91,12 @@ enum outcome demand_fits(const struct set_task *task, size_t count, uint64_t blo
                          uint64_t *steps)
 {
     int full = compare_utilization(task, count, ONE_CPU);
-    if (full > 0 || (full == 0 && blocking > 0)) /* with U = 1, h(hyperperiod) = hyperperiod */
+    uint64_t delay = blocking + overruns_within(task, count, UINT64_MAX);
+    if (full > 0 || (full == 0 && delay > 0)) /* with U = 1, h(hyperperiod) = hyperperiod */
         return TOO_MUCH;
     uint64_t first = first_deadline(task, count);
-    uint64_t bound = bound_by_utilization(task, count, blocking);
-    bound = bound_by_busy_period(task, count, blocking, bound, steps);
+    uint64_t bound = bound_by_utilization(task, count, delay);
+    bound = bound_by_busy_period(task, count, delay, bound, steps);
     if (bound == NEVER)
         return TOO_COMPLEX;
     uint64_t t = last_deadline_before(task, count, bound);

@@ -9,24 +9,43 @@
 
 #include "demand.h"
 #include "exact.h"
+#include "overruns.h"
+#include "tick.h"
 
 enum partition { GLOBAL, UNTHROTTLED, CPUSET };
 enum admission { UNSET = -1, DENSITY, DEMAND, BANDWIDTH, GFB };
 enum { KERNEL_RUNTIME_MIN = 2 }; /* us; the kernel's minimum is 1024 ns */
+enum { OVERRUN_MAX = 1000000 };  /* us */
+enum { OVERRUNS_TEXT = 160 };
 
 static struct {
     struct books books;
     int admission, partition;
     uint64_t capacity;               /* U^thr of one CPU, or of the pool */
     uint64_t period_min, period_max; /* the kernel's limits, us */
+    uint64_t overrun; /* us: what a thread can take beyond its runtime; 0: not counted */
     struct exact exact;
 } edf = {.admission = UNSET, .exact = {.blocking = TIME_UNSET, .fair_server = TIME_UNSET}};
+
+/* The broker gives a time instead of the word tick: only the broker may read if the kernel waits for
+ * the tick. */
+static const char *take_overrun(const char *value)
+{
+    if (strcmp(value, "tick") == 0)
+        edf.overrun = tick_length();
+    else if (strcmp(value, "none") == 0)
+        edf.overrun = 0;
+    else if (!parse_time_or_none(value, &edf.overrun) || edf.overrun > OVERRUN_MAX)
+        return "tick, none, or a time up to 1s, such as 4ms";
+    return NULL;
+}
 
 static const struct word words[] = {
     {.key = "admission",
      .values = {"density", "demand", "bandwidth", "gfb"},
      .choice = &edf.admission},
     {.key = "partition", .values = {"global", "unthrottled", "cpuset"}, .choice = &edf.partition},
+    {.key = "overrun", .take = take_overrun},
     EXACT_WORDS(edf.exact),
     {0},
 };
@@ -73,6 +92,7 @@ static const char *setup(struct config *config)
     edf.exact.name = "processor demand";
     edf.exact.word = "admission=demand";
     edf.exact.limit = threshold;
+    edf.exact.overrun = edf.overrun;
     edf.exact.test = demand_fits;
     config->tests = proves[edf.admission];
     config->judges = !pooled;
@@ -115,17 +135,44 @@ static uint64_t room_in_pool(const struct cpu *pool, const struct share *gone, u
     return left > (count - 1) * most ? left - (count - 1) * most : 0;
 }
 
-/* U^thr - U_k, computed without `gone`. */
-static uint64_t room_without(const struct cpu *cpu, const struct share *gone)
+static struct overruns overruns_beside(const struct cpu *cpu, const struct share *gone,
+                                       const struct timing *asked)
 {
-    uint64_t load = cpu_sums_without(cpu, gone).load;
+    return edf.overrun == 0 ? (struct overruns){0} : overruns_on(cpu, gone, asked, edf.overrun);
+}
+
+/* U^thr - U_k without `gone`, and without what overruns can take beside `asked`. The runtime of
+ * `asked` changes nothing. */
+static uint64_t room_without(const struct cpu *cpu, const struct share *gone,
+                             const struct timing *asked)
+{
+    uint64_t load = cpu_sums_without(cpu, gone).load + overruns_beside(cpu, gone, asked).part;
     uint64_t left = load < edf.capacity ? edf.capacity - load : 0;
     return edf.admission == GFB ? room_in_pool(cpu, gone, left) : left;
 }
 
-static uint64_t room(const struct cpu *cpu, const struct task *old)
+static uint64_t room(const struct cpu *cpu, const struct task *old, const struct request *request)
 {
-    return room_without(cpu, books_share(old));
+    const struct timing asked = request_timing(request, request->runtime);
+    return room_without(cpu, books_share(old), &asked);
+}
+
+/* For a sum: a runtime that does not fit there fits on no CPU. With overruns the least loaded CPU
+ * need not be this one. */
+static const struct cpu *roomiest(const struct task *old, const struct request *request)
+{
+    const struct cpu *best = cpus_least_loaded(&edf.books.cpus, books_share(old));
+    uint64_t most = room(best, old, request);
+    struct cpu *cpu;
+    if (edf.overrun == 0)
+        return best;
+    CPUS_FOREACH(cpu, &edf.books.cpus)
+    {
+        const uint64_t here = room(cpu, old, request);
+        best = here > most ? cpu : best;
+        most = here > most ? here : most;
+    }
+    return best;
 }
 
 static uint64_t room_when_empty(void)
@@ -164,34 +211,47 @@ static bool is_possible(const struct request *request, struct paragraph_output *
     return false;
 }
 
-/* The largest runtime that would be granted; 0: none. For a sum the least loaded CPU is the best
- * one: a runtime that does not fit there fits on no CPU. */
+/* The largest runtime that would be granted; 0: none. */
 static uint64_t nearest(const struct request *request, const struct task *old, uint64_t ceiling)
 {
     struct timing timing = request_timing(request, request->runtime);
-    const struct cpu *cpu = cpus_least_loaded(&edf.books.cpus, books_share(old));
     uint64_t runtime = ceiling;
     if (edf.admission == DEMAND && !ignores_test(request))
         runtime = exact_nearest(&edf.exact, old, &timing, ceiling);
     else if (!ignores_test(request))
-        runtime = least(ceiling, runtime_within(room(cpu, old), base(request)));
+        runtime = least(ceiling,
+                        runtime_within(room(roomiest(old, request), old, request), base(request)));
     return runtime < KERNEL_RUNTIME_MIN ? 0 : runtime;
+}
+
+/* The overruns in the words of a refusal; "" for none. Returns text. */
+static const char *in_words(struct overruns overruns, char text[static OVERRUNS_TEXT])
+{
+    text[0] = '\0';
+    if (overruns.part > 0)
+        snprintf(text, OVERRUNS_TEXT,
+                 " when other users' threads overrun (%" PRIu64 " times up to %" PRIu64
+                 "us in %" PRIu64 "us, the shortest deadline of a user)",
+                 overruns.count, edf.overrun, overruns.window);
+    return text;
 }
 
 static void refuse_load(const struct request *request, const struct task *old,
                         struct paragraph_output *out)
 {
     const struct cpus *cpus = &edf.books.cpus;
-    const struct cpu *cpu = cpus_least_loaded(&edf.books.cpus, books_share(old));
+    const struct cpu *cpu = roomiest(old, request);
+    const struct timing timing = request_timing(request, request->runtime);
     char name[CPU_NAME_TEXT], left[UTILIZATION_TEXT], whole[UTILIZATION_TEXT],
-        asked[UTILIZATION_TEXT];
+        asked[UTILIZATION_TEXT], beside[OVERRUNS_TEXT];
     bool plural = cpus->pooled && CPU_COUNT(&cpus->set) > 1;
     uint64_t share = utilization(request->runtime, base(request));
     void (*say)(struct paragraph_output *, const char *, ...) =
         share > room_when_empty() ? answer_never : answer_no;
-    say(out, "%s %s %s of %s left%s, %s asked%s", cpu_name(cpus, cpu, name),
-        plural ? "have" : "has", format_utilization(room(cpu, old), left),
+    say(out, "%s %s %s of %s left%s%s, %s asked%s", cpu_name(cpus, cpu, name),
+        plural ? "have" : "has", format_utilization(room(cpu, old, request), left),
         format_utilization(edf.capacity, whole), edf.admission == GFB ? " beside the largest" : "",
+        in_words(overruns_beside(cpu, books_share(old), &timing), beside),
         format_utilization(share, asked),
         request->ignore_admission ? ", and the kernel's own test cannot be ignored" : "");
 }
@@ -226,12 +286,13 @@ static struct offer offer_by_sum(const struct request *request, const struct tas
     uint64_t asked = utilization(request->runtime, base(request));
     /* A changed task stays on its CPU if possible: a move costs the thread its cache. */
     const struct cpu *cpu = old == NULL ? NULL : &edf.books.cpus.cpu[old->share.place];
-    if (cpu == NULL || !cpu_is_open(&edf.books.cpus, cpu) || asked > room(cpu, old))
-        cpu = cpus_least_loaded(&edf.books.cpus, books_share(old));
-    if (asked > room(cpu, old)) /* eq. 3 */
+    if (cpu == NULL || !cpu_is_open(&edf.books.cpus, cpu) || asked > room(cpu, old, request))
+        cpu = roomiest(old, request);
+    const uint64_t left = room(cpu, old, request);
+    if (asked > left) /* eq. 3 */
         return (struct offer){NULL, 0};
     /* eq. 4 */
-    return (struct offer){cpu, least(most, runtime_within(room(cpu, old), base(request)))};
+    return (struct offer){cpu, least(most, runtime_within(left, base(request)))};
 }
 
 static struct offer offer_by_demand(const struct request *request, const struct task *old,
@@ -327,6 +388,8 @@ static bool judge_by_sum(const struct request *request, struct paragraph_output 
 {
     const struct cpus *cpus = &edf.books.cpus;
     const struct cpu *fullest = NULL;
+    struct timing timing = request_timing(request, request->runtime);
+    timing.deadline = 0; /* the other plugin keeps its own promises */
     uint64_t left = UINT64_MAX, asked = utilization(request->runtime, window(request));
     char name[CPU_NAME_TEXT], left_text[UTILIZATION_TEXT], asked_text[UTILIZATION_TEXT];
     for (int i = 0; i < cpus->count; i++) {
@@ -334,7 +397,7 @@ static bool judge_by_sum(const struct request *request, struct paragraph_output 
         if (!CPU_ISSET((size_t)cpu->number, &request->cpus) ||
             !books_has_own(&edf.books, cpu, request->task))
             continue;
-        uint64_t here = room_without(cpu, books_share_on(&edf.books, request->task, i));
+        uint64_t here = room_without(cpu, books_share_on(&edf.books, request->task, i), &timing);
         fullest = here < left ? cpu : fullest;
         left = least(left, here);
     }

@@ -2,6 +2,8 @@
 
 #include <inttypes.h>
 
+#include "overruns.h"
+
 enum { FAIR_SERVER = 50000 }; /* us per second: the kernel's default from Linux 6.12 on */
 
 const char *exact_setup(struct exact *exact, bool is_exact)
@@ -27,10 +29,11 @@ struct probe {
     struct set_task *asked;
 };
 
-/* The cost of sorting `count` tasks by level, in steps of the test. */
-static uint64_t collecting_steps(uint64_t count)
+/* The cost of sorting `count` tasks by level, and of comparing the users of each two, in steps of
+ * the test. */
+static uint64_t collecting_steps(uint64_t count, bool compares)
 {
-    return 50 + 4 * count;
+    return 50 + 4 * count + (compares ? count * count / 8 : 0);
 }
 
 static void collect(const struct exact *exact, const struct cpu *cpu, const struct share *gone,
@@ -58,12 +61,14 @@ static enum outcome prepare(const struct exact *exact, const struct cpu *cpu,
         return UNSTATED;
     if (sums.counted >= SET_TASKS)
         return TOO_MANY;
-    if (!spend(steps, collecting_steps(sums.counted)))
+    if (!spend(steps, collecting_steps(sums.counted, exact->overrun > 0)))
         return TOO_COMPLEX;
     bool tries = !candidate->foreign && exact->enter != NULL;
     int level = tries ? exact->enter(cpu, candidate->old, &candidate->timing) : LEVEL_ABOVE;
     collect(exact, cpu, gone, probe);
     probe->asked = set_add(&probe->set, &candidate->timing, level);
+    if (exact->overrun > 0)
+        overruns_enter(&probe->set, exact->overrun);
     if (tries)
         exact->undo();
     return FITS;

@@ -49,7 +49,7 @@ static bool parse_range(const char *text, struct config *config)
     return true;
 }
 
-static bool parse_time_or_none(const char *text, uint64_t *time)
+bool parse_time_or_none(const char *text, uint64_t *time)
 {
     bool none = strcmp(text, "0us") == 0 || strcmp(text, "0ms") == 0 || strcmp(text, "0s") == 0;
     *time = none ? 0 : *time;
@@ -239,6 +239,7 @@ static const struct {
     size_t at;
     uint64_t min, max;
 } numbers[] = {
+    {"owner", offsetof(struct request, owner), 0, UINT64_MAX},
     {"runtime", offsetof(struct request, runtime), 1, TIME_MAX},
     {"period", offsetof(struct request, period), 1, TIME_MAX},
     {"deadline", offsetof(struct request, deadline), 1, TIME_MAX},

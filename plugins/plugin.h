@@ -41,6 +41,7 @@ enum policy { POLICY_UNKNOWN, POLICY_DEADLINE, POLICY_FIFO, POLICY_RR };
 /* Times are us. A value that was not stated is 0, but max_runtime is TIME_MAX. */
 struct request {
     uint64_t task;
+    uint64_t owner; /* stands for the user: tasks of one user have the same number */
     uint64_t runtime, period, deadline, desired_runtime, accepted_runtime;
     uint64_t max_runtime;
     uint64_t bytes; /* per period, of a claim on a network or disk */
@@ -65,6 +66,9 @@ struct plugin {
     const char *(*judge)(const struct request *request, struct paragraph_output *out);
     bool without_cpus; /* for another resource than CPU time: cpus= is empty */
 };
+
+/* The value of a word that is a time, or 0us. */
+bool parse_time_or_none(const char *text, uint64_t *time);
 
 /* Runs a plugin. Returns the exit status. */
 int plugin_main(int argc, char **argv, const struct plugin *plugin);

@@ -9,7 +9,7 @@ struct set_task *set_add(struct task_set *set, const struct timing *timing, int 
     struct set_task *at = &set->task[++set->count];
     for (; at > &set->task[1] && at[-1].level < level; at--)
         *at = at[-1];
-    *at = (struct set_task){*timing, level};
+    *at = (struct set_task){.timing = *timing, .level = level};
     return at;
 }
 
@@ -56,6 +56,6 @@ bool fair_server_acts(const struct set_task *task, size_t count, uint64_t runtim
 
 struct set_task fair_server_task(uint64_t runtime)
 {
-    return (struct set_task){{.runtime = runtime, .period = SECOND, .deadline = runtime},
-                             LEVEL_ABOVE};
+    return (struct set_task){.timing = {.runtime = runtime, .period = SECOND, .deadline = runtime},
+                             .level = LEVEL_ABOVE};
 }

@@ -18,14 +18,15 @@ enum { SET_TASKS = 64, LEVEL_ABOVE = PRIORITY_MAX + 1 };
  * than SET_TASKS tasks. TOO_COMPLEX: the steps are used up. */
 enum outcome { FITS, TOO_MUCH, UNSTATED, TOO_MANY, TOO_COMPLEX };
 
-/* C, T and D of a task that states a runtime and a period, with D <= T, in us. All 0 for another
- * task. */
+/* C, T and D of a task that states a runtime and a period, with D <= T, in us; all 0 for another
+ * task. owner stands for the user. */
 struct timing {
-    uint64_t runtime, period, deadline;
+    uint64_t runtime, period, deadline, owner;
 };
 
 struct set_task {
     struct timing timing;
+    uint64_t overruns; /* us: how long the overruns of other users' tasks can delay this task */
     /* larger is more urgent; LEVEL_ABOVE: another plugin's task, counted but not tested */
     int level;
 };

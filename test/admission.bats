@@ -246,6 +246,76 @@ declines() {
     start edf cpus=0-1 admission=gfb threshold=0.8; spec 1 8001 10000; is no nearest=8000 retry=never
 }
 
+# ---- overruns ----
+
+@test "overrun takes a time, tick or none" {
+    for time in 1 2h -1us '' 1001ms ticks; do declines "overrun=$time: tick, none, or a time up to 1s, such as 4ms" edf overrun=$time; done
+    for time in 1s 0us none tick; do start edf overrun=$time; is ok; done
+    declines 'overrun=4ms: no such word*' rm overrun=4ms
+}
+
+@test "each thread of other users can take one overrun in the shortest deadline of a user, the own threads none" {
+    start edf cpus=0-1 threshold=0.9 overrun=4ms
+    spec 1 4000 10000 owner=1; is ok # 1.8 - 0.4: three times 4 ms in 10 fit, and 0.2 are left
+    for task in 2 3; do spec $task 2 1000000 owner=2; is ok; done
+    spec 4 200000 1000000 owner=3; is no nearest=199996 # deadlines of others do not matter
+    spec 4 199996 1000000 owner=3; is ok
+    spec 5 2 1000000 owner=2; is no nearest= retry= \
+        "reason=CPUs 0-1 have 0 of 1.8 left when other users' threads overrun (4 times up to 4000us in 10000us, the shortest deadline of a user), 0.000002 asked"
+    spec 5 2 1000000 owner=1; is no # no time is left for own threads either
+    ask op=release task=4; spec 5 200000 1000000 owner=1; is ok
+    spec 6 2 5000 owner=1; is no # two overruns of 4 ms in 5
+    ask op=release task=5; spec 6 2 8889 owner=1; is ok
+}
+
+@test "beside a deadline below the overrun each thread of other users takes a CPU" {
+    start edf cpus=0-1 threshold=0.9 overrun=4ms
+    spec 1 100 1000 owner=1; is ok; spec 2 2 1000000 owner=2; is ok; spec 3 2 1000000 owner=2; is no nearest=
+    spec 3 690 1000 owner=1; is ok; spec 4 10 1000 owner=1; is no nearest=9 # one CPU of 1.8 is for the overrun
+    spec 2 2 1000 owner=2; is no nearest= # both threads of the first user can overrun in 1 ms
+    ask op=release task=3; spec 2 2 1000 owner=2; is ok; spec 3 2 1000 owner=1; is no nearest=
+    start edf cpus=0-3 threshold=0.9 overrun=4ms
+    spec 1 100 1000 owner=1; for task in 2 3 4; do spec $task 10000 1000000 owner=$task; is ok; done
+    spec 5 10000 1000000 owner=5; is no nearest=
+}
+
+@test "overruns take nothing where all threads have one user, and a change is no other thread" {
+    for words in overrun=1s 'overrun=1s admission=gfb' 'overrun=1s partition=unthrottled' 'overrun=1s partition=cpuset admission=demand'; do
+        # shellcheck disable=SC2086 # words
+        start edf $words
+        for task in 1 2 3; do spec $task 1000 10000 owner=7; is ok; done
+        spec 1 2000 10000 owner=7; is ok
+        spec 4 2 10000 owner=8; is no nearest=
+        for task in 1 2 3; do ask op=release task=$task; done
+        spec 4 2 10000 owner=8; is ok
+    done
+}
+
+@test "gfb, density and demand count overruns, too" {
+    start edf cpus=0-1 threshold=1 admission=gfb overrun=1ms
+    spec 1 4000 10000 owner=1; spec 2 2 10000 owner=2; is ok
+    spec 3 8000 10000 owner=1; is no nearest=6999 # 0.4 + 0.6999 + 0.0002 + 0.2 <= 2 - 0.6999
+    start edf partition=unthrottled threshold=1 overrun=1ms
+    spec 1 4000 10000 owner=1; spec 2 5001 10000 owner=2; is no nearest=5000
+    spec 2 5000 10000 owner=2; is ok; spec 3 2 10000 owner=3; is no nearest=
+    start edf partition=unthrottled threshold=1 admission=demand fair_server=0us overrun=1ms
+    spec 1 4000 10000 owner=1; spec 2 2 20000 deadline=1001 owner=2; is no nearest=
+    spec 2 3 20000 deadline=1002 owner=2; is no nearest=2
+    spec 2 15001 40000 deadline=20000 owner=2; is no nearest=11000 # 2 * 4 + 11 + 1 ms in 20
+    spec 2 11000 40000 deadline=20000 owner=2; is ok
+    spec 3 4000 40000 owner=1; is no nearest=; spec 2 10000 40000 deadline=20000 owner=2
+    spec 3 4000 40000 owner=1; is ok # two overruns in 20 ms
+}
+
+@test "a user's threads go where no other user's are, and loads of other users count" {
+    start edf cpus=0-1 partition=unthrottled threshold=0.9 overrun=4ms
+    spec 1 100 1000 owner=1; is ok cpus=0; spec 2 2 1000000 owner=2; is ok cpus=1
+    spec 3 700 1000 owner=1; is ok cpus=0 # the more loaded one
+    start edf partition=unthrottled threshold=0.9 overrun=4ms; spec 1 1000 10000 owner=1
+    ask op=load task=9 owner=2 cpus=0 policy=deadline runtime=5000 period=10000 deadline=10000 commit=if-ok; is no nearest=4000
+    ask op=load task=9 owner=1 cpus=0 policy=deadline runtime=5000 period=10000 deadline=10000 commit=if-ok; is ok
+}
+
 # ---- others' tasks ----
 
 @test "edf bears a load up to its threshold, and forgets a load that it refuses" {

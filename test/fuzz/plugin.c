@@ -33,7 +33,7 @@ static void ask_something(struct plugin *plugin, unsigned which)
     plugin_on_start(&plugin->program, true);
     for (; which != 0; which /= 2)
         if (which % 4 == 0)
-            (void)plugin_accept(0, 7, &spec, UINT64_MAX, true);
+            (void)plugin_accept(0, 7, 1000, &spec, UINT64_MAX, true);
         else if (which % 4 == 1)
             (void)plugin_schedule(0, 7, &grant);
         else if (which % 4 == 2)

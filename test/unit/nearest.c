@@ -12,7 +12,8 @@
 #include "paragraph.h"
 #include "unit.h"
 
-enum { LEAST = 2 }; /* us: less no plugin on SCHED_DEADLINE takes */
+enum { LEAST = 2 };  /* us: less no plugin on SCHED_DEADLINE takes */
+enum { OWNERS = 3 }; /* users; counted only with overrun= */
 
 static pid_t plugin;
 static FILE *to;
@@ -103,7 +104,8 @@ static bool grants(uint64_t task, uint64_t runtime, const struct asked *asked, b
                    uint64_t *nearest)
 {
     given = 0;
-    fprintf(to, "op=accept\ntask=%llu\nruntime=%llu\nperiod=%llu\n", (unsigned long long)task,
+    fprintf(to, "op=accept\ntask=%llu\nowner=%llu\nruntime=%llu\nperiod=%llu\n",
+            (unsigned long long)task, (unsigned long long)task % OWNERS,
             (unsigned long long)runtime, (unsigned long long)asked->period);
     if (asked->deadline != 0)
         fprintf(to, "deadline=%llu\n", (unsigned long long)asked->deadline);
@@ -259,6 +261,16 @@ static void of_edf_by_demand(void **state)
               true, 200);
 }
 
+static void of_edf_with_overruns(void **state)
+{
+    (void)state;
+    at_random("edf", "-", "overrun=300us", true, 1500);
+    at_random("edf", "-", "overrun=4ms", true, 1500);
+    at_random("edf", "-", "overrun=300us admission=gfb", true, 1500);
+    at_random("edf", "-", "overrun=300us partition=unthrottled threshold=0.9", true, 1500);
+    at_random("edf", "-", "overrun=300us partition=unthrottled admission=demand", true, 200);
+}
+
 static void of_rm_by_the_hyperbolic_bound(void **state)
 {
     (void)state;
@@ -352,6 +364,7 @@ int main(void)
         cmocka_unit_test(of_edf_by_gfb),
         cmocka_unit_test(of_edf_by_density),
         cmocka_unit_test(of_edf_by_demand),
+        cmocka_unit_test(of_edf_with_overruns),
         cmocka_unit_test(of_rm_by_the_hyperbolic_bound),
         cmocka_unit_test(of_rm_by_liu_and_layland),
         cmocka_unit_test(of_rm_by_the_necessary_test_and_a_threshold),

@@ -18,8 +18,10 @@ static uint64_t note(enum told what, int plugin, uint64_t task, const struct gra
                                       .plugin = plugin,
                                       .task = task,
                                       .has_plan = grant != NULL};
-        if (grant != NULL)
+        if (grant != NULL) {
             entry->plan = grant->plan;
+            entry->owner = grant->owner;
+        }
         told_count++;
     }
     return ++last_answer;
@@ -45,11 +47,12 @@ uint64_t plugin_judge(int index, uint64_t task, const struct grant *offer)
     return note(TOLD_JUDGE, index, task, offer);
 }
 
-uint64_t plugin_accept(int index, uint64_t task, const struct spec *spec, uint64_t most,
-                       bool commit)
+uint64_t plugin_accept(int index, uint64_t task, uint64_t owner, const struct spec *spec,
+                       uint64_t most, bool commit)
 {
     const uint64_t id = note(TOLD_ACCEPT, index, task, NULL);
     if (told_count > 0) {
+        told[told_count - 1].owner = owner;
         told[told_count - 1].spec = *spec;
         told[told_count - 1].max_runtime = most;
         told[told_count - 1].commit = commit;

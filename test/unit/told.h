@@ -12,7 +12,7 @@ enum { TOLD_MAX = 64 };
 struct told_plugin {
     enum told what;
     int plugin;
-    uint64_t task;
+    uint64_t task, owner;
     bool has_plan;
     struct attributes plan;
     struct spec spec; /* of ACCEPT and the messages after it */

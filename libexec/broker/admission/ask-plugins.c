@@ -48,6 +48,7 @@ static struct grant *make_grant(const struct request *request, int plugin,
 {
     struct grant *grant = allocate(sizeof *grant);
     grant->plugin = plugin;
+    grant->owner = request->reservation->user->uid;
     grant->plan = *plan;
     grant->spec = spec_copy(&request->spec);
     grant->background = request->inquiry.background;
@@ -94,8 +95,8 @@ static uint64_t ask_plugins_send(struct request *request, const struct spec *spe
     if (aside)
         plugin_load(request->inquiry.plugin, reservation->task, NULL);
     trial_tell(request->inquiry.plugin);
-    uint64_t id = plugin_accept(request->inquiry.plugin, reservation->task, spec,
-                                request->inquiry.ceiling, may_commit && !spec->dry_run);
+    uint64_t id = plugin_accept(request->inquiry.plugin, reservation->task, reservation->user->uid,
+                                spec, request->inquiry.ceiling, may_commit && !spec->dry_run);
     trial_tell_back(request->inquiry.plugin);
     if (aside)
         plugin_load(request->inquiry.plugin, reservation->task, reservation->grant);

@@ -80,8 +80,10 @@ static enum step_result let_in(struct request *request)
 enum step_result claims_ask(struct request *request)
 {
     trial_tell(request->inquiry.plugin);
-    const uint64_t id = plugin_accept(request->inquiry.plugin, request->reservation->task,
-                                      &request->spec, request->inquiry.ceiling, false);
+    const struct reservation *reservation = request->reservation;
+    const uint64_t id =
+        plugin_accept(request->inquiry.plugin, reservation->task, reservation->user->uid,
+                      &request->spec, request->inquiry.ceiling, false);
     trial_tell_back(request->inquiry.plugin);
     return wait_for_plugin(request, id);
 }

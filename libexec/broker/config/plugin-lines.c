@@ -10,6 +10,7 @@
 #include "cgroup.h"
 #include "config-lines.h"
 #include "spec.h"
+#include "tick.h"
 #include "units.h"
 #include "wire.h"
 
@@ -281,6 +282,17 @@ static const struct {
     {"threshold=", parse_threshold, true}, {"desired=", parse_desired, false},
 };
 
+/* Only the broker may read if the kernel waits for the tick. */
+static const char *resolve_tick(const struct plugin_line *line, const char *word,
+                                char text[static 40])
+{
+    if (!line->deadline || strcmp(word, "overrun=tick") != 0)
+        return word;
+    snprintf(text, 40, "overrun=%lluus",
+             (unsigned long long)(tick_is_not_awaited() ? 0 : tick_length()));
+    return text;
+}
+
 static void keep_word(struct plugin_line *line, const char *word)
 {
     const size_t length = line->words == NULL ? 0 : strlen(line->words);
@@ -308,7 +320,8 @@ static bool parse_word(const char *word, struct plugin_line *line, char *reason)
         }
     if (is_resource_word(word, line) && !parse_resource_word(word, value, line, reason))
         return false;
-    keep_word(line, word);
+    char text[40];
+    keep_word(line, resolve_tick(line, word, text));
     return true;
 }
 

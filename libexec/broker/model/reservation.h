@@ -50,6 +50,8 @@ struct holding {
 enum { NO_PLUGIN = -1 };
 struct grant {
     int plugin;
+    /* stands for the user, so that a plugin knows which tasks have the same user: the uid */
+    uint64_t owner;
     struct attributes plan;
     struct spec spec;
     uint64_t utilization;

@@ -228,12 +228,13 @@ static struct paragraph_output *begin(struct plugin *plugin, enum op op, uint64_
     return output;
 }
 
-uint64_t plugin_accept(int index, uint64_t task, const struct spec *spec, uint64_t most,
-                       bool commit)
+uint64_t plugin_accept(int index, uint64_t task, uint64_t owner, const struct spec *spec,
+                       uint64_t most, bool commit)
 {
     struct paragraph_output *output = begin(&plugins.plugin[index], OP_ACCEPT, task);
     if (output == NULL)
         return plugins.last_id;
+    paragraph_add_number(output, "owner", owner);
     resource_kind_of(index)->ask(output, index, spec, most);
     if (commit)
         paragraph_add(output, "commit", "if-ok");
@@ -246,6 +247,7 @@ uint64_t plugin_schedule(int index, uint64_t task, const struct grant *grant)
     struct paragraph_output *output = begin(&plugins.plugin[index], OP_SCHEDULE, task);
     if (output == NULL)
         return plugins.last_id;
+    paragraph_add_number(output, "owner", grant->owner);
     resource_kind_of(index)->tell(output, index, grant);
     paragraph_close(output);
     return plugins.last_id;
@@ -273,8 +275,10 @@ void plugin_load(int index, uint64_t task, const struct grant *grant)
     struct paragraph_output *output = begin(&plugins.plugin[index], OP_LOAD, task);
     if (output == NULL)
         return;
-    if (grant != NULL)
+    if (grant != NULL) {
+        paragraph_add_number(output, "owner", grant->owner);
         cpu_tell_load(output, &grant->plan);
+    }
     paragraph_close(output);
 }
 
@@ -283,6 +287,7 @@ uint64_t plugin_judge(int index, uint64_t task, const struct grant *offer)
     struct paragraph_output *output = begin(&plugins.plugin[index], OP_LOAD, task);
     if (output == NULL)
         return plugins.last_id;
+    paragraph_add_number(output, "owner", offer->owner);
     cpu_tell_load(output, &offer->plan);
     paragraph_add(output, "commit", "if-ok");
     paragraph_close(output);

@@ -36,9 +36,9 @@ bool plugins_start(char reason[static REASON_BYTES]);
 int plugins_have_started(char reason[static REASON_BYTES]);
 
 /* Each returns the id that the answer will carry. Nothing is sent before plugins_flush. */
-/* most: what the rules allow, of the runtime or of the amount. */
-uint64_t plugin_accept(int index, uint64_t task, const struct spec *spec, uint64_t most,
-                       bool commit);
+/* owner: as in struct grant. most: what the rules allow, of the runtime or of the amount. */
+uint64_t plugin_accept(int index, uint64_t task, uint64_t owner, const struct spec *spec,
+                       uint64_t most, bool commit);
 uint64_t plugin_schedule(int index, uint64_t task, const struct grant *grant);
 uint64_t plugin_release(int index, uint64_t task);
 

@@ -310,6 +310,7 @@ static bool take_up_grant(struct reservation *reservation,
     char reason[REASON_BYTES];
     struct grant *grant = allocate(sizeof *grant);
     *grant = recorded->grant;
+    grant->owner = reservation->user->uid;
     grant->spec = spec_copy(&recorded->grant.spec);
     if (take_up_cpus(recorded, grant, reason) && take_up_claims(recorded, grant, reason) &&
         ledger_fits(grant, NULL, reason)) {

@@ -1,0 +1,69 @@
+#include "overruns.h"
+
+#include <stdlib.h>
+
+#include "plugin.h"
+
+/* A task: whose it is, and its deadline (0: another plugin's, or without a period). */
+struct entry {
+    uint64_t owner, deadline;
+};
+
+static int compare(const void *left, const void *right)
+{
+    const struct entry *a = left, *b = right;
+    if (a->owner != b->owner)
+        return a->owner < b->owner ? -1 : 1;
+    return a->deadline == b->deadline ? 0 : a->deadline < b->deadline ? -1 : 1;
+}
+
+/* Another plugin keeps its own promises: its tasks only take time. */
+static size_t collect(const struct cpu *cpu, const struct share *gone, const struct timing *asked,
+                      struct entry *entry)
+{
+    size_t count = 0;
+    const struct share *share;
+    entry[count++] = (struct entry){asked->owner, asked->deadline};
+    LIST_FOREACH (share, &cpu->shares, beside)
+        if (share != gone)
+            entry[count++] =
+                (struct entry){share->timing.owner, share->foreign ? 0 : share->timing.deadline};
+    return count;
+}
+
+static uint64_t part_of(uint64_t others, uint64_t overrun, uint64_t window)
+{
+    unsigned __int128 taken = (unsigned __int128)others * least(overrun, window) * ONE_CPU;
+    return (uint64_t)((taken + window - 1) / window);
+}
+
+struct overruns overruns_on(const struct cpu *cpu, const struct share *gone,
+                            const struct timing *asked, uint64_t overrun)
+{
+    struct overruns worst = {0};
+    struct entry *entry = plugin_allocate(cpu->sums.counted + 1, sizeof *entry);
+    const size_t count = collect(cpu, gone, asked, entry);
+    qsort(entry, count, sizeof *entry, compare);
+    for (size_t first = 0, next; first < count; first = next) {
+        uint64_t shortest = 0;
+        for (next = first; next < count && entry[next].owner == entry[first].owner; next++)
+            if (shortest == 0)
+                shortest = entry[next].deadline;
+        const uint64_t others = count - (next - first);
+        const uint64_t part = shortest == 0 ? 0 : part_of(others, overrun, shortest);
+        if (part > worst.part)
+            worst = (struct overruns){part, others, shortest};
+    }
+    free(entry);
+    return worst;
+}
+
+void overruns_enter(struct task_set *set, uint64_t overrun)
+{
+    for (size_t i = 1; i <= set->count; i++) {
+        uint64_t others = 0;
+        for (size_t j = 1; j <= set->count; j++)
+            others += set->task[j].timing.owner != set->task[i].timing.owner;
+        set->task[i].overruns = others * overrun;
+    }
+}
