@@ -730,7 +730,7 @@ nobody_has_anything() { [ -z "$(find "$SPECS" -name '*.verdict')" ]; }
         [ "$status" -eq 78 ]
         [ "$output" = "rtf-brokerd: acl.conf:2: $sentence" ] || { echo "$line: $output"; false; }
     done <<END
-@rtf - max_runtime|a rule has four words, DOMAIN PLUGIN PROPERTY VALUE, here are 3
+@rtf - max_runtime|a rule has four words, DOMAIN PLUGIN PROPERTY VALUE: this line has 3
 @rtf edf max_runtime 20ms|plugins.conf has no plugin "edf"; did you mean EDF? - means any
 END
     configure_rules '@rtf - max_priority 100' $'\t@rtf\tEDF max_period 3600s# all of it' '' '- - max_utilization 0'
@@ -745,12 +745,12 @@ END
 @test "an unknown user or group in the rules is a warning, at start and at SIGHUP" {
     broker_with 'rtfnobody - max_utilization 1' '@rtfnogroup FP max_runtime 1ms' 'rtfann - max_utilization 1' '@rtfteam - max_runtime 1s' \
         '29999 - max_utilization 1' '@29999 - max_utilization 1'
-    eventually says broker warning 'acl.conf names rtfnobody, which the account database does not know'
-    eventually says broker warning 'acl.conf names @rtfnogroup, which the account database does not know'
+    eventually says broker warning 'acl.conf names rtfnobody, but the account database has no such name'
+    eventually says broker warning 'acl.conf names @rtfnogroup, but the account database has no such name'
     [ "$(events broker warning | grep -c 'account database')" -eq 2 ]
     granted $ANN a "$(share 1)"
     reload 'rtfsomebody - max_utilization 1' 'rtfann - max_utilization 1'
-    eventually says broker warning 'acl.conf names rtfsomebody, which the account database does not know'
+    eventually says broker warning 'acl.conf names rtfsomebody, but the account database has no such name'
     [ "$(events broker warning | grep -c 'account database')" -eq 3 ]
 }
 

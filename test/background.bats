@@ -36,7 +36,7 @@ in_disk() { echo '{"resource": "disk", "plugin": "DISK", "device": "'"$DISK"'", 
 @test "nothing is asked, held or kept, and a thread goes as before" {
     broker_start
     sleeper $ALICE
-    told '.result == "OK" and .reason == "NET lets it in, without a guarantee" and .replies == [] and .grant.plugin == null and .grant.utilization == 0 and .grant.claims == ['"$in_net"', '"$(in_disk)"']' \
+    told '.result == "OK" and .reason == "NET admits the spec without a guarantee" and .replies == [] and .grant.plugin == null and .grant.utilization == 0 and .grant.claims == ['"$in_net"', '"$(in_disk)"']' \
         "$(spec $ALICE cam "{$net, $disk}")"
     attach $ALICE cam "$SLEEPER"
     told '.thread.state == "attached" and (.grant.claims | length) == 2' "$(cat "$SPECS/$ALICE/cam.verdict")"

@@ -88,7 +88,7 @@ is_reloaded() { [ "$(reloads)" -gt "$1" ]; }
     for name in .x - @x a/b 'a=b' "$(printf 'p%.0s' $(seq 33))"; do
         is_wrong plugins.conf 2 "$sentence" '# one' "$name fp 1-5 all"
     done
-    is_wrong plugins.conf 3 'the name FP stands in line 1 already' 'FP fp 1-5 all' '' 'FP rr 6-9 all'
+    is_wrong plugins.conf 3 'the name FP is already that of line 1' 'FP fp 1-5 all' '' 'FP rr 6-9 all'
     is_wrong plugins.conf 1 'only printable ASCII is allowed' 'F\xc3\xa9 fp 1-5 all'
     is_wrong plugins.conf 1 'only printable ASCII is allowed' 'FP fp 1-5 all x=\x1b[31m'
 }
@@ -110,12 +110,12 @@ is_reloaded() { [ "$(reloads)" -gt "$1" ]; }
 # bats test_tags=turn:2
 @test "a wrong priority range, or one with priorities of the broker itself, is refused" {
     for range in 0-5 5-1 x 1-x x-5 1- -5 1--5 +1-5 1-5-7 1,5 1-100 100-101 101 99999999999999999999 0; do
-        is_wrong plugins.conf 1 'a priority range is LOW-HIGH within 1-97, or - for SCHED_DEADLINE' "FP fp $range all"
+        is_wrong plugins.conf 1 'the priorities are LOW-HIGH within 1-97, or - for SCHED_DEADLINE' "FP fp $range all"
     done
     for range in 98 99 90-98 1-99; do
-        is_wrong plugins.conf 1 'priorities above 97 are kept for the broker, which must outrank what it grants' "FP fp $range all"
+        is_wrong plugins.conf 1 'priorities above 97 are for the broker, which runs above every grant' "FP fp $range all"
     done
-    is_wrong plugins.conf 1 'a priority range is LOW-HIGH within 1-97' 'FP fp 0000012rubbish all'
+    is_wrong plugins.conf 1 'the priorities are LOW-HIGH within 1-97' 'FP fp 0000012rubbish all'
     configure_plugins 'FP fp 97 all' 'RR rr 1-96 all'
     check 0 ''
 }
@@ -123,7 +123,7 @@ is_reloaded() { [ "$(reloads)" -gt "$1" ]; }
 # bats test_tags=turn:0
 @test "a CPU list that is wrong" {
     for cpus in x 0- 3-1 -1 0,,1 ',' 1024 0-1024 0-x 0x1 ALL; do
-        is_wrong plugins.conf 1 'a CPU list is written like 0-3,6 with CPUs below 1024, or all' "FP fp 1-5 $cpus"
+        is_wrong plugins.conf 1 'the CPUs are a list such as 0-3,6 of numbers below 1024, or all' "FP fp 1-5 $cpus"
     done
 }
 
@@ -141,7 +141,7 @@ is_reloaded() { [ "$(reloads)" -gt "$1" ]; }
 # bats test_tags=turn:2
 @test "words that the broker reads and does not understand" {
     for word in threshold =5 Threshold=1 thres-hold=1 5; do
-        is_wrong plugins.conf 1 'a word is KEY=VALUE' "FP fp 1-5 all $word"
+        is_wrong plugins.conf 1 'a word after the CPUs is KEY=VALUE' "FP fp 1-5 all $word"
     done
     for time in '' 50 0ms 50m -5ms 1.5ms 3601s; do
         is_wrong plugins.conf 1 'timeout= takes a time such as 50ms' "FP fp 1-5 all timeout=$time"
@@ -150,7 +150,7 @@ is_reloaded() { [ "$(reloads)" -gt "$1" ]; }
         is_wrong plugins.conf 1 'threshold= takes a share of a CPU from 0 to 1' "EDF edf - all threshold=$share"
     done
     is_wrong plugins.conf 1 'partition= takes global, unthrottled or cpuset' 'EDF edf - all partition=cgroup' 'EDF edf - all partition='
-    is_wrong plugins.conf 1 'partition= is for plugins with the range -' 'FP fp 1-5 all partition=global'
+    is_wrong plugins.conf 1 'partition= is for SCHED_DEADLINE' 'FP fp 1-5 all partition=global'
 }
 
 # bats test_tags=turn:0
@@ -183,16 +183,16 @@ is_reloaded() { [ "$(reloads)" -gt "$1" ]; }
 
 # bats test_tags=turn:0
 @test "a rule with too few or too many words" {
-    is_wrong acl.conf 2 'a rule has four words, DOMAIN PLUGIN PROPERTY VALUE, here are 1' '- - max_utilization 1' 'x'
-    is_wrong acl.conf 1 'a rule has four words, DOMAIN PLUGIN PROPERTY VALUE, here are 3' '- - max_utilization # 1'
-    is_wrong acl.conf 1 'a rule has four words, DOMAIN PLUGIN PROPERTY VALUE, here are 5' '- - max_utilization 1 2'
-    is_wrong acl.conf 1 'a rule has four words, DOMAIN PLUGIN PROPERTY VALUE, here are 7' '- - max_utilization 0.5 and so on'
+    is_wrong acl.conf 2 'a rule has four words, DOMAIN PLUGIN PROPERTY VALUE: this line has 1' '- - max_utilization 1' 'x'
+    is_wrong acl.conf 1 'a rule has four words, DOMAIN PLUGIN PROPERTY VALUE: this line has 3' '- - max_utilization # 1'
+    is_wrong acl.conf 1 'a rule has four words, DOMAIN PLUGIN PROPERTY VALUE: this line has 5' '- - max_utilization 1 2'
+    is_wrong acl.conf 1 'a rule has four words, DOMAIN PLUGIN PROPERTY VALUE: this line has 7' '- - max_utilization 0.5 and so on'
 }
 
 # bats test_tags=turn:1
 @test "a domain that is none" {
     for domain in @ "$(printf 'u%.0s' $(seq 64))" "@$(printf 'g%.0s' $(seq 64))"; do
-        is_wrong acl.conf 1 'a domain is a user name, a uid, @group or -' "$domain - max_utilization 1"
+        is_wrong acl.conf 1 'the first word is a user name, a uid, @group or -' "$domain - max_utilization 1"
     done
 }
 
@@ -225,7 +225,7 @@ is_reloaded() { [ "$(reloads)" -gt "$1" ]; }
     done
     for property in max_runtime min_period max_period min_deadline max_deadline; do
         for value in x 0 0ms -5 1.5ms 5m 3600000001 3601s 1e30; do
-            is_wrong acl.conf 1 "$property takes a time from 1us to 3600s, with us, ms, s, min, h or d or as bare microseconds, not \"$value\"" \
+            is_wrong acl.conf 1 "$property takes a time from 1us to 3600s such as 500us, not \"$value\"" \
                 "- - $property $value"
         done
     done
@@ -327,7 +327,7 @@ find_broker() { BROKER=$("$RTF_LIBEXEC/rtf-brokers" --spool "$SPOOL" | cut -f 1)
     broker=(setpriv --bounding-set -sys_resource -- "$RTF_LIBEXEC/rtf-brokerd" --spool "$SPOOL" --config "$CONFIG" --group "$GROUP" ${RTF_PLUGIN_USER:+--plugin-user "$RTF_PLUGIN_USER"})
     for limit in '1024:3023 1000 3024' '3023 1001 3026' '1223 100 1224'; do
         read -r limit specs needed <<<"$limit"
-        ends_with $EX_CONFIG "$sentence ${limit#*:} and cannot be raised, and --max-specs $specs needs $needed: give the broker that limit" \
+        ends_with $EX_CONFIG "$sentence ${limit#*:}, and the broker cannot raise it; --max-specs $specs needs $needed: set this limit" \
             prlimit --nofile="$limit" "${broker[@]}" --max-specs "$specs"
         eventually none_of_ours
     done
@@ -339,7 +339,7 @@ find_broker() { BROKER=$("$RTF_LIBEXEC/rtf-brokers" --spool "$SPOOL" | cut -f 1)
     no grep -qF "\"warning\",\"reason\":\"$sentence" "$EVENTS"
     prlimit --nofile=1024:3024 "${broker[@]}" --max-specs 1001 3>&-
     find_broker
-    grep -qF "\"warning\",\"reason\":\"$sentence 3024 and cannot be raised, and --max-specs 1001 needs 3026: " "$EVENTS"
+    grep -qF "\"warning\",\"reason\":\"$sentence 3024, and the broker cannot raise it; --max-specs 1001 needs 3026: " "$EVENTS"
 }
 
 @test "the limit of open files is raised" {
@@ -400,7 +400,7 @@ CASES
 quits|did not greet: it ended
 babbles|did not greet: it babbles: a line without '='
 newer|it speaks another protocol than 1
-nameless|its greeting is not protocol=1 and answer=
+nameless|its greeting lacks protocol= or answer=
 curt|it gave no reason
 interpreter|did not greet: it ended
 CASES
@@ -468,10 +468,10 @@ last_line() { tail -n 1 "$EVENTS" | jq -e "$1" >/dev/null || { cat "$EVENTS" >&2
         echo "--- ${lines[*]}"
         does_not_start $EX_CONFIG "rtf-brokerd: plugins.conf:$place: $sentence"
     done <<'CASES'
-2|RM tests its tasks, and global EDF (EDF) on the same CPU makes that test unsound|EDF edf - all partition=global/RM rm 21-40 0
-1|RM tests its tasks, and global EDF (EDF) on the same CPU makes that test unsound|RM rm 21-40 0/EDF edf - all
-1|RM tests its tasks (tests=sufficient), but FP on the same CPU proves less (tests=none), and its priorities reach 30: it must stay below 21|RM rm 21-40 0/FP fp 30 0
-2|RM tests its tasks (tests=sufficient), but RR on the same CPU proves less (tests=none), and its priorities reach 21: it must stay below 21|RR rr 1-21 0/RM rm 21-40 0
+2|RM tests its tasks, but global EDF (EDF) on the same CPU makes this test unsound|EDF edf - all partition=global/RM rm 21-40 0
+1|RM tests its tasks, but global EDF (EDF) on the same CPU makes this test unsound|RM rm 21-40 0/EDF edf - all
+1|RM tests its tasks (tests=sufficient), but FP on the same CPU proves less (tests=none): its priorities reach 30, and must stay below 21|RM rm 21-40 0/FP fp 30 0
+2|RM tests its tasks (tests=sufficient), but RR on the same CPU proves less (tests=none): its priorities reach 21, and must stay below 21|RR rr 1-21 0/RM rm 21-40 0
 CASES
     configure_plugins 'RM rm 21-40 0' 'FP fp 41-50 1' 'RR rr 1-20 all'
     broker_start
@@ -610,7 +610,7 @@ manifest() {
     thread=$(kernel "$SLEEPER")
     configure_rules "$ALICE - max_utilization 0.1"
     reload
-    [ "$(last_event reloaded)" = "acl.conf was read again and the log opened again" ]
+    [ "$(last_event reloaded)" = "acl.conf is read again, and the log is opened again" ]
     [[ $(last_event warning) == "acl.conf:1: $ALICE - max_utilization 0.1: 0.2 is in use"* ]]
     [ "$(kernel "$SLEEPER")" = "$thread" ]
     answer=$(spec $ALICE more '{"runtime": "100us", "period": "10ms"}')

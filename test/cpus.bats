@@ -68,7 +68,7 @@ refused() {
     chmod 755 "$WORK/old"
     configure_plugins "OLD $WORK/old 1-20 0-1"
     broker_start
-    refused b '{"priority": 5, "runtime": "1ms", "period": "100ms", "cpus": "1"}' 'never OLD refused: it cannot keep a thread to CPUs 1'
+    refused b '{"priority": 5, "runtime": "1ms", "period": "100ms", "cpus": "1"}' 'never OLD refused: it cannot restrict the thread to CPUs 1'
     [ "$(granted b '{"priority": 5, "runtime": "1ms", "period": "100ms", "cpus": "0"}')" = 0 ]
 }
 

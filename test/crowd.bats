@@ -126,7 +126,7 @@ END
         done
     done
     run spec 1 sixth '{"priority": 15}'
-    [ "$(field '.result + ": " + .reason' "$output")" = 'ACL_FAIL: you have 5 specs already, the most that a user may have here' ]
+    [ "$(field '.result + ": " + .reason' "$output")" = 'ACL_FAIL: you have 5 specs already: a user may have no more (--max-specs)' ]
     [ "$(field '.refusal.by + " " + .refusal.retry' "$output")" = 'broker when-freed' ]
     [ "$(field .grant "$output")" = null ]
     run spec $BOB first '{"priority": 15}'

@@ -78,7 +78,7 @@ guard() { helpers rtf-guard; }
     for spec in '{"plugin": "FP", "priority": 15, "runtime": 499, "period": "10ms"}' '{"plugin": "FP", "priority": 15, "runtime": 500, "period": 4999}'; do
         answer=$(spec $ALICE cam "$spec")
         [ "$(field .result "$answer")" = SCHEDULE_FAIL ]
-        [[ $(field .reason "$answer") == *'of at least 500us in at least 5000us'* ]]
+        [[ $(field .reason "$answer") == *'the runtime must be at least 500us, and the period or deadline at least 5000us'* ]]
     done
     [ "$(field .result "$(spec $ALICE cam '{"plugin": "FP", "priority": 15, "runtime": 500, "deadline": "5ms"}')")" = OK ]
 }

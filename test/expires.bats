@@ -41,7 +41,7 @@ kill_broker() {
     has_no_tid() { [ ! -e "$OWN/cam.tid" ]; }
     eventually has_no_tid
     eventually is_policy "$SLEEPER" other
-    logged '.name == "cam" and .stage == "spec" and .decision == "ended" and (.reason | startswith("it was not renewed within 600000us"))'
+    logged '.name == "cam" and .stage == "spec" and .decision == "ended" and (.reason | startswith("the spec was not renewed within 600000us"))'
     eventually is_granted '{"runtime": "10ms", "period": "20ms"}'
 }
 is_granted() { [ "$(field .result "$(spec $ALICE other "$1")")" = OK ]; }

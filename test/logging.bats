@@ -133,7 +133,7 @@ END
     missing=$(told '.decision == "error"')
     echo "# $missing" >&3
     # A short line may still have had room after a long one had not: then it is said twice.
-    no grep -vxE 'the log could not be written for a time, [0-9]+ lines are missing' <<<"$missing"
+    no grep -vxE 'the log could not be written for a time: [0-9]+ lines are missing' <<<"$missing"
     missing=$(grep -oE '[0-9]+' <<<"$missing" | awk '{ sum += $1 } END { print sum }')
     lines=$(jq -c 'select(.user == "root" and .stage == "verdict" or .stage == "spec")' "$EVENTS" | wc -l)
     all=$(jq -c 'select(.user == "root")' "$EVENTS" | wc -l)
@@ -166,7 +166,7 @@ for turn in range(8):
 END
     spec $BOB mine "$cam" >/dev/null
     eventually is_told ".user == \"$BOB\" and .name == \"mine\""
-    [ "$(told ".user == \"$ALICE\" and .decision == \"warning\"" | sort -u)" = 'of this user there are more than 1024 KiB in 10 s: the next lines are left out, and counted' ]
+    [ "$(told ".user == \"$ALICE\" and .decision == \"warning\"" | sort -u)" = 'this user has caused more than 1024 KiB of lines in 10 s: further lines are left out and counted' ]
     # The first line of the next window says how many.
     next_window() {
         spec $ALICE after '{"runtime": "no"}' >/dev/null

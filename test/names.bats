@@ -169,7 +169,7 @@ has_been_looked_through() { [ "$(stat -c %a "$SPECS/$ALICE")" = 2700 ] && ! help
     broker_start
     as $BOB mkdir "$SPECS/$ALICE"
     eventually test ! -e "$SPECS/$ALICE"
-    grep -q 'moved aside: a directory in specs/ must have the name of its owner' "$EVENTS"
+    grep -q 'moved aside: a directory in specs/ must have the name or the uid of its owner' "$EVENTS"
     spec $ALICE cam "$PERIODIC" >/dev/null
     is_granted $ALICE cam
 }

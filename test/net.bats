@@ -117,7 +117,7 @@ eight_streams() {
     rules_are '- EDF max_bandwidth 1Mbit'
     run "$RTF_LIBEXEC/rtf-brokerd" --check --config "$CONFIG"
     [ "$status" = 78 ] # EX_CONFIG
-    [[ $output == *'max_bandwidth is for a plugin'* ]]
+    [[ $output == *'max_bandwidth needs a plugin'* ]]
 }
 
 @test "no spec holds the bytes that a dry run would be granted" {

@@ -206,7 +206,7 @@ as_granted='deadline 0 nice=0 1000/10000/10000 cpus=1 reset=1'
     kill -HUP "$BROKER"
     eventually is_pinned
     jq -r "select(.stage == \"attach\" and .decision == \"warning\" and .tid == $HOG) | .reason" "$SPOOL/log/events.ndjson" |
-        grep -q "on CPUs $elsewhere, which is not what was granted"
+        grep -q "thread [0-9]* does not run as granted: it has .* CPUs $elsewhere"
 }
 
 is_pinned() { [ "$(kernel "$HOG")" = 'fifo 2 nice=0 0/0/0 cpus=0 reset=1' ]; }
@@ -707,7 +707,7 @@ sleeps() { [[ $(cat "/proc/$1/stat") == *") S "* ]]; }
         spec $ALICE cam "${cam%\}}, \"move\": \"process\"}" >/dev/null
         attach $ALICE cam "$HOG" >/dev/null
         touch "$WORK/go"
-        eventually says $ALICE cam .reason "another thread of process $HOG called execve and has its id: it is ordinary, and not attached"
+        eventually says $ALICE cam .reason "another thread of process $HOG called execve and has taken over the id of the attached thread: it is ordinary, and not attached"
         eventually is_as_before
         as $ALICE rm "$SPECS/$ALICE/cam.json"
         eventually test ! -e "$SPECS/$ALICE/cam.verdict"

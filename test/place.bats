@@ -116,7 +116,7 @@ warned() { eventually grep -q "$1" "$EVENTS"; }
     broker_dies
     cp -p "$(place)/journal" "$WORK/journal"
     good() { rm "$(place)/journal" && cp -p "$WORK/journal" "$(place)/journal"; }
-    not_ours="$(place)/journal cannot be read: it is not a file of root's alone; move it away to start without it"
+    not_ours="$(place)/journal cannot be read: the file is not root's alone; move it away to start without it"
     chown $ALICE "$(place)/journal"
     refuses 71 "$(place)/journal cannot be read: Permission denied"
     chmod 644 "$(place)/journal"
@@ -135,7 +135,7 @@ warned() { eventually grep -q "$1" "$EVENTS"; }
     refuses 71 "$(place)/journal cannot be read: Too many levels of symbolic links"
     good
     sed -i '/^record=whole/,$d' "$(place)/journal"
-    refuses 71 "$(place)/journal cannot be read: it is cut short"
+    refuses 71 "$(place)/journal cannot be read: the file is cut short"
     good
     # One that has begun, and has never had the name, is nothing.
     sed '/^record=whole/,$d' "$WORK/journal" >"$(place)/journal.new"
@@ -180,7 +180,7 @@ warned() { eventually grep -q "$1" "$EVENTS"; }
     SPOOL=$MEMORY/spool SPECS=$MEMORY/spool/specs EVENTS=$MEMORY/spool/log/events.ndjson
     broker_start
     [ "$(place)" = "$(place_of "$SPOOL")" ]
-    warned "the spool was copied or moved: what a broker has left in force by $PLACE is not taken up"
+    warned "the spool was copied or moved: the broker does not continue the grants in $PLACE"
     broker_stop TERM
     [ ! -e "$(place)" ] || rm -r "$(place)"
 }

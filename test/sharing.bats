@@ -251,14 +251,14 @@ at_home() { [ "$(jq -c '[.own[], .foreign[]] | group_by(.cpus) | map([.[].runtim
         [ $status = 78 ]
         grep -q "rtf-brokerd: plugins.conf:$place: $sentence" "$WORK/out"
     done <<'CASES'
-2|B proves nothing beneath A on the same CPU, because it cannot judge the other's tasks|A 31-40 0|B 21-30 0-1 greets=judges:no
-1|B tests its tasks, but A above it on the same CPU also grants what it has not tested|B 21-30 0-1|A 31-40 0 greets=grants:some
-1|A and B test their tasks on the same CPU, and their priorities 25-35 and 21-30 overlap|A 25-35 0|B 21-30 0
-2|B tests its tasks (tests=exact), but A on the same CPU proves less (tests=necessary), and its priorities reach 40: it must stay below 21|A 31-40 0 greets=tests:necessary|B 21-30 0 greets=tests:exact
-2|B proves nothing beneath SCHED_DEADLINE (A) on the same CPU|A - 0 partition=unthrottled|B 21-30 0 greets=judges:no
+2|B cannot judge the tasks of A, which has higher priorities on the same CPU|A 31-40 0|B 21-30 0-1 greets=judges:no
+1|B tests its tasks, but A has higher priorities on the same CPU and also grants tasks without a test|B 21-30 0-1|A 31-40 0 greets=grants:some
+1|A and B test their tasks on the same CPU, but their priorities 25-35 and 21-30 overlap|A 25-35 0|B 21-30 0
+2|B tests its tasks (tests=exact), but A on the same CPU proves less (tests=necessary): its priorities reach 40, and must stay below 21|A 31-40 0 greets=tests:necessary|B 21-30 0 greets=tests:exact
+2|B cannot judge the SCHED_DEADLINE tasks of A, which run above its own on the same CPU|A - 0 partition=unthrottled|B 21-30 0 greets=judges:no
 1|A and B are both SCHED_DEADLINE on the same CPU, and A cannot judge the other's tasks (judges=load)|A - 0 partition=unthrottled greets=judges:no|B - 0 partition=unthrottled
-2|B is SCHED_DEADLINE as well as global EDF (A), which tests its tasks, on the same CPU|A - 0-1 partition=global|B - 0 partition=unthrottled
-1|B tests its tasks, and global EDF (A) on the same CPU makes that test unsound|B 21-30 0|A - 0-1 partition=global
+2|B is SCHED_DEADLINE on the same CPU as A, which is global EDF and tests its tasks|A - 0-1 partition=global|B - 0 partition=unthrottled
+1|B tests its tasks, but global EDF (A) on the same CPU makes this test unsound|B 21-30 0|A - 0-1 partition=global
 CASES
 }
 
@@ -279,7 +279,7 @@ line() {
     : >"$WORK/begun"
     switch_on LOW crashes
     said '[.result, .refusal.by]' '["SCHEDULE_FAIL","LOW"]' "$(spec $ALICE cam "$(high 1000)")"
-    eventually grep -q 'it does not greet as it did at the start' "$EVENTS"
+    eventually grep -q 'its greeting differs from the greeting at the start' "$EVENTS"
     said '[.result, .refusal.by]' '["SCHEDULE_FAIL","LOW"]' "$(spec $ALICE cam "$(high 1000)")"
 }
 

@@ -30,12 +30,12 @@ remove() { as "$1" rm "$SPECS/$1/$2.json"; }
     broker_start
     spec $ALICE cam "$(units 2 8)" >/dev/null
     eventually has $ALICE cam 8
-    said '[.request, .result, .reason, .grant.claims[0].count, .grant.claims[0].desired_count]' '["update","OK","CAMERA has room for more of what it desires",2,8]' \
+    said '[.request, .result, .reason, .grant.claims[0].count, .grant.claims[0].desired_count]' '["update","OK","CAMERA has room for more of the desired amount",2,8]' \
         "$(cat "$SPECS/$ALICE/cam.verdict")"
     eventually uses CAMERA 8
     told '.result == "OK" and .grant.claims[0].accepted_count == 5' "$(spec $BOB five '{"units": {"count": 5}}')"
     eventually has $ALICE cam 5
-    told '.reason == "what it had beyond what it needs is needed elsewhere"' "$(cat "$SPECS/$ALICE/cam.verdict")"
+    told '.reason == "another spec needs the capacity that this reservation had beyond its needs"' "$(cat "$SPECS/$ALICE/cam.verdict")"
     # Down to the need, and no further.
     told '.result == "OK"' "$(spec $BOB three '{"units": {"count": 3}}')"
     eventually has $ALICE cam 2

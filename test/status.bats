@@ -296,7 +296,7 @@ END
     mkdir "$SPOOL/.status.json.new"
     before=$(version)
     spec $ALICE cam "$cam" >/dev/null
-    eventually grep -q 'status.json cannot be written: File exists; it is as it was' "$EVENTS"
+    eventually grep -q 'status.json cannot be written: File exists; the old file stays' "$EVENTS"
     [ "$(version)" = "$before" ]
     rmdir "$SPOOL/.status.json.new"
     eventually says '.reservations == 1'

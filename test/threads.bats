@@ -128,7 +128,7 @@ tells_its_threads() { read -r FIRST SECOND THIRD <"$WORK/three"; }
     sleeper $ALICE
     spec $ALICE cam "{$RESERVED, \"attach\": $SLEEPER}" >/dev/null
     spec $ALICE cam "{$RESERVED, \"attach\": null}" >/dev/null
-    says $ALICE cam ".request == \"change\" and .result == \"OK\" and .thread == null and (.reason | endswith(\"; thread $SLEEPER is let go\"))"
+    says $ALICE cam ".request == \"change\" and .result == \"OK\" and .thread == null and (.reason | endswith(\"; thread $SLEEPER is detached\"))"
     shows "$SLEEPER" "other 0 nice=0 0/0/0 cpus=$ALL_CPUS reset=0"
     spec $ALICE cam '{"runtime": "2ms", "period": "20ms"}' >/dev/null
     says $ALICE cam '.thread == null'
@@ -144,12 +144,12 @@ tells_its_threads() { read -r FIRST SECOND THIRD <"$WORK/three"; }
     attach $ALICE cam "$first" >/dev/null
     says $ALICE cam ".result == \"OK\" and .thread.tid == $first"
     as $ALICE rm "$SPECS/$ALICE/cam.tid"
-    says $ALICE cam ".result == \"OK\" and .thread == null and .reason == \"thread $first is let go\""
+    says $ALICE cam ".result == \"OK\" and .thread == null and .reason == \"thread $first is detached\""
     spec $ALICE cam "{$RESERVED, \"attach\": $first}" >/dev/null
     spec $ALICE cam '{"runtime": "2ms", "period": "20ms"}' >/dev/null
     sleeper $ALICE
     attach $ALICE cam "$SLEEPER" >/dev/null
-    says $ALICE cam ".result == \"OK\" and .thread.tid == $SLEEPER and (.reason | contains(\"thread $first is let go\"))"
+    says $ALICE cam ".result == \"OK\" and .thread.tid == $SLEEPER and (.reason | contains(\"thread $first is detached\"))"
     shows "$first" "other 0 nice=0 0/0/0 cpus=$ALL_CPUS reset=0"
     # "lifetime": "spec" ends that, too.
     as $ALICE rm "$SPECS/$ALICE/cam.tid"
@@ -433,11 +433,11 @@ END
 }
 
 # bats test_tags=turn:1
-@test "a thread that is replaced by another one's execve in the moment of its attachment is let go" {
+@test "a thread that is replaced by another one's execve in the moment of its attachment is detached" {
     broker_start
     hasty "$SPECS/$ALICE/cam.verdict"
     spec $ALICE cam "{$RESERVED, \"attach\": $FIRST}" >/dev/null
-    eventually says $ALICE cam ".reason == \"another thread of process $FIRST called execve and has its id: it is ordinary, and not attached\" and .thread == null"
+    eventually says $ALICE cam ".reason == \"another thread of process $FIRST called execve and has taken over the id of the attached thread: it is ordinary, and not attached\" and .thread == null"
     is_sleep "$FIRST"
     shows "$FIRST" "other 0 nice=0 0/0/0 cpus=$ALL_CPUS reset=0"
     as $ALICE rm "$SPECS/$ALICE/cam.json"
@@ -450,7 +450,7 @@ END
     broker_start
     hasty "$SPECS/$ALICE/cam.verdict"
     spec $ALICE cam "{$RESERVED, \"attach\": $SECOND}" >/dev/null
-    eventually says $ALICE cam ".reason == \"thread $SECOND called execve and has the id of its process now, $FIRST: it is ordinary again, and not attached\" and .thread == null"
+    eventually says $ALICE cam ".reason == \"thread $SECOND called execve and has taken over the id of its process, $FIRST: it is ordinary again, and not attached\" and .thread == null"
     is_sleep "$FIRST"
     eventually shows "$FIRST" "other 0 nice=0 0/0/0 cpus=$ALL_CPUS reset=0"
     as $ALICE rm "$SPECS/$ALICE/cam.json"

@@ -45,7 +45,7 @@ verdicts() { jq -c "select(.stage == \"verdict\" and $1)" "$EVENTS" | wc -l; }
         pids+=("$PID")
     done
     says $ALICE w1 '.grant == null and .refusal.code == "rule-used-up" and (.reason | test("0.5 used, 0.5 asked"))'
-    says $ALICE w2 '.reason == "w1 came before, and waits for room"'
+    says $ALICE w2 '.reason == "w1 came earlier, and waits for room"'
     eventually readers_have_ended
     all=("/proc/$BROKER/status")
     for pid in "${pids[@]}"; do all+=("/proc/$pid/status"); done
@@ -184,6 +184,6 @@ someone_is_granted() {
     eventually has_consumed "$HOG" 300
     as $ALICE rm "$SPECS/$ALICE/cam.json"
     eventually test ! -e "$SPECS/$ALICE/cam.verdict"
-    fails 125 'rtf-run: no answer to run-* within the time allowed; the spec waits: acl.conf:1: *; 0.4 of what is used has ended, and counts for *ms more' \
+    fails 125 'rtf-run: no answer to run-* within the time allowed; the spec waits: acl.conf:1: *; 0.4 of the used share belongs to ended reservations, and comes free in *ms' \
         as $ALICE "$RTF_BIN/rtf-run" --spool "$SPOOL" --timeout 200ms --plugin EDF -T 400ms -P 1s -- true
 }

@@ -83,7 +83,7 @@ is_ordinary_and_ends() {
     eventually test -e "$SPECS/$ALICE/next.verdict" # it waits
     "$RTF_BIN/rtf" --spool "$SPOOL" revoke $ALICE/next
     eventually test ! -e "$SPECS/$ALICE/next.json"
-    logged 1 '.name == "next" and .reason == "an administrator has revoked it"'
+    logged 1 '.name == "next" and .reason == "an administrator has revoked the reservation"'
 }
 
 # bats test_tags=turn:0
@@ -183,7 +183,7 @@ is_ordinary_and_ends() {
     from=$(milliseconds)
     touch "$WORK/go"
     eventually is_sh "$HOG"
-    eventually has_reason "another thread of process $HOG called execve and has its id: it is ordinary, and not attached"
+    eventually has_reason "another thread of process $HOG called execve and has taken over the id of the attached thread: it is ordinary, and not attached"
     is_policy "$HOG" other
     attach $ALICE cam "$HOG" >/dev/null
     is_policy "$HOG" deadline
@@ -336,7 +336,7 @@ has_reason() { [ "$(field .reason "$(cat "$SPECS/$ALICE/cam.verdict")")" = "$1" 
     as $ALICE rm "$SPECS/$ALICE/cam.json"
     eventually is_policy "$HOG" other
     reason=$(field .reason "$(spec $ALICE big '{"runtime": "1s", "period": "1s", "plugin": "EDF"}')")
-    [[ $reason =~ ': 0.8 used, 1 asked; 0.5 of what is used has ended, and counts for '([0-9]+)'ms more'$ ]] || { echo "$reason" >&2; return 1; }
+    [[ $reason =~ ': 0.8 used, 1 asked; 0.5 of the used share belongs to ended reservations, and comes free in '([0-9]+)'ms'$ ]] || { echo "$reason" >&2; return 1; }
     [[ ${BASH_REMATCH[1]} -ge 1 && ${BASH_REMATCH[1]} -le 1300 ]]
     configure_rules "$ALICE - max_utilization 9"
     kill -HUP "$BROKER"
@@ -344,7 +344,7 @@ has_reason() { [ "$(field .reason "$(cat "$SPECS/$ALICE/cam.verdict")")" = "$1" 
     as $ALICE rm "$SPECS/$ALICE/cam.json"
     eventually is_policy "$HOG" other
     reason=$(field .reason "$(spec $ALICE big '{"runtime": "900ms", "period": "1s", "plugin": "EDF"}')")
-    [[ $reason == 'EDF refused: '*'; 0.5 of what is used has ended, and counts for '*'ms more' ]] || { echo "$reason" >&2; return 1; }
+    [[ $reason == 'EDF refused: '*'; 0.5 of the used share belongs to ended reservations, and comes free in '*'ms' ]] || { echo "$reason" >&2; return 1; }
 }
 
 # In a virtual machine some end their runtime between the two calls of the suspension.

@@ -64,9 +64,10 @@ static bool lease_is_over(struct reservation *reservation)
         return false;
     char reason[REASON_BYTES];
     const uint64_t expires = reservation->grant == NULL ? 0 : reservation->grant->spec.expires;
-    snprintf(reason, sizeof reason, "nobody has written it anew: it ends");
+    snprintf(reason, sizeof reason, "nobody has renewed the spec: the reservation ends");
     if (expires != 0)
-        snprintf(reason, sizeof reason, "it was not renewed within %lluus: it ends",
+        snprintf(reason, sizeof reason,
+                 "the spec was not renewed within %lluus: the reservation ends",
                  (unsigned long long)expires);
     struct event event = {.stage = "spec",
                           .user = reservation->user,
@@ -141,11 +142,11 @@ void dispatch_files(struct user *user, const char *name, struct snapshot *snapsh
 {
     struct reservation *reservation = reservation_find(user, name, true);
     if (reservation->request != NULL || reservation->snapshot != NULL) {
-        refuse_files(user, snapshot, &json, "its reader tells the same twice");
+        refuse_files(user, snapshot, &json, "the reader reported one file twice");
         return;
     }
     if (json.fd >= 0 && !is_own_file(user, json.fd)) {
-        refuse_files(user, snapshot, &json, "its reader passes a file that is not its user's");
+        refuse_files(user, snapshot, &json, "the reader passed a file of another user");
         return;
     }
     reservation->snapshot = allocate(sizeof *reservation->snapshot);
@@ -181,13 +182,14 @@ void dispatch_unwritten(struct user *user, const char *name, const char *request
 void dispatch_odd(struct user *user, const char *name)
 {
     report_found(user, name, "ignored",
-                 "a name is [A-Za-z0-9_][A-Za-z0-9_.@:-]{0,63} with .json or .tid behind it");
+                 "a name is [A-Za-z0-9_][A-Za-z0-9_.@:-]{0,63} followed by .json or .tid");
 }
 
 void dispatch_overflow(struct user *user)
 {
-    report_found(user, user->name, "warning",
-                 "events were lost: everything in this directory is looked at again");
+    report_found(
+        user, user->name, "warning",
+        "the kernel lost events of this directory: the broker looks at each of its files again");
 }
 
 void dispatch_reader_lost(struct user *user, const char *why)

@@ -201,10 +201,11 @@ static void tell_successor(const struct reservation *reservation)
 
 static enum step_result released(struct request *request)
 {
-    static const char *const reasons[] = {[ENDED_REVOKE] = "by an administrator's order",
-                                          [ENDED_LEASE] = "it was not renewed in time",
-                                          [ENDED_THREAD] = "its thread has ended",
-                                          [ENDED_USER] = "its owner has removed the spec"};
+    static const char *const reasons[] = {[ENDED_REVOKE] =
+                                              "an administrator has revoked the reservation",
+                                          [ENDED_LEASE] = "the spec was not renewed in time",
+                                          [ENDED_THREAD] = "the thread has ended",
+                                          [ENDED_USER] = "the owner has removed the spec"};
     struct reservation *reservation = request->reservation;
     const bool more = has_more(reservation, RELEASE);
     const enum ended ended =

@@ -41,7 +41,9 @@ void reassign_take(int plugin, const struct plugin_event *event)
     struct grant moved;
     if (grant == NULL || grant->plugin != plugin || !cpu_may_move(grant, &event->move, &moved)) {
         if (!plugin_is_releasing(plugin, event->task))
-            plugin_fail(plugin, "it moves a task, or to a CPU or priority, that is not its own");
+            plugin_fail(
+                plugin,
+                "it moved a task that is not its own, or moved a task to a CPU or priority that is not its own");
         return;
     }
     move(event, grant, &moved);

@@ -45,7 +45,7 @@ static void reconcile_withdrawn(struct reservation *reservation)
 {
     pipeline_end_snapshot(reservation);
     struct request *request = request_begin(reservation, UPDATE);
-    request_answer(request, ACL_FAIL, "an administrator has revoked it");
+    request_answer(request, ACL_FAIL, "an administrator has revoked the reservation");
     request_refuse(request, "access", WHY_REVOKED, false);
     wait_queue_leave(reservation);
     expiry_until(reservation, 0);
@@ -115,7 +115,8 @@ static void judge_json(struct reservation *reservation)
     reservation_count(reservation);
     if (reservation->state == RESERVATION_OVER_LIMIT) {
         request_answer(request, ACL_FAIL,
-                       "you have %d specs already, the most that a user may have here", max_specs);
+                       "you have %d specs already: a user may have no more (--max-specs)",
+                       max_specs);
         request_refuse(request, "broker", WHY_TOO_MANY_SPECS, false);
     } else if (request->json.state == FILE_BAD)
         request_answer(request, BAD_SPEC, "%s", request->json.reason);
@@ -123,7 +124,7 @@ static void judge_json(struct reservation *reservation)
         request->has_spec = true;
         keep_thread(reservation, &request->spec);
         if (request->spec.waits && waits_behind(reservation) != NULL) {
-            request_answer(request, SCHEDULE_FAIL, "%s came before, and waits for room",
+            request_answer(request, SCHEDULE_FAIL, "%s came earlier, and waits for room",
                            waits_behind(reservation)->name);
             request_refuse(request, "broker", WHY_BEHIND, false);
             pipeline_begin(request, DECIDED);
@@ -156,7 +157,7 @@ static void judge_tid(struct reservation *reservation)
     if (request->outcome.kind == DETACH) {
         request_answer(request, RESULT_OK, "detached");
         if (reservation->attachment != NULL && reservation->attachment->by_file)
-            request_answer(request, RESULT_OK, "thread %d is let go",
+            request_answer(request, RESULT_OK, "thread %d is detached",
                            (int)reservation->attachment->tid);
         if (reservation->attachment != NULL && !reservation->attachment->by_file)
             request_answer(request, RESULT_OK,

@@ -154,8 +154,7 @@ static void revoking_obey(struct order *order, const struct paragraph *said)
 {
     const char *op = paragraph_get(said, "op");
     if (op == NULL || strcmp(op, "revoke") != 0 || paragraph_get(said, "user") == NULL) {
-        event_broker("error",
-                     "an order in state/current/%s is none that is known: it is not obeyed", file);
+        event_broker("error", "an unknown order in state/current/%s is ignored", file);
         hang_up(order);
         return;
     }
@@ -174,11 +173,11 @@ static void revoking_take(struct order *order, const char *bytes, size_t length)
 {
     struct paragraph_input input = {0};
     struct paragraph said;
-    const char *why = "it ends too early";
+    const char *why = "the order ends too early";
     if (paragraph_feed(&input, bytes, length) && paragraph_take(&input, &said, &why) == 1)
         revoking_obey(order, &said);
     else {
-        event_broker("error", "an order in state/current/%s cannot be read (%s): it is not obeyed",
+        event_broker("error", "an order in state/current/%s cannot be read and is ignored: %s",
                      file, why);
         hang_up(order);
     }

@@ -84,7 +84,7 @@ static void reload(void)
     directories_rescan(); /* a uid that acl.conf names now may have a directory */
     thread_events_check();
     status_hurry();
-    event_broker("reloaded", "acl.conf was read again and the log opened again");
+    event_broker("reloaded", "acl.conf is read again, and the log is opened again");
 }
 
 static void reap(void)
@@ -143,8 +143,9 @@ static void take_launcher_events(struct source *source, uint32_t events)
         plugin_used(&used);
     if (heard == 0)
         return;
-    event_broker("error",
-                 "the launcher was killed: the broker ends as by SIGINT, to be started again");
+    event_broker(
+        "error",
+        "the launcher was killed: the broker ends as by SIGINT, and has to be started again");
     serving.launcher_is_gone = true;
     serving.stop_signal = SIGINT;
 }
@@ -209,10 +210,11 @@ static void log_stop(void)
                                 .decision = "stopped",
                                 .microseconds = -1,
                                 .ended = lays_down ? ENDED_BROKER : ENDED_NOT,
-                                .reason = serving.launcher_is_gone
-                                              ? "what is granted stays in force"
-                                          : lays_down ? "SIGTERM: every thread is put back"
-                                                      : "SIGINT: what is granted stays in force"};
+                                .reason =
+                                    serving.launcher_is_gone ? "what is granted stays in force"
+                                    : lays_down
+                                        ? "SIGTERM: every thread gets its former attributes back"
+                                        : "SIGINT: all grants stay in force"};
     event_write(&event);
 }
 

@@ -93,9 +93,9 @@ for turn in range(5):
             os.rename(".new", f"w{number}.json")
         os.seteuid(0)
 END
-    is_full() { grep -q '"user":"50000[0-3]".*of this user there are more than 1024 KiB in 10 s' "$EVENTS"; }
+    is_full() { grep -q '"user":"50000[0-3]".*this user has caused more than 1024 KiB of lines in 10 s' "$EVENTS"; }
     eventually is_full
-    windows=$(grep -c 'of this user there are more than' "$EVENTS")
+    windows=$(grep -c 'this user has caused more than' "$EVENTS")
     [ "$(grep '"user":"50000[0-3]"' "$EVENTS" | wc -c)" -le $(((windows + 1) * ((1 << 20) + 1000))) ]
 }
 

@@ -91,7 +91,7 @@ zombie_leader() {
 is_put_back() {
     eventually is_not_attached second
     [ "$(jq -r '.request + ": " + .reason' "$SPECS/$ALICE/second.verdict")" = \
-        "exit: thread ${TIDS[1]} called execve and has the id of its process now, $1: it is ordinary again, and not attached" ]
+        "exit: thread ${TIDS[1]} called execve and has taken over the id of its process, $1: it is ordinary again, and not attached" ]
     [ "$(jq -r '.grant.plugin' "$SPECS/$ALICE/second.verdict")" != null ]
     eventually test ! -e "$SPECS/$ALICE/second.tid"
     eventually is_policy "$1" other
@@ -249,7 +249,7 @@ after_a_zombie() { # JSON
             eventually has_watches 1
             tell "exec 0 0 $program"
             eventually execed "${TIDS[0]}" "${program##*/}"
-            [ "$program" = /usr/bin/sleep ] || eventually reason_of_second_is "thread ${TIDS[0]} called execve and has become a program that nobody may look into: it is attached anew"
+            [ "$program" = /usr/bin/sleep ] || eventually reason_of_second_is "thread ${TIDS[0]} called execve and runs a program that its user cannot read: it is attached anew"
             granted third "$FP" # what came before has been dealt with
             has_thread second "${TIDS[0]}"
             is_policy "${TIDS[0]}" fifo
@@ -286,7 +286,7 @@ reason_of_second_is() { [ "$(jq -r .reason "$SPECS/$ALICE/second.verdict")" = "$
                 tell 'exec 1 0 /usr/bin/sleep'
                 eventually execed "${TIDS[0]}"
                 eventually is_not_attached second
-                reason_of_second_is "another thread of process ${TIDS[0]} called execve and has its id: it is ordinary, and not attached"
+                reason_of_second_is "another thread of process ${TIDS[0]} called execve and has taken over the id of the attached thread: it is ordinary, and not attached"
                 granted third "$FP"
                 [ "$(kernel "${TIDS[0]}")" = "$before" ]
                 chrt -o -p 0 "${TIDS[0]}"
@@ -527,7 +527,7 @@ waits_for_its_helper() { [[ $(cut -d ' ' -f 1 "/proc/$BROKER/syscall") == @(7|73
             BROKER=
             is_policy "${TIDS[0]}" other
             # Beside an attached first thread, its restoration has met it.
-            [ -n "$first" ] || grep -q "thread ${TIDS[0]} has what was granted to one of its process that called execve" "$EVENTS"
+            [ -n "$first" ] || grep -q "after an execve of its process, thread ${TIDS[0]} runs under the grant of another thread" "$EVENTS"
             rm "$EVENTS"
             broker_start
             nothing_left

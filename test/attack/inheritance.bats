@@ -67,7 +67,7 @@ FP="{\"plugin\": \"FP\", \"priority\": 15, $WINDOW}"
 is_told() { as $ALICE grep -q 'waited for a lock, the holder' "$SPECS/$ALICE/cam.verdict"; }
 is_logged() { grep -q 'waited for a lock, the holder' "$EVENTS"; }
 # A thread may have overrun by much before the guard watched it. Then it is ordinary for as long as it waits for the lock.
-is_dealt_with() { is_logged || grep -q 'it sleeps: attached when it wakes' "$EVENTS"; }
+is_dealt_with() { is_logged || grep -q 'the thread sleeps and is attached when it wakes' "$EVENTS"; }
 
 @test "a SCHED_DEADLINE thread lends no more than its runtime in each period, and its owner is told" {
     broker_start
@@ -142,7 +142,7 @@ is_taken() { [ "$(taken)" = "$1" ]; }
     sleeper $ALICE
     [ "$(field .result "$(spec $ALICE other "${EDF%\}}, \"attach\": $SLEEPER}")")" = OK ] # the guard has its own SCHED_DEADLINE runtime from then on
     before=$(taken)
-    will_be_attached() { grep -q '"it sleeps: attached when it wakes"' "$EVENTS"; }
+    will_be_attached() { grep -q '"the thread sleeps and is attached when it wakes"' "$EVENTS"; }
     is_decided() { will_be_attached || is_policy "$lender" deadline; }
     for LOCK in one two three four five six; do
         overdraws $((300000 * PATIENCE))

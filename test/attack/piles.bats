@@ -108,7 +108,7 @@ END2
 }
 aside_of() { find "$SPECS" -mindepth 1 -maxdepth 1 -name ".aside-$1-*" | wc -l; }
 has_aside() { [ "$(aside_of "$1")" = "$2" ]; }
-says_full() { [ "$(jq -r 'select(.stage == "spool" and .decision == "warning") | .reason' "$EVENTS" | grep -c "^so much of uid $1 has been moved aside")" = "$2" ]; }
+says_full() { [ "$(jq -r 'select(.stage == "spool" and .decision == "warning") | .reason' "$EVENTS" | grep -c "^uid $1 can make nothing more in specs/")" = "$2" ]; }
 lists_of() { /usr/bin/python3 -S -c 'import os, sys; print(*os.listxattr(sys.argv[1]))' "$1"; }
 can_make() { as "$1" mkdir "$SPECS/$1" 2>/dev/null; }
 

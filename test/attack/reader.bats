@@ -74,9 +74,9 @@ has_books() { jq -e . "$SPOOL/state/current/books.json" >/dev/null 2>&1; }
     done
     run jq -r "select(.uid == $ALICE and .stage == \"spool\" and .decision == \"error\") | .reason" "$EVENTS"
     echo "$output"
-    [[ $output == *"it talks nonsense"* || $output == *"paragraph"* ]]
-    [[ $output == *"its reader passes a file that is not its user's"* ]]
-    [[ $output == *"its reader tells the same twice"* ]]
+    [[ $output == *"it sends what its protocol does not allow"* || $output == *"paragraph"* ]]
+    [[ $output == *"the reader passed a file of another user"* ]]
+    [[ $output == *"the reader reported one file twice"* ]]
     is_over
 }
 

@@ -47,7 +47,7 @@ begins() {
     silent rtf release cam
     eventually released cam
     prints 0 rtf_root log --stage release
-    grep -qE " release ok $ALICE/cam release: its owner has removed the spec\$" "$WORK/out"
+    grep -qE " release ok $ALICE/cam release: the owner has removed the spec\$" "$WORK/out"
     lacks 'no reason given' "$WORK/out"
 }
 

@@ -63,7 +63,7 @@ END
     reader=$(helpers rtf-reader)
     kill -STOP $reader
     silent rtf_root revoke $ALICE
-    [ "$(jq -r 'select(.stage == "verdict" and .name == "cam" and .grant == null) | .reason' "$EVENTS")" = 'an administrator has revoked it' ]
+    [ "$(jq -r 'select(.stage == "verdict" and .name == "cam" and .grant == null) | .reason' "$EVENTS")" = 'an administrator has revoked the reservation' ]
     # The broker is killed, and the next broker knows the order: revoked specs are not granted anew.
     broker_stop KILL
     kill -KILL $reader || true # the reader may have ended with its broker
@@ -141,7 +141,7 @@ END
     eventually logged 1 '.decision == "reloaded"'
     kill -CONT $plugin
     eventually test ! -e "$OWN/cam.json"
-    logged 1 '.reason == "an administrator has revoked it"'
+    logged 1 '.reason == "an administrator has revoked the reservation"'
 }
 
 # bats test_tags=turn:1

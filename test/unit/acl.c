@@ -662,16 +662,15 @@ static void planned_priorities_are_bounded_too(void **state)
 
 static void each_wrong_line_is_named_with_what_is_allowed(void **state)
 {
-#define TIMES \
-    " takes a time from 1us to 3600s, with us, ms, s, min, h or d or as bare microseconds, not "
+#define TIMES " takes a time from 1us to 3600s such as 500us, not "
 #define CPUS  " takes CPUs in decimals, such as 0.5 or 2, not "
-#define WORDS "a rule has four words, DOMAIN PLUGIN PROPERTY VALUE, here are "
+#define WORDS "a rule has four words, DOMAIN PLUGIN PROPERTY VALUE: this line has "
     static const struct {
         const char *line, *sentence;
     } wrong[] = {
         {"@rtf - max_runtime", WORDS "3"},
         {"@rtf - max_runtime 20 ms", WORDS "5"},
-        {"@ - max_runtime 20ms", "a domain is a user name, a uid, @group or -, not \"@\""},
+        {"@ - max_runtime 20ms", "the first word is a user name, a uid, @group or -, not \"@\""},
         {"@rtf edf max_runtime 20ms",
          "plugins.conf has no plugin \"edf\"; did you mean EDF? - means any"},
         {"@rtf - max_period 0", "max_period" TIMES "\"0\""},
@@ -681,7 +680,7 @@ static void each_wrong_line_is_named_with_what_is_allowed(void **state)
         {"@rtf - max_deadline 20m", "max_deadline" TIMES "\"20m\""},
         {"@rtf - min_runtime a tick", WORDS "5"},
         {"@rtf - min_runtime tock",
-         "min_runtime takes a time from 1us to 3600s, with us, ms, s, min, h or d or as bare microseconds, or the word tick, not \"tock\""},
+         "min_runtime takes the word tick, or a time from 1us to 3600s such as 500us, not \"tock\""},
         {"@rtf - max_period tick", "max_period" TIMES "\"tick\""},
         {"@rtf - max_utilization 50%", "max_utilization" CPUS "\"50%\""},
         {"@rtf - max_utilization 0.1234567891", "max_utilization" CPUS "\"0.1234567891\""},
@@ -702,20 +701,21 @@ static void each_wrong_line_is_named_with_what_is_allowed(void **state)
          "plugins.conf has no plugin \"CAMRA\"; did you mean CAMERA? - means any"},
         {"@rtf ROBOT max_amount 1", "plugins.conf has no plugin \"ROBOT\"; - means any"},
         {"@rtf EDF max_amount 1",
-         "max_amount is for a plugin that plugins.conf gives a resource= of its own, and \"EDF\" is none"},
+         "max_amount needs a plugin with another resource than cpu, network and disk: \"EDF\" is not such a plugin"},
         {"@rtf CAMERA max_utilization 1",
-         "max_utilization is about CPU time, and the plugin CAMERA has another resource: max_amount or max_user_amount"},
+         "max_utilization limits CPU time, but the plugin CAMERA has another resource: use max_amount or max_user_amount"},
         {"@rtf CAMERA min_period 1ms",
-         "min_period is about CPU time, and the plugin CAMERA has another resource: max_amount or max_user_amount"},
+         "min_period limits CPU time, but the plugin CAMERA has another resource: use max_amount or max_user_amount"},
         {"@rtf DISK max_runtime 1ms",
-         "max_runtime is about CPU time, and the plugin DISK has another resource: max_amount or max_user_amount"},
+         "max_runtime limits CPU time, but the plugin DISK has another resource: use max_amount or max_user_amount"},
         {"@rtf DISK min_deadline 1ms",
-         "min_deadline is about CPU time, and the plugin DISK has another resource: max_amount or max_user_amount"},
+         "min_deadline limits CPU time, but the plugin DISK has another resource: use max_amount or max_user_amount"},
         {"@rtf NET min_block 4KiB",
-         "min_block is for a plugin with resource=disk, and \"NET\" is none"},
+         "min_block needs a plugin with resource=disk: \"NET\" is not such a plugin"},
         {"@rtf EDF max_block 4KiB",
-         "max_block is for a plugin with resource=disk, and \"EDF\" is none"},
-        {"- - max_block 4KiB", "max_block is for a plugin with resource=disk, and \"-\" is none"},
+         "max_block needs a plugin with resource=disk: \"EDF\" is not such a plugin"},
+        {"- - max_block 4KiB",
+         "max_block needs a plugin with resource=disk: \"-\" is not such a plugin"},
         {"@rtf DISK max_block 17MiB",
          "max_block takes a size from 1B to 16MiB, such as 32KiB, not \"17MiB\""},
         {"@rtf DISK min_block 0",

@@ -114,9 +114,9 @@ static void a_plan_of_what_is_not_its_own_is_a_lie(void **state)
     struct grant lie;
     (void)state;
     lie = grant_of(EDF, "2", 1000, 10000, 0);
-    is_its_own(&lie, "it offers CPU 2, which is not its own");
+    is_its_own(&lie, "it offers CPU 2, which its line of plugins.conf does not have");
     lie = grant_of(EDF, "1-2", 1000, 10000, 0);
-    is_its_own(&lie, "not its own");
+    is_its_own(&lie, "which its line of plugins.conf does not have");
     lie = grant_of(GLOBAL, "4", 1000, 10000, 0);
     is_its_own(&lie, "under partition=global a plan has all of its CPUs, not 4");
     lie = edf, lie.plan.policy = POLICY_FIFO;
@@ -126,17 +126,17 @@ static void a_plan_of_what_is_not_its_own_is_a_lie(void **state)
     lie = rm, lie.plan.policy = POLICY_OTHER;
     is_its_own(&lie, "which its line does not allow");
     lie = rm, lie.plan.priority = 20;
-    is_its_own(&lie, "it offers priority 20, its range is 21-40");
+    is_its_own(&lie, "it offers priority 20, but its range is 21-40");
     lie = rm, lie.plan.priority = 41;
-    is_its_own(&lie, "it offers priority 41, its range is 21-40");
+    is_its_own(&lie, "it offers priority 41, but its range is 21-40");
     lie = edf, lie.plan.priority = 1;
     is_its_own(&lie, "no priority");
     lie = edf, lie.plan.runtime = 0;
-    is_its_own(&lie, "has a runtime");
+    is_its_own(&lie, "must have a runtime");
     lie = edf, lie.plan.period = 10001;
-    is_its_own(&lie, "another period or deadline than was asked");
+    is_its_own(&lie, "another period or deadline than the spec asks");
     lie = edf, lie.plan.deadline = 9999;
-    is_its_own(&lie, "another period or deadline than was asked");
+    is_its_own(&lie, "another period or deadline than the spec asks");
     lie = edf, lie.plan.runtime = 999;
     is_its_own(&lie, "it offers a runtime of 999us");
     lie = edf, lie.plan.runtime = 1001;
@@ -163,7 +163,7 @@ static void a_cpu_is_not_promised_beyond_its_lines_threshold(void **state)
                        beside = grant_of(EDF, "1", 9000, 10000, 0);
     ledger_add(&half);
     fits(&rest, NULL, NULL);
-    fits(&more, NULL, "CPU 0 would hold more than its threshold of 0.9: 0.5 is promised");
+    fits(&more, NULL, "CPU 0 would exceed its threshold of 0.9: 0.5 is promised");
     fits(&beside, NULL, NULL);
     ledger_remove(&half);
     fits(&more, NULL, NULL);
@@ -191,7 +191,8 @@ static void a_shared_cpu_is_promised_once(void **state)
                        more = grant_of(RM, "0", 4001, 10000, 0);
     ledger_add(&edf);
     fits(&rm, NULL, NULL);
-    fits(&more, NULL, "CPU 0 is shared and would be promised more than once: 0.6 is");
+    fits(&more, NULL,
+         "CPU 0 would be promised more than once by the plugins that share it: 0.6 is");
     assert_true(ledger_fits_line(&more, NULL, reason)); /* the plugin itself cannot know */
     ledger_remove(&edf);
 }
@@ -225,7 +226,7 @@ static void a_plan_on_several_cpus_weighs_fully_on_each(void **state)
     ledger_add(&both);
     assert_int_equal(sum_of(EDF, 0), 500000000);
     assert_int_equal(sum_of(EDF, 1), 500000000);
-    fits(&more, NULL, "CPU 1 would hold more");
+    fits(&more, NULL, "CPU 1 would exceed");
     ledger_remove(&both);
     nothing_is_left();
 }
@@ -240,7 +241,7 @@ static void global_edf_has_one_sum_over_its_cpus(void **state)
     assert_int_equal(sum_of(GLOBAL, -1), ONE_CPU);
     assert_int_equal(sum_of(GLOBAL, 4), 0);
     fits(&rest, NULL, NULL); /* 1.5 = 2 * 0.75 */
-    fits(&more, NULL, "its CPUs would hold more than 1.5: 1 is promised");
+    fits(&more, NULL, "all its CPUs together would exceed their threshold of 1.5: 1 is promised");
     ledger_remove(&one);
     nothing_is_left();
 }
@@ -289,7 +290,7 @@ static void a_change_does_not_count_against_itself(void **state)
     ledger_add(&global);
     fits(&global_more, &global, NULL);
     /* a task that goes elsewhere leaves no room here */
-    fits(&global_more, &old, "its CPUs would hold more");
+    fits(&global_more, &old, "all its CPUs together would exceed");
     fits(&more, &global, "threshold");
     ledger_remove(&old);
     ledger_remove(&global);

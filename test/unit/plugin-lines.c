@@ -91,34 +91,35 @@ static void what_is_wrong_is_told_with_its_line(void **state)
         {"A none-such - 0", "/bin/none-such: No such file or directory"},
         {"A /bin - 0", "/bin is not a program"},
         {"A sh 0-5 0",
-         "a priority range is LOW-HIGH within 1-97, or - for SCHED_DEADLINE, not \"0-5\""},
+         "the priorities are LOW-HIGH within 1-97, or - for SCHED_DEADLINE, not \"0-5\""},
         {"A sh 5-4 0", "not \"5-4\""},
         {"A sh 5- 0", "not \"5-\""},
         {"A sh 00000000000000001 0", "not \"00000000000000001\""},
         {"A sh 5-98 0",
-         "priorities above 97 are kept for the broker, which must outrank what it grants: \"5-98\""},
-        {"A sh 99 0", "are kept for the broker"},
-        {"A sh - 0-", "a CPU list is written like 0-3,6 with CPUs below 1024, or all, not \"0-\""},
+         "priorities above 97 are for the broker, which runs above every grant: \"5-98\""},
+        {"A sh 99 0", "are for the broker"},
+        {"A sh - 0-",
+         "the CPUs are a list such as 0-3,6 of numbers below 1024, or all, not \"0-\""},
         {"A sh - 1024", "not \"1024\""},
-        {"A sh - 0 word", "a word is KEY=VALUE, not \"word\""},
-        {"A sh - 0 =1", "a word is KEY=VALUE, not \"=1\""},
-        {"A sh - 0 Key=1", "a word is KEY=VALUE, not \"Key=1\""},
+        {"A sh - 0 word", "a word after the CPUs is KEY=VALUE, not \"word\""},
+        {"A sh - 0 =1", "a word after the CPUs is KEY=VALUE, not \"=1\""},
+        {"A sh - 0 Key=1", "a word after the CPUs is KEY=VALUE, not \"Key=1\""},
         {"A sh - 0 timeout=5", "timeout= takes a time such as 50ms, not \"5\""},
         {"A sh - 0 partition=some", "partition= takes global, unthrottled or cpuset, not \"some\""},
-        {"A sh 5 0 partition=cpuset", "partition= is for plugins with the range -"},
+        {"A sh 5 0 partition=cpuset", "partition= is for SCHED_DEADLINE"},
         {"A sh - 0 confine=cpuset",
-         "confine= is for plugins with priorities; the others have partition="},
+         "confine= is for plugins with priorities; a SCHED_DEADLINE plugin takes partition="},
         {"A sh 5 0 confine=none", "confine= takes affinity or cpuset, not \"none\""},
         {"A sh - 0 enforce=runtime",
-         "enforce= is for plugins with priorities; under SCHED_DEADLINE the kernel enforces runtimes"},
+         "enforce= is for plugins with priorities: under SCHED_DEADLINE the kernel enforces runtimes itself"},
         {"A sh 5 0 desired=more", "desired= takes shared or kept, not \"more\""},
         {"A sh 5 0 enforce=yes", "enforce= takes runtime or none, not \"yes\""},
         {"A sh - - resource=disk device=sda throughput=1MB enforce=htb",
-         "enforce= of a disk takes cgroup, ioprio or none, not \"htb\""},
+         "enforce= for a disk takes cgroup, ioprio or none, not \"htb\""},
         {"A sh - - resource=network interface=eth0 rate=1Mbit enforce=ioprio",
-         "enforce= of a network takes htb or none, not \"ioprio\""},
+         "enforce= for a network takes htb or none, not \"ioprio\""},
         {"A sh - 0 threshold=1.1", "threshold= takes a share of a CPU from 0 to 1, not \"1.1\""},
-        {"FIRST sh - 0", "the name FIRST stands in line 1 already"},
+        {"FIRST sh - 0", "the name FIRST is already that of line 1"},
     };
     char text[200];
     (void)state;
@@ -135,8 +136,8 @@ static void what_is_outside_a_domain_cannot_come_onto_its_cpu(void **state)
     (void)state;
     refused(
         "A sh - 0 partition=cpuset\nB sh 1-10 0-1\n",
-        "plugins.conf:2: B has CPUs that are to be domains of their own, and with cgroup version 2 nothing outside comes onto "
-        "these: it needs confine=cpuset as well");
+        "plugins.conf:2: B shares CPUs with a plugin that makes a scheduling domain of each CPU: with cgroup version 2 "
+        "threads outside a domain cannot run there, so this line needs confine=cpuset as well");
     lines_are("A sh - 0 partition=cpuset\nB sh 1-10 0 confine=cpuset\nC sh 1-10 1\n");
 }
 
@@ -210,32 +211,34 @@ static void a_test_holds_beside_what_is_below_or_judged(void **state)
 static void a_test_proves_nothing_beside_what_it_cannot_judge(void **state)
 {
     (void)state;
-    pair((struct said)EDF, (struct said)HYPERBOLIC("1-10"),
-         "plugins.conf:2: B proves nothing beneath SCHED_DEADLINE (A) on the same CPU");
+    pair(
+        (struct said)EDF, (struct said)HYPERBOLIC("1-10"),
+        "plugins.conf:2: B cannot judge the SCHED_DEADLINE tasks of A, which run above its own on the same CPU");
     pair(
         (struct said)GLOBAL, (struct said)RTA("1-10"),
-        "plugins.conf:2: B tests its tasks, and global EDF (A) on the same CPU makes that test unsound");
+        "plugins.conf:2: B tests its tasks, but global EDF (A) on the same CPU makes this test unsound");
     pair(
         (struct said)GLOBAL, (struct said)EDF,
-        "plugins.conf:2: B tests its tasks, and global EDF (A) on the same CPU makes that test unsound");
+        "plugins.conf:2: B tests its tasks, but global EDF (A) on the same CPU makes this test unsound");
     pair((struct said)GFB, (struct said){"sh - 0 partition=unthrottled", "none", false, false},
-         "plugins.conf:2: B is SCHED_DEADLINE as well as global EDF (A)");
+         "plugins.conf:2: B is SCHED_DEADLINE on the same CPU as A, which is global EDF");
     pair((struct said)EDF, (struct said){"sh - 1 partition=unthrottled", "none", true, false},
          "plugins.conf:2: A and B are both SCHED_DEADLINE on the same CPU, and B cannot vouch");
     pair((struct said)EDF, (struct said){"sh - 1 partition=unthrottled", "none", false, true},
          "and B cannot judge the other's tasks (judges=load)");
     pair(
         (struct said)RTA("1-10"), (struct said)NONE("10-20"),
-        "plugins.conf:1: A tests its tasks (tests=exact), but B on the same CPU proves less (tests=none), and its "
-        "priorities reach 20: it must stay below 1");
-    pair((struct said)RTA("10-20"), (struct said)NONE("1-10"), "it must stay below 10");
+        "plugins.conf:1: A tests its tasks (tests=exact), but B on the same CPU proves less (tests=none): its "
+        "priorities reach 20, and must stay below 1");
+    pair((struct said)RTA("10-20"), (struct said)NONE("1-10"), "and must stay below 10");
     pair((struct said)RTA("1-10"), (struct said)HYPERBOLIC("11-20"),
-         "but B above it on the same CPU also grants what it has not tested");
+         "but B has higher priorities on the same CPU and also grants tasks without a test");
     pair(
         (struct said)RTA("1-10"), (struct said)RTA("10-20"),
-        "plugins.conf:1: A and B test their tasks on the same CPU, and their priorities 1-10 and 10-20 overlap");
-    pair((struct said)HYPERBOLIC("1-10"), (struct said)RTA("11-20"),
-         "plugins.conf:1: A proves nothing beneath B on the same CPU");
+        "plugins.conf:1: A and B test their tasks on the same CPU, but their priorities 1-10 and 10-20 overlap");
+    pair(
+        (struct said)HYPERBOLIC("1-10"), (struct said)RTA("11-20"),
+        "plugins.conf:1: A cannot judge the tasks of B, which has higher priorities on the same CPU");
 }
 
 static void who_can_be_touched_is_asked(void **state)

@@ -237,7 +237,7 @@ static void form_and_sense_are_faults(void **state)
     start();
     say("no=1\n\nmore=1\n\n");
     hear();
-    is_backing_off_because("it talks nonsense");
+    is_backing_off_because("it sends what its protocol does not allow");
     assert_int_equal(messages, 1); /* the rest is not heard */
     supervise_stop(&program);
     gone = logs = stub_ended = 0;

@@ -52,9 +52,9 @@ static bool parse_domain(const char *word, struct rule *rule, char *reason)
         return true;
     }
     if (*name == '\0' || strlen(name) >= sizeof rule->name)
-        return config_lines_wrong(reason, "acl.conf", rule->line,
-                                  "a domain is a user name, a uid, @group or -, not \"%.40s\"",
-                                  word);
+        return config_lines_wrong(
+            reason, "acl.conf", rule->line,
+            "the first word is a user name, a uid, @group or -, not \"%.40s\"", word);
     snprintf(rule->name, sizeof rule->name, "%s", name);
     if (parse_number(name, UINT32_MAX - 1, &id)) {
         rule->domain = group ? GROUP_ID : USER_ID;
@@ -103,7 +103,7 @@ static bool parse_value(const char *word, struct rule *rule, char *reason)
         return parse_least_runtime(word, rule) ||
                config_lines_wrong(
                    reason, "acl.conf", rule->line,
-                   "min_runtime takes a time from 1us to 3600s, with us, ms, s, min, h or d or as bare microseconds, or the word tick, not \"%.40s\"",
+                   "min_runtime takes the word tick, or a time from 1us to 3600s such as 500us, not \"%.40s\"",
                    word);
     case MAX_AMOUNT:
     case MAX_USER_AMOUNT:
@@ -143,10 +143,9 @@ static bool parse_value(const char *word, struct rule *rule, char *reason)
     }
     return (parse_number(word, TIME_MAX, &rule->value) && rule->value > 0) ||
            parse_time(word, &rule->value) ||
-           config_lines_wrong(
-               reason, "acl.conf", rule->line,
-               "%s takes a time from 1us to 3600s, with us, ms, s, min, h or d or as bare microseconds, not \"%.40s\"",
-               property_names[rule->property], word);
+           config_lines_wrong(reason, "acl.conf", rule->line,
+                              "%s takes a time from 1us to 3600s such as 500us, not \"%.40s\"",
+                              property_names[rule->property], word);
 }
 
 static enum property find_property(const char *const names[PROPERTIES], const char *word)
@@ -162,10 +161,10 @@ static bool acl_is_elsewhere(char *const words[], const struct rule *rule, char 
     return config_lines_wrong(
         reason, "acl.conf", rule->line,
         rule->property == MIN_BLOCK || rule->property == MAX_BLOCK
-            ? "%s is for a plugin with resource=disk, and \"%.40s\" is none"
+            ? "%s needs a plugin with resource=disk: \"%.40s\" is not such a plugin"
         : rule_is_of_amounts(rule)
-            ? "%s is for a plugin that plugins.conf gives a resource= of its own, and \"%.40s\" is none"
-            : "%s is about CPU time, and the plugin %.40s has another resource: max_amount or max_user_amount",
+            ? "%s needs a plugin with another resource than cpu, network and disk: \"%.40s\" is not such a plugin"
+            : "%s limits CPU time, but the plugin %.40s has another resource: use max_amount or max_user_amount",
         words[2], words[1]);
 }
 
@@ -212,16 +211,16 @@ static bool parse_rule(char *const words[], struct rule *rule, char *reason)
     if (rule->property == PROPERTIES)
         return is_unknown(words[2], rule->line, reason);
     if (rule->property == MAX_IMPORTANCE && rule->plugin != ANY_PLUGIN)
-        return config_lines_wrong(
-            reason, "acl.conf", rule->line,
-            "max_importance is about no plugin: write - in place of \"%.40s\"", words[1]);
+        return config_lines_wrong(reason, "acl.conf", rule->line,
+                                  "max_importance limits no plugin: write - in place of \"%.40s\"",
+                                  words[1]);
     if (!rule_concerns(rule, rule->plugin == ANY_PLUGIN ? RESOURCE_CPU
                                                         : plugin_line(rule->plugin)->resource))
         return acl_is_elsewhere(words, rule, reason);
     if (rule->bandwidth && resource_where(plugin_line(rule->plugin)->resource) == NULL)
         return config_lines_wrong(
             reason, "acl.conf", rule->line,
-            "%s is for a plugin with resource=network or resource=disk, and \"%.40s\" is none",
+            "%s needs a plugin with resource=network or resource=disk: \"%.40s\" is not such a plugin",
             words[2], words[1]);
     snprintf(rule->text, sizeof rule->text, "%.65s %.32s %s %.64s", words[0], words[1], words[2],
              words[3]);
@@ -233,7 +232,7 @@ static bool acl_add_line(struct acl *acl, const struct config_lines *conf, char 
     if (conf->count != 4)
         return config_lines_wrong(
             reason, conf->name, conf->line,
-            "a rule has four words, DOMAIN PLUGIN PROPERTY VALUE, here are %d", conf->count);
+            "a rule has four words, DOMAIN PLUGIN PROPERTY VALUE: this line has %d", conf->count);
     struct rule *grown = realloc(acl->rules, (size_t)(acl->count + 1) * sizeof *grown);
     if (grown == NULL)
         abort();

@@ -37,7 +37,7 @@ static enum step_result lost_both(struct request *request)
 {
     size_t length = strlen(request->outcome.reason);
     snprintf(request->outcome.reason + length, sizeof request->outcome.reason - length,
-             "; and what it had before has been granted to others meanwhile");
+             "; other reservations have taken the former grant meanwhile");
     (void)no_thread(request, "kernel", false);
     return request->reservation->attachment == NULL ? DECIDED : LET_GO;
 }
@@ -126,7 +126,7 @@ enum step_result apply_grant_compare(struct request *request)
         !shares_take_thread(reservation->grant)) {
         refuse_thread(
             request, WHY_NO_CPU_CLAIM,
-            "nothing is granted that a thread could be attached to: neither CPU time nor a network or disk that is kept (enforce=htb, enforce=cgroup, enforce=ioprio) or is background");
+            "a thread cannot be attached: the grant has no CPU time, no claim in the background, and no network or disk with enforce=htb, cgroup or ioprio");
         return no_thread(request, "broker", true);
     }
     bool same = is_attached(now, wanted);
@@ -168,7 +168,7 @@ static void say_let_go(struct request *request)
     if (!request->activation.fresh &&
         (request->outcome.kind == CHANGE || request->outcome.kind == ATTACH))
         snprintf(request->outcome.reason + length, sizeof request->outcome.reason - length,
-                 "; thread %d is let go", (int)request->reservation->attachment->tid);
+                 "; thread %d is detached", (int)request->reservation->attachment->tid);
 }
 
 enum step_result apply_grant_detached(struct request *request, const struct helper_event *event)
@@ -182,7 +182,8 @@ enum step_result apply_grant_detached(struct request *request, const struct help
         request_event(request, "attach", "error", -1, event->reason);
     /* else an event has said that the thread could not be attached */
     else if (!request->activation.fresh)
-        request_event(request, "attach", "ok", -1, "detached: what it was before is put back");
+        request_event(request, "attach", "ok", -1,
+                      "detached: the thread has its former attributes");
     debt_begin(reservation, reservation->grant);
     if (event->answer == HELPER_GONE)
         debt_of_thread(reservation);
@@ -243,8 +244,8 @@ static enum step_result pending(struct request *request, const struct helper_eve
         refuse_thread(
             request, WHY_KERNEL,
             watched
-                ? "thread %d never runs long enough: make it real-time while it computes, or a new one"
-                : "thread %d sleeps, and nothing would tell when it wakes: the kernel gives no perf events",
+                ? "thread %d sleeps again each time before it can be made real-time: attach it while it computes, or attach a new thread"
+                : "thread %d sleeps, and the broker cannot hear when it wakes: the kernel gives no perf events",
             (int)reservation->attachment->tid);
         (void)no_thread(request, "kernel", false);
         return LET_GO;
@@ -266,7 +267,7 @@ static enum step_result pending(struct request *request, const struct helper_eve
              "%sthread %d sleeps, and is real-time as soon as it wakes", length == 0 ? "" : "; ",
              (int)reservation->attachment->tid);
     request_event(request, "attach", "ok", reservation->grant->plugin,
-                  "it sleeps: attached when it wakes");
+                  "the thread sleeps and is attached when it wakes");
     return DECIDED;
 }
 
@@ -290,7 +291,7 @@ static enum step_result gone(struct request *request)
 {
     struct reservation *reservation = request->reservation;
     refuse_thread(request, WHY_NO_THREAD, "thread %d has %s", (int)reservation->attachment->tid,
-                  execve_exec(reservation) ? "called execve, and is not real-time as what it became"
+                  execve_exec(reservation) ? "called execve: it is ordinary, and not attached"
                                            : "ended");
     reservation->attachment->served = true; /* the thread may have ended after the call */
     debt_begin(reservation, reservation->grant);
@@ -319,7 +320,7 @@ enum step_result apply_grant_applied(struct request *request, const struct helpe
         if (slept)
             (void)reservation_record(reservation);
         request_event(request, "attach", "ok", reservation->grant->plugin,
-                      "attached: it runs as granted");
+                      "attached: the thread runs as granted");
         return DONE;
     }
     if (event->answer == HELPER_GONE && request->outcome.kind == UPDATE) {

@@ -87,7 +87,7 @@ void execve_put_back(const struct user *user, const char *name, struct attachmen
         return;
     snprintf(
         reason, sizeof reason,
-        "thread %d has what was granted to one of its process that called execve, and no reservation: it is put back",
+        "after an execve of its process, thread %d runs under the grant of another thread: it gets its former attributes back",
         (int)attachment->tid);
     event_write(&(struct event){.stage = "attach",
                                 .user = user,
@@ -106,8 +106,8 @@ bool execve_answered(const struct helper_event *event)
         return false;
     /* PENDING: it is ordinary, and stays in its scheduling domain */
     if (event->answer == HELPER_NO || event->answer == HELPER_BUSY)
-        event_broker("error", "thread %d could not be put back: %.400s", (int)lost->tid,
-                     event->reason);
+        event_broker("error", "thread %d could not get its former attributes back: %.400s",
+                     (int)lost->tid, event->reason);
     HASH_DEL(all_lost, lost);
     free(lost);
     return true;

@@ -100,7 +100,7 @@ struct attachment *target_thread(struct request *request, pid_t tid, bool by_fil
             identity.files_uid, uid);
     else if (is_older(file, &identity)) {
         refuse_thread(request, WHY_STALE,
-                      "%s%s is older than thread %d: it means another one that had this id",
+                      "%s%s is older than thread %d: the file means an earlier thread with this id",
                       reservation->name, name, (int)tid);
         target_is_outlived(request, by_file);
     } else if (is_attached_elsewhere(reservation, tid)) {
@@ -110,8 +110,7 @@ struct attachment *target_thread(struct request *request, pid_t tid, bool by_fil
     } else if (leader_is_alike(&identity)) {
         refuse_thread(
             request, WHY_UNCLEAR_THREAD,
-            "the first thread of its process, %d, is real-time with reset-on-fork by other means: after an execve thread %d "
-            "could not be told from it",
+            "thread %d is not the first thread of its process, and the first thread, %d, is real-time with reset-on-fork, but not by rtf: after an execve the broker could not tell the two apart",
             (int)identity.process, (int)tid);
         request->activation.why_not = TARGET_TAKEN;
     } else if (!thread_attributes(tid, &former))
@@ -122,7 +121,7 @@ struct attachment *target_thread(struct request *request, pid_t tid, bool by_fil
             request->activation.why_not = TARGET_TAKEN;
         refuse_thread(
             request, WHY_UNCLEAR_THREAD,
-            "it cannot be told which cpuset group thread %d would have to be put back to: %s",
+            "the broker cannot find the cpuset group of thread %d, to which it would have to return: %s",
             (int)tid, strerror(errno));
     } else {
         execve_former(&identity, &former);

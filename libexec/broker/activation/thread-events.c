@@ -183,7 +183,9 @@ void thread_events_adjusted(const struct helper_event *event)
         reservation_queue(reservation);
     }
     if (event->answer == HELPER_NO || event->answer == HELPER_BUSY)
-        event_broker("error", "a thread did not follow its plugin: %.400s", event->reason);
+        event_broker("error",
+                     "a plugin has changed a plan, but its thread could not be changed: %.400s",
+                     event->reason);
     if (event->answer != HELPER_OK && event->answer != HELPER_GONE && attachment != NULL &&
         reservation->grant != NULL) {
         /* an apply makes good, or tells the owner, what this could not */
@@ -220,7 +222,7 @@ static enum fate fate_of_leader(struct attachment *attachment, bool was_over)
         return REPLACED;
     snprintf(
         reason, sizeof reason,
-        "thread %d called execve and has become a program that nobody may look into: it is attached anew",
+        "thread %d called execve and runs a program that its user cannot read: it is attached anew",
         (int)tid);
     tell->recover(attachment->reservation, UPDATE, reason);
     return GOES_ON;
@@ -262,12 +264,12 @@ static void thread_events_let_go(const struct reservation *reservation, enum fat
         execve_replaced(reservation, is_adjusted(attachment));
         snprintf(
             reason, size,
-            "another thread of process %d called execve and has its id: it is ordinary, and not attached",
+            "another thread of process %d called execve and has taken over the id of the attached thread: it is ordinary, and not attached",
             (int)attachment->tid);
     } else if (execve_exec(reservation))
         snprintf(
             reason, size,
-            "thread %d called execve and has the id of its process now, %d: it is ordinary again, and not attached",
+            "thread %d called execve and has taken over the id of its process, %d: it is ordinary again, and not attached",
             (int)attachment->tid, (int)attachment->process);
     else
         snprintf(reason, size, "thread %d has ended", (int)attachment->tid);

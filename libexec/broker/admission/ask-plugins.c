@@ -70,8 +70,8 @@ static enum step_result commit(struct request *request, struct grant *grant)
     request->inquiry.holdings = NULL;
     request->activation.old = grant_rebook(request->reservation, grant, &request->activation.debt);
     request_answer(request, RESULT_OK,
-                   request->spare.for_more    ? "%s has room for more of what it desires"
-                   : is_all_background(grant) ? "%s lets it in, without a guarantee"
+                   request->spare.for_more    ? "%s has room for more of the desired amount"
+                   : is_all_background(grant) ? "%s admits the spec without a guarantee"
                                               : "%s grants it",
                    grant_plugin_name(grant));
     return GRANTED;
@@ -495,7 +495,7 @@ enum step_result ask_plugins_accept_answered(struct request *request,
         request_event(request, "ledger", "refused", plugin, reason);
         plugin_fail(plugin, reason);
         refusal_note_no(request, plugin, ANSWER_RESTARTING,
-                        "the plugin gave an answer that it may not give", 0, false);
+                        "the plugin gave an answer that its protocol does not allow", 0, false);
         return ask_plugins_turn_down(request, NULL, false);
     }
     struct grant *grant = make_grant(request, plugin, &event->plan);
@@ -537,7 +537,7 @@ enum step_result ask_plugins_scheduled(struct request *request, const struct plu
     if (scheduled)
         grant_forget_plan(request->reservation, grant->plugin);
     neighbours_forget(request, grant);
-    request_answer(request, SCHEDULE_FAIL, "%s offered it, but %s", name,
+    request_answer(request, SCHEDULE_FAIL, "%s offered a grant, but %s", name,
                    scheduled ? reason : event->reason);
     request_refuse(request, name, scheduled ? WHY_FULL : WHY_RESTARTING, false);
     drop_partial(request);
@@ -552,9 +552,10 @@ static enum step_result grant_without_cpu(struct request *request)
                                .holdings = request->inquiry.holdings,
                                .background = request->inquiry.background};
     if (attachment != NULL && (attachment->scheduled || !shares_take_thread(&left))) {
-        request_answer(request, SCHEDULE_FAIL,
-                       "it claims no CPU time any more, and thread %d is attached: detach it first",
-                       (int)attachment->tid);
+        request_answer(
+            request, SCHEDULE_FAIL,
+            "the spec claims no CPU time any more, but thread %d is attached: detach the thread first",
+            (int)attachment->tid);
         request_refuse(request, "broker", WHY_STILL_ATTACHED, true);
         return DECIDED;
     }

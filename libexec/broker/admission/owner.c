@@ -60,8 +60,10 @@ enum step_result owner_check(struct request *request)
 {
     const struct account *account = request->reservation->user->account;
     if (is_drained_away(request)) {
-        request_answer(request, ACL_FAIL,
-                       "the administrator lets nothing new begin here: %s/draining", spool.path);
+        request_answer(
+            request, ACL_FAIL,
+            "the administrator is draining this spool (%s/draining exists): new specs and changes are refused",
+            spool.path);
         request_refuse(request, "broker", WHY_DRAINING, false);
     } else if (account->state == ACCOUNT_FAILED) {
         request_answer(request, ACL_FAIL, "the account database did not answer for uid %u",

@@ -121,7 +121,7 @@ static void say_unknown_plugin(struct request *request, const char *wanted, enum
         if (strcasecmp(line->name, wanted) == 0)
             snprintf(meant, sizeof meant, "; did you mean %s?", line->name);
     }
-    request_answer(request, SCHEDULE_FAIL, "plugins.conf has no plugin \"%s\" for %s, but %s%s",
+    request_answer(request, SCHEDULE_FAIL, "plugins.conf has no plugin \"%s\" for %s; it has %s%s",
                    wanted, resource_name(resource), names[0] == '\0' ? "none" : names, meant);
 }
 
@@ -135,7 +135,7 @@ static void say_owed(struct request *request, const struct counter *counter, int
     const uint64_t owed = debt_share(counter, plugin, &until);
     if (owed != 0)
         snprintf(request->outcome.reason + length, sizeof request->outcome.reason - length,
-                 "; %s of what is used has ended, and counts for %lldms more",
+                 "; %s of the used share belongs to ended reservations, and comes free in %lldms",
                  format_utilization(owed, share),
                  (long long)(until - monotonic_now()) / 1000000 + 1);
 }

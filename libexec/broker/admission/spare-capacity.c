@@ -31,7 +31,8 @@ static const int64_t between_changes = 1000000000, between_rounds = 20000000,
 
 /* ---- less ---- */
 
-static const char taken_back[] = "what it had beyond what it needs is needed elsewhere";
+static const char taken_back[] =
+    "another spec needs the capacity that this reservation had beyond its needs";
 
 /* The verdict says of a thread only what the helper has done. */
 static void follow(struct reservation *reservation, bool has_less_time)

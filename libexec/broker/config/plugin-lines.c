@@ -44,12 +44,12 @@ static bool parse_range(const char *word, struct plugin_line *line, char *reason
         last < first)
         return wrong(
             reason, line->line,
-            "a priority range is LOW-HIGH within 1-%d, or - for SCHED_DEADLINE, not \"%.40s\"",
+            "the priorities are LOW-HIGH within 1-%d, or - for SCHED_DEADLINE, not \"%.40s\"",
             HIGHEST_GRANTED, word);
     if (last > HIGHEST_GRANTED)
         return wrong(
             reason, line->line,
-            "priorities above %d are kept for the broker, which must outrank what it grants: \"%.40s\"",
+            "priorities above %d are for the broker, which runs above every grant: \"%.40s\"",
             HIGHEST_GRANTED, word);
     line->lowest = (int)first;
     line->highest = (int)last;
@@ -87,8 +87,7 @@ static bool parse_resource_word(const char *word, const char *value, struct plug
         return parse_disk_rates(value, &line->rates) ||
                wrong(
                    reason, line->line,
-                   "throughput= takes bytes a second, for blocks of each size in growing order, such as 4KiB:900kB,32KiB:5400kB, or for "
-                   "all, such as 900kB (rtf-probe measures them), not \"%.40s\"",
+                   "throughput= takes bytes a second, such as 900kB, or one figure for each block size in growing order, such as 4KiB:900kB,32KiB:5400kB, not \"%.40s\"; rtf-probe measures the figures",
                    value);
     if (is_where(word, line)) {
         snprintf(line->where, sizeof line->where, "%s", value);
@@ -106,7 +105,7 @@ static bool is_only_one(const struct plugin_line *line, char *reason)
     for (int i = 0; i < plugin_lines.count; i++)
         if (plugin_lines.line[i].resource == line->resource &&
             strcmp(plugin_lines.line[i].where, line->where) == 0)
-            return wrong(reason, line->line, "%s %s is that of line %d already",
+            return wrong(reason, line->line, "the %s %s is already that of line %d",
                          resource_where(line->resource), line->where, plugin_lines.line[i].line);
     return true;
 }
@@ -117,11 +116,11 @@ static bool check_disk(struct plugin_line *line, char *reason)
     if (line->capacity != 0 || line->where[0] == '\0' || line->rates.count == 0)
         return wrong(
             reason, line->line,
-            "resource=disk needs device= and throughput=, and no capacity=: what may be promised is threshold=, a share of its time");
+            "resource=disk needs device= and throughput=, and takes no capacity=; threshold= limits the share of the disk's time");
     line->capacity = line->promises ? line->threshold : DISK_THRESHOLD;
     line->threshold = ONE_CPU;
     return is_only_one(line, reason) &&
-           (line->capacity > 0 || wrong(reason, line->line, "threshold=0 leaves nothing"));
+           (line->capacity > 0 || wrong(reason, line->line, "threshold=0 leaves nothing to grant"));
 }
 
 /* The capacity of a link follows from its rate. */
@@ -130,13 +129,13 @@ static bool check_network(struct plugin_line *line, char *reason)
     if (line->capacity != 0 || line->where[0] == '\0' || line->rate == 0)
         return wrong(
             reason, line->line,
-            "resource=network needs interface= and rate=, from which its capacity follows, and no capacity=");
+            "resource=network needs interface= and rate=, and takes no capacity=: the capacity follows from rate=");
     if (!is_only_one(line, reason))
         return false;
     line->capacity = wire_capacity(line->rate, line->promises ? line->threshold : WIRE_THRESHOLD);
     line->threshold = ONE_CPU;
     return line->capacity > 0 ||
-           wrong(reason, line->line, "rate= times threshold= is less than a byte a second");
+           wrong(reason, line->line, "rate= times threshold= is less than one byte a second");
 }
 
 /* A line has a capacity and neither priorities nor CPUs, or priorities and CPUs and no capacity. */
@@ -145,26 +144,27 @@ static bool check_resource(struct plugin_line *line, const char *priorities, con
 {
     if (line->resource == RESOURCE_CPU)
         return line->capacity != 0
-                   ? wrong(reason, line->line, "capacity= needs resource= beside it")
+                   ? wrong(reason, line->line,
+                           "capacity= needs the word resource= on the same line")
                    : strcmp(cpus, "-") != 0 ||
                          wrong(
                              reason, line->line,
-                             "a CPU list is written like 0-3,6, or all; - is for lines with resource=");
+                             "the CPUs are a list such as 0-3,6, or all; - is for lines with resource=");
     if (strcmp(priorities, "-") != 0 || strcmp(cpus, "-") != 0)
         return wrong(reason, line->line,
-                     "a line with resource=%s has - for its priorities and - for its CPUs",
+                     "a line with resource=%s needs - for its priorities and - for its CPUs",
                      resource_name(line->resource));
     if ((line->resource == RESOURCE_NETWORK && !check_network(line, reason)) ||
         (line->resource == RESOURCE_DISK && !check_disk(line, reason)))
         return false;
     if (line->capacity == 0)
-        return wrong(reason, line->line, "resource=%s needs capacity=, how much of it there is",
+        return wrong(reason, line->line, "resource=%s needs capacity=, the amount that there is",
                      resource_name(line->resource));
     if (line->domains || line->enforced || line->partition != PARTITION_GLOBAL ||
         line->threshold != ONE_CPU)
         return wrong(
             reason, line->line,
-            "partition=, confine=, enforce= and threshold= are about CPU time, not for a line with resource=");
+            "partition=, confine=, enforce= and threshold= are for CPU time, not for a line with this resource=");
     line->deadline = false;
     line->promises = true;
     return true;
@@ -182,7 +182,7 @@ static bool parse_cpu_word(const char *word, struct plugin_line *line, char *rea
     }
     return parse_cpus(word, &line->cpus) ||
            wrong(reason, line->line,
-                 "a CPU list is written like 0-3,6 with CPUs below %d, or all, not \"%.40s\"",
+                 "the CPUs are a list such as 0-3,6 of numbers below %d, or all, not \"%.40s\"",
                  CPU_SETSIZE, word);
 }
 
@@ -211,7 +211,8 @@ static bool parse_timeout(const char *value, struct plugin_line *line, char *rea
 static bool parse_partition(const char *value, struct plugin_line *line, char *reason)
 {
     if (!line->deadline)
-        return wrong(reason, line->line, "partition= is for plugins with the range -");
+        return wrong(reason, line->line,
+                     "partition= is for SCHED_DEADLINE: its line has - for its priorities");
     if (strcmp(value, "unthrottled") != 0 && strcmp(value, "cpuset") != 0 &&
         strcmp(value, "global") != 0)
         return wrong(reason, line->line,
@@ -226,8 +227,9 @@ static bool parse_partition(const char *value, struct plugin_line *line, char *r
 static bool parse_confine(const char *value, struct plugin_line *line, char *reason)
 {
     if (line->deadline)
-        return wrong(reason, line->line,
-                     "confine= is for plugins with priorities; the others have partition=");
+        return wrong(
+            reason, line->line,
+            "confine= is for plugins with priorities; a SCHED_DEADLINE plugin takes partition=");
     if (strcmp(value, "affinity") != 0 && strcmp(value, "cpuset") != 0)
         return wrong(reason, line->line, "confine= takes affinity or cpuset, not \"%.40s\"", value);
     line->domains = value[0] == 'c';
@@ -241,14 +243,14 @@ static bool parse_enforce(const char *value, struct plugin_line *line, char *rea
         line->raises = line->resource == RESOURCE_DISK && strcmp(value, "ioprio") == 0;
         line->kept = line->raises || strcmp(value, how) == 0;
         return line->kept || strcmp(value, "none") == 0 ||
-               wrong(reason, line->line, "enforce= of a %s takes %s%s or none, not \"%.40s\"",
+               wrong(reason, line->line, "enforce= for a %s takes %s%s or none, not \"%.40s\"",
                      resource_name(line->resource), how,
                      line->resource == RESOURCE_DISK ? ", ioprio" : "", value);
     }
     if (line->deadline)
         return wrong(
             reason, line->line,
-            "enforce= is for plugins with priorities; under SCHED_DEADLINE the kernel enforces runtimes");
+            "enforce= is for plugins with priorities: under SCHED_DEADLINE the kernel enforces runtimes itself");
     if (strcmp(value, "runtime") != 0 && strcmp(value, "none") != 0)
         return wrong(reason, line->line, "enforce= takes runtime or none, not \"%.40s\"", value);
     line->enforced = value[0] == 'r';
@@ -308,7 +310,7 @@ static bool parse_word(const char *word, struct plugin_line *line, char *reason)
     const char *value = strchr(word, '=');
     if (value == NULL || value == word ||
         strspn(word, "abcdefghijklmnopqrstuvwxyz_") != (size_t)(value - word))
-        return wrong(reason, line->line, "a word is KEY=VALUE, not \"%.40s\"", word);
+        return wrong(reason, line->line, "a word after the CPUs is KEY=VALUE, not \"%.40s\"", word);
     value++;
     for (size_t i = 0; i < sizeof broker_words / sizeof *broker_words; i++)
         if (strncmp(word, broker_words[i].key, (size_t)(value - word)) == 0) {
@@ -330,7 +332,8 @@ static bool check_program(const char *path, int line, char *reason)
     struct stat status;
     if (stat(path, &status) != 0 || access(path, X_OK) != 0)
         return wrong(reason, line, "%.200s: %s", path, strerror(errno));
-    return S_ISREG(status.st_mode) || wrong(reason, line, "%.200s is not a program", path);
+    return S_ISREG(status.st_mode) ||
+           wrong(reason, line, "%.200s is not a program that can be run", path);
 }
 
 static bool parse_line(char *const words[], int word_count, const char *directory,
@@ -345,7 +348,7 @@ static bool parse_line(char *const words[], int word_count, const char *director
                      "a name has 1 to %d characters [A-Za-z0-9_.@:-], not \"%.40s\"",
                      PLUGIN_NAME_BYTES - 1, words[0]);
     if (plugin_index(words[0]) >= 0)
-        return wrong(reason, line->line, "the name %s stands in line %d already", words[0],
+        return wrong(reason, line->line, "the name %s is already that of line %d", words[0],
                      plugin_lines.line[plugin_index(words[0])].line);
     snprintf(line->name, sizeof line->name, "%s", words[0]);
     if (words[1][0] == '/')
@@ -408,8 +411,7 @@ static bool check_domains(char *reason)
         if (!plugin_lines.line[i].domains && CPU_COUNT(&both) > 0)
             return wrong(
                 reason, plugin_lines.line[i].line,
-                "%s has CPUs that are to be domains of their own, and with cgroup version 2 nothing outside comes "
-                "onto these: it needs %s as well",
+                "%s shares CPUs with a plugin that makes a scheduling domain of each CPU: with cgroup version 2 threads outside a domain cannot run there, so this line needs %s as well",
                 plugin_lines.line[i].name,
                 plugin_lines.line[i].deadline ? "partition=cpuset" : "confine=cpuset");
     }
@@ -571,8 +573,7 @@ static bool check_deadline_pair(const struct plugin_line *tested, const struct p
     if (tested->partition == PARTITION_GLOBAL)
         return wrong(
             reason, other->line,
-            "%s is SCHED_DEADLINE as well as global EDF (%s), which tests its tasks, on the same CPU: one of them "
-            "must go",
+            "%s is SCHED_DEADLINE on the same CPU as %s, which is global EDF and tests its tasks: remove one of the two lines",
             other->name, tested->name);
     const struct plugin_line *lacks = !tested->judges || !tested->tested ? tested : other;
     return (tested->judges && tested->tested && other->judges && other->tested) ||
@@ -594,27 +595,23 @@ static bool check_ranks(const struct plugin_line *tested, const struct plugin_li
     if (!other->proves)
         return wrong(
             reason, tested->line,
-            "%s tests its tasks (tests=%s), but %s on the same CPU proves less (tests=%s), and its priorities "
-            "reach %d: it must stay below %d",
+            "%s tests its tasks (tests=%s), but %s on the same CPU proves less (tests=%s): its priorities reach %d, and must stay below %d",
             tested->name, tested->tests, other->name, other->tests, other->highest, tested->lowest);
     if (!other->tested)
         return wrong(
             reason, tested->line,
-            "%s tests its tasks, but %s above it on the same CPU also grants what it has not tested: give them "
-            "different CPUs, or %s a test of all its tasks (rm: admission=rta)",
+            "%s tests its tasks, but %s has higher priorities on the same CPU and also grants tasks without a test: give them different CPUs, or give %s a test of all its tasks (rm: admission=rta)",
             tested->name, other->name, other->name);
     if (other->lowest <= tested->highest)
         return wrong(
             reason, tested->line,
-            "%s and %s test their tasks on the same CPU, and their priorities %d-%d and %d-%d overlap: one must be "
-            "above the other",
+            "%s and %s test their tasks on the same CPU, but their priorities %d-%d and %d-%d overlap: give one of them only higher priorities",
             tested->name, other->name, tested->lowest, tested->highest, other->lowest,
             other->highest);
     return tested->judges ||
            wrong(
                reason, tested->line,
-               "%s proves nothing beneath %s on the same CPU, because it cannot judge the other's tasks: give them different "
-               "CPUs, or %s a test that can (rm: admission=rta)",
+               "%s cannot judge the tasks of %s, which has higher priorities on the same CPU: give them different CPUs, or give %s a test that judges such tasks (rm: admission=rta)",
                tested->name, other->name, tested->name);
 }
 
@@ -627,8 +624,7 @@ static bool check_pair(const struct plugin_line *tested, const struct plugin_lin
     if (other->deadline && other->partition == PARTITION_GLOBAL)
         return wrong(
             reason, tested->line,
-            "%s tests its tasks, and global EDF (%s) on the same CPU makes that test unsound: give them "
-            "different CPUs or %s partition=unthrottled",
+            "%s tests its tasks, but global EDF (%s) on the same CPU makes this test unsound: give them different CPUs, or give %s partition=unthrottled",
             tested->name, other->name, other->name);
     if (tested->deadline)
         return !other->deadline || check_deadline_pair(tested, other, reason);
@@ -637,8 +633,7 @@ static bool check_pair(const struct plugin_line *tested, const struct plugin_lin
     return tested->judges ||
            wrong(
                reason, tested->line,
-               "%s proves nothing beneath SCHED_DEADLINE (%s) on the same CPU: give them different CPUs, or %s a test "
-               "that judges what is above it (rm: admission=rta)",
+               "%s cannot judge the SCHED_DEADLINE tasks of %s, which run above its own on the same CPU: give them different CPUs, or give %s a test that judges such tasks (rm: admission=rta)",
                tested->name, other->name, tested->name);
 }
 

@@ -31,10 +31,10 @@ bool has_drifted(const struct reservation *reservation)
         cpu_is_shown(reservation->grant, &now) ||
         attachment_enforcement(attachment, &now) == SUSPENDED)
         return false;
-    snprintf(
-        reason, sizeof reason,
-        "thread %d runs under %s with priority %d on CPUs %.200s, which is not what was granted",
-        (int)attachment->tid, policy_name(now.policy), now.priority, format_cpus(&now.cpus, cpus));
+    snprintf(reason, sizeof reason,
+             "thread %d does not run as granted: it has %s, priority %d and CPUs %.200s",
+             (int)attachment->tid, policy_name(now.policy), now.priority,
+             format_cpus(&now.cpus, cpus));
     struct event event = {.stage = "attach",
                           .user = reservation->user,
                           .name = reservation->name,

@@ -278,7 +278,7 @@ static bool has_room(const struct user *user)
 static void ignore(struct user *user)
 {
     report_found(user, user->name, "ignored",
-                 "uids without an account have as many directories as they may have together");
+                 "too many directories belong to uids without an account");
     send_about("forget", user);
     let_go(user);
 }
@@ -299,7 +299,7 @@ static void judge(struct user *user)
             return;
         report_found(
             user, user->name, "refused",
-            "moved aside: a directory in specs/ must have the name of its owner, or the uid");
+            "moved aside: a directory in specs/ must have the name or the uid of its owner");
         send_about("aside", user);
         let_go(user);
         return;
@@ -409,8 +409,9 @@ static void adopted(const char *name, uint64_t inode, int *fd)
 static void put_aside(const char *name, uid_t uid)
 {
     const struct user stranger = {.uid = uid};
-    report_found(&stranger, name, "refused",
-                 "moved aside: only directories that are named as their owners belong in specs/");
+    report_found(
+        &stranger, name, "refused",
+        "moved aside: specs/ may have only directories with the name or the uid of their owner");
 }
 
 /* Not counted against the budget of lines: it happens once. */
@@ -421,13 +422,12 @@ static void full(uid_t uid, const char *why_not)
     if (why_not == NULL)
         snprintf(
             reason, sizeof reason,
-            "so much of uid %u has been moved aside that it makes nothing more in specs/, until an administrator has taken "
-            "some of specs/.aside-%u-* away and sent SIGHUP",
+            "uid %u can make nothing more in specs/, because too much of theirs was moved aside: remove some of specs/.aside-%u-*, then send SIGHUP",
             uid, uid);
     else
         snprintf(
             reason, sizeof reason,
-            "much of uid %u has been moved aside, and the user can make more in specs/, because setting an access control list failed: %.160s",
+            "uid %u has had much moved aside, but can still make more in specs/, because setting an access control list failed: %.160s",
             uid, why_not);
     event_write(&(struct event){.stage = "spool",
                                 .user = &stranger,

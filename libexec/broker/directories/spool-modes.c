@@ -42,7 +42,7 @@ static void mend(const char *name, mode_t type, mode_t mode)
         close(fd);
         return;
     }
-    event_broker("warning", "%s had the mode %04o: it gets %04o back",
+    event_broker("warning", "%s had the mode %04o and has %04o again",
                  strcmp(name, ".") == 0 ? "the spool" : name, status.st_mode & 07777, mode);
     directories_set_mode(fd, mode);
 }
@@ -89,7 +89,8 @@ void spool_modes_watch(void)
     modes.inotify = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
     if (modes.inotify < 0 || inotify_add_watch(modes.inotify, path, IN_ATTRIB | IN_ONLYDIR) < 0 ||
         !loop_add(modes.inotify, EPOLLIN, &modes.source))
-        event_broker("warning",
-                     "who changes modes in the spool is seen at SIGHUP only: inotify: %s",
-                     strerror(errno));
+        event_broker(
+            "warning",
+            "a changed mode in the spool is noticed only at SIGHUP, because inotify failed: %s",
+            strerror(errno));
 }

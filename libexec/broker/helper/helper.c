@@ -124,8 +124,8 @@ static void helper_give_up(struct helper *helper)
     struct message *first;
     while ((first = TAILQ_FIRST(&helper->messages)) != NULL && first->tries >= first->most) {
         struct helper_event event = {.id = first->id, .answer = HELPER_NO, .watch = -1};
-        snprintf(event.reason, sizeof event.reason, "%s failed %d times over it", helper->is.name,
-                 first->tries);
+        snprintf(event.reason, sizeof event.reason, "%s failed %d times at this request",
+                 helper->is.name, first->tries);
         helper_answer(helper, &event);
     }
 }

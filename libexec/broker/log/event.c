@@ -221,7 +221,7 @@ static bool report_lost(void)
     if (log_lines.lost == 0)
         return true;
     snprintf(reason, sizeof reason,
-             "the log could not be written for a time, %llu lines are missing",
+             "the log could not be written for a time: %llu lines are missing",
              (unsigned long long)log_lines.lost);
     if (!event_add(&(struct event){.stage = "broker",
                                    .decision = "error",
@@ -282,7 +282,7 @@ static bool has_budget(const struct event *event, uint64_t *left_out)
         return false;
     snprintf(
         reason, sizeof reason,
-        "of this user there are more than %d KiB in %d s: the next lines are left out, and counted",
+        "this user has caused more than %d KiB of lines in %d s: further lines are left out and counted",
         LOG_BYTES >> 10, (int)(rare_window / INT64_C(1000000000)));
     write_event(&(struct event){.stage = "broker",
                                 .decision = "warning",

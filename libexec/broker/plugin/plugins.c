@@ -136,7 +136,7 @@ static bool greet(struct plugin *plugin, const struct paragraph *greeting, char 
     const char *reason = paragraph_get(greeting, "reason");
     uint64_t protocol;
     if (paragraph_get_number(greeting, "protocol", 1000, &protocol) != 1 || answer == NULL) {
-        snprintf(why, size, "its greeting is not protocol=1 and answer=");
+        snprintf(why, size, "its greeting lacks protocol= or answer=");
         return false;
     }
     if (strcmp(answer, "ok") != 0 || protocol != PROTOCOL) {
@@ -148,7 +148,7 @@ static bool greet(struct plugin *plugin, const struct paragraph *greeting, char 
     }
     if (!plugin_has_greeted(index_of(plugin), tests == NULL ? "none" : tests,
                             says(greeting, "judges", "load"), says(greeting, "grants", "tested"))) {
-        snprintf(why, size, "it does not greet as it did at the start");
+        snprintf(why, size, "its greeting differs from the greeting at the start");
         return false;
     }
     plugin->greeted = monotonic_now();
@@ -306,7 +306,7 @@ void plugins_flush(void)
             plugin_expect(plugin);
         }
         if (!coprocess_flush(&plugin->program.process))
-            plugin_fail(i, "it does not read");
+            plugin_fail(i, "it does not read its input");
     }
 }
 
@@ -341,7 +341,7 @@ static void worked(struct plugin *plugin)
         return;
     snprintf(
         reason, sizeof reason,
-        "its answer took %lld ms, and everybody else waited; at %lld ms (timeout=) it would have been killed",
+        "its answer took %lld ms, and all other requests waited; the plugin is killed after %lld ms (timeout=)",
         (long long)(took / 1000000), (long long)(timeout / 1000000));
     struct event slow = {.stage = "plugin",
                          .decision = "warning",
@@ -409,8 +409,7 @@ static bool plugin_on_message(struct program *program, const struct paragraph *s
     if (take_said(plugin, said, &event, why, sizeof why))
         plugins.tell(index_of(plugin), &event);
     else
-        supervise_fail(program,
-                       why[0] != '\0' ? why : "it answered what rtf-plugin(7) does not allow");
+        supervise_fail(program, why[0] != '\0' ? why : "its answer is not valid by rtf-plugin(7)");
     return true;
 }
 
@@ -470,10 +469,11 @@ static void used_to_start(int index, int64_t nanoseconds)
     if (first || plugin->program.state != PROGRAM_STARTING ||
         plugin->this_start <= plugin->first_start * 2 + unasked_limit * 2)
         return;
-    snprintf(reason, sizeof reason,
-             "it used %lld ms of CPU time and has not greeted, which at first it did within %lld",
-             (long long)(plugin->this_start / 1000000),
-             (long long)((plugin->first_start + CHILD_USES) / 1000000));
+    snprintf(
+        reason, sizeof reason,
+        "it used %lld ms of CPU time and has not greeted yet; at the first start it needed less than %lld ms",
+        (long long)(plugin->this_start / 1000000),
+        (long long)((plugin->first_start + CHILD_USES) / 1000000));
     plugin_fail(index, reason);
 }
 
@@ -489,9 +489,10 @@ static void used_to_serve(int index, int64_t nanoseconds)
     plugin->asked = 0;
     if (plugin->unasked < unasked_limit)
         return;
-    snprintf(reason, sizeof reason,
-             "it used %lld ms of CPU time while nothing was asked, above all that is granted",
-             (long long)(plugin->unasked / 1000000));
+    snprintf(
+        reason, sizeof reason,
+        "it used %lld ms of CPU time, at a priority above all grants, while the broker asked nothing",
+        (long long)(plugin->unasked / 1000000));
     plugin_fail(index, reason);
 }
 

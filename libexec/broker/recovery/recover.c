@@ -64,7 +64,7 @@ static void try_again(struct timer *timer)
 {
     char reason[REASON_BYTES];
     if (journal_afresh(reason))
-        event_broker("ok", "state/current/journal says again what is in force");
+        event_broker("ok", "state/current/journal is written again");
     else if (journal_is_behind())
         timer_set(timer, monotonic_now() + journal_pause);
 }
@@ -301,7 +301,7 @@ static bool take_up_claims(const struct recorded_reservation *recorded, struct g
         last = &holding->next;
     }
     return grant->plugin != NO_PLUGIN || grant->holdings != NULL || grant->background != 0 ||
-           plugin_is_gone("that it names", reason);
+           plugin_is_gone("that the journal names", reason);
 }
 
 static bool take_up_grant(struct reservation *reservation,
@@ -317,9 +317,10 @@ static bool take_up_grant(struct reservation *reservation,
         grant_book(reservation, grant);
         return true;
     }
-    event_broker("warning",
-                 "the grant of %s/%s does not fit plugins.conf any more and is asked again: %.300s",
-                 recorded->user, recorded->name, reason);
+    event_broker(
+        "warning",
+        "the grant of %s/%s does not fit plugins.conf any more, and the plugins are asked again: %.300s",
+        recorded->user, recorded->name, reason);
     grant_free(grant);
     return false;
 }

@@ -226,7 +226,7 @@ static void status_forget(void)
 static void status_failed(int error)
 {
     char reason[REASON_BYTES];
-    snprintf(reason, sizeof reason, "status.json cannot be written: %s; it is as it was",
+    snprintf(reason, sizeof reason, "status.json cannot be written: %s; the old file stays",
              strerror(error));
     event_write_rarely(&(struct event){.stage = "broker",
                                        .decision = "error",
@@ -260,7 +260,7 @@ static void status_tell(bool running)
     paragraph_add_text(&process->output, text, strlen(text));
     status_go_to(TOLD, INT64_MAX);
     if (!coprocess_flush(process))
-        supervise_fail(&status.publisher, "it does not read");
+        supervise_fail(&status.publisher, "it does not read its input");
 }
 
 static void status_is_due(struct timer *timer)

@@ -499,7 +499,7 @@ static bool read_records(int fd, struct reading *reading)
     struct paragraph record;
     ssize_t got;
     bool good = true;
-    reading->why = "a record that is not understood";
+    reading->why = "a record is not valid";
     while (good && (got = paragraph_fill(&input, fd)) != 0) {
         int taken = 0;
         good = got > 0;
@@ -517,7 +517,7 @@ static bool is_not_cut_short(struct reading *reading)
 {
     const bool damaged = !reading->whole && reading->state->same_boot;
     if (damaged)
-        reading->why = "it is cut short";
+        reading->why = "the file is cut short";
     else if (!reading->whole)
         journal_free(reading->state);
     return !damaged;
@@ -536,7 +536,7 @@ static bool read_journal(struct recorded_state *state, const char **why)
     }
     const bool ours = is_ours(fd),
                good = ours && read_records(fd, &reading) && is_not_cut_short(&reading);
-    *why = ours ? reading.why : "it is not a file of root's alone";
+    *why = ours ? reading.why : "the file is not root's alone";
     close(fd);
     forget_keys(&reading.known);
     drop_gone(state);

@@ -38,7 +38,8 @@ bool cpu_plan_keeps_within(const struct spec *spec, const struct attributes *pla
     char cpus[CPU_LIST_TEXT];
     if (spec->cpus == NULL || is_subset(&plan->cpus, spec->cpus))
         return true;
-    return fault(reason, "it cannot keep a thread to CPUs %.200s", format_cpus(spec->cpus, cpus));
+    return fault(reason, "it cannot restrict the thread to CPUs %.200s",
+                 format_cpus(spec->cpus, cpus));
 }
 
 bool cpu_plan_is_its_own(int plugin, const struct spec *spec, uint64_t max_runtime,
@@ -49,28 +50,30 @@ bool cpu_plan_is_its_own(int plugin, const struct spec *spec, uint64_t max_runti
     uint64_t deadline = spec->deadline != 0 ? spec->deadline : spec->period;
     uint64_t most = spec->desired_runtime != 0 ? spec->desired_runtime : spec->runtime;
     if (!is_subset(&plan->cpus, &line->cpus))
-        return fault(reason, "it offers CPU %.200s, which is not its own",
+        return fault(reason, "it offers CPU %.200s, which its line of plugins.conf does not have",
                      format_cpus(&plan->cpus, cpus));
     if (is_global(plugin) && !CPU_EQUAL(&plan->cpus, &line->cpus))
         return fault(reason, "under partition=global a plan has all of its CPUs, not %.200s",
                      format_cpus(&plan->cpus, cpus));
     if (line->domains && CPU_COUNT(&plan->cpus) != 1)
-        return fault(reason, "its threads are put into the domain of one CPU, and it offers %.200s",
+        return fault(reason,
+                     "each of its threads runs in the domain of one CPU, but it offers %.200s",
                      format_cpus(&plan->cpus, cpus));
     if (line->deadline != (plan->policy == POLICY_DEADLINE) ||
         (!line->deadline && plan->policy != POLICY_FIFO && plan->policy != POLICY_RR))
         return fault(reason, "it offers the policy %s, which its line does not allow",
                      policy_name(plan->policy));
     if (!line->deadline && (plan->priority < line->lowest || plan->priority > line->highest))
-        return fault(reason, "it offers priority %d, its range is %d-%d", plan->priority,
+        return fault(reason, "it offers priority %d, but its range is %d-%d", plan->priority,
                      line->lowest, line->highest);
     if (line->deadline && (plan->priority != 0 || plan->runtime == 0 || plan->period == 0))
-        return fault(reason, "a deadline plan has a runtime, a period and no priority");
+        return fault(reason, "a deadline plan must have a runtime, a period and no priority");
     if (plan->period != spec->period || plan->deadline != deadline)
-        return fault(reason, "it offers another period or deadline than was asked");
+        return fault(reason, "it offers another period or deadline than the spec asks");
     if (plan->runtime < spec->runtime || plan->runtime > most || plan->runtime > max_runtime)
         return fault(
-            reason, "it offers a runtime of %lluus, which is not within what was asked and allowed",
+            reason,
+            "it offers a runtime of %lluus, which is not between the asked runtime and the allowed runtime",
             (unsigned long long)plan->runtime);
     return true;
 }
@@ -451,15 +454,17 @@ static void cpu_overfull(const struct pool *pool, uint64_t used, char *reason)
     format_utilization(pool->capacity, most);
     format_utilization(used, used_text);
     if (pool->plugin < 0)
-        snprintf(reason, REASON_BYTES,
-                 "CPU %d is shared and would be promised more than once: %s is", pool->cpu,
-                 used_text);
+        snprintf(
+            reason, REASON_BYTES,
+            "CPU %d would be promised more than once by the plugins that share it: %s is promised already",
+            pool->cpu, used_text);
     else if (pool->cpu < 0)
-        snprintf(reason, REASON_BYTES, "its CPUs would hold more than %s: %s is promised", most,
-                 used_text);
+        snprintf(reason, REASON_BYTES,
+                 "all its CPUs together would exceed their threshold of %s: %s is promised already",
+                 most, used_text);
     else
         snprintf(reason, REASON_BYTES,
-                 "CPU %d would hold more than its threshold of %s: %s is promised", pool->cpu, most,
+                 "CPU %d would exceed its threshold of %s: %s is promised already", pool->cpu, most,
                  used_text);
 }
 

@@ -63,10 +63,9 @@ static void doubt_former(void)
 {
     char target[PATH_BYTES];
     if (read_link(target) && access(target, F_OK) == 0)
-        snprintf(
-            place.doubt, sizeof place.doubt,
-            "the spool was copied or moved: what a broker has left in force by %s is not taken up",
-            target);
+        snprintf(place.doubt, sizeof place.doubt,
+                 "the spool was copied or moved: the broker does not continue the grants in %s",
+                 target);
 }
 
 static bool make_link(void)

@@ -29,7 +29,7 @@ static int make_directory(int parent, const char *name, uid_t uid, gid_t gid, mo
     int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0 || fstat(fd, &status) != 0 || (status.st_uid != 0 && status.st_uid != geteuid())) {
         snprintf(reason, REASON_BYTES, "%s must be a directory of root's: %s", name,
-                 fd < 0 ? strerror(errno) : "it is somebody else's");
+                 fd < 0 ? strerror(errno) : "it does not belong to root");
         if (fd >= 0)
             close(fd);
         return -1;

@@ -108,8 +108,7 @@ void allow_descriptors(void)
         return;
     snprintf(
         reason, sizeof reason,
-        "the limit of open files (RLIMIT_NOFILE) is %llu and cannot be raised, and --max-specs %d needs %llu: give the broker that limit "
-        "(LimitNOFILE= of systemd, ulimit -n of a shell), or a smaller --max-specs",
+        "the limit of open files (RLIMIT_NOFILE) is %llu, and the broker cannot raise it; --max-specs %d needs %llu: set this limit (systemd: LimitNOFILE=, shell: ulimit -n), or a smaller --max-specs",
         (unsigned long long)files.rlim_cur, max_specs, (unsigned long long)all);
     if (files.rlim_cur < least)
         die(EX_CONFIG, reason);
@@ -143,7 +142,7 @@ void lock_memory(void)
     if (setrlimit(RLIMIT_MEMLOCK, &unlimited) != 0)
         event_broker(
             "warning",
-            "of plugins and of the lookup of accounts only what they start with is locked in memory, for the limit (RLIMIT_MEMLOCK) cannot be lifted: %s",
+            "memory that plugins and the account lookup allocate later is not locked, because the limit (RLIMIT_MEMLOCK) cannot be lifted: %s",
             strerror(errno));
     if (!memory_lock(MCL_ONFAULT))
         event_broker("warning",

@@ -161,7 +161,7 @@ static int supervise_take_one(struct program *program, int *fd)
     else if (program->of->on_message != NULL && program->of->on_message(program, &said, fd))
         return 1;
     else
-        snprintf(why, sizeof why, "it talks nonsense");
+        snprintf(why, sizeof why, "it sends what its protocol does not allow");
     supervise_fail(program, why);
     return -1;
 }

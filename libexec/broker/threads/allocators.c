@@ -289,8 +289,7 @@ bool allocators_put_back(allocators_path *path, char reason[static REASON_BYTES]
         if (give_back(keeper, true))
             (void)write_record(keeper, "");
         else {
-            snprintf(reason, REASON_BYTES, "%s has failed to give back what it kept",
-                     keeper->program);
+            snprintf(reason, REASON_BYTES, "%s could not undo its settings", keeper->program);
             good = false;
         }
     }
@@ -338,9 +337,10 @@ static void prepare_to_give_back(struct keeper *keeper)
         any |= is_keepers(keeper, i);
     keeper->given_back = give_back(keeper, !any);
     if (!keeper->given_back)
-        fprintf(stderr,
-                "rtf-brokerd: %s has not given back what no line of plugins.conf keeps any more\n",
-                keeper->program);
+        fprintf(
+            stderr,
+            "rtf-brokerd: %s could not undo settings of lines that plugins.conf no longer has\n",
+            keeper->program);
 }
 
 static void prepare(struct keeper *keeper, void (*tell)(const struct helper_event *event))
@@ -389,7 +389,7 @@ static bool ask(struct keeper *keeper, const char *op, const struct plugin_line 
     if (answered && last.answer == HELPER_OK)
         return true;
     snprintf(reason, REASON_BYTES, "plugins.conf:%d: %.300s", line->line,
-             answered ? last.reason : "its helper does not answer");
+             answered ? last.reason : "the helper does not answer");
     return false;
 }
 
@@ -397,10 +397,8 @@ static bool ask(struct keeper *keeper, const char *op, const struct plugin_line 
  * The record keeps the disk, so that a half-made setting is undone. */
 static void turn_off(struct keeper *keeper, int line, const char *reason)
 {
-    event_broker(
-        "error",
-        "%s is off, and nothing is granted of it until the broker is started again: %.400s",
-        plugin_line(line)->name, reason);
+    event_broker("error", "%s is off: the broker grants nothing of it until the next start: %.400s",
+                 plugin_line(line)->name, reason);
     plugin_turn_off(line, reason);
     if (--keeper->lines == 0)
         helper_stop(&keeper->helper);
@@ -413,7 +411,7 @@ static void start(struct keeper *keeper)
         keeper->lines > 0 && !keeper->unrecorded && helper_start(&keeper->helper, -1);
     if (!started)
         snprintf(reason, sizeof reason, "%s: %s", keeper->program,
-                 keeper->unrecorded ? "what is to be kept cannot be written down in state/"
+                 keeper->unrecorded ? "the list of devices cannot be written in state/"
                                     : strerror(errno));
     for (int i = 0; i < plugins_count(); i++)
         if (is_keepers(keeper, i) && (!started || !ask(keeper, "check", plugin_line(i), 5, reason)))
@@ -455,7 +453,8 @@ static void end_lines(struct keeper *keeper)
     bool good = read_record(keeper, old) && record_rest(keeper, old, words);
     for (int i = 0; i < plugins_count(); i++)
         if (is_keepers(keeper, i) && !ask(keeper, "end", plugin_line(i), 10, reason)) {
-            event_broker("error", "%s is not given back: %.400s", plugin_line(i)->where, reason);
+            event_broker("error", "the settings of %s could not be undone: %.400s",
+                         plugin_line(i)->where, reason);
             word_for_record(keeper, plugin_line(i)->where, old, word);
             good = good && add_word(words, word);
         }

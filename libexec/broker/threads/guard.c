@@ -66,7 +66,7 @@ static bool guard_send(struct paragraph_output *output, const int *fds, int coun
         struct pollfd room = {.fd = process->out, .events = POLLOUT};
         if (!is_transient(errno) || monotonic_now() > until ||
             (poll(&room, 1, 100) < 0 && errno != EINTR))
-            supervise_fail(&guard.program, "it does not listen");
+            supervise_fail(&guard.program, "it does not read its input");
     }
     return supervise_runs(&guard.program);
 }
@@ -101,11 +101,12 @@ bool guard_can_enforce(int plugin, const struct spec *spec, char reason[static R
         return true;
     if (spec->runtime == 0 || window == 0)
         snprintf(reason, REASON_BYTES,
-                 "it enforces runtimes: state \"runtime\", and \"period\" or \"deadline\"");
+                 "the plugin enforces runtimes: state \"runtime\", and \"period\" or \"deadline\"");
     else if (spec->runtime < least_runtime || window < least_window)
-        snprintf(reason, REASON_BYTES,
-                 "it enforces runtimes, of at least %lluus in at least %lluus",
-                 (unsigned long long)least_runtime, (unsigned long long)least_window);
+        snprintf(
+            reason, REASON_BYTES,
+            "the plugin enforces runtimes: the runtime must be at least %lluus, and the period or deadline at least %lluus",
+            (unsigned long long)least_runtime, (unsigned long long)least_window);
     else
         return true;
     return false;
@@ -189,12 +190,12 @@ static bool guard_on_message(struct program *program, const struct paragraph *sa
     if (what != NULL && strcmp(what, "blind") == 0)
         event_broker(
             "warning",
-            "what threads lend to others by priority inheritance is not bounded, for the kernel does not show it: %.200s",
+            "the guard cannot bound what threads lend to others by priority inheritance, because the kernel does not show it: %.200s",
             paragraph_get(said, "reason"));
     else if (what != NULL && strcmp(what, "beneath") == 0)
         event_broker(
             "warning",
-            "the guard cannot be SCHED_DEADLINE: %.200s: threads that are lent SCHED_DEADLINE may use more than was granted",
+            "the guard cannot be SCHED_DEADLINE (%.200s): a thread to which another thread lends SCHED_DEADLINE may use more than was granted",
             paragraph_get(said, "reason"));
     else if (what != NULL)
         guard_take_news(said, what);

@@ -371,10 +371,10 @@ uint64_t shares_bind(struct attachment *attachment)
 const char *shares_in_words(const struct grant *grant)
 {
     if (held(grant, KEPT_IOPRIO) == NULL)
-        return "attached: what it sends, reads and writes is as granted";
+        return "attached: the process sends, reads and writes as granted";
     return held(grant, KEPT_NETWORK) == NULL
-               ? "attached: its reads and writes come before others', without a bound"
-               : "attached: what it sends is as granted; its reads and writes come before others', without a bound";
+               ? "attached: its reads and writes come before those of others, without a limit"
+               : "attached: it sends as granted; its reads and writes come before those of others, without a limit";
 }
 
 void shares_unbind(struct attachment *attachment)

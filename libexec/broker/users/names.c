@@ -282,7 +282,7 @@ static void names_end_question(struct question *question, const struct paragraph
         account->learning = false;
     } else if (account == NULL && answer != NULL &&
                strcmp(paragraph_get(answer, "answer"), "ok") != 0)
-        event_broker("warning", "acl.conf names %s, which the account database does not know",
+        event_broker("warning", "acl.conf names %s, but the account database has no such name",
                      question->name);
     free(question);
     if (account != NULL)
