@@ -443,7 +443,7 @@ END
     for cpu in 0 1 2 62 63 64 65 127 128 1023; do
         echo "$cpu" >"$WORK/switch/cpus"
         [ "$(field '.replies[0].reason' "$(spec $ALICE more '{"runtime": "6ms", "period": "10ms"}')")" = \
-            "CPU $cpu would exceed its threshold of 1: 0.6 is promised" ]
+            "CPU $cpu would exceed its threshold of 1: 0.6 is promised already" ]
     done
     rm "$SPECS/$ALICE/on-2.json"
     eventually test ! -e "$SPECS/$ALICE/on-2.verdict"

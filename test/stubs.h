@@ -7,6 +7,8 @@
 enum { SAID_BYTES = 1024 };
 extern char said[SAID_BYTES]; /* what event_broker was told last */
 extern int said_count;
+extern char written[SAID_BYTES]; /* the reason of the last line of the log about a user */
+extern int written_count;
 
 /* Called for launcher_start; NULL: nothing can be started. How often launcher_end was called. */
 extern bool (*stub_start)(int child, int in, int out, int keep);

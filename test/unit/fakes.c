@@ -106,12 +106,13 @@ enum step step_of(const struct reservation *reservation)
 
 /* ---- the kernel ---- */
 
-struct fake_thread thread;
+struct fake_thread thread, leader;
 
 static const struct fake_thread ordinary = {.is_there = true,
                                             .is_readable = true,
                                             .has_group = true,
                                             .can_be_watched = true,
+                                            .pidfd = -1,
                                             .identity = {.tid = 4711,
                                                          .process = 4711,
                                                          .start = 100,
@@ -140,40 +141,45 @@ bool fake_account_ready(struct account *account) __asm__("__wrap_account_ready")
 uint64_t fake_allocator_finish(enum kept kept,
                                struct message *message) __asm__("__wrap_allocator_finish");
 
+static struct fake_thread *by_tid(pid_t tid)
+{
+    return tid == leader.identity.tid ? &leader : &thread;
+}
+
 int fake_thread_find(pid_t tid, bool with_start, struct identity *identity)
 {
-    (void)tid;
+    struct fake_thread *found = by_tid(tid);
     (void)with_start;
-    *identity = thread.identity;
+    *identity = found->identity;
+    found->pidfd = found->is_there ? eventfd(0, EFD_CLOEXEC) : -1;
     errno = ESRCH;
-    return thread.is_there ? eventfd(0, EFD_CLOEXEC) : -1;
+    return found->pidfd;
 }
 
 bool fake_thread_look(pid_t tid, struct identity *identity)
 {
-    (void)tid;
-    *identity = thread.identity;
-    return thread.is_there;
+    *identity = by_tid(tid)->identity;
+    return by_tid(tid)->is_there;
 }
 
 bool fake_thread_is(pid_t tid, uint64_t started_by)
 {
-    (void)tid;
+    const struct fake_thread *found = by_tid(tid);
     errno = ESRCH;
-    return thread.is_there && started_by == thread.identity.started_by;
+    return found->is_there && started_by == found->identity.started_by;
 }
 
 bool fake_thread_attributes(pid_t tid, struct attributes *attributes)
 {
-    (void)tid;
-    *attributes = thread.now;
-    return thread.is_readable;
+    struct fake_thread *found = by_tid(tid);
+    *attributes = found->now;
+    errno = found->transient > 0 ? ENOMEM : ESRCH;
+    return found->transient-- <= 0 && found->is_there && found->is_readable;
 }
 
 bool fake_thread_has_ended(int pidfd)
 {
-    (void)pidfd;
-    return thread.is_over;
+    return pidfd == leader.pidfd ? leader.is_over : thread.is_over;
 }
 
 /* Before all files, unless it is given another start. */
@@ -206,25 +212,27 @@ bool fake_attachment_keep_watch(struct attachment *attachment, int watch, bool a
     return thread.can_be_watched;
 }
 
-bool leader_is_alike(const struct identity *identity)
+/* A program that tests execve.c and thread-events.c is linked with the functions of these files, in
+ * the place of the next four. */
+__attribute__((weak)) bool leader_is_alike(const struct identity *identity)
 {
     (void)identity;
     return thread.is_real_time_by_others;
 }
 
-void execve_former(const struct identity *identity, struct attributes *former)
+__attribute__((weak)) void execve_former(const struct identity *identity, struct attributes *former)
 {
     (void)identity;
     (void)former;
 }
 
-bool execve_exec(const struct reservation *reservation)
+__attribute__((weak)) bool execve_exec(const struct reservation *reservation)
 {
     (void)reservation;
     return false;
 }
 
-void thread_events_look(struct reservation *reservation)
+__attribute__((weak)) void thread_events_look(struct reservation *reservation)
 {
     reservation->pending_changes &= (unsigned char)~THREAD_CHANGED;
 }
@@ -232,6 +240,7 @@ void thread_events_look(struct reservation *reservation)
 /* ---- the helpers ---- */
 
 const char *helper_op;
+struct fake_order helper_order;
 static uint64_t last_id;
 static struct message *allocators_were_told[64]; /* messages are the helper's */
 static int allocators_count;
@@ -239,7 +248,16 @@ static int allocators_count;
 static uint64_t tell_helper(const char *op)
 {
     helper_op = op;
-    return ++last_id;
+    helper_order = (struct fake_order){.id = ++last_id};
+    return last_id;
+}
+
+static uint64_t tell_helper_about(const char *op, const struct attachment *attachment)
+{
+    (void)tell_helper(op);
+    helper_order.tid = attachment->tid;
+    helper_order.former = attachment->former;
+    return helper_order.id;
 }
 
 uint64_t attach_apply(struct attachment *attachment, const struct grant *grant, int reservation_fd)
@@ -247,33 +265,29 @@ uint64_t attach_apply(struct attachment *attachment, const struct grant *grant, 
     (void)grant;
     (void)reservation_fd;
     attachment->scheduled = true;
-    return tell_helper("apply");
+    return tell_helper_about("apply", attachment);
 }
 
 uint64_t attach_apply_again(struct attachment *attachment, const struct grant *grant)
 {
-    (void)attachment;
     (void)grant;
-    return tell_helper("apply again");
+    return tell_helper_about("apply again", attachment);
 }
 
 uint64_t attach_restore(struct attachment *attachment)
 {
-    (void)attachment;
-    return tell_helper("restore");
+    return tell_helper_about("restore", attachment);
 }
 
 uint64_t attach_watch(const struct attachment *attachment)
 {
-    (void)attachment;
-    return tell_helper("watch");
+    return tell_helper_about("watch", attachment);
 }
 
 uint64_t attach_budget(const struct attachment *attachment, const struct grant *grant)
 {
-    (void)attachment;
     (void)grant;
-    return tell_helper("budget");
+    return tell_helper_about("budget", attachment);
 }
 
 uint64_t fake_allocator_finish(enum kept kept, struct message *message)
@@ -285,12 +299,13 @@ uint64_t fake_allocator_finish(enum kept kept, struct message *message)
     return tell_helper("allocator");
 }
 
-void guard_begin(struct attachment *attachment, const struct grant *grant, int event, bool again)
+struct fake_guard guarded;
+
+void guard_begin(struct attachment *attachment, const struct grant *grant, int event, bool anew)
 {
     (void)attachment;
     (void)grant;
-    (void)event;
-    (void)again;
+    guarded = (struct fake_guard){.count = guarded.count + 1, .event = event, .again = anew};
 }
 
 void guard_yield(void)
@@ -304,7 +319,7 @@ void guard_rise(void)
 /* ---- accounts, the reader, the journal ---- */
 
 bool journal_works, account_is_known;
-int looks;
+int looks, records;
 bool looks_for_the_whole;
 struct account owner_account = {.uid = 20021};
 struct user owner = {.name = "20021", .uid = 20021, .account = &owner_account};
@@ -318,6 +333,7 @@ bool fake_account_ready(struct account *account)
 bool fake_reservation_record(struct reservation *reservation)
 {
     (void)reservation;
+    records++;
     errno = ENOSPC;
     return journal_works;
 }
@@ -328,13 +344,15 @@ bool fake_journal_gone(const struct reservation *reservation)
     return journal_works;
 }
 
+const char *removed;
+
 void reader_remove(struct user *user, const char *name, const char *file,
                    const struct stamp *judged)
 {
     (void)user;
     (void)name;
-    (void)file;
     (void)judged;
+    removed = file;
 }
 
 void reader_done(struct user *user, const char *name)
@@ -371,8 +389,7 @@ struct user *users_first(void)
 
 struct user *user_find(const char *name)
 {
-    (void)name;
-    return &owner;
+    return strcmp(name, owner.name) == 0 ? &owner : NULL;
 }
 
 void user_close(struct user *user)
@@ -383,6 +400,7 @@ void user_close(struct user *user)
 /* ---- the owner ---- */
 
 struct fake_verdict verdict;
+struct fake_again again;
 uint64_t codes_told;
 
 void verdict_tell(struct reservation *reservation, const struct outcome *outcome,
@@ -406,8 +424,9 @@ void verdict_tell(struct reservation *reservation, const struct outcome *outcome
 void verdict_again(struct reservation *reservation, enum kind kind, const char *reason)
 {
     (void)reservation;
-    (void)kind;
-    (void)reason;
+    again.count++;
+    again.kind = kind;
+    snprintf(again.reason, sizeof again.reason, "%s", reason);
 }
 
 json_t *verdict_grant(const struct grant *grant)
@@ -685,7 +704,11 @@ int fakes_begin(void **state)
     (void)state;
     rules_are(
         "20021 - max_utilization 100\n20021 NET max_bandwidth 100Mbit\n20021 IO max_bandwidth 1MB\n20021 UNITS max_amount 10\n");
-    thread = ordinary;
+    thread = leader = ordinary;
+    leader.is_there = false;
+    leader.identity.tid = leader.identity.process = 4700;
+    again = (struct fake_again){0};
+    guarded = (struct fake_guard){0};
     journal_works = account_is_known = true;
     may_lie = false;
     told_lies = told_count = looks = 0;

@@ -17,15 +17,19 @@ enum { EDF, LOW, LATE, NEXT, NET, IO, UNITS };
 extern struct account owner_account;
 extern struct user owner;
 
-/* The kernel's only thread. */
+/* The threads of the kernel: the thread that the owner has attached, and the first thread of its
+ * process, which exists only if a test sets is_there. */
 struct fake_thread {
     bool is_there, is_readable, has_group, can_be_watched, is_over, is_real_time_by_others;
+    int pidfd;     /* the last descriptor of the thread */
+    int transient; /* so many reads of its attributes fail first, with ENOMEM */
     struct identity identity;
     struct attributes now;
 };
-extern struct fake_thread thread;
+extern struct fake_thread thread, leader;
 
 extern bool journal_works, account_is_known;
+extern int records; /* of reservations in the journal */
 
 /* The messages to the owner. */
 struct fake_verdict {
@@ -38,14 +42,35 @@ struct fake_verdict {
     enum ended ended;
 };
 extern struct fake_verdict verdict;
+/* The last message of verdict_again. */
+struct fake_again {
+    int count;
+    enum kind kind;
+    char reason[REASON_BYTES];
+};
+extern struct fake_again again;
 extern uint64_t codes_told; /* a bit for each enum why, since the program began */
 
 /* How often the reader was asked to look at a file, and whether for its content the last time. */
 extern int looks;
 extern bool looks_for_the_whole;
+extern const char *removed; /* the kind of file that the reader was asked to remove last */
 
 /* The last message to a helper: "apply", "restore", or KEPT for an allocator. */
 extern const char *helper_op;
+struct fake_order {
+    uint64_t id;
+    pid_t tid;
+    struct attributes former;
+};
+extern struct fake_order helper_order;
+
+/* How often the guard was told to guard a thread, and the last time. */
+struct fake_guard {
+    int count, event;
+    bool again;
+};
+extern struct fake_guard guarded;
 
 int fakes_set_up(void **state);
 int fakes_tear_down(void **state);

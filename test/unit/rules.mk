@@ -2,7 +2,7 @@
 # broker's objects that it needs. For objects that act on the world, test/unit has stubs. Needs cmocka.
 UNITS = timers units wire disk disk-place disk-way reader-files group-limits ledger debts desires acl spec window fair-queue scans plugin-lines nearest child-budget supervise $(REQUEST_UNITS) $(MUSE_UNITS)
 # Whole requests, with fakes.c around them: the machine is in fakes.c, and what is wrapped is the kernel, the journal and the accounts.
-REQUEST_UNITS = pipeline ask-plugins apply-grant reconcile refusals spare-capacity
+REQUEST_UNITS = pipeline ask-plugins apply-grant reconcile refusals spare-capacity thread-events execve recover
 WRAPPED = thread_find thread_look thread_is thread_attributes thread_has_ended thread_started attachment_watch attachment_keep_watch reservation_record journal_gone account_ready allocator_finish
 MUSE_UNITS = muse-supply muse-marks muse-phases
 EDGE  = $(call of_broker,main.c attach.c event.c guard.c reconcile.c dispatch.c pipeline.c plugins.c readers.c launcher.c) lib/cgroup.c lib/clock.c lib/tick.c
@@ -15,6 +15,9 @@ $(UNITS:%=$(B)/unit/%): $(B)/unit/%: $(call objects,test/unit/%.c $(addprefix te
 $(REQUEST_UNITS:%=$(B)/unit/%): $(call objects,test/unit/fakes.c $(call of_broker,reconcile.c reload.c owner.c ask-plugins.c claims.c neighbours.c refusals.c spare-capacity.c \
     apply-grant.c adjustments.c drift.c))
 $(REQUEST_UNITS:%=$(B)/unit/%): LDFLAGS += $(WRAPPED:%=-Wl,--wrap=%)
+$(addprefix $(B)/unit/,thread-events execve): $(call objects,$(call of_broker,thread-events.c execve.c))
+$(B)/unit/recover: $(call objects,$(call of_broker,recover.c execve.c))
+$(B)/unit/recover: LDFLAGS += $(addprefix -Wl$(comma)--wrap=,nanosleep allocators_settle allocators_end allocators_put_back allocators_know_raised)
 $(B)/unit/group-limits: $(call objects,libexec/disk/group-limits.c)
 $(B)/unit/disk-way: $(call objects,libexec/disk/way.c lib/thread.c)
 $(B)/unit/reader-files: $(call objects,libexec/reader/files.c)

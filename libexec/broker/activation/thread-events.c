@@ -249,8 +249,6 @@ static enum fate fate_of(struct attachment *attachment)
         timer_set(&attachment->doubt, monotonic_now() + look_after[attachment->looks++]);
         return GOES_ON;
     }
-    attachment->looks = 0;
-    timer_end(&attachment->doubt);
     return fate_of_leader(attachment, was_over);
 }
 
