@@ -15,6 +15,7 @@
 #include "debts.h"
 #include "directories.h"
 #include "execve.h"
+#include "expiry.h"
 #include "fair-queue.h"
 #include "fakes.h"
 #include "journal.h"
@@ -43,6 +44,8 @@ static uint64_t order(const char *word)
 /* The answers of the helper. limit_is_busy: so many answers about the limit are BUSY first. */
 static struct {
     bool drains;
+    int silent; /* the helper does not answer this drain, counted from 1 */
+    int drained;
     enum helper_answer domains, probe;
     int limit_is_busy;
     int64_t owed; /* the second answer of attach_owed */
@@ -82,12 +85,13 @@ static enum helper_answer present_answer(void)
 bool attach_drain(int seconds, struct helper_event *last)
 {
     (void)seconds;
-    if (helper.drains) {
+    const bool answers = helper.drains && ++helper.drained != helper.silent;
+    if (answers) {
         last->answer = present_answer();
         snprintf(last->reason, sizeof last->reason, "EBUSY");
     }
     helper.asked = NULL;
-    return helper.drains;
+    return answers;
 }
 
 int64_t attach_owed(void)
@@ -214,6 +218,18 @@ void directory_adopt_for_now(struct user *user)
 static struct recorded_reservation recorded[4];
 static char reason[REASON_BYTES];
 
+static bool stays(struct reservation *reservation)
+{
+    (void)reservation;
+    return false;
+}
+
+static int set_up(void **state)
+{
+    const int result = fakes_set_up(state);
+    return expiry_prepare(stays) ? result : -1;
+}
+
 static int begin(void **state)
 {
     const int result = fakes_begin(state);
@@ -323,6 +339,7 @@ static void a_grant_of_this_boot_stays_in_force(void **state)
 {
     (void)state;
     snprintf(has(0, "cam")->token, TOKEN_BYTES, "%s", "t1");
+    recorded[0].lease = INT64_MAX / 2;
     assert_true(starts(1));
     const struct reservation *reservation = taken("cam");
     assert_non_null(reservation->grant);
@@ -331,6 +348,8 @@ static void a_grant_of_this_boot_stays_in_force(void **state)
     assert_int_equal(reservation->judged.inode, 8);
     assert_int_equal(reservation->judged_tid.inode, 9);
     assert_string_equal(reservation->token, "t1");
+    assert_int_equal(expiry_end(reservation), INT64_MAX / 2);
+    assert_ptr_equal(reservation->counted, &owner_account);
     assert_null(reservation->queue);
     assert_null(reservation->attachment);
     assert_null(helper_op);
@@ -461,9 +480,11 @@ static void a_thread_that_another_reservation_has_is_not_put_back(void **state)
     thread.now = as_granted(&recorded[0]);
     (void)has_attached(1, "cam");
     snprintf(recorded[1].user, sizeof recorded[1].user, "gone");
+    const uint64_t id = helper_order.id;
     assert_true(starts(2));
     assert_non_null(taken("mic")->attachment);
     assert_string_equal(helper_op, "watch");
+    assert_int_equal(helper_order.id, id + 1);
 }
 
 static void an_orphan_that_called_execve_is_put_back_under_its_new_id(void **state)
@@ -475,6 +496,9 @@ static void an_orphan_that_called_execve_is_put_back_under_its_new_id(void **sta
     snprintf(recorded[0].user, sizeof recorded[0].user, "gone");
     thread.is_there = false;
     leader.now = as_granted(&recorded[0]);
+    recorded[0].laid_down = true;
+    is_no_orphan();
+    recorded[0].laid_down = false;
     assert_true(starts(1));
     is_put_back(11);
     assert_int_equal(helper_order.tid, 4700);
@@ -486,12 +510,14 @@ static void a_thread_that_runs_as_granted_is_watched_and_guarded(void **state)
 {
     (void)state;
     thread.now = as_granted(has_attached(0, "cam"));
+    recorded[0].started_by += 5; /* the broker looked at it later than it began */
     assert_true(starts(1));
     const struct attachment *attachment = taken("cam")->attachment;
     assert_string_equal(helper_op, "watch");
     assert_int_equal(guarded.count, 1);
     assert_true(attachment->scheduled && attachment->served && attachment->by_file);
     assert_int_equal(attachment->former.nice, 11);
+    assert_int_equal(attachment->started_by, 105);
     assert_ptr_equal(attachment_find(4711), attachment);
     assert_null(taken("cam")->recovery);
     assert_null(taken("cam")->queue);
@@ -519,6 +545,7 @@ static void a_thread_that_was_laid_down_has_its_present_attributes_as_the_former
     assert_non_null(taken("cam")->recovery);
     assert_int_equal(taken("cam")->attachment->former.nice, 4);
     assert_false(taken("cam")->attachment->served);
+    assert_int_equal(taken("cam")->attachment->state, ATTACHMENT_IN_FORCE);
 }
 
 static void with_domains_each_thread_is_attached_again(void **state)
@@ -611,6 +638,22 @@ static void claims_are_held_again(void **state)
     assert_int_equal(grant->plugin, NO_PLUGIN);
     assert_non_null(grant->holdings);
     assert_int_equal(grant->holdings->plugin, NET);
+    assert_string_equal(helper_op, "allocator"); /* it makes the share again */
+    claims_free(&recorded[0].claims);
+}
+
+static void a_thread_without_cpu_time_is_watched_and_not_guarded(void **state)
+{
+    (void)state;
+    (void)has_claim(0, "cam");
+    recorded[0].attached = true;
+    recorded[0].tid = recorded[0].process = thread.identity.tid;
+    recorded[0].started_by = thread.identity.started_by;
+    assert_true(starts(1));
+    assert_false(taken("cam")->attachment->scheduled);
+    assert_string_equal(helper_op, "watch");
+    assert_int_equal(guarded.count, 0);
+    assert_null(taken("cam")->recovery);
     claims_free(&recorded[0].claims);
 }
 
@@ -667,13 +710,18 @@ static void a_broker_that_cannot_lift_the_limit_does_not_start(void **state)
 {
     (void)state;
     helper.limit_is_busy = 251; /* one try each 20 ms, for 5 s */
-    const int64_t began = clock_now;
+    int64_t began = clock_now;
     assert_false(starts(0));
     assert_int_equal(clock_now - began, 5000 * MS);
+    assert_int_equal(said_count, 0); /* the reason is for the end of the program */
     assert_string_equal(reason, "EBUSY");
     assert_null(strstr(orders, "journal"));
     const size_t length = strlen(orders);
     check(length > 17 && strcmp(orders + length - 17, " limit no-domains") == 0, "%s", orders);
+    helper.limit_is_busy = 1000000;
+    began = clock_now;
+    assert_false(starts(0));
+    assert_int_equal(clock_now - began, 10000 * MS); /* to lift it, and to restore it */
 }
 
 /* Only without partition=unthrottled. */
@@ -890,6 +938,19 @@ static void what_fails_at_the_end_is_an_error_in_the_log(void **state)
     assert_non_null(strstr(orders, "abandon"));
 }
 
+/* The orders under way, the threads, and the threads that called execve. */
+static void a_helper_that_was_silent_about_a_thread_is_an_error(void **state)
+{
+    (void)state;
+    (void)has_thread("cam");
+    for (int drain = 1; drain <= 3; drain++) {
+        helper.silent = drain;
+        helper.drained = said_count = 0;
+        lay_down();
+        assert_int_equal(said_count, drain != 1);
+    }
+}
+
 static void at_sigint_all_stays_in_force(void **state)
 {
     (void)state;
@@ -993,6 +1054,7 @@ int main(void)
         with_fakes(a_thread_that_cannot_be_watched_is_looked_at_first),
         with_fakes(a_grant_that_does_not_fit_plugins_conf_is_asked_anew),
         with_fakes(claims_are_held_again),
+        with_fakes(a_thread_without_cpu_time_is_watched_and_not_guarded),
         with_fakes(a_claim_without_a_guarantee_is_held_by_nobody),
         with_fakes(a_claim_that_does_not_fit_plugins_conf_is_asked_anew),
         with_fakes(the_limit_is_lifted_as_soon_as_the_kernel_counts_no_thread_any_more),
@@ -1013,11 +1075,12 @@ int main(void)
         with_fakes(a_thread_that_cannot_leave_its_domain_yet_is_told_again),
         with_fakes(a_thread_that_went_on_after_its_execve_is_put_back),
         with_fakes(what_fails_at_the_end_is_an_error_in_the_log),
+        with_fakes(a_helper_that_was_silent_about_a_thread_is_an_error),
         with_fakes(at_sigint_all_stays_in_force),
         with_fakes(the_settings_of_a_killed_broker_are_restored),
         with_fakes(each_setting_is_tried_whatever_fails),
         with_fakes(the_limit_alone_can_be_restored),
         with_fakes(only_threads_of_this_boot_were_raised),
     };
-    return cmocka_run_group_tests(tests, fakes_set_up, fakes_tear_down);
+    return cmocka_run_group_tests(tests, set_up, fakes_tear_down);
 }
