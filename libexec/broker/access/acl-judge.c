@@ -174,7 +174,7 @@ static void judge_utilization(struct question *question, const struct rule *rule
         return;
     bool first = !question->denied;
     bool fixed = question->spec->runtime == 0 || window == 0;
-    /* the spec weighs a whole CPU, whatever runtime it states: no runtime passes this rule */
+    /* the spec weighs a whole CPU with any runtime, so no runtime passes this rule */
     if (fixed)
         question->ceiling = 0;
     deny(question, rule,
@@ -226,7 +226,7 @@ static void judge_least_runtime(struct question *question, const struct rule *ru
         return;
     if (rule->tick)
         snprintf(tick, sizeof tick, ", a tick is %lluus", (unsigned long long)rule->value);
-    /* another runtime in the spec does not change the runtime of this mode */
+    /* the runtime of the spec does not change the runtime of this mode */
     const bool of_a_mode = asked < question->spec->runtime;
     deny(question, rule, of_a_mode ? NONE : OTHER_RUNTIME, "%lluus asked%s%s",
          (unsigned long long)asked, of_a_mode ? " in a mode" : "", tick);
@@ -296,8 +296,8 @@ static void deny_by_default(struct question *question, const char *plugin_name, 
              question->account->uid, plugin_name);
 }
 
-/* The hold has only what the request adds to the reservation's own charge. Otherwise two users who
- * rewrite their specs at the same time could refuse each other. */
+/* The hold has only the part of the request beyond the reservation's own charge. Otherwise two
+ * users who rewrite their specs at the same time could cause each other's refusal. */
 static void leave_out(struct charge *hold, const struct charge *own, const struct charge *other)
 {
     for (int i = 0; i < hold->count; i++) {
@@ -424,7 +424,7 @@ bool acl_check_claim(struct acl *acl, const struct account *account, int plugin,
     if (!opens)
         deny_by_default(&question, plugin_line(plugin)->name,
                         "opens anything (max_amount or max_user_amount)");
-    *left = opens && holds ? *left : 0; /* no amount helps where another value is wrong */
+    *left = opens && holds ? *left : 0; /* no amount would pass while another value is wrong */
     refusal->never = question.never;
     if (question.denied)
         return false;

@@ -25,8 +25,8 @@ static json_t *judged(struct question *question, const struct rule *rule)
                                         : "passes");
 }
 
-/* Judges each rule by itself: the list shows all rules that refuse, where the refusal shows the
- * first one only. */
+/* Judges each rule by itself: the list shows all rules that refuse, and the refusal shows only the
+ * first. */
 void acl_tell(struct acl *acl, const struct account *account, int plugin, const struct spec *spec,
               const struct grant *own, json_t *list)
 {

@@ -56,7 +56,7 @@ struct acl {
     struct rule *rules;
     int count;
     struct counter *counters;
-    /* at this number of counters, acl.c frees counters without references */
+    /* acl.c frees counters without references when there are this many */
     unsigned most_counters;
 };
 

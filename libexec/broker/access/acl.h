@@ -29,7 +29,7 @@ void acl_free(struct acl *acl);
 unsigned acl_number(const struct acl *acl);
 
 /* Each rule with its line number and its text, for status.json. Null if there are more than
- * ACL_TOLD rules: a client reads at most 1 MiB of that file. */
+ * ACL_TOLD rules: a client reads at most 1 MiB of status.json. */
 enum { ACL_TOLD = 4000 };
 json_t *acl_as_json(const struct acl *acl);
 
@@ -40,19 +40,19 @@ void acl_names(const struct acl *acl, void (*each)(const char *name));
  * group. */
 bool acl_names_uid(const struct acl *acl, uid_t uid);
 
-/* May `account` have this of `plugin`? `own` are two grants, NULL where there is none: the grant to
- * be replaced, and another plugin's offer. Their charges do not count against the request. True:
- * *ceiling is the largest runtime that the rules allow (UINT64_MAX: no bound), and *hold has been
- * charged with the weight of min(desired, ceiling) beyond `own`. False: refusal and reason say why;
- * *ceiling is the largest runtime that would pass, 0 if none would. *least is the smallest runtime
- * that the rules allow, 0: no bound. */
+/* May `account` have the spec's CPU time of `plugin`? `own` is two grants, each may be NULL: the
+ * grant to be replaced, and another plugin's offer. Their charges do not count against the request.
+ * True: *ceiling is the largest runtime that the rules allow (UINT64_MAX: no bound), and *hold has
+ * been charged with the weight of min(desired, ceiling) beyond `own`. False: refusal and reason say
+ * why; *ceiling is the largest runtime that would pass, 0 if none would. *least is the smallest
+ * runtime that the rules allow; 0: no bound. */
 bool acl_check(struct acl *acl, const struct account *account, int plugin, const char *plugin_name,
                const struct spec *spec, const struct grant *const own[2], struct charge *hold,
                uint64_t *least, uint64_t *ceiling, struct refusal *refusal,
                char reason[static REASON_BYTES]);
 
-/* The same for a claim on another resource. `own` is what the reservation has been charged for the
- * same plugin, or NULL. *left is the largest amount that would pass. */
+/* The same for a claim on another resource. `own` is the reservation's present charge for the same
+ * plugin, or NULL. *left is the largest amount that would pass. */
 bool acl_check_claim(struct acl *acl, const struct account *account, int plugin,
                      const struct claim *claim, const struct charge *own, struct charge *hold,
                      uint64_t *left, struct refusal *refusal, char reason[static REASON_BYTES]);
@@ -62,8 +62,8 @@ bool acl_check_claim(struct acl *acl, const struct account *account, int plugin,
 bool acl_check_background(struct acl *acl, const struct account *account, int plugin,
                           struct refusal *refusal, char reason[static REASON_BYTES]);
 
-/* acl_priority_passes judges the POSIX priority of a plan. The other function returns the range
- * within which each priority passes, for the question to the plugin. */
+/* acl_priority_passes judges the POSIX priority of a plan. The other function returns the range of
+ * priorities that pass, for the question to the plugin. */
 bool acl_priority_passes(struct acl *acl, const struct account *account, int plugin, int priority,
                          struct refusal *refusal, char reason[static REASON_BYTES]);
 

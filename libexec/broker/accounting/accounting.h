@@ -30,7 +30,7 @@ void grant_lessen(struct reservation *reservation, struct grant *less);
  * back. */
 void grant_charge(struct acl *acl, const struct account *account, struct grant *grant);
 
-/* A plugin has a plan that will not be granted: it gets its old plan back. */
+/* A plugin has booked a plan that the broker does not grant: the plugin gets its old plan back. */
 void grant_forget_plan(const struct reservation *reservation, int plugin);
 
 #endif

@@ -15,7 +15,7 @@
 
 /* One record has all the capacity that a reservation has given up on the CPUs of one plugin: for
  * the plugin it is one task. While a change is under way, the capacity that the change gives up has
- * a record of its own, because a failed change gets it back. */
+ * a record of its own, because a failed change gets the capacity back. */
 struct held_by {
     uint64_t task; /* of the reservation */
     int plugin;
@@ -26,20 +26,20 @@ struct debt {
     struct timer paid_back;
     uint64_t task;
     struct grant grant;
-    /* sums of its parts, each rounded up to a billionth; never more than `grant` has */
+    /* the sums of the parts, each rounded up to a billionth; never more than in `grant` */
     uint64_t rate, density;
-    bool mixed; /* the parts have several periods or deadlines */
+    bool mixed; /* the parts differ in their periods or deadlines */
     bool open;  /* belongs to a change that is under way */
     struct held_by holder;
     UT_hash_handle hh;        /* by task */
-    UT_hash_handle hh_holder; /* by holder; not of an open record */
+    UT_hash_handle hh_holder; /* by holder; an open record is not in this table */
 };
 
-/* A sum over debts: over all, or over the debts that are charged to a user. */
+/* A sum of debts: of all debts, or of the debts that are charged to one user. */
 
 struct owed {
-    uint64_t sum; /* of utilizations */
-    int64_t last; /* at this time the last debt is paid back, or earlier */
+    uint64_t sum; /* the sum of their utilizations */
+    int64_t last; /* the last debt is paid back at this time or earlier */
 };
 
 static struct {
@@ -48,8 +48,8 @@ static struct {
     int64_t last_in_kernel;
 } debts;
 
-/* The longest period that the kernel takes. A tick makes a short use look longer; no user waits
- * longer than this for it. */
+/* The longest period that the kernel takes. No user waits longer than this, although a tick makes a
+ * short use look longer. */
 static const uint64_t longest = 4200000; /* us */
 
 /* Rounded up to a tick, so that one wakeup ends many debts: nobody can measure the used time more
@@ -124,9 +124,9 @@ static uint64_t runtime_between(uint64_t before, uint64_t after, uint64_t window
     return runtime + (utilization(runtime, window) < before - after);
 }
 
-/* The part of the runtime that the new grant does not use: of the line's sum, and of the sum of all
- * lines, which counts rates. With a shorter deadline, half of the runtime can be as much as before
- * in the one sum, and less in the other. */
+/* The part of the runtime that the new grant does not use: in the sum of the line, and in the sum
+ * of all lines, which counts rates. With a shorter deadline, half of the runtime can count as much
+ * as before in the first sum, and less in the second. */
 static uint64_t given_up_runtime(const struct grant *given_up, const struct grant *kept)
 {
     if (kept == NULL || kept->plugin != given_up->plugin ||
@@ -203,7 +203,7 @@ uint64_t debt_keep(const struct reservation *reservation, struct grant *given_up
     debt->holder.cpus = given_up->plan.cpus;
     debt->grant = *given_up;
     debt->grant.spec = spec_copy(&given_up->spec);
-    debt->grant.holdings = NULL; /* only of CPU time */
+    debt->grant.holdings = NULL; /* only CPU time has debts */
     debt->grant.background = 0;
     debt->grant.plan.runtime = debt->grant.spec.runtime = runtime;
     debt->grant.spec.desired_runtime = 0;
@@ -253,9 +253,9 @@ static void debt_end(struct debt *debt)
 }
 
 /* Makes one task with the sum of the parts' rates and the sum of their densities, because a plugin
- * counts one of them. Runtimes of parts with the same period and deadline are added. Otherwise the
- * task has the shortest period of the parts: it only has to hold the capacity until it is paid
- * back, and a shorter period holds it more evenly. */
+ * counts either rates or densities. Runtimes of parts with the same period and deadline are added.
+ * Otherwise the task has the shortest period of the parts: it only has to hold the capacity until
+ * it is paid back, and a shorter period holds it more evenly. */
 static void add_times(struct debt *sum, const struct debt *more)
 {
     struct grant *grant = &sum->grant;
@@ -293,7 +293,7 @@ static void debt_join(struct debt *record, struct debt *more)
     add_times(record, more);
     acl_join(&record->grant.charge, &more->grant.charge);
     count(record);
-    count(more); /* until debt_end, right now */
+    count(more); /* debt_end is called a moment later */
     ledger_add(&record->grant);
     ledger_remove(&before);
     (void)plugin_schedule(record->grant.plugin, record->task, &record->grant);

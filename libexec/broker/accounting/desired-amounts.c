@@ -148,7 +148,7 @@ static int order_of(uint64_t one, uint64_t other)
 }
 
 /* Orders desires by pool, then by importance, the most important first. Among equally important
- * ones, the desire comes first that is satisfied with the least for each unit of weight. */
+ * desires, the first is the one that needs the least capacity for each unit of weight. */
 static int desired_amounts_compare(const void *first, const void *second)
 {
     const struct desire *one = first, *other = second;
@@ -166,8 +166,8 @@ static bool are_equals(const struct desire *one, const struct desire *other)
     return one->pool == other->pool && one->importance == other->importance;
 }
 
-/* In this order one pass is enough: if a reservation does not get all that it desires, neither do
- * the ones after it. Returns the rest. */
+/* In this order one pass is enough: if a reservation does not get all that it desires, the later
+ * ones do not either. Returns the capacity that is left. */
 static uint64_t share_among_equals(struct desire *desires, size_t count, uint64_t room)
 {
     uint64_t weights = 0;

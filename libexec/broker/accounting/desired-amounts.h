@@ -3,8 +3,8 @@
  * equally important specs in proportion to their weights, and to no spec more than it desires.
  *
  * Paper 002, section 3.6, gives contracts with several budgets "the highest possible at all times",
- * without a formula; this formula is rtf's own. Admission alone grants needs. Shared-out capacity
- * is taken back when a need wants it (spare-capacity.h). */
+ * without a formula; this formula is rtf's own. Only admission grants needs. The broker takes
+ * shared-out capacity back when a need requires it (spare-capacity.h). */
 #ifndef RTF_DESIRED_AMOUNTS_H
 #define RTF_DESIRED_AMOUNTS_H
 
@@ -13,7 +13,7 @@
 /* An amount that a reservation desires. Values have the unit of the pool (pools.h). */
 struct desire {
     struct reservation *reservation;
-    enum resource resource; /* CPU time, or the resource of the holding */
+    enum resource resource; /* RESOURCE_CPU, or the resource of the holding */
     const uint64_t *pool;   /* the sum of the pool: identifies the pool */
     uint64_t room;          /* the free capacity of the pool */
     uint64_t least, most, now, aim;

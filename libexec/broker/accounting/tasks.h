@@ -4,7 +4,8 @@
 
 #include "reservation.h"
 
-/* tasks_from: an earlier broker has given the numbers up to `first`. task_new: a fresh number. */
+/* tasks_from: an earlier broker has used the numbers up to `first`. task_new returns an unused
+ * number. */
 void tasks_from(uint64_t first);
 uint64_t task_new(void);
 

@@ -9,8 +9,8 @@
 
 struct account;
 
-/* True: the account is charged. False: the account has not paid for earlier trials yet. now:
- * CLOCK_MONOTONIC, ns. */
+/* True: the trial is charged to the account. False: the account has not paid for earlier trials
+ * yet. now: CLOCK_MONOTONIC, ns. */
 bool trial_is_affordable(struct account *account, size_t grants, int64_t now);
 
 #endif

@@ -32,7 +32,8 @@ static enum step_result no_thread(struct request *request, const char *by, bool 
     return DECIDED;
 }
 
-/* The change is refused, and others have got the former place meanwhile. */
+/* The change is refused, and other reservations have taken the capacity of the former grant
+ * meanwhile. */
 static enum step_result lost_both(struct request *request)
 {
     size_t length = strlen(request->outcome.reason);
@@ -133,7 +134,7 @@ enum step_result apply_grant_compare(struct request *request)
     if (wanted != 0 && debt_applies(reservation->grant) && !(same && now->served) &&
         zero_lag_wait_begin(request)) {
         if (same)
-            (void)attach_restore(now); /* the books do not have its former grant any more */
+            (void)attach_restore(now); /* the former grant is not in the books any more */
         return MUST_WAIT;
     }
     if (same)
@@ -146,7 +147,7 @@ enum step_result apply_grant_compare(struct request *request)
             request_event(request, "attach", "refused", -1, request->outcome.reason);
         }
     }
-    /* even if the other thread cannot be attached: the file no longer names this one */
+    /* even if the new thread cannot be attached: the file no longer names the attached thread */
     if (now != NULL)
         return LET_GO;
     return request->activation.target != NULL ? adopt_target(request) : DECIDED;
@@ -161,7 +162,7 @@ static bool owes(struct request *request, const struct helper_event *event)
     return until > 0 && zero_lag_wait_begin(request);
 }
 
-/* The owner may not have meant to let the thread go, and is told. */
+/* The owner may not have meant to detach the thread, so the verdict says so. */
 static void say_let_go(struct request *request)
 {
     const size_t length = strlen(request->outcome.reason);
@@ -180,7 +181,7 @@ enum step_result apply_grant_detached(struct request *request, const struct help
         return MUST_WAIT;
     if (event->answer != HELPER_OK && event->answer != HELPER_GONE)
         request_event(request, "attach", "error", -1, event->reason);
-    /* else an event has said that the thread could not be attached */
+    /* a fresh thread: an event has said already that the thread could not be attached */
     else if (!request->activation.fresh)
         request_event(request, "attach", "ok", -1,
                       "detached: the thread has its former attributes");
@@ -332,10 +333,10 @@ enum step_result apply_grant_applied(struct request *request, const struct helpe
     if (event->answer == HELPER_BUSY && waits_for_the_guard(request))
         return MUST_WAIT;
     refuse_thread(request, WHY_KERNEL, "%.400s", event->reason);
-    /* The helper has put the thread back. During a change, the thread has the old grant again.
-     * Otherwise the reservation may not have the thread, or not any longer, and the thread is
-     * detached, even if it was not attached before: the helper may have died during the call and
-     * left it half done. The next reservation must not find a half-attached thread. */
+    /* The helper has given the thread its former attributes back. After a failed change, the thread
+     * has the old grant again. Otherwise the broker detaches the thread, even if the thread was not
+     * attached before: the helper may have died in the middle of the call. The next reservation
+     * must not find a half-attached thread. */
     bool never = event->answer != HELPER_BUSY;
     if (request->activation.fresh || request->activation.old == NULL) {
         (void)no_thread(request, "kernel", never);
@@ -343,11 +344,12 @@ enum step_result apply_grant_applied(struct request *request, const struct helpe
     }
     if (!request_roll_back(request))
         return lost_both(request);
-    if (has_drifted(reservation)) /* the helper could not put the thread back */
+    if (has_drifted(
+            reservation)) /* the helper could not give the thread its former attributes back */
         adjustments_expect(reservation,
                            attach_apply_again(reservation->attachment, reservation->grant), NULL);
     else
-        adjustments_guard_again(reservation); /* in what it had before */
+        adjustments_guard_again(reservation); /* under its former grant */
     return no_thread(request, "kernel", never);
 }
 

@@ -13,8 +13,8 @@ enum step_result apply_grant_compare(struct request *request);
 enum step_result apply_grant_share(struct request *request);
 enum step_result apply_grant_shared(struct request *request, const struct helper_event *event);
 
-/* _record writes the thread and its former attributes into the journal. _apply asks the kernel
- * afterwards: so a crash between the two loses nothing. */
+/* _record writes the thread and its former attributes into the journal. Only then _apply has the
+ * kernel changed: a crash in between loses nothing. */
 enum step_result apply_grant_record(struct request *request);
 enum step_result apply_grant_apply(struct request *request);
 enum step_result apply_grant_applied(struct request *request, const struct helper_event *event);

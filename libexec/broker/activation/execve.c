@@ -12,8 +12,8 @@
 #include "request.h"
 #include "resource-cpu.h"
 
-/* Told to be put back, and in no books any more; until the helper has answered, what it shows is
- * not its own. */
+/* A thread that is in no books, and that the helper has the order to make ordinary. Until the
+ * helper has answered, the attributes that the thread shows are not its own. */
 struct lost {
     uint64_t id; /* of the message */
     pid_t tid;
@@ -48,7 +48,7 @@ bool leader_is_alike(const struct identity *identity)
     const struct attachment *ours = attachment_find(identity->process);
     const bool marked =
         ours != NULL ? is_marked(&ours->former) : shows_mark(identity->process, &now);
-    /* A zombie keeps its policy, and it is nobody's to go on with. */
+    /* A zombie keeps its policy, but never runs again. */
     return marked && !(thread_look(identity->process, &leader) && leader.ended);
 }
 
@@ -104,7 +104,7 @@ bool execve_answered(const struct helper_event *event)
     HASH_FIND(hh, all_lost, &event->id, sizeof event->id, lost);
     if (lost == NULL)
         return false;
-    /* PENDING: it is ordinary, and stays in its scheduling domain */
+    /* PENDING: the thread is ordinary, and stays in its scheduling domain for now */
     if (event->answer == HELPER_NO || event->answer == HELPER_BUSY)
         event_broker("error", "thread %d could not get its former attributes back: %.400s",
                      (int)lost->tid, event->reason);
@@ -113,7 +113,8 @@ bool execve_answered(const struct helper_event *event)
     return true;
 }
 
-/* Its id is an attachment's, and what runs under it now is held to that one's grant. */
+/* The id of `leader` is that of an attached thread. The thread that runs under this id now must run
+ * as that attachment's grant says. */
 static void hold_to(struct attachment *leader, const struct attributes *now)
 {
     struct reservation *reservation = leader->reservation;
@@ -126,8 +127,8 @@ static void hold_to(struct attachment *leader, const struct attributes *now)
                            attach_apply_again(reservation->attachment, reservation->grant), false);
 }
 
-/* Whether `old`, whose id is over, goes on under the leader's: as far as can be told, and then
- * *now. */
+/* True: the thread of `old`, whose id has ended, seems to go on under the leader's id; *now: its
+ * attributes. */
 static bool is_elsewhere(const struct attachment *old, struct attributes *now)
 {
     return old->process != old->tid && !attachment_has_died(old) && shows_mark(old->process, now);
@@ -163,7 +164,7 @@ void execve_to_the_end(const struct user *user, const char *name, const struct a
 void execve_drained(void)
 {
     struct lost *lost = all_lost;
-    HASH_CLEAR(hh, all_lost); /* the table; its elements stay linked in their order */
+    HASH_CLEAR(hh, all_lost); /* this frees the table; its elements stay linked in their order */
     while (lost != NULL) {
         struct lost *next = lost->hh.next;
         free(lost);
@@ -171,14 +172,14 @@ void execve_drained(void)
     }
 }
 
-/* How it is scheduled exactly its owner may have changed just before: of its policy and priority
- * nothing is believed but the mark. */
+/* The owner may have changed policy and priority just before, so only the mark counts
+ * (is_marked). */
 bool execve_exec(const struct reservation *reservation)
 {
     const struct attachment *old = reservation->attachment;
     struct attributes now;
     if (!old->scheduled || old->state == ATTACHMENT_LAID_DOWN || !is_elsewhere(old, &now))
-        return false; /* what the broker before had put back was ordinary when it ended */
+        return false; /* LAID_DOWN: the earlier broker had made the thread ordinary before the thread ended */
     struct attachment first = leader_of(old), *ours = attachment_find(old->process);
     if (ours != NULL)
         hold_to(ours, &now);

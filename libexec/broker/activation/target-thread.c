@@ -27,7 +27,7 @@ static bool is_older(const struct stamp *file, const struct identity *identity)
     return file->changed + blur < thread_started(identity);
 }
 
-/* Such a file is not older than any thread. */
+/* A file that was just written is not older than any thread. */
 static bool is_just_written(const struct stamp *file)
 {
     return file->changed + blur >= realtime_now();
@@ -45,8 +45,9 @@ void target_is_outlived(struct request *request, bool by_file)
     request->tid.stamp = (struct stamp){0};
 }
 
-/* The group to which a thread is to be put back. A thread that an attached thread has started is in
- * the attached thread's leaf of a domain, and that leaf goes with the attached thread. */
+/* The group to which a detached thread returns. A thread that an attached thread has started is in
+ * the attached thread's leaf of a domain, and the broker removes this leaf when the attached thread
+ * ends. */
 bool target_group(pid_t tid, char **group)
 {
     char mount[GROUP_BYTES], path[GROUP_BYTES];
@@ -64,7 +65,7 @@ bool target_group(pid_t tid, char **group)
         path[length] == '\0') {
         const struct attachment *other = attachment_find(parent);
         if (other == NULL || other->started_by != started_by || other->group == NULL) {
-            /* the thread that started it has just ended, and the helper is about to empty this
+            /* the attached thread of this leaf has just ended, and the helper is about to empty the
              * leaf */
             errno = EAGAIN;
             return false;

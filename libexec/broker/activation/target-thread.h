@@ -10,9 +10,9 @@
     (request_answer(request, ATTACH_FAIL, __VA_ARGS__), \
      (void)((request)->outcome.refusal.code = (why)))
 
-/* Returns the thread `tid`, to be attached; NULL: the answer says why it cannot be. The thread must
- * belong to the owner of the directory, and must not be younger than the file that names it:
- * otherwise the id means another thread, which has ended. */
+/* Returns the thread `tid`, to be attached; NULL: the answer says why it cannot be attached. The
+ * thread must belong to the owner of the directory. It must not be younger than the file that names
+ * it: such a file means an earlier thread with this id, which has ended. */
 struct attachment *target_thread(struct request *request, pid_t tid, bool by_file);
 
 /* A NAME.tid of another boot, or of a thread that has ended, could only name a wrong thread later.

@@ -140,8 +140,8 @@ static bool is_watched_too_late(const struct reservation *reservation)
             !now.reset_on_fork);
 }
 
-/* That it had gone on under another id may have been looked for before the helper's call had its
- * effect. */
+/* The broker may have looked for the thread under the leader's id before the helper's call had its
+ * effect, so it looks again. */
 static void let_go_meanwhile(const struct adjustment *adjusting,
                              const struct reservation *reservation)
 {
@@ -167,7 +167,7 @@ void thread_events_adjusted(const struct helper_event *event)
     struct attachment *attachment = reservation == NULL ? NULL : reservation->attachment;
     if (attachment != NULL &&
         (attachment->tid != adjusting->tid || attachment->started_by != adjusting->started_by))
-        attachment = NULL; /* it was about one that has been let go meanwhile */
+        attachment = NULL; /* the answer is about a thread that was detached meanwhile */
     if (attachment == NULL && !adjusting->watch)
         let_go_meanwhile(adjusting, reservation);
     if (attachment != NULL && !adjusting->watch && reservation->grant != NULL &&
@@ -188,7 +188,7 @@ void thread_events_adjusted(const struct helper_event *event)
                      event->reason);
     if (event->answer != HELPER_OK && event->answer != HELPER_GONE && attachment != NULL &&
         reservation->grant != NULL) {
-        /* an apply makes good, or tells the owner, what this could not */
+        /* a request corrects the thread, or tells the owner why it cannot */
         attachment->state =
             attachment_is_pending(attachment) ? ATTACHMENT_AWAKE : ATTACHMENT_ASTRAY;
         reservation_queue(reservation);
@@ -205,11 +205,11 @@ static const int64_t look_after[LOOKS] = {INT64_C(10000000), INT64_C(100000000),
 
 enum fate { GOES_ON, ENDED, REPLACED };
 
-/* The watch hung up, or came too late, and a thread has the id. It may be the attached thread
- * itself: the kernel ends the watch of a process that executes a program that its user cannot read.
- * A grant sets reset-on-fork, which an owner cannot clear, so the thread can be recognized. The
- * broker then checks again whether the thread may have the grant, because it may have become root's
- * (set-user-ID). */
+/* The watch hung up, or came too late, and a thread has the id. This thread may be the attached
+ * thread itself: the kernel ends the watch of a process that executes a program that its user
+ * cannot read. A grant sets reset-on-fork, which an owner cannot clear, so the thread can be
+ * recognized. The broker then checks again whether the thread may have the grant, because a
+ * set-user-ID program may have made it root's. */
 static enum fate fate_of_leader(struct attachment *attachment, bool was_over)
 {
     char reason[120];
@@ -229,8 +229,8 @@ static enum fate fate_of_leader(struct attachment *attachment, bool was_over)
 }
 
 /* The task has ended, but its id may not have: execve(2) by another thread ends the first one and
- * then takes its id over. Between the two, and if the first thread ended by itself, the id is a
- * zombie's beside living threads. */
+ * then takes its id over. Between these two moments, and if the first thread ended by itself, the
+ * id belongs to a zombie beside living threads. */
 static enum fate fate_of(struct attachment *attachment)
 {
     struct identity identity;
@@ -238,11 +238,12 @@ static enum fate fate_of(struct attachment *attachment)
     const bool was_over = attachment->looks > 0;
     if (!thread_look(tid, &identity) || identity.start > attachment->started_by)
         return ENDED;
-    /* nobody else takes over its id, so a watch that hung up was another's */
+    /* no other thread can take over this id, so the watch that hung up belonged to an earlier
+     * thread */
     if (tid != attachment->process)
         return identity.ended ? ENDED : GOES_ON;
     if (attachment_find(tid) != attachment || thread_has_ended(attachment->pidfd))
-        return ENDED; /* one that was gone when the broker started is nobody's to go on with */
+        return ENDED; /* not in the table: the thread had ended before the broker started, so nothing goes on under its id */
     if (identity.ended) {
         if (attachment->looks == LOOKS)
             return ENDED;
@@ -252,8 +253,8 @@ static enum fate fate_of(struct attachment *attachment)
     return fate_of_leader(attachment, was_over);
 }
 
-/* Puts back what goes on with what was granted to it, under whatever id; and says what became of
- * it. */
+/* Gives a thread that goes on under the grant its former attributes back, and says what has become
+ * of the attached thread. */
 static void thread_events_let_go(const struct reservation *reservation, enum fate fate,
                                  char *reason, size_t size)
 {
@@ -273,7 +274,7 @@ static void thread_events_let_go(const struct reservation *reservation, enum fat
         snprintf(reason, size, "thread %d has ended", (int)attachment->tid);
 }
 
-/* The attached thread is gone, or not who it was. */
+/* The attached thread has ended, or another thread may have its id. */
 void thread_events_look(struct reservation *reservation)
 {
     char reason[160];
@@ -316,7 +317,8 @@ static void ended(struct source *source, uint32_t events)
         tell->examine(reservation);
 }
 
-/* Its task has ended, whoever has the id now; or it has woken, or called execve. */
+/* The attached thread has ended, even if another thread has its id now; or it has woken, or called
+ * execve. */
 static void watched(struct source *source, uint32_t events)
 {
     struct attachment *attachment = container_of(source, struct attachment, watch_source);
@@ -329,7 +331,7 @@ static void watched(struct source *source, uint32_t events)
         reservation->pending_changes |= THREAD_CHANGED;
     } else if (attachment_is_pending(attachment))
         attachment->state = ATTACHMENT_AWAKE;
-    /* it has called execve, and its id is the leader's */
+    /* the thread has called execve, and has the leader's id now */
     else if (attachment->tid != attachment->process)
         reservation->pending_changes |= THREAD_CHANGED;
     if (((reservation->pending_changes & THREAD_CHANGED) != 0 ||

@@ -5,7 +5,7 @@
 #include "attach.h"
 #include "reservation.h"
 
-/* The helper's answer to what it has been told without a request (adjustments.h). */
+/* The helper's answer to an order that no request has given (adjustments.h). */
 void thread_events_adjusted(const struct helper_event *event);
 
 /* Corrects the threads that have drifted from their grants. */
@@ -18,13 +18,13 @@ void thread_events_guard(void);
 
 /* The stages that act on these events. Call it before any thread is attached. */
 struct thread_events {
-    void (*examine)(struct reservation *reservation); /* it has ended, or woken */
-    /* it is to be made what was granted again, and its owner told why */
+    void (*examine)(struct reservation *reservation); /* the thread has ended, or woken */
+    /* the grant has to be applied to the thread again; `reason` is for the owner */
     void (*recover)(struct reservation *reservation, enum kind kind, const char *reason);
 };
 void thread_events_prepare(const struct thread_events *events);
 
-/* THREAD_CHANGED: has it gone, or does it go on? */
+/* After THREAD_CHANGED: finds out whether the attached thread has ended. */
 void thread_events_look(struct reservation *reservation);
 
 #endif

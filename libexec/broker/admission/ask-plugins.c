@@ -119,8 +119,8 @@ static struct spec probed_spec(const struct request *request)
 }
 
 /* The rules or a neighbour refuse the runtime, but would let another runtime pass: would the plugin
- * grant that one? A correct plugin needs few questions. TRIES_MAX: a wrong plugin must not keep all
- * others waiting. */
+ * grant the other runtime? A correct plugin needs few questions. TRIES_MAX: a wrong plugin must not
+ * keep all other requests waiting. */
 enum step_result ask_plugins_probe(struct request *request)
 {
     if (is_tried(request) || request->inquiry.probed < request->inquiry.least ||
@@ -201,9 +201,8 @@ enum step_result ask_plugins_round(struct request *request)
     return DONE;
 }
 
-/* A plugin may have refused before others gave something back; the request must find what came
- * free. ROUNDS: a user who takes and gives back all the time must not keep the refusal from the
- * owner. */
+/* Capacity may have come free after a plugin refused; the request must find this capacity. ROUNDS:
+ * a user who reserves and releases all the time must not delay the refusal for ever. */
 enum { ROUNDS = 3 };
 
 static bool something_came_free(struct request *request)
@@ -232,7 +231,7 @@ enum step_result ask_plugins_refuse(struct request *request)
     return request->inquiry.claim != NULL ? claims_refuse(request) : refuse_cpu_time(request);
 }
 
-/* A new reservation has no plan that the plugin would have to put back. */
+/* A new reservation has no former plan, which the plugin would have to restore. */
 static bool may_ask(struct request *request)
 {
     const struct grant *grant = request->reservation->grant;
@@ -308,7 +307,7 @@ static void drop_partial(struct request *request)
     request->inquiry.partial = NULL;
 }
 
-/* The offer cannot be taken: all is as if the plugin had not been asked. */
+/* The offer cannot be taken: the books are as before the question. */
 static enum step_result ask_plugins_turn_down(struct request *request, struct grant *grant,
                                               bool committed)
 {
@@ -331,7 +330,7 @@ static enum step_result ask_plugins_overfull(struct request *request, struct gra
         return CROSSED;
     }
     if (is_tried(request) || strcmp(plugin_line(request->inquiry.plugin)->tests, "none") == 0) {
-        /* the plugin does not count; threshold= does */
+        /* the plugin adds up nothing, so this is no lie; the broker counts for threshold= */
         refusal_note_no(request, request->inquiry.plugin, ANSWER_NO, reason, 0, false);
     } else {
         plugin_fail(request->inquiry.plugin, reason);
@@ -384,8 +383,8 @@ static enum step_result take_offer(struct request *request, struct grant *grant,
         grant_free(grant);
         return OFFERED_A_PART;
     }
-    /* The partial offer is given up, so the charge must be the whole: so far it is what exceeds the
-     * partial offer. */
+    /* The partial offer is given up, so the charge must be that of the whole offer: until now the
+     * charge has only the part beyond the partial offer. */
     if (request->inquiry.partial != NULL)
         acl_settle(&grant->charge, acl_weight(&grant->spec, grant->plan.runtime));
     drop_partial(request);
@@ -422,7 +421,7 @@ static enum step_result objected(struct request *request, struct grant *offer)
         return LESS_IS_ENOUGH;
     }
     note_objection(request, plugin);
-    if (partial) { /* the plugins behind it are asked again: their offers were not kept */
+    if (partial) { /* the later plugins are asked again, because the request has not kept their offers */
         drop_partial(request);
         request->inquiry.plugin = plugin;
         request->inquiry.ceiling = UINT64_MAX;
@@ -464,7 +463,8 @@ static enum step_result decide(struct request *request)
                                              : take_offer(request, offer, ANSWER_OK, false);
 }
 
-/* Only offers that are in no books: an offer that neighbours may judge is not committed at once. */
+/* True only for offers that are in no books: the plugin does not commit an offer at once if
+ * neighbours may judge it. */
 enum step_result ask_plugins_judge(struct request *request)
 {
     return neighbours_ask(request) ? IN_PROGRESS : decide(request);
@@ -528,8 +528,8 @@ enum step_result ask_plugins_scheduled(struct request *request, const struct plu
     const char *name = plugin_line(grant->plugin)->name;
     char reason[REASON_BYTES];
     bool scheduled = event->answer == ANSWER_OK;
-    /* While the neighbours were asked, others may have got the place, or the plugin may have
-     * ended. */
+    /* While the neighbours were asked, other grants may have taken the capacity, or the plugin may
+     * have ended. */
     if (ledger_fits(grant, request->reservation->grant, reason) && scheduled) {
         request->inquiry.partial = NULL;
         return commit(request, grant);

@@ -14,8 +14,8 @@
 enum step_result ask_plugins_choose(struct request *request);
 enum step_result ask_plugins_next(struct request *request);
 
-/* Asks this plugin for CPU time, and takes the answer. _probe asks for the runtime inquiry.probed
- * instead of the spec's. */
+/* Asks the plugin inquiry.plugin for CPU time, and takes the answer. _probe asks for the runtime
+ * inquiry.probed instead of the spec's runtime. */
 enum step_result ask_plugins_accept(struct request *request);
 enum step_result ask_plugins_accept_answered(struct request *request,
                                              const struct plugin_event *event);
@@ -36,8 +36,8 @@ enum step_result ask_plugins_scheduled(struct request *request, const struct plu
 enum step_result ask_plugins_refuse(struct request *request);
 enum step_result ask_plugins_round(struct request *request);
 
-/* The kernel refused the change: puts activation.old back into all books. False: others have got
- * its place meanwhile, and the reservation has no grant now. */
+/* The kernel refused the change: puts activation.old back into all books. False: other grants have
+ * taken its capacity meanwhile, and the reservation has no grant now. */
 bool request_roll_back(struct request *request);
 
 #endif

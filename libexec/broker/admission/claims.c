@@ -29,8 +29,8 @@ static bool may_be_asked(const struct claim *claim, int plugin)
            (claim->plugin[0] == '\0' || strcmp(claim->plugin, line->name) == 0);
 }
 
-/* A line that is off cannot be kept by its helper. Not for ever: root may mend this, and start the
- * broker again. */
+/* The helper cannot keep the promises of a line that is off. The refusal is not for ever: root may
+ * correct the line, and start the broker again. */
 static bool is_off(struct request *request)
 {
     const char *why = plugin_line(request->inquiry.plugin)->off;
@@ -132,7 +132,7 @@ static void claims_append(struct holding **holdings, struct holding *holding)
     *holdings = holding;
 }
 
-/* A dry run has seen that the claim could be held, and holds nothing. */
+/* The claim could be held. A dry run holds nothing. */
 static void hold(struct request *request, struct holding *holding)
 {
     if (request->spec.dry_run) {

@@ -3,8 +3,8 @@
  * guarantee needs no plugin: its line and the rules let the claim in.
  *
  * No plugin schedules anything before all claims are held and the CPU time is found. A refusal, or
- * the end of the request, lets go of all that is held. Such requests are decided one at a time:
- * what one request holds for a moment must not refuse another request. */
+ * the end of the request, lets go of all that is held. Such requests are decided one at a time: an
+ * amount that one request holds for a moment must not cause the refusal of another. */
 #ifndef RTF_CLAIMS_H
 #define RTF_CLAIMS_H
 
@@ -15,7 +15,7 @@
  * without a guarantee. */
 enum step_result claims_choose(struct request *request);
 
-/* Asks this plugin, and takes the answer. */
+/* Asks the plugin inquiry.plugin for the claim, and takes the answer. */
 enum step_result claims_ask(struct request *request);
 enum step_result claims_answered(struct request *request, const struct plugin_event *event);
 

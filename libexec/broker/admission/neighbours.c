@@ -12,7 +12,7 @@ static void load_as_before(const struct reservation *reservation, int plugin)
                     : NULL);
 }
 
-/* In a trial the judge must not note the plan beside what the others have. */
+/* In a trial the judge must not note the plan: the others have more than the trial pretends. */
 static void neighbours_judge(struct request *request)
 {
     trial_tell(request->hearing.judge);
@@ -24,8 +24,8 @@ static void neighbours_judge(struct request *request)
     (void)wait_for_plugin(request, id);
 }
 
-/* All neighbours are asked, also after a no. The smallest runtime that one of them could bear is
- * what all could bear. */
+/* All neighbours are asked, even after one has said no. Each names the largest runtime that it
+ * could bear; all can bear the smallest of these. */
 static bool neighbours_ask_next(struct request *request)
 {
     const struct grant *offer = request->hearing.offer;

@@ -12,7 +12,8 @@
 bool neighbours_ask(struct request *request);
 bool neighbour_answered(struct request *request, const struct plugin_event *event);
 
-/* The offer is not taken: tells the neighbours what holds instead of what they have noted. */
+/* The offer is not taken: replaces the noted plan in the neighbours' books by the grant in
+ * force. */
 void neighbours_forget(const struct request *request, const struct grant *offer);
 
 #endif

@@ -15,8 +15,8 @@ bool owner_may_have_something(const struct account *account)
            acl_names_uid(rules, account->uid);
 }
 
-/* After a change of plugins.conf the broker asks again for what an earlier broker has granted. That
- * is nothing new. */
+/* After a change of plugins.conf the broker asks again for what an earlier broker has granted.
+ * Draining does not refuse these. */
 static bool is_drained_away(const struct request *request)
 {
     return draining && request->outcome.kind != RECOVER;

@@ -82,7 +82,7 @@ void refusal_keep_denial(struct request *request, const struct refusal *refusal,
         refusal->never || (ranks_only(request->inquiry.plugin) && request->spec.priority == 0);
     request_event(request, "acl", "refused", request->inquiry.plugin, reason);
     request->refusals.denial.is_there = true;
-    /* if one rule may allow this later, asking later can help */
+    /* true if at least one rule may allow the spec later */
     request->refusals.denial.never = never && (!was_denied || request->refusals.denial.never);
     if (was_denied &&
         !explains_more(request, request->inquiry.plugin, request->refusals.denial.plugin))
@@ -92,8 +92,8 @@ void refusal_keep_denial(struct request *request, const struct refusal *refusal,
     snprintf(request->refusals.denial.reason, sizeof request->refusals.denial.reason, "%s", reason);
 }
 
-/* A plugin that never grants such a spec explains less than the rule that closed another plugin;
- * unless the spec does not suit that other plugin. */
+/* True: the plugin's refusal is the answer. A plugin that never grants such a spec explains less
+ * than a rule that closes another plugin, unless the spec does not suit the other plugin. */
 static bool is_by_plugin(const struct request *request)
 {
     const struct no *no = &request->refusals.no;

@@ -8,7 +8,7 @@
 /* Adds a plugin's answer to the list in the verdict. */
 void refusal_add_reply(struct request *request, int plugin, enum answer answer, const char *reason);
 
-/* A plugin said no. nearest: the plugin would have taken this (0: nothing). never: no other
+/* A plugin said no. nearest: the value that the plugin would have taken (0: none). never: no other
  * reservation's end changes the answer. refusal_keep_no takes the sentence for the owner;
  * refusal_note_no makes the sentence, and writes the reply and an event as well. */
 void refusal_keep_no(struct request *request, int by, enum why code, const char *told,
@@ -20,7 +20,7 @@ void refusal_note_no(struct request *request, int plugin, enum answer answer, co
 void refusal_keep_denial(struct request *request, const struct refusal *refusal,
                          const char *reason);
 
-/* True if nothing that others give back could change the refusal. */
+/* True if no capacity that comes free could change the refusal. */
 bool refusal_is_final(const struct request *request);
 
 /* Makes the most useful refusal the answer. */

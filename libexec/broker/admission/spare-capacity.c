@@ -58,7 +58,7 @@ static void lessen(struct reservation *reservation)
 
 /* ---- aims ---- */
 
-/* As it stands, but for what desires say. */
+/* The grant as it is, except for the desired amounts. */
 static void aim_at_what_is(struct reservation *reservation)
 {
     reservation->grant->aim = reservation->grant->plan.runtime;
@@ -101,7 +101,7 @@ static bool aims_higher(const struct grant *grant)
     return higher;
 }
 
-/* Nobody is about to change it. */
+/* True: no request and no correction is about to change the reservation. */
 static bool is_settled(const struct reservation *reservation)
 {
     return reservation->request == NULL && !reservation->raises &&
@@ -111,7 +111,7 @@ static bool is_settled(const struct reservation *reservation)
 /* ---- sharing out ---- */
 
 static struct {
-    uint64_t at; /* spare_capacity_occasion() then; nothing has changed since */
+    uint64_t at; /* spare_capacity_occasion() at that time; no books have changed since */
     struct timer pause;
 } sharing;
 enum { NEVER = 0 };
@@ -132,7 +132,7 @@ void spare_capacity_look_again(void)
     sharing.at = NEVER;
 }
 
-/* Returns when it is to be looked at again; 0: that is not to be known. */
+/* Returns the time of the next look at the reservation; 0: not known. */
 static int64_t spare_capacity_settle(struct reservation *reservation, int64_t now)
 {
     if (!aims_lower(reservation->grant) && !aims_higher(reservation->grant))
@@ -164,7 +164,7 @@ static void set_aims(void)
     free(desires);
 }
 
-/* First who is to have less: what is taken back may be what others are to have. */
+/* First lessens reservations: others may get the capacity that is taken back. */
 void spare_capacity_share_out(void)
 {
     const int64_t now = monotonic_now();
@@ -239,8 +239,8 @@ struct need {
     const struct request *request;
     const struct desire *desires;
     size_t count;
-    const uint64_t *pool; /* the one that would do */
-    bool is_known;        /* how much is lacking: in that pool, or in a rule's sum of CPU time */
+    const uint64_t *pool; /* the best desire so far */
+    bool is_known;        /* how much is lacking in the pool, or in a rule's sum of CPU time */
     uint64_t lacks, best;
 };
 
@@ -254,8 +254,8 @@ static uint64_t surplus_in(const struct need *need, const uint64_t *pool)
     return sum;
 }
 
-/* It would be had of this pool if others gave up some of it. Of several it is the one that would
- * have most left: worst fit. */
+/* This pool would suffice if others gave up some of their surplus. Of several such pools, the one
+ * with the most capacity left is taken: worst fit. */
 static void weigh_pool(struct need *need, const struct pool *pool, uint64_t weight)
 {
     const uint64_t left = ledger_left(pool, need->request->reservation->grant),
@@ -311,7 +311,7 @@ static void find_pool(struct need *need)
     need->is_known = need->pool != NULL;
 }
 
-/* A rule's no comes before any pool is looked at. */
+/* A rule refuses before any pool is looked at. */
 static bool is_denied(const struct request *request)
 {
     return request->refusals.denial.is_there && request->refusals.no.plugin < 0;
@@ -336,8 +336,8 @@ static bool is_charged_to(const struct charge *charge, const struct counter *cou
     return false;
 }
 
-/* Not what is lacking in a pool decided, but a rule's sum, or a test that is no sum: each surplus
- * that is part of it may help. */
+/* The reason of the refusal is not the lack of a pool, but the sum of a rule, or a test that is no
+ * sum: each surplus that counts there may help. */
 static bool may_help(const struct need *need, const struct desire *desire)
 {
     const struct request *request = need->request;
@@ -350,7 +350,7 @@ static bool may_help(const struct need *need, const struct desire *desire)
     return may_serve(request, holding == NULL ? grant->plugin : holding->plugin);
 }
 
-/* So much of it as is lacking; all that may help, where that is not known. */
+/* Takes the lacking amount; if that amount is not known, takes all that may help. */
 static uint64_t need_part_of(const struct need *need, const struct desire *desire)
 {
     const uint64_t surplus = desire->now - desire->least;
@@ -370,7 +370,7 @@ static void take_part(const struct desire *desire, uint64_t part)
     lessen(desire->reservation);
 }
 
-/* Within a pool they are sorted by importance, the least important last. */
+/* Within a pool the desires are sorted by importance, the least important last. */
 static enum taken spare_capacity_take(struct need *need)
 {
     enum taken taken = TAKEN_NOTHING;
@@ -390,14 +390,14 @@ static enum taken spare_capacity_take(struct need *need)
     return taken;
 }
 
-/* CPU time that is taken back may have to be paid back first. The request waits for this before
- * anything else is tried. */
+/* A reservation that gives up CPU time may have debts. The request waits for the last 0-lag time
+ * before anything else is tried. */
 static bool is_to_come_free(const struct request *request)
 {
     return request->spare.takes != 0 && !request->wait.patient && debt_count() != 0;
 }
 
-/* Somebody has something that may help. */
+/* True: another reservation has a surplus that may help. */
 static bool may_be_helped(const struct need *need)
 {
     bool may = false;
@@ -406,7 +406,7 @@ static bool may_be_helped(const struct need *need)
     return may;
 }
 
-/* Spare capacity that is being asked for counts already. */
+/* Spare capacity that a request is asking for counts as used. */
 static bool is_anybody_raised(const struct request *request)
 {
     const struct reservation *reservation = desired_amounts_first();
@@ -417,8 +417,9 @@ static bool is_anybody_raised(const struct request *request)
     return reservation != NULL;
 }
 
-/* Spare capacity is taken only for a need that is granted then: a trial comes first, and changes
- * nothing. A grant that was made meanwhile may be in the way all the same, a few times. */
+/* The broker takes spare capacity back only for a need that it can then grant. So a trial comes
+ * first, which changes nothing. A grant that is made meanwhile may still spoil the result; the
+ * broker then tries again, a few times. */
 static enum taken try_or_take(struct need *need, struct request *request)
 {
     enum { TAKES = 16 };

@@ -14,24 +14,22 @@
 /* True if the books have changed since spare capacity was shared out. */
 bool spare_capacity_is_due(void);
 
-/* A plugin runs again: it may grant spare capacity for which it could not be asked. */
+/* A plugin runs again: now it can be asked for spare capacity. */
 void spare_capacity_look_again(void);
 
 /* Shares the spare capacity out: lessens the reservations that shall have less, sets `raises` of the
  * reservations that shall have more, and queues these. */
 void spare_capacity_share_out(void);
 
-/* Makes request->spec: what the owner has asked for, with as much of the desired amounts as the
- * aims say. */
+/* Makes request->spec: the owner's spec, with desired amounts as large as the aims. */
 void spare_capacity_ask_for_more(struct request *request);
 
-/* The request that asked for more is answered. True if the reservation has something else than
- * before. */
+/* The request for more is answered. True if the grant has changed. */
 bool spare_capacity_has_changed(const struct request *request);
 
-/* A request for what is needed is refused. TAKEN: others have given up what they do not need, or a
- * trial begins; the request is asked again. LATER: some of the others are being changed, and the
- * request waits. */
+/* A request for a need is refused. TAKEN: others have given up their surplus, or a trial begins;
+ * the plugins are asked again. LATER: some of the others are being changed, and the request
+ * waits. */
 enum taken { TAKEN_NOTHING, TAKEN, TAKEN_LATER };
 enum taken spare_capacity_take_back(struct request *request);
 

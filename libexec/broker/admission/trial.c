@@ -68,7 +68,8 @@ bool trial_passes(struct request *request)
     return true;
 }
 
-/* A reservation that is being changed is left out: a plugin may know more of it than the books. */
+/* A reservation that is being changed is left out: a plugin may know a newer plan of it than the
+ * books. */
 static bool may_be_lessened(const struct reservation *reservation, const struct request *request)
 {
     return reservation != request->reservation && reservation->request == NULL;

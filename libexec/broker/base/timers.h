@@ -10,11 +10,11 @@
 
 #include "clock.h"
 
-/* Part of the structure that waits; {0}: not set. */
+/* A timer, as a part of the structure that waits. {0}: not set. */
 struct timer {
     int64_t at; /* CLOCK_MONOTONIC, ns; 0: not set */
-    /* called when the time has come, after the timer is unset; NULL: the owner looks after each
-     * turn of the loop */
+    /* called when the time has come, after the timer is unset; NULL: the owner itself looks at
+     * `at`, after each turn of the loop */
     void (*due)(struct timer *timer);
     RB_ENTRY(timer) of_time;
 };

@@ -66,7 +66,7 @@ static const char *const examples[RESOURCES] = {
     [RESOURCE_NETWORK] = "an interface, such as eth0", [RESOURCE_DISK] = "a disk, such as sda"};
 
 /* The broker's own words on a line for another resource. The plugin gets all words, too. False: the
- * word is another one, or *reason says what is wrong. */
+ * word is not one of these, or *reason says what is wrong. */
 static bool parse_resource_word(const char *word, const char *value, struct plugin_line *line,
                                 char *reason)
 {
@@ -186,8 +186,7 @@ static bool parse_cpu_word(const char *word, struct plugin_line *line, char *rea
                  CPU_SETSIZE, word);
 }
 
-/* The broker's words for another resource are the plugin's own words on a line without resource=
- * before them. */
+/* Without resource= before them, the broker's words for another resource belong to the plugin. */
 static bool is_resource_word(const char *word, const struct plugin_line *line)
 {
     return strncmp(word, "resource=", 9) == 0 || strncmp(word, "capacity=", 9) == 0 ||
@@ -550,8 +549,8 @@ static bool is_among_judges(int plugin)
     return false;
 }
 
-/* An exact test takes long. A request may have to wait behind one test of another user, but never
- * behind all requests of another user. */
+/* An exact test takes long. A request may have to wait for one test of another user, but never for
+ * all requests of another user. */
 bool plugin_is_asked_alone(int plugin)
 {
     return strcmp(plugin_lines.line[plugin].tests, "exact") == 0 || is_among_judges(plugin);

@@ -15,7 +15,8 @@ struct plugin_line {
     uint64_t capacity;   /* of another resource, in its unit: capacity= */
     int lowest, highest; /* POSIX priorities; 0, 0 for SCHED_DEADLINE */
     bool deadline;       /* plans SCHED_DEADLINE */
-    /* what the plugin's ok proves, as its greeting says: none, necessary, sufficient, exact */
+    /* the strength of the plugin's test, as its greeting says: none, necessary, sufficient,
+     * exact */
     char tests[16];
     bool proves; /* `tests` is sufficient or exact */
     /* its tasks count in the ledger: the plugin tests, or the line has threshold= */
@@ -52,8 +53,8 @@ bool plugins_load(const char *path, const char *directory, char reason[static RE
 int plugins_count(void);
 int plugin_index(const char *name); /* -1: no line has this name */
 
-/* How much of the line's capacity the claim takes; and the largest first value with which a claim
- * takes at most this much. */
+/* plugin_weight: how much of the line's capacity the claim takes. plugin_within: the largest first
+ * value with which the claim takes at most `weight`. */
 uint64_t plugin_weight(int plugin, const struct claim *claim);
 uint64_t plugin_within(int plugin, const struct claim *claim, uint64_t weight);
 
@@ -68,8 +69,8 @@ void plugins_domains(cpu_set_t *cpus);
 
 bool plugins_share_cpu(int plugin, int other);
 
-/* Takes the greeting of a plugin, which says what its ok proves. False: the plugin said otherwise
- * before its restart. */
+/* Takes the greeting of a plugin, which says how strong its test is. False: the greeting before the
+ * restart was different. */
 bool plugin_has_greeted(int plugin, const char *tests, bool judges, bool tested);
 
 /* Must `judge` agree before `plugin` grants this plan? Only a thread that runs above the judge's
@@ -79,10 +80,10 @@ bool plugin_must_judge(int judge, int plugin, const struct attributes *plan);
 /* Does this plugin make plans that another plugin has to judge? */
 bool plugin_may_be_judged(int plugin);
 
-/* Could a grant between a change and its undoing keep the old plan from coming back? */
+/* True: another grant during a change could make it impossible to restore the old plan. */
 bool plugin_takes_turns(int plugin);
 
-/* Are new reservations asked one at a time, too, users in turn? */
+/* True: new reservations are also asked one at a time, users in turn. */
 bool plugin_is_asked_alone(int plugin);
 
 /* Checks, when all plugins have greeted, whether their promises hold beside one another. False:
