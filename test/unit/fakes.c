@@ -301,11 +301,11 @@ uint64_t fake_allocator_finish(enum kept kept, struct message *message)
 
 struct fake_guard guarded;
 
-void guard_begin(struct attachment *attachment, const struct grant *grant, int event, bool anew)
+void guard_begin(struct attachment *attachment, const struct grant *grant, int event, bool again)
 {
     (void)attachment;
     (void)grant;
-    guarded = (struct fake_guard){.count = guarded.count + 1, .event = event, .again = anew};
+    guarded = (struct fake_guard){.count = guarded.count + 1, .event = event, .again = again};
 }
 
 void guard_yield(void)
@@ -400,7 +400,7 @@ void user_close(struct user *user)
 /* ---- the owner ---- */
 
 struct fake_verdict verdict;
-struct fake_again again;
+struct fake_retold retold;
 uint64_t codes_told;
 
 void verdict_tell(struct reservation *reservation, const struct outcome *outcome,
@@ -424,9 +424,9 @@ void verdict_tell(struct reservation *reservation, const struct outcome *outcome
 void verdict_again(struct reservation *reservation, enum kind kind, const char *reason)
 {
     (void)reservation;
-    again.count++;
-    again.kind = kind;
-    snprintf(again.reason, sizeof again.reason, "%s", reason);
+    retold.count++;
+    retold.kind = kind;
+    snprintf(retold.reason, sizeof retold.reason, "%s", reason);
 }
 
 json_t *verdict_grant(const struct grant *grant)
@@ -707,7 +707,7 @@ int fakes_begin(void **state)
     thread = leader = ordinary;
     leader.is_there = false;
     leader.identity.tid = leader.identity.process = 4700;
-    again = (struct fake_again){0};
+    retold = (struct fake_retold){0};
     guarded = (struct fake_guard){0};
     journal_works = account_is_known = true;
     may_lie = false;

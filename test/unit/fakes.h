@@ -43,12 +43,12 @@ struct fake_verdict {
 };
 extern struct fake_verdict verdict;
 /* The last message of verdict_again. */
-struct fake_again {
+struct fake_retold {
     int count;
     enum kind kind;
     char reason[REASON_BYTES];
 };
-extern struct fake_again again;
+extern struct fake_retold retold;
 extern uint64_t codes_told; /* a bit for each enum why, since the program began */
 
 /* How often the reader was asked to look at a file, and whether for its content the last time. */

@@ -330,7 +330,7 @@ static void is_asked_anew(const char *name)
 /* A line of plugins.conf for one test: fakes.c reads the file once. */
 static struct plugin_line *line(int plugin)
 {
-    return (struct plugin_line *)(uintptr_t)plugin_line(plugin);
+    return (struct plugin_line *)plugin_line(plugin);
 }
 
 /* ---- taking over: the record ---- */

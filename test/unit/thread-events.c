@@ -91,7 +91,7 @@ static void look(struct reservation *reservation)
 static void is_kept(const struct reservation *reservation)
 {
     assert_non_null(reservation->attachment);
-    assert_int_equal(again.count, 0);
+    assert_int_equal(retold.count, 0);
     assert_null(helper_op);
 }
 
@@ -99,9 +99,9 @@ static void is_let_go(const struct reservation *reservation, const char *sentenc
 {
     assert_null(reservation->attachment);
     assert_non_null(reservation->grant);
-    assert_int_equal(again.count, 1);
-    assert_int_equal(again.kind, EXIT);
-    assert_string_equal(again.reason, sentence);
+    assert_int_equal(retold.count, 1);
+    assert_int_equal(retold.kind, EXIT);
+    assert_string_equal(retold.reason, sentence);
 }
 
 static void is_put_back(pid_t tid)
@@ -318,7 +318,7 @@ static void without_an_attachment_there_is_nothing_to_look_at(void **state)
     (void)state;
     struct reservation *reservation = has_grant("cam");
     look(reservation);
-    assert_int_equal(again.count, 0);
+    assert_int_equal(retold.count, 0);
 }
 
 /* RESERVATION_WITHDRAWN: root has revoked it, and its end has another reason. */
@@ -338,7 +338,7 @@ static void a_spec_with_the_lifetime_of_its_thread_ends_with_the_thread(void **s
         look(reservation);
         thread.is_there = true;
         assert_null(reservation->attachment);
-        assert_int_equal(again.count, withdrawn);
+        assert_int_equal(retold.count, withdrawn);
         assert_int_equal(reservation->state,
                          withdrawn ? RESERVATION_WITHDRAWN : RESERVATION_ENDING);
         assert_string_equal(removed, withdrawn ? "tid" : "json");
@@ -389,7 +389,7 @@ static void a_corrected_thread_is_guarded_again(void **state)
     assert_int_equal(guarded.count, before + 1);
     assert_true(guarded.again);
     assert_int_equal(reservation->attachment->state, ATTACHMENT_IN_FORCE);
-    assert_int_equal(again.count, 0);
+    assert_int_equal(retold.count, 0);
     adjusted(HELPER_OK, -1); /* an answer that nobody waits for */
     assert_int_equal(guarded.count, before + 1);
 }
@@ -401,16 +401,16 @@ static void the_owner_is_told_when_the_thread_has_followed(void **state)
     adjustments_expect(reservation, 1000001, "it has moved");
     helper_order.id = 1000001;
     adjusted(HELPER_OK, -1);
-    assert_int_equal(again.count, 1);
-    assert_int_equal(again.kind, UPDATE);
-    assert_string_equal(again.reason, "it has moved");
+    assert_int_equal(retold.count, 1);
+    assert_int_equal(retold.kind, UPDATE);
+    assert_string_equal(retold.reason, "it has moved");
     adjustments_expect(reservation, 1000002, "it has moved");
     helper_order.id = 1000002;
     const uint64_t id = helper_order.id;
     (void)writes("cam", tenth("EDF"));
     helper_order.id = id;
     adjusted(HELPER_OK, -1);
-    assert_int_equal(again.count, 1); /* the request has an answer of its own */
+    assert_int_equal(retold.count, 1); /* the request has an answer of its own */
 }
 
 static void a_correction_that_fails_is_left_to_a_request(void **state)
@@ -574,7 +574,7 @@ static void the_guard_tells_of_a_suspended_thread_in_the_log(void **state)
     says(GUARD_SUSPENDED, 4711, 100);
     assert_int_equal(written_count, 1);
     assert_non_null(strstr(written, "used up its 100000us before 1000000us were over"));
-    assert_int_equal(again.count, 0);
+    assert_int_equal(retold.count, 0);
 }
 
 static void the_owner_is_told_of_a_loan_unless_an_answer_is_under_way(void **state)
@@ -584,11 +584,11 @@ static void the_owner_is_told_of_a_loan_unless_an_answer_is_under_way(void **sta
     reservation->attachment->guarded = true;
     says(GUARD_LENT, 4711, 100);
     assert_true(reservation->attachment->has_lent);
-    assert_int_equal(again.count, 1);
-    assert_int_equal(again.kind, UPDATE);
+    assert_int_equal(retold.count, 1);
+    assert_int_equal(retold.kind, UPDATE);
     (void)writes("cam", tenth("EDF"));
     says(GUARD_LENT, 4711, 100);
-    assert_int_equal(again.count, 1);
+    assert_int_equal(retold.count, 1);
 }
 
 static void a_thread_that_the_guard_lost_is_guarded_again(void **state)
