@@ -75,6 +75,117 @@ nothing_is_left() { eventually test -z "$(find "$SPECS/$ALICE" -name '*.json' ! 
     nothing_is_left
 }
 
+# with_rows ROW: starts the row; `acts` waits until the row asks for an act, and each line to $ROWS_IN lets the row go on.
+with_rows() {
+    compile "$RTF_SOURCE/test/library/rows.c" rows
+    broker_start "${@:2}"
+    coproc ROWS { as_alice timeout 60 "$WORK/rows" "$1" 2>"$WORK/err"; }
+    ROWS_ID=$ROWS_PID ROWS_IN=${ROWS[1]} ROWS_OUT=${ROWS[0]}
+}
+asked() { local line; read -r line <&"$ROWS_OUT" || { cat "$WORK/err" >&2; false; }; }
+go_on() { echo >&"$ROWS_IN"; }
+ends_well() { wait "$ROWS_ID" || { cat "$WORK/err" >&2; false; }; }
+rtf_of_alice() { as $ALICE env USER=$ALICE "$RTF_BIN/rtf" "$1" --spool "$SPOOL" "${@:2}"; }
+
+@test "rtf_task_wait and rtf_spec_is_attached tell of a removal by another program" {
+    with_rows gone
+    asked
+    rm "$SPECS/$ALICE/cam.json"
+    go_on
+    ends_well
+    nothing_is_left
+}
+
+@test "rtf_task_wait and rtf_spec_is_attached tell that root revokes" {
+    with_rows gone
+    asked
+    "$RTF_BIN/rtf" --spool "$SPOOL" revoke "$ALICE/cam" >/dev/null
+    go_on
+    ends_well
+}
+
+@test "rtf_task_wait and rtf_spec_is_attached tell that the rules grant nothing any more" {
+    with_rows unruly
+    asked
+    configure_rules "$BOB - max_utilization 4"
+    kill -HUP "$BROKER"
+    go_on
+    ends_well
+}
+
+@test "rtf_task_wait and rtf_spec_is_attached tell that the spec has expired" {
+    with_rows expired
+    asked
+    go_on
+    ends_well
+    nothing_is_left
+}
+
+@test "rtf_task_wait and rtf_spec_is_attached tell that another program detaches" {
+    with_rows detached
+    asked
+    rm "$SPECS/$ALICE/cam.tid"
+    go_on
+    ends_well
+    nothing_is_left
+}
+
+@test "rtf_task_wait and rtf_spec_is_attached tell of a broker that stops, and of the next one" {
+    with_rows stopped
+    asked
+    broker_stop TERM
+    go_on
+    asked
+    broker_start
+    go_on
+    ends_well
+    nothing_is_left
+}
+
+@test "rtf_fd tells of a change by another program, of a stop and a start of the broker, and of a removal" {
+    with_rows told
+    asked
+    rtf_of_alice change cam runtime=3ms
+    go_on
+    asked
+    broker_stop TERM
+    go_on
+    asked
+    broker_start
+    go_on
+    asked
+    rm "$SPECS/$ALICE/cam.json"
+    go_on
+    ends_well
+    nothing_is_left
+}
+
+@test "a spec that another program has changed is changed and released by its handle" {
+    with_rows changed
+    asked
+    rtf_of_alice change cam runtime=3ms
+    go_on
+    asked
+    rtf_of_alice change cam runtime=5ms
+    go_on
+    ends_well
+    nothing_is_left
+}
+
+@test "a release without waiting is RTF_PENDING until the thread is what it was" {
+    with_rows release
+    asked
+    kill -STOP "$BROKER"
+    go_on
+    asked
+    kill -CONT "$BROKER"
+    go_on
+    ends_well
+    nothing_is_left
+}
+
+@test "a detachment after a refused change detaches" { row refused; }
+
 @test "a program that ends takes its reservations along; rtf_disconnect gives back a reservation that is not attached" {
     broker_start
     row rtf_spec_attach

@@ -43,7 +43,9 @@ static void *spin(void *argument)
         for (unsigned i = 0; i < executor->callback_count; i++)
             if (period % executor->callbacks[i].every == 0)
                 executor->callbacks[i].run(executor->callbacks[i].argument);
-        rtf_task_wait_period(&spec);
+        executor->result = rtf_task_wait(&spec, NULL);
+        if (executor->result != RTF_OK) /* goes on at this pace, as an ordinary thread */
+            snprintf(executor->reason, sizeof executor->reason, "%s", rtf_spec_reason(&spec));
     }
     executor->missed = rtf_task_missed(&spec);
     rtf_spec_release(&spec);

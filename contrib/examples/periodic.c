@@ -44,7 +44,10 @@ int main(int argc, char **argv)
     rtf_task_start(&spec);
     for (int i = 0; i < periods; i++) {
         work(rtf_spec_get_accepted_runtime(&spec) / 2);
-        rtf_task_wait_period(&spec);
+        if (rtf_task_wait(&spec, NULL) != RTF_OK) {
+            fprintf(stderr, "periodic: the reservation has gone: %s\n", rtf_spec_reason(&spec));
+            return 75;
+        }
     }
     printf("%d periods, %llu missed\n", periods, (unsigned long long)rtf_task_missed(&spec));
     rtf_spec_release(&spec);

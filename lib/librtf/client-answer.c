@@ -10,9 +10,10 @@
 
 enum { VERDICT_MAX = 1 << 20 };
 
-/* Reads to the end of a line (a verdict is one line) or of the file, and adds a final zero byte.
- * NULL: unreadable, or longer than VERDICT_MAX. The caller frees the text. */
-static char *read_text(int fd)
+/* Reads to the end of the file, or, where one line is all (a verdict is one line), of this line;
+ * adds a final zero byte. NULL: unreadable, or longer than VERDICT_MAX. The caller frees the
+ * text. */
+static char *read_text(int fd, bool is_line)
 {
     size_t length = 0, size = 4096;
     char *text = malloc(size);
@@ -23,7 +24,7 @@ static char *read_text(int fd)
         length += (size_t)got;
         text[length] = '\0';
         const bool is_full = size - length == 1;
-        if (got == 0 || (!is_full && text[length - 1] == '\n'))
+        if (got == 0 || (is_line && !is_full && text[length - 1] == '\n'))
             return text;
         if (!is_full)
             continue;
@@ -37,14 +38,21 @@ static char *read_text(int fd)
 }
 
 /* O_NONBLOCK, because a file lease or a FIFO of another user must not block the caller. */
-static char *read_file(int directory, const char *file)
+static char *read_file(int directory, const char *file, bool is_line)
 {
     int fd = openat(directory, file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0)
         return NULL;
-    char *text = read_text(fd);
+    char *text = read_text(fd, is_line);
     close(fd);
     return text;
+}
+
+char *client_read_spec(const struct client *client, const char *name)
+{
+    char file[FILE_NAME];
+    snprintf(file, sizeof file, "%s.json", name);
+    return read_file(client->directory, file, false);
 }
 
 json_t *client_parse_object(const char *text)
@@ -58,7 +66,7 @@ json_t *client_parse_object(const char *text)
 
 json_t *client_read_object(int directory, const char *file)
 {
-    char *text = read_file(directory, file);
+    char *text = read_file(directory, file, false);
     json_t *object = client_parse_object(text);
     free(text);
     return object;
@@ -81,7 +89,7 @@ static bool read_verdict(const struct client *client, const struct client_wait *
 {
     char file[FILE_NAME];
     snprintf(file, sizeof file, "%s.verdict", wait->name);
-    *verdict = (struct client_verdict){.text = read_file(client->directory, file)};
+    *verdict = (struct client_verdict){.text = read_file(client->directory, file, true)};
     if (verdict->text != NULL && wait->unread && grants(verdict->text, wait->token))
         return true;
     verdict->json = client_parse_object(verdict->text);
@@ -245,6 +253,7 @@ static bool is_enough(const struct client_wait *wait, const json_t *json)
     switch (wait->goal) {
     case CLIENT_ANSWER: return !is_farewell(json) && !(wait->attached && is_pending(json));
     case CLIENT_GRANT: return json_is_object(json_object_get(json, "grant"));
+    case CLIENT_NEWS:
     case CLIENT_END: break;
     }
     return false;
@@ -268,7 +277,7 @@ static bool has_answer(struct client *client, const struct client_wait *wait,
                        struct client_verdict *verdict, struct files *files)
 {
     const bool is_there = read_verdict(client, wait, verdict);
-    if (is_there && verdict->json == NULL)
+    if (is_there && (verdict->json == NULL || wait->goal == CLIENT_NEWS))
         return true;
     if (is_there && wanted(client, wait, verdict->json, files) &&
         !(is_waiting(client, verdict->json) && wait->goal == CLIENT_ANSWER) &&

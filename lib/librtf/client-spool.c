@@ -423,6 +423,8 @@ enum client_outcome client_attach(struct client *client, const char *name, pid_t
     snprintf(file, sizeof file, "%s.tid", name);
     snprintf(aside, sizeof aside, ".%s.tid.%s", name, token);
     snprintf(text, sizeof text, "%d\n", (int)thread);
+    if (put_unnamed(client, file, text, &inode)) /* there was no NAME.tid */
+        return CLIENT_OK;
     if (put_renamed(client->directory, aside, file, 0, text, NULL, &inode))
         return CLIENT_OK;
     return client_fail(client, CLIENT_ERROR, "%s/specs/%s/%s: %s", client->spool, client->user,

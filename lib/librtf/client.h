@@ -71,6 +71,7 @@ struct client_verdict {
 enum client_goal {
     CLIENT_ANSWER, /* any answer to the present state of the files */
     CLIENT_GRANT,  /* an answer that grants a reservation */
+    CLIENT_NEWS,   /* the present verdict, whatever it answers: for client_look only */
     CLIENT_END     /* the files are removed; there is no verdict */
 };
 
@@ -145,6 +146,10 @@ enum client_outcome client_put_back(struct client *client, const char *name, con
  * token waits for the answer. */
 enum client_outcome client_attach(struct client *client, const char *name, pid_t thread);
 enum client_outcome client_detach(struct client *client, const char *name);
+
+/* The present text of NAME.json, which the caller frees. NULL: no such file, or the file is
+ * unreadable. */
+char *client_read_spec(const struct client *client, const char *name);
 
 /* Looks for a spec of any program by its name. CLIENT_OK: no living thread runs under the spec, and
  * *inode is its file, to be replaced. CLIENT_TAKEN: a thread runs, or there is no answer yet.

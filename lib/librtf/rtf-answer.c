@@ -19,7 +19,6 @@ GETTER(enum rtf_result, rtf_spec_result, own->result, RTF_ERROR)
 GETTER(const char *, rtf_spec_reason, own->reason, "")
 GETTER(const char *, rtf_spec_code, own->code, "")
 GETTER(uint64_t, rtf_spec_nearest, own->nearest, 0)
-GETTER(bool, rtf_spec_is_granted, own->granted, false)
 GETTER(uint64_t, rtf_spec_get_accepted_runtime, atomic_load(&own->accepted_runtime), 0)
 GETTER(uint64_t, rtf_spec_get_period, atomic_load(&own->period), 0)
 GETTER(uint64_t, rtf_spec_get_deadline, own->deadline, 0)
@@ -28,4 +27,20 @@ GETTER(const char *, rtf_spec_get_plugin, own->plugin, "")
 GETTER(const char *, rtf_spec_get_policy, own->policy, "")
 GETTER(const char *, rtf_spec_get_cpus, own->cpus, "")
 GETTER(pid_t, rtf_spec_get_thread, own->thread, 0)
-GETTER(bool, rtf_spec_is_attached, own->attached, false)
+
+/* These two are asked in loops, and tell what holds now. */
+bool rtf_spec_is_granted(const struct rtf_spec *spec)
+{
+    if (spec->own != NULL)
+        own_refresh(spec->own);
+    const struct rtf_spec_own *own = own_of(spec);
+    return own != NULL && own->granted;
+}
+
+bool rtf_spec_is_attached(const struct rtf_spec *spec)
+{
+    if (spec->own != NULL)
+        own_refresh(spec->own);
+    const struct rtf_spec_own *own = own_of(spec);
+    return own != NULL && own->attached;
+}

@@ -294,14 +294,20 @@ static void drain(int events)
         ;
 }
 
+void own_copy(struct rtf_connection_own *connection, struct client *client)
+{
+    pthread_mutex_lock(&connection->lock);
+    *client = connection->client;
+    pthread_mutex_unlock(&connection->lock);
+}
+
 enum rtf_result rtf_process(struct rtf_connection *connection)
 {
     struct rtf_connection_own *own = connection->own;
+    struct client client;
     if (own == NULL)
         return RTF_CONNECTION_ERR;
-    pthread_mutex_lock(&own->lock);
-    struct client client = own->client;
-    pthread_mutex_unlock(&own->lock);
+    own_copy(own, &client);
     drain(own->events); /* before the look at the specs: a later change is a new event */
     const bool alive =
         is_alive(client.alive) || reconnect(own, &client, client_until(1)) == CLIENT_OK;

@@ -8,7 +8,7 @@
 #include "client.h"
 #include "rtf.h"
 
-enum { OWN_PLUGIN = 33, OWN_CPUS = 128, OWN_CODE = 32 };
+enum { OWN_PLUGIN = 33, OWN_CPUS = 128, OWN_CODE = 32, OWN_TIME = 32 };
 
 struct own_params {
     uint64_t runtime, desired_runtime, period, deadline, expires;
@@ -43,7 +43,7 @@ struct rtf_connection_own {
 };
 
 /* The kind of the last request. */
-enum own_request { OWN_NOTHING, OWN_CREATE, OWN_CHANGE, OWN_ATTACH, OWN_DETACH };
+enum own_request { OWN_NOTHING, OWN_CREATE, OWN_CHANGE, OWN_ATTACH, OWN_DETACH, OWN_RELEASE };
 
 struct rtf_spec_own {
     struct rtf_connection_own *connection;
@@ -56,16 +56,25 @@ struct rtf_spec_own {
     pid_t awaited; /* the thread to be attached; 0: none */
     bool has_key;  /* the thread was attached with the key "attach", not with NAME.tid */
     bool lasting;
+    /* the text in force, from a change that is not granted on; NULL: the file has this text */
+    char *former;
+    /* "time" of the verdict in the members below: another verdict has another time */
+    char decided[OWN_TIME];
+    /* the verdict that was looked at last, as O_PATH; the file loses its name when the broker
+     * replaces or removes the verdict. The number never changes: other threads may use it. -1 */
+    _Atomic int verdict;
     /* the answer, not yet parsed; NULL: the members below hold its contents */
     _Atomic(char *) unread;
     enum rtf_result result;
     char reason[CLIENT_WHY], code[OWN_CODE];
     uint64_t nearest;
-    bool granted, attached;
+    _Atomic bool granted, attached;
+    _Atomic bool served; /* after the last call, a thread was attached */
     _Atomic uint64_t accepted_runtime, period;
     uint64_t deadline;
     char plugin[OWN_PLUGIN], policy[16], cpus[CLIENT_WHY];
-    pid_t thread;
+    _Atomic pid_t thread;
+    uint64_t pace;      /* us: the last period of rtf_task_wait */
     int64_t activation; /* ns */
     uint64_t missed;
 };
@@ -91,9 +100,16 @@ void own_strike(struct rtf_spec_own *spec);
 
 struct own_params own_params(const struct rtf_params *params);
 
-/* Returns the result of the spec's last request if the broker has answered; otherwise RTF_PENDING.
- * The caller holds the spec's lock. */
+/* A copy of the connection's client, without a watch and without messages. */
+void own_copy(struct rtf_connection_own *connection, struct client *client);
+
+/* Takes the answer to a request under way, or otherwise what has changed without a request of this
+ * handle. Returns the result of the last request; RTF_PENDING: no answer yet. The caller holds the
+ * spec's lock. */
 enum rtf_result own_look(struct rtf_spec_own *spec, struct client *client);
+
+/* Takes what has changed without a request. Without a change: one system call, no lock. */
+void own_refresh(struct rtf_spec_own *spec);
 
 /* Parses the answer if it is not parsed yet. */
 void own_read(struct rtf_spec_own *spec);

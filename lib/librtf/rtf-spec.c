@@ -1,8 +1,10 @@
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "rtf-own.h"
@@ -63,6 +65,8 @@ static enum rtf_result take_verdict(struct rtf_spec_own *spec, const json_t *ver
     take_text(refusal, "code", spec->code, sizeof spec->code);
     spec->nearest = number(refusal, "nearest");
     take_grant(spec, json_object_get(verdict, "grant"), json_object_get(verdict, "thread"));
+    take_text(verdict, "time", spec->decided, sizeof spec->decided);
+    spec->served = spec->thread != 0;
     return spec->result;
 }
 
@@ -70,6 +74,12 @@ static enum rtf_result take_verdict(struct rtf_spec_own *spec, const json_t *ver
 static void forget(struct rtf_spec_own *spec)
 {
     free(atomic_exchange(&spec->unread, NULL));
+}
+
+static void forget_former(struct rtf_spec_own *spec)
+{
+    free(spec->former);
+    spec->former = NULL;
 }
 
 /* Out of memory: the answer stays unparsed, and the next call tries again. */
@@ -123,7 +133,116 @@ static enum rtf_result lose(struct rtf_spec_own *spec, const char *why)
     forget(spec);
     take_grant(spec, NULL, NULL);
     spec->inode = 0;
+    spec->request = OWN_NOTHING;
     return say(spec, RTF_GONE, "gone", why);
+}
+
+static enum rtf_result say_released(struct rtf_spec_own *spec)
+{
+    forget(spec);
+    take_grant(spec, NULL, NULL);
+    spec->request = OWN_NOTHING;
+    return say(spec, RTF_OK, "", "");
+}
+
+/* ---- what changes without a request of this handle ---- */
+
+/* The result stays the answer to the last call, unless that answer does not hold any more. */
+static void judge_news(struct rtf_spec_own *spec, const json_t *verdict, bool was_granted)
+{
+    static const char *const passing[] = {"no-broker", "detached"};
+    const char *ended = client_string(verdict, "ended");
+    bool was_lost = !was_granted;
+    for (size_t i = 0; i < sizeof passing / sizeof *passing; i++)
+        was_lost = was_lost || strcmp(spec->code, passing[i]) == 0;
+    if (ended != NULL && strcmp(ended, "broker") == 0)
+        (void)say(spec, RTF_CONNECTION_ERR, "no-broker", client_string(verdict, "reason"));
+    else if (!spec->granted)
+        (void)take_verdict(spec, verdict);
+    else if (spec->served && spec->thread == 0)
+        (void)say(spec, RTF_ATTACH_FAIL, "detached", client_string(verdict, "reason"));
+    else if (was_lost)
+        (void)say(spec, RTF_OK, "", client_string(verdict, "reason"));
+}
+
+/* The handle follows a spec that another program has rewritten. A spec that another program has
+ * created under the same name is not ours. */
+static void take_news(struct rtf_spec_own *spec, const json_t *verdict)
+{
+    const json_t *stamp = json_object_get(verdict, "spec");
+    const char *request = client_string(verdict, "request");
+    const ino_t inode = (ino_t)number(stamp, "inode");
+    const bool was_granted = spec->granted;
+    if (inode != 0 && inode != spec->inode && request != NULL && strcmp(request, "create") == 0) {
+        (void)lose(spec, "the spec has ended, and another spec has its name");
+        return;
+    }
+    if (inode != 0 && inode != spec->inode) {
+        spec->inode = inode;
+        forget_former(spec);
+    }
+    take_text(verdict, "time", spec->decided, sizeof spec->decided);
+    take_grant(spec, json_object_get(verdict, "grant"), json_object_get(verdict, "thread"));
+    spec->has_key = spec->thread != 0 && json_is_null(json_object_get(verdict, "tid"));
+    judge_news(spec, verdict, was_granted);
+}
+
+/* The stamp of the verdict before the look: a later verdict takes the name of this one, and the
+ * next refresh sees that. */
+static void hold(struct rtf_spec_own *spec, const struct client *client)
+{
+    char file[CLIENT_NAME_MAX + sizeof ".verdict"];
+    snprintf(file, sizeof file, "%s.verdict", spec->name);
+    const int fd = openat(client->directory, file, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0)
+        return;
+    if (spec->verdict < 0)
+        spec->verdict = fd;
+    else {
+        (void)dup3(fd, spec->verdict, O_CLOEXEC);
+        close(fd);
+    }
+}
+
+static void look_for_news(struct rtf_spec_own *spec, struct client *client)
+{
+    const struct client_wait wait = {.goal = CLIENT_NEWS, .name = spec->name, .interrupt = -1};
+    struct client_verdict verdict = {0};
+    read_answer(spec);
+    const enum client_outcome outcome = client_look(client, &wait, &verdict);
+    const char *decided = client_string(verdict.json, "time");
+    if (outcome == CLIENT_GONE)
+        (void)lose(spec, client->why);
+    else if (outcome == CLIENT_OK && decided != NULL && strcmp(decided, spec->decided) != 0)
+        take_news(spec, verdict.json);
+    client_free_verdict(&verdict);
+}
+
+void own_refresh(struct rtf_spec_own *spec)
+{
+    struct stat status;
+    struct client client;
+    if (spec->verdict >= 0 && fstat(spec->verdict, &status) == 0 && status.st_nlink == 1)
+        return;
+    pthread_mutex_lock(&spec->lock);
+    if (spec->inode != 0 && spec->request == OWN_NOTHING) {
+        own_copy(spec->connection, &client);
+        hold(spec, &client);
+        look_for_news(spec, &client);
+    }
+    pthread_mutex_unlock(&spec->lock);
+}
+
+/* Before a request: another program may have replaced the file. As long as the verdict stays, the
+ * reservation has not ended, and the new file is a change of the reservation. */
+static void follow(struct rtf_spec_own *spec, struct client *client)
+{
+    const ino_t inode = client_inode(client, spec->name);
+    if (inode == spec->inode || spec->request != OWN_NOTHING)
+        return;
+    look_for_news(spec, client);
+    if (spec->inode != 0 && inode != 0)
+        spec->inode = client_inode(client, spec->name);
 }
 
 /* The broker answers a spec file with its token. A NAME.tid file has no token, so the answer must
@@ -131,7 +250,8 @@ static enum rtf_result lose(struct rtf_spec_own *spec, const char *why)
 static struct client_wait wait_of(const struct rtf_spec_own *spec, int64_t until)
 {
     const bool by_token = spec->request == OWN_CREATE || spec->request == OWN_CHANGE;
-    return (struct client_wait){.name = spec->name,
+    return (struct client_wait){.goal = spec->request == OWN_RELEASE ? CLIENT_END : CLIENT_ANSWER,
+                                .name = spec->name,
                                 .token = by_token ? spec->token : NULL,
                                 .inode = by_token ? spec->inode : 0,
                                 .attached = spec->awaited != 0 && spec->awaited == gettid(),
@@ -147,6 +267,8 @@ static enum rtf_result take_outcome(struct rtf_spec_own *spec, const struct clie
         return lose(spec, client->why);
     if (outcome != CLIENT_OK)
         return say_outcome(spec, outcome, client->why);
+    if (spec->request == OWN_RELEASE)
+        return say_released(spec);
     forget(spec);
     if (verdict->json == NULL) {
         spec->request = OWN_NOTHING;
@@ -157,6 +279,8 @@ static enum rtf_result take_outcome(struct rtf_spec_own *spec, const struct clie
     }
     const enum rtf_result result = take_verdict(spec, verdict->json);
     client_free_verdict(verdict);
+    if (spec->request == OWN_CHANGE && result == RTF_OK)
+        forget_former(spec);
     /* the broker keeps nothing for a spec that ends with its thread */
     if (!spec->granted && (spec->request == OWN_CREATE || spec->request == OWN_ATTACH)) {
         client_withdraw(client, spec->name, spec->inode);
@@ -168,8 +292,12 @@ static enum rtf_result take_outcome(struct rtf_spec_own *spec, const struct clie
 
 enum rtf_result own_look(struct rtf_spec_own *spec, struct client *client)
 {
-    if (spec->inode == 0)
+    if (spec->inode == 0 && spec->request != OWN_RELEASE)
         return spec->result;
+    if (spec->request == OWN_NOTHING) {
+        look_for_news(spec, client);
+        return spec->result;
+    }
     const struct client_wait wait = wait_of(spec, 0);
     struct client_verdict verdict = {0};
     const enum client_outcome outcome = client_look(client, &wait, &verdict);
@@ -329,14 +457,16 @@ static enum rtf_result create(struct rtf_spec_own *spec, const struct own_params
     return result == RTF_CONNECTION_ERR ? attempt(spec, asked, thread, until, false) : result;
 }
 
-/* The spec file as it is now, with another thread (-1: none). The caller frees the text. NULL:
- * there is no file, or no memory. */
+/* The spec file as it is now, with another thread (-1: none). After a refused change, the file as
+ * it was before the change: the broker would refuse the other parameters again, and with them the
+ * other thread. The caller frees the text. NULL: there is no file, or no memory. */
 static char *make_amended_text(const struct rtf_spec_own *spec, const struct client *client,
                                pid_t attach)
 {
-    char file[CLIENT_NAME_MAX + sizeof ".json"];
-    snprintf(file, sizeof file, "%s.json", spec->name);
-    json_t *text = client_read_object(client->directory, file);
+    char *present =
+        spec->former != NULL ? strdup(spec->former) : client_read_spec(client, spec->name);
+    json_t *text = client_parse_object(present);
+    free(present);
     if (text == NULL)
         return NULL;
     json_object_set_new(text, "attach", attach > 0 ? json_integer(attach) : json_null());
@@ -344,6 +474,14 @@ static char *make_amended_text(const struct rtf_spec_own *spec, const struct cli
     char *line = json_dumps(text, JSON_COMPACT);
     json_decref(text);
     return line;
+}
+
+/* Keeps the text of the parameters in force. A change that is refused, or not answered yet, leaves
+ * the text of before. */
+static void keep_former(struct rtf_spec_own *spec, const struct client *client)
+{
+    if (spec->former == NULL)
+        spec->former = client_read_spec(client, spec->name);
 }
 
 /* Writes the spec file anew: with new parameters and the same thread, or (asked = NULL) with
@@ -356,6 +494,9 @@ static enum rtf_result rewrite(struct rtf_spec_own *spec, const struct own_param
     enum client_outcome outcome = own_take(spec->connection, &client, until);
     if (outcome != CLIENT_OK)
         return say_outcome(spec, outcome, client.why);
+    follow(spec, &client);
+    if (asked != NULL)
+        keep_former(spec, &client);
     spec->request = OWN_CHANGE;
     spec->awaited = attach;
     spec->lasting = asked != NULL ? asked->lasting : spec->lasting;
@@ -384,6 +525,11 @@ static enum rtf_result set_thread(struct rtf_spec_own *spec, pid_t thread)
     enum client_outcome outcome = own_take(spec->connection, &client, until);
     if (outcome != CLIENT_OK)
         return say_outcome(spec, outcome, client.why);
+    follow(spec, &client);
+    if (spec->inode == 0) {
+        own_return(spec->connection, &client);
+        return spec->result;
+    }
     spec->request = thread != 0 ? OWN_ATTACH : OWN_DETACH;
     spec->awaited = thread;
     outcome = thread != 0 ? client_attach(&client, spec->name, thread)
@@ -407,6 +553,7 @@ static struct rtf_spec_own *make(struct rtf_connection_own *connection, struct r
         return NULL;
     spec->connection = connection;
     spec->handle = handle;
+    spec->verdict = -1;
     pthread_mutex_init(&spec->lock, NULL);
     handle->own = spec;
     own_enlist(spec);
@@ -417,6 +564,9 @@ static void unmake(struct rtf_spec_own *spec)
 {
     own_strike(spec);
     forget(spec);
+    if (spec->verdict >= 0)
+        close(spec->verdict);
+    forget_former(spec);
     spec->handle->own = NULL;
     pthread_mutex_destroy(&spec->lock);
     free(spec);
@@ -437,8 +587,8 @@ static struct rtf_spec_own *begin(const struct rtf_connection *connection, struc
     *result = RTF_ERROR;
     if (spec->own != NULL) {
         pthread_mutex_lock(&spec->own->lock);
-        const bool holds = spec->own->inode != 0;
-        if (holds)
+        const bool ends = spec->own->request == OWN_RELEASE, holds = ends || spec->own->inode != 0;
+        if (holds && !ends)
             (void)say(spec->own, RTF_ERROR, "misuse",
                       "the handle holds a spec: release that spec first");
         pthread_mutex_unlock(&spec->own->lock);
@@ -571,26 +721,49 @@ enum rtf_result rtf_spec_detach(struct rtf_spec *spec)
     return result;
 }
 
-/* Waits until the broker removes the verdict: by then the thread has its former scheduling back. */
+/* Until the broker removes the verdict: by then the thread has its former scheduling back. */
+static enum rtf_result await_end(struct rtf_spec_own *spec, struct client *client, int64_t until)
+{
+    if (!spec->connection->blocking) {
+        say(spec, RTF_PENDING, "", "");
+        return own_look(spec, client);
+    }
+    const struct client_wait wait = wait_of(spec, until);
+    struct client_verdict verdict = {0};
+    return take_outcome(spec, client, client_wait(client, &wait, &verdict), &verdict);
+}
+
+/* Removes the file. CLIENT_GONE: the spec has ended. */
+static enum client_outcome remove_spec(struct rtf_spec_own *spec, struct client *client)
+{
+    follow(spec, client);
+    if (spec->inode == 0)
+        return CLIENT_GONE;
+    const enum client_outcome outcome = client_remove(client, spec->name, spec->inode);
+    if (outcome == CLIENT_OK)
+        spec->inode = 0;
+    return outcome;
+}
+
 static enum rtf_result release(struct rtf_spec_own *spec)
 {
     const int64_t until = client_until(spec->connection->timeout);
     struct client client;
-    enum client_outcome outcome = own_take(spec->connection, &client, until);
-    const bool taken = outcome == CLIENT_OK;
-    const enum client_outcome removed = client_remove(&client, spec->name, spec->inode);
-    const struct client_wait wait = {.goal = CLIENT_END,
-                                     .name = spec->name,
-                                     .until = until,
-                                     .interrupt = -1};
-    struct client_verdict verdict = {0};
-    if (outcome == CLIENT_OK && removed == CLIENT_OK && spec->connection->blocking)
-        outcome = client_wait(&client, &wait, &verdict);
-    if (taken)
+    const enum client_outcome taken = own_take(spec->connection, &client, until);
+    /* without a broker, too: the next broker finds no file, and releases the reservation */
+    enum client_outcome outcome =
+        spec->request == OWN_RELEASE ? CLIENT_OK : remove_spec(spec, &client);
+    enum rtf_result result;
+    if (outcome == CLIENT_OK && taken == CLIENT_OK) {
+        spec->request = OWN_RELEASE;
+        result = await_end(spec, &client, until);
+    } else
+        result = outcome == CLIENT_GONE
+                     ? RTF_OK
+                     : say_outcome(spec, outcome != CLIENT_OK ? outcome : taken, client.why);
+    if (taken == CLIENT_OK)
         own_return(spec->connection, &client);
-    return removed == CLIENT_GONE
-               ? RTF_OK
-               : say_outcome(spec, outcome == CLIENT_OK ? removed : outcome, client.why);
+    return result;
 }
 
 enum rtf_result rtf_spec_release(struct rtf_spec *spec)
@@ -599,8 +772,10 @@ enum rtf_result rtf_spec_release(struct rtf_spec *spec)
     if (own == NULL)
         return RTF_OK;
     pthread_mutex_lock(&own->lock);
-    enum rtf_result result = own->inode == 0 ? RTF_OK : release(own);
+    const enum rtf_result result =
+        own->inode == 0 && own->request != OWN_RELEASE ? RTF_OK : release(own);
     pthread_mutex_unlock(&own->lock);
-    unmake(own);
+    if (result != RTF_PENDING)
+        unmake(own);
     return result;
 }

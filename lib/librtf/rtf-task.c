@@ -16,6 +16,8 @@ enum rtf_result rtf_task_start(struct rtf_spec *spec)
 {
     if (rtf_spec_get_period(spec) == 0)
         return RTF_ERROR;
+    own_refresh(spec->own); /* opens the verdict before the loop */
+    spec->own->pace = rtf_spec_get_period(spec);
     spec->own->activation = now();
     spec->own->missed = 0;
     return RTF_OK;
@@ -29,12 +31,10 @@ static void sleep_until(int64_t time)
         ;
 }
 
-uint64_t rtf_task_wait_period(struct rtf_spec *spec)
+/* Sleeps until the next activation. Without a grant, activations keep the pace of the last grant: a
+ * loop whose reservation has gone must not become a busy loop. Returns the missed activations. */
+static uint64_t wait_period(struct rtf_spec_own *own, int64_t period)
 {
-    const int64_t period = (int64_t)rtf_spec_get_period(spec) * 1000;
-    if (period == 0)
-        return 0;
-    struct rtf_spec_own *own = spec->own;
     if (own->activation == 0)
         own->activation = now();
     const int64_t next = own->activation + period, late = now() - next;
@@ -47,6 +47,40 @@ uint64_t rtf_task_wait_period(struct rtf_spec *spec)
     own->activation = next + missed * period;
     own->missed += (uint64_t)missed;
     return (uint64_t)missed;
+}
+
+static enum rtf_result standing(struct rtf_spec_own *own)
+{
+    if (!own->granted)
+        return RTF_GONE;
+    if (!own->served || own->thread != 0)
+        return RTF_OK;
+    pthread_mutex_lock(&own->lock);
+    const bool has_stopped = own->result == RTF_CONNECTION_ERR;
+    pthread_mutex_unlock(&own->lock);
+    return has_stopped ? RTF_CONNECTION_ERR : RTF_ATTACH_FAIL;
+}
+
+enum rtf_result rtf_task_wait(struct rtf_spec *spec, uint64_t *missed)
+{
+    const uint64_t granted = rtf_spec_get_period(spec);
+    struct rtf_spec_own *own = spec->own;
+    uint64_t unwanted;
+    missed = missed == NULL ? &unwanted : missed;
+    *missed = 0;
+    if (own == NULL || (granted == 0 && own->pace == 0))
+        return RTF_ERROR;
+    own->pace = granted != 0 ? granted : own->pace;
+    *missed = wait_period(own, (int64_t)own->pace * 1000);
+    own_refresh(own);
+    return standing(own);
+}
+
+uint64_t rtf_task_wait_period(struct rtf_spec *spec)
+{
+    uint64_t missed;
+    (void)rtf_task_wait(spec, &missed);
+    return missed;
 }
 
 uint64_t rtf_task_missed(const struct rtf_spec *spec)

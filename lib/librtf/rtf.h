@@ -20,10 +20,14 @@
  * fork(2): the child must open a connection of its own.
  *
  * Waiting: a call waits for the broker's answer for at most the time set with rtf_set_timeout.
- * rtf_task_wait_period, rtf_task_missed and rtf_spec_get_accepted_runtime are made for loops with
- * deadlines: they never ask the broker. They take no lock and allocate no memory once
- * rtf_task_start or rtf_spec_attach has been called. (The first call that needs the contents of the
- * answer to rtf_spec_create parses the answer.) */
+ * rtf_task_wait, rtf_task_wait_period, rtf_task_missed and rtf_spec_get_accepted_runtime are made
+ * for loops with deadlines: they never ask the broker. They take no lock and allocate no memory once
+ * rtf_task_start has been called, as long as nothing happens to the reservation. (The first call
+ * that needs the contents of the answer to rtf_spec_create parses the answer. After a new verdict,
+ * rtf_task_wait reads the verdict.)
+ *
+ * Descriptors: a spec holds one descriptor, of its verdict, from rtf_task_start,
+ * rtf_spec_is_granted or rtf_spec_is_attached on until the handle is freed. */
 #ifndef RTF_RTF_H
 #define RTF_RTF_H
 
@@ -118,9 +122,12 @@ void rtf_set_blocking(struct rtf_connection *connection, bool blocking);
  * descriptor. Returns -1 with errno on failure. */
 int rtf_fd(struct rtf_connection *connection);
 
-/* Takes new answers and changes (a thread ended, a plugin moved a reservation); rtf_spec_result and
- * the getters return the new state. Does not wait. Returns RTF_OK, or RTF_CONNECTION_ERR if no
- * broker runs; then rtf_fd stays silent until a call has found a broker. */
+/* Takes new answers, and what has happened to the specs of this connection without a call of it: a
+ * thread has ended, a plugin has moved a reservation, the broker has stopped, an administrator has
+ * revoked a reservation, a spec has expired, or another program has changed or removed the file.
+ * rtf_spec_result and the getters return the new state: see rtf(3), WHAT HAPPENS TO A RESERVATION.
+ * Does not wait. Returns RTF_OK, or RTF_CONNECTION_ERR if no broker runs; then rtf_fd stays silent
+ * until a broker runs again and has written a verdict. */
 enum rtf_result rtf_process(struct rtf_connection *connection);
 
 /* ---- parameters (Table 3) ---- */
@@ -188,7 +195,10 @@ enum rtf_result rtf_spec_find(struct rtf_connection *connection, struct rtf_spec
 enum rtf_result rtf_spec_change(struct rtf_spec *spec, const struct rtf_params *params);
 
 /* Detaches the thread, and frees the reservation and the handle. The handle can be used anew after
- * any result. */
+ * any result except RTF_PENDING. RTF_PENDING: the release is under way. The result becomes RTF_OK,
+ * by rtf_process, when the thread has its former scheduling back. Keep the handle until then: a
+ * second call frees it. A spec that has ended by itself is released, too: RTF_OK. If another
+ * program has changed the spec, the call releases the changed spec. */
 enum rtf_result rtf_spec_release(struct rtf_spec *spec);
 
 /* Makes the kernel schedule the thread as granted. thread: a thread's id; 0: the caller; a
@@ -199,7 +209,8 @@ enum rtf_result rtf_spec_release(struct rtf_spec *spec);
  * tells). */
 enum rtf_result rtf_spec_attach(struct rtf_spec *spec, pid_t thread);
 
-/* Gives the thread its former scheduling back. The reservation stays, for another thread. */
+/* Gives the thread its former scheduling back. The reservation stays, for another thread. RTF_OK
+ * also if no thread was attached. */
 enum rtf_result rtf_spec_detach(struct rtf_spec *spec);
 
 /* ---- the answer to the last call with the spec, or what rtf_process has taken since ---- */
@@ -208,11 +219,15 @@ enum rtf_result rtf_spec_result(const struct rtf_spec *spec);
 /* one sentence, also after RTF_OK; "" before any call */
 const char *rtf_spec_reason(const struct rtf_spec *spec);
 /* A stable word for the cause: refusal.code of rtf-verdict(5), or no-broker, no-answer, gone,
- * taken, misuse, system; "" after RTF_OK. */
+ * taken, misuse, system; "" after RTF_OK. detached: another program has detached the thread, or the
+ * thread has ended. */
 const char *rtf_spec_code(const struct rtf_spec *spec);
 /* The runtime closest to the request that would be granted now, all else equal; 0: not known. */
 uint64_t rtf_spec_nearest(const struct rtf_spec *spec);
 
+/* A reservation is granted now. Looks at the verdict, and takes a new verdict as rtf_process does;
+ * never waits. After a stop of the broker (SIGTERM) this is true: the next broker gives the
+ * reservation back. */
 bool rtf_spec_is_granted(const struct rtf_spec *spec);
 /* us; 0: nothing granted, or no runtime stated */
 uint64_t rtf_spec_get_accepted_runtime(const struct rtf_spec *spec);
@@ -229,7 +244,7 @@ const char *rtf_spec_get_policy(const struct rtf_spec *spec);
 /* CPUs on which the thread may run */
 const char *rtf_spec_get_cpus(const struct rtf_spec *spec);
 pid_t rtf_spec_get_thread(const struct rtf_spec *spec); /* 0: no thread */
-/* the kernel schedules the thread as granted */
+/* The kernel schedules the thread as granted now. Looks at the verdict, as rtf_spec_is_granted. */
 bool rtf_spec_is_attached(const struct rtf_spec *spec);
 
 /* ---- a periodic task ---- */
@@ -238,10 +253,20 @@ bool rtf_spec_is_attached(const struct rtf_spec *spec);
  * period. */
 enum rtf_result rtf_task_start(struct rtf_spec *spec);
 
-/* Sleeps until the next activation and returns the number of missed activations, normally 0.
- * Activation n is n periods after rtf_task_start. If the next activation has already passed, the
- * call returns at once, for the latest one that has passed; the activations before that one are the
- * missed ones. Signals do not end the sleep. */
+/* Sleeps until the next activation. missed: receives the number of missed activations, normally 0;
+ * may be NULL. Activation n is n periods after rtf_task_start. If the next activation has already
+ * passed, the call returns at once, for the latest one that has passed; the activations before that
+ * one are the missed ones. Signals do not end the sleep. Then the call looks at the verdict:
+ * RTF_OK: the reservation is in force. RTF_GONE: nothing is reserved any more. RTF_ATTACH_FAIL: no
+ * thread is attached any more, without a call of this program. RTF_CONNECTION_ERR: the broker has
+ * stopped, and the thread has its former scheduling. rtf_spec_reason has the cause. After these
+ * results, too, the call has slept: a loop goes on at its pace. The result is RTF_OK again when a
+ * broker has given the reservation back. RTF_ERROR, at once: nothing was granted, or the grant has
+ * no period. */
+enum rtf_result rtf_task_wait(struct rtf_spec *spec, uint64_t *missed);
+
+/* As rtf_task_wait, but returns the number of missed activations, and no result. Prefer
+ * rtf_task_wait: a program that calls this one does not see the end of its reservation. */
 uint64_t rtf_task_wait_period(struct rtf_spec *spec);
 
 /* The number of activations missed since rtf_task_start. */

@@ -1,6 +1,7 @@
 /* library [BUILD [ROUNDS]]: the cost of rtf_spec_create of librtf, against bench's own client. Both
  * create the same spec, in turns, each after a release. Needs root. Prints medians in us, and the
- * median of the quotients of the pairs. */
+ * median of the quotients of the pairs. Then the cost of rtf_spec_attach and rtf_spec_detach in
+ * turns, for the calling thread. */
 #include <err.h>
 #include <rtf.h>
 #include <stdio.h>
@@ -29,7 +30,7 @@ static const struct pinning {
     const char *name;
     int client, broker;
 } pinnings[] = {{"one CPU", 1, 1}, {"two CPUs", 0, 1}, {"not pinned", -1, -1}};
-enum { OURS, THEIRS, SIDES };
+enum { OURS, THEIRS, ATTACH, DETACH, SIDES };
 
 static int64_t create(struct rtf_connection *connection, const struct kind *kind)
 {
@@ -56,6 +57,33 @@ static int64_t put(struct client *client, const struct kind *kind)
     return took;
 }
 
+/* The two calls in turns, on one reservation. The thread sleeps in between: what a deadline thread
+ * has used is owed until its 0-lag time, and a detachment of a thread that has run waits for it. */
+static void attach(struct rtf_connection *connection, const struct kind *kind, int rounds,
+                   struct samples *samples)
+{
+    struct rtf_params params = RTF_PARAMS_INIT;
+    struct rtf_spec spec = RTF_SPEC_INIT;
+    rtf_params_set_priority(&params, kind->priority);
+    rtf_params_set_runtime(&params, kind->runtime);
+    rtf_params_set_period(&params, kind->period);
+    enum rtf_result result = rtf_spec_create(connection, &spec, &params);
+    for (int i = -WARM_UP; i < rounds && result == RTF_OK; i++) {
+        const int64_t begun = now();
+        result = rtf_spec_attach(&spec, 0);
+        const int64_t attached = now();
+        if (result == RTF_OK)
+            result = rtf_spec_detach(&spec);
+        if (i < 0)
+            continue;
+        samples_add(&samples[ATTACH], attached - begun);
+        samples_add(&samples[DETACH], now() - attached);
+    }
+    if (result != RTF_OK)
+        errx(EX_SOFTWARE, "%s", rtf_spec_reason(&spec));
+    (void)rtf_spec_release(&spec);
+}
+
 static void measure(const struct broker *broker, const struct kind *kind, int rounds,
                     struct samples *samples)
 {
@@ -75,6 +103,7 @@ static void measure(const struct broker *broker, const struct kind *kind, int ro
         if (i >= 0)
             samples_add(&samples[side], took);
     }
+    attach(&connection, kind, rounds, samples);
     rtf_disconnect(&connection);
 }
 
@@ -113,6 +142,10 @@ static void run(const char *build, const struct kind *kind, const struct pinning
                          theirs = samples_summary(&samples[THEIRS]);
     printf("%-4s %-11s librtf %7.1f   bench's client %7.1f   x %.2f, in turns x %.2f\n", kind->name,
            pinning->name, ours.p50, theirs.p50, ours.p50 / theirs.p50, median_quotient(samples));
+    const struct summary attached = samples_summary(&samples[ATTACH]),
+                         detached = samples_summary(&samples[DETACH]);
+    printf("%-4s %-11s attach %7.1f   detach %7.1f\n", kind->name, pinning->name, attached.p50,
+           detached.p50);
     fflush(stdout);
     samples_free(samples, SIDES);
 }

@@ -51,6 +51,7 @@ TYPE(rtf_spec_get_thread, pid_t (*)(const struct rtf_spec *));
 TYPE(rtf_spec_reason, const char *(*)(const struct rtf_spec *));
 TYPE(rtf_task_start, enum rtf_result (*)(struct rtf_spec *));
 TYPE(rtf_task_wait_period, uint64_t (*)(struct rtf_spec *));
+TYPE(rtf_task_wait, enum rtf_result (*)(struct rtf_spec *, uint64_t *));
 TYPE(rtf_task_activation, int64_t (*)(const struct rtf_spec *));
 TYPE(rtf_status_free_on, uint64_t (*)(const struct rtf_status *, const char *, int));
 

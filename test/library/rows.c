@@ -508,6 +508,162 @@ static void row_yield(void)
     IS(last - began > 19 * 20000000LL && longest < 200000000);
 }
 
+/* ---- what happens without a call ---- */
+
+/* Until rtf_fd and rtf_process tell of it. */
+static void tells_of(enum rtf_result result)
+{
+    struct pollfd fd = {.fd = rtf_fd(&connection), .events = POLLIN};
+    while (rtf_spec_result(&spec) != result && poll(&fd, 1, 10000) == 1)
+        (void)rtf_process(&connection);
+    IS(rtf_spec_result(&spec) == result);
+}
+
+static uint64_t missed_in_all;
+
+/* Loops until rtf_task_wait returns this; each turn sleeps. */
+static void waits_until(enum rtf_result result)
+{
+    uint64_t missed;
+    const int64_t begun = now();
+    int turns = 0;
+    while (rtf_task_wait(&spec, &missed) != result && now() - begun < 10000000000LL) {
+        turns++;
+        missed_in_all += missed;
+    }
+    IS(rtf_task_wait(&spec, NULL) == result);
+    IS(turns <= (now() - begun) / 20000000 + 2);
+}
+
+static void row_loses(enum rtf_result result, bool is_granted, enum rtf_result told)
+{
+    struct rtf_spec other = RTF_SPEC_INIT;
+    IS(rtf_task_wait(&spec, NULL) == RTF_ERROR);
+    IS(rtf_params_set_name(&params, "cam") == RTF_OK);
+    reserve(2000, 20000);
+    IS(rtf_spec_attach(&spec, 0) == RTF_OK && rtf_task_start(&spec) == RTF_OK);
+    IS(rtf_task_wait(&spec, NULL) == RTF_OK);
+    IS(rtf_spec_find(&connection, &other, "cam") == RTF_OK && rtf_spec_is_attached(&other));
+    await_test();
+    waits_until(result);
+    IS(rtf_spec_reason(&spec)[0] != '\0');
+    IS(!rtf_spec_is_attached(&other) && rtf_spec_is_granted(&other) == is_granted);
+    IS(policy(0) == SCHED_OTHER);
+    IS(rtf_spec_result(&spec) == told);
+    const int64_t begun = now();
+    for (int i = 0; i < 5; i++) /* a loop that ignores the result keeps its pace */
+        (void)rtf_task_wait_period(&spec);
+    IS(now() - begun > 60000000);
+}
+
+static void row_gone(void)
+{
+    row_loses(RTF_GONE, false, RTF_GONE);
+    IS(rtf_spec_release(&spec) == RTF_OK);
+}
+
+static void row_unruly(void)
+{
+    row_loses(RTF_GONE, false, RTF_ACL_FAIL);
+    IS(rtf_spec_release(&spec) == RTF_OK);
+}
+
+static void row_expired(void)
+{
+    rtf_params_set_expires(&params, 1500000);
+    row_gone();
+}
+
+static void row_detached(void)
+{
+    row_loses(RTF_ATTACH_FAIL, true, RTF_ATTACH_FAIL);
+    IS(strcmp(rtf_spec_code(&spec), "detached") == 0);
+    IS(rtf_spec_attach(&spec, 0) == RTF_OK && rtf_task_wait(&spec, NULL) == RTF_OK);
+    IS(rtf_spec_release(&spec) == RTF_OK);
+}
+
+static void row_stopped(void)
+{
+    row_loses(RTF_CONNECTION_ERR, true, RTF_CONNECTION_ERR);
+    IS(strcmp(rtf_spec_code(&spec), "no-broker") == 0);
+    await_test(); /* the broker is started again, and gives the reservation back */
+    waits_until(RTF_OK);
+    IS(rtf_spec_is_attached(&spec) && policy(0) == SCHED_DEADLINE);
+    IS(rtf_spec_result(&spec) == RTF_OK);
+    IS(rtf_spec_release(&spec) == RTF_OK && policy(0) == SCHED_OTHER);
+}
+
+static void row_told(void)
+{
+    struct pollfd fd = {.fd = rtf_fd(&connection), .events = POLLIN};
+    IS(rtf_params_set_name(&params, "cam") == RTF_OK);
+    reserve(2000, 20000);
+    IS(rtf_spec_attach(&spec, 0) == RTF_OK);
+    await_test(); /* another program changes it */
+    while (rtf_spec_get_accepted_runtime(&spec) != 3000 && poll(&fd, 1, 10000) == 1)
+        IS(rtf_process(&connection) == RTF_OK);
+    IS(rtf_spec_get_accepted_runtime(&spec) == 3000 && rtf_spec_result(&spec) == RTF_OK);
+    await_test(); /* the broker stops */
+    tells_of(RTF_CONNECTION_ERR);
+    IS(rtf_spec_get_thread(&spec) == 0);
+    await_test(); /* and is started again */
+    tells_of(RTF_OK);
+    IS(rtf_spec_get_thread(&spec) == gettid() && policy(0) == SCHED_DEADLINE);
+    await_test(); /* another program removes it */
+    tells_of(RTF_GONE);
+}
+
+/* Another program has changed the spec: this handle releases it all the same. */
+static void row_changed(void)
+{
+    IS(rtf_params_set_name(&params, "cam") == RTF_OK);
+    reserve(2000, 20000);
+    IS(rtf_spec_attach(&spec, 0) == RTF_OK);
+    await_test();
+    state(4000, 20000);
+    IS(rtf_spec_change(&spec, &params) == RTF_OK && rtf_spec_get_accepted_runtime(&spec) == 4000);
+    await_test();
+    IS(rtf_spec_release(&spec) == RTF_OK && policy(0) == SCHED_OTHER);
+    IS(rtf_spec_find(&connection, &spec, "cam") == RTF_GONE);
+}
+
+static void row_refused(void)
+{
+    state(2000, 20000);
+    IS(rtf_spec_create_attached(&connection, &spec, &params, 0) == RTF_OK);
+    state(19900, 20000);
+    IS(rtf_spec_change(&spec, &params) == RTF_SCHEDULE_FAIL && policy(0) == SCHED_DEADLINE);
+    IS(rtf_spec_detach(&spec) == RTF_OK);
+    IS(policy(0) == SCHED_OTHER && rtf_spec_get_thread(&spec) == 0 && rtf_spec_is_granted(&spec) &&
+       rtf_spec_get_accepted_runtime(&spec) == 2000);
+    IS(rtf_spec_attach(&spec, 0) == RTF_OK && policy(0) == SCHED_DEADLINE);
+    IS(rtf_spec_change(&spec, &params) == RTF_SCHEDULE_FAIL);
+    IS(rtf_process(&connection) == RTF_OK);
+    IS(rtf_spec_result(&spec) == RTF_SCHEDULE_FAIL); /* the answer to the last call stays */
+    IS(rtf_spec_detach(&spec) == RTF_OK && policy(0) == SCHED_OTHER);
+    IS(rtf_spec_detach(&spec) == RTF_OK); /* there is nothing to detach */
+}
+
+static void row_release_pending(void)
+{
+    struct rtf_spec other = RTF_SPEC_INIT;
+    reserve(2000, 20000);
+    IS(rtf_spec_attach(&spec, 0) == RTF_OK && policy(0) == SCHED_DEADLINE);
+    IS(rtf_fd(&connection) >= 0);
+    rtf_set_blocking(&connection, false);
+    await_test(); /* the broker is suspended */
+    IS(rtf_spec_release(&spec) == RTF_PENDING && rtf_spec_result(&spec) == RTF_PENDING);
+    IS(rtf_spec_create(&connection, &spec, &params) == RTF_ERROR);
+    IS(rtf_spec_release(&spec) == RTF_PENDING && policy(0) == SCHED_DEADLINE);
+    await_test(); /* and goes on */
+    IS(processed(&spec) == RTF_OK && policy(0) == SCHED_OTHER);
+    IS(rtf_spec_create(&connection, &other, &params) == RTF_PENDING && processed(&other) == RTF_OK);
+    const enum rtf_result result = rtf_spec_release(&other);
+    IS(result == RTF_PENDING || result == RTF_OK); /* the broker may be that fast */
+    rtf_set_blocking(&connection, true);
+    IS(rtf_spec_release(&other) == RTF_OK && rtf_spec_release(&spec) == RTF_OK);
+}
+
 static const struct {
     const char *name;
     void (*run)(void);
@@ -535,6 +691,15 @@ static const struct {
             {"restart", row_restart},
             {"sched_yield", row_yield},
             {"loop", row_loop},
+            {"gone", row_gone},
+            {"expired", row_expired},
+            {"unruly", row_unruly},
+            {"detached", row_detached},
+            {"stopped", row_stopped},
+            {"told", row_told},
+            {"changed", row_changed},
+            {"refused", row_refused},
+            {"release", row_release_pending},
             {"directory", row_directory}};
 
 int main(int argc, char **argv)
