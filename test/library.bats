@@ -186,6 +186,32 @@ rtf_of_alice() { as $ALICE env USER=$ALICE "$RTF_BIN/rtf" "$1" --spool "$SPOOL" 
 
 @test "a detachment after a refused change detaches" { row refused; }
 
+with_units() {
+    configure_rules "$ALICE EDF max_utilization 4" "$ALICE CAM max_amount 100"
+    configure_plugins "EDF edf - all partition=global threshold=$(nproc --all | awk '{ printf "%.9f", 0.9 / $1 }')" "CAM $RTF_SOURCE/contrib/plugins/units - - resource=units capacity=4"
+}
+
+@test "rtf_params_from_spec reads what is in force, so that a change of one parameter keeps the others" {
+    with_units
+    with_rows 'from spec'
+    asked
+    [ "$(jq -r '[.weight, .units.count] | @tsv' "$SPECS/$ALICE/cam.json")" = $'7\t2' ]
+    as $ALICE sh -c 'jq ". + {runtime: \"4ms\", period: \"15ms\", comment: \"of the test\"}" "$1" >"$2" && mv "$2" "$1"' sh "$SPECS/$ALICE/cam.json" "$SPECS/$ALICE/.new"
+    verdict_of_alice() { [ "$(jq .grant.runtime "$SPECS/$ALICE/cam.verdict")" = 4000 ]; }
+    eventually verdict_of_alice
+    go_on
+    asked
+    [ "$(jq -r '[.runtime, .period, .comment, .weight, .units.count] | @tsv' "$SPECS/$ALICE/cam.json")" = $'5000\t15000\tof the test\t7\t2' ]
+    rm "$SPECS/$ALICE/cam.json"
+    eventually test ! -e "$SPECS/$ALICE/cam.verdict"
+    go_on
+    ends_well
+}
+
+@test "modes and claims are set as JSON, and read as numbers" { with_units; row texts; }
+@test "importance and weight" { row importance; }
+@test "a dry run reserves nothing, and says what would be granted" { row 'dry run'; }
+
 @test "a program that ends takes its reservations along; rtf_disconnect gives back a reservation that is not attached" {
     broker_start
     row rtf_spec_attach

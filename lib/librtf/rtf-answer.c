@@ -26,7 +26,16 @@ GETTER(const char *, rtf_spec_get_name, own->name, "")
 GETTER(const char *, rtf_spec_get_plugin, own->plugin, "")
 GETTER(const char *, rtf_spec_get_policy, own->policy, "")
 GETTER(const char *, rtf_spec_get_cpus, own->cpus, "")
+GETTER(const char *, rtf_spec_get_mode, own->mode, "")
+GETTER(uint64_t, rtf_spec_get_runtime_in_mode, own->runtime_in_mode, 0)
 GETTER(pid_t, rtf_spec_get_thread, own->thread, 0)
+
+uint64_t rtf_spec_get_accepted_amount(const struct rtf_spec *spec, const char *resource)
+{
+    const struct rtf_spec_own *own = own_of(spec);
+    const int text = own == NULL || resource == NULL ? -1 : own_text_of(resource);
+    return text >= OWN_UNITS && text <= OWN_DISK ? own->amounts[text - OWN_UNITS] : 0;
+}
 
 /* These two are asked in loops, and tell what holds now. */
 bool rtf_spec_is_granted(const struct rtf_spec *spec)

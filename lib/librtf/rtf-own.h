@@ -10,11 +10,19 @@
 
 enum { OWN_PLUGIN = 33, OWN_CPUS = 128, OWN_CODE = 32, OWN_TIME = 32 };
 
+/* Values of keys, as JSON. OWN_REST, the last: an object of all keys that have no parameter. */
+enum { OWN_MODES, OWN_UNITS, OWN_NETWORK, OWN_DISK, OWN_THREADS, OWN_REST, OWN_TEXTS };
+enum { OWN_MODE = 32, OWN_CLAIMS = OWN_DISK - OWN_UNITS + 1 };
+
 struct own_params {
     uint64_t runtime, desired_runtime, period, deadline, expires;
     unsigned priority;
     bool ignore_admission, lasting, waits;
     char plugin[OWN_PLUGIN], cpus[OWN_CPUS], name[CLIENT_NAME_MAX + 1];
+    unsigned importance, weight;
+    bool dry_run;
+    char mode[OWN_MODE];
+    const char *texts[OWN_TEXTS]; /* borrowed from the caller, or from a spec handle */
 };
 _Static_assert(sizeof(struct own_params) <= sizeof(struct rtf_params),
                "struct rtf_params cannot grow: programs are compiled with its size");
@@ -72,7 +80,9 @@ struct rtf_spec_own {
     _Atomic bool served; /* after the last call, a thread was attached */
     _Atomic uint64_t accepted_runtime, period;
     uint64_t deadline;
-    char plugin[OWN_PLUGIN], policy[16], cpus[CLIENT_WHY];
+    char plugin[OWN_PLUGIN], policy[16], cpus[CLIENT_WHY], mode[OWN_MODE];
+    uint64_t runtime_in_mode, amounts[OWN_CLAIMS];
+    char *texts[OWN_TEXTS]; /* of rtf_params_from_spec */
     _Atomic pid_t thread;
     uint64_t pace;      /* us: the last period of rtf_task_wait */
     int64_t activation; /* ns */
@@ -99,6 +109,18 @@ void own_enlist(struct rtf_spec_own *spec);
 void own_strike(struct rtf_spec_own *spec);
 
 struct own_params own_params(const struct rtf_params *params);
+void own_keep_params(struct rtf_params *params, const struct own_params *own);
+
+/* The number of the text with this key; -1: there is none. */
+int own_text_of(const char *key);
+
+/* The text of a spec file, which the caller frees. attach: a thread's id; 0: leave the key out; -1:
+ * null, which detaches. NULL with errno: out of memory, or a word that is not UTF-8. */
+char *own_write(const struct own_params *asked, pid_t attach, const char *token);
+
+/* Reads such a text. texts: the texts of an earlier call, or NULL; receives the strings to which
+ * the parameters point, which the caller frees. False: not a spec that has these parameters. */
+bool own_parse(const char *text, struct own_params *params, char *texts[static OWN_TEXTS]);
 
 /* A copy of the connection's client, without a watch and without messages. */
 void own_copy(struct rtf_connection_own *connection, struct client *client);

@@ -1,3 +1,4 @@
+#include <stdlib.h>
 #include <string.h>
 
 #include "client.h"
@@ -12,7 +13,7 @@ struct own_params own_params(const struct rtf_params *params)
     return own;
 }
 
-static void keep(struct rtf_params *params, const struct own_params *own)
+void own_keep_params(struct rtf_params *params, const struct own_params *own)
 {
     memcpy(params->own, own, sizeof *own);
 }
@@ -22,7 +23,7 @@ static void keep(struct rtf_params *params, const struct own_params *own)
     {                                                  \
         struct own_params own = own_params(params);    \
         own.field = value;                             \
-        keep(params, &own);                            \
+        own_keep_params(params, &own);                 \
     }                                                  \
     type getter(const struct rtf_params *params)       \
     {                                                  \
@@ -41,13 +42,16 @@ NUMBER(rtf_params_set_priority, rtf_params_get_priority, unsigned, priority, pri
     {                                                  \
         struct own_params own = own_params(params);    \
         own.field = value;                             \
-        keep(params, &own);                            \
+        own_keep_params(params, &own);                 \
     }
 
 SETTER(rtf_params_ignore_admission, bool, ignore, ignore_admission)
 SETTER(rtf_params_set_lasting, bool, lasting, lasting)
 SETTER(rtf_params_set_expires, uint64_t, microseconds, expires)
 SETTER(rtf_params_set_wait, bool, wait, waits)
+SETTER(rtf_params_set_importance, unsigned, importance, importance)
+SETTER(rtf_params_set_weight, unsigned, weight, weight)
+SETTER(rtf_params_set_dry_run, bool, dry_run, dry_run)
 
 /* False: the text is too long, and the field is unchanged. */
 static bool keep_text(char *field, size_t size, const char *text)
@@ -65,7 +69,7 @@ enum rtf_result rtf_params_set_scheduler(struct rtf_params *params, const char *
     struct own_params own = own_params(params);
     if (!keep_text(own.plugin, sizeof own.plugin, plugin))
         return RTF_BAD_SPEC;
-    keep(params, &own);
+    own_keep_params(params, &own);
     return RTF_OK;
 }
 
@@ -80,7 +84,7 @@ enum rtf_result rtf_params_set_name(struct rtf_params *params, const char *name)
     if ((name != NULL && name[0] != '\0' && !client_name_ok(name)) ||
         !keep_text(own.name, sizeof own.name, name))
         return RTF_BAD_SPEC;
-    keep(params, &own);
+    own_keep_params(params, &own);
     return RTF_OK;
 }
 
@@ -91,6 +95,47 @@ enum rtf_result rtf_params_set_cpus(struct rtf_params *params, const char *cpus)
     if ((cpus != NULL && cpus[0] != '\0' && !parse_cpus(cpus, &set)) ||
         !keep_text(own.cpus, sizeof own.cpus, cpus))
         return RTF_BAD_SPEC;
-    keep(params, &own);
+    own_keep_params(params, &own);
     return RTF_OK;
+}
+
+enum rtf_result rtf_params_set_mode(struct rtf_params *params, const char *mode)
+{
+    struct own_params own = own_params(params);
+    if (!keep_text(own.mode, sizeof own.mode, mode))
+        return RTF_BAD_SPEC;
+    own_keep_params(params, &own);
+    return RTF_OK;
+}
+
+/* The text is borrowed: struct rtf_params has no room, and nothing frees it. It is looked at now,
+ * so that a text can add one value to a spec file and no other key. */
+static enum rtf_result keep_json(struct rtf_params *params, int text, const char *json)
+{
+    struct own_params own = own_params(params);
+    json_t *value = json == NULL ? NULL : json_loads(json, 0, NULL);
+    const bool is_taken = json == NULL || value != NULL;
+    json_decref(value);
+    if (!is_taken || text < 0)
+        return RTF_BAD_SPEC;
+    own.texts[text] = json;
+    own_keep_params(params, &own);
+    return RTF_OK;
+}
+
+enum rtf_result rtf_params_set_modes(struct rtf_params *params, const char *json)
+{
+    return keep_json(params, OWN_MODES, json);
+}
+
+enum rtf_result rtf_params_set_threads(struct rtf_params *params, const char *json)
+{
+    return keep_json(params, OWN_THREADS, json);
+}
+
+enum rtf_result rtf_params_set_claim(struct rtf_params *params, const char *resource,
+                                     const char *json)
+{
+    const int text = resource == NULL ? -1 : own_text_of(resource);
+    return keep_json(params, text >= OWN_UNITS && text <= OWN_DISK ? text : -1, json);
 }

@@ -1,6 +1,5 @@
 #include <errno.h>
 #include <fcntl.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,9 +41,27 @@ static void take_text(const json_t *object, const char *key, char *text, size_t 
     snprintf(text, size, "%s", value == NULL ? "" : value);
 }
 
+/* The largest amount of all modes, where there are modes. */
+static void take_amounts(struct rtf_spec_own *spec, const json_t *claims)
+{
+    memset(spec->amounts, 0, sizeof spec->amounts);
+    for (size_t i = 0; i < json_array_size(claims); i++) {
+        const json_t *claim = json_array_get(claims, i);
+        const char *resource = client_string(claim, "resource");
+        const int text = resource == NULL ? -1 : own_text_of(resource);
+        if (text >= OWN_UNITS && text <= OWN_DISK)
+            spec->amounts[text - OWN_UNITS] =
+                number(claim, text == OWN_UNITS ? "accepted_count" : "accepted_bytes");
+    }
+}
+
 static void take_grant(struct rtf_spec_own *spec, const json_t *grant, const json_t *thread)
 {
     spec->granted = json_is_object(grant);
+    take_text(grant, "mode", spec->mode, sizeof spec->mode);
+    spec->runtime_in_mode =
+        number(grant, spec->mode[0] == '\0' ? "accepted_runtime" : "runtime_in_mode");
+    take_amounts(spec, json_object_get(grant, "claims"));
     spec->accepted_runtime = number(grant, "accepted_runtime");
     spec->period = number(grant, "period");
     spec->deadline = number(grant, "deadline");
@@ -64,7 +81,11 @@ static enum rtf_result take_verdict(struct rtf_spec_own *spec, const json_t *ver
               spec->reason, sizeof spec->reason);
     take_text(refusal, "code", spec->code, sizeof spec->code);
     spec->nearest = number(refusal, "nearest");
-    take_grant(spec, json_object_get(verdict, "grant"), json_object_get(verdict, "thread"));
+    const json_t *grant = json_object_get(verdict, "grant");
+    const bool holds = json_is_object(grant);
+    take_grant(spec, holds ? grant : json_object_get(verdict, "would_grant"),
+               json_object_get(verdict, "thread"));
+    spec->granted = holds;
     take_text(verdict, "time", spec->decided, sizeof spec->decided);
     spec->served = spec->thread != 0;
     return spec->result;
@@ -316,72 +337,6 @@ static enum rtf_result await_answer(struct rtf_spec_own *spec, struct client *cl
 
 /* ---- requests ---- */
 
-/* Specs are printed by hand: building JSON with jansson takes as long as writing the file. Only
- * strings that may hold any character go through jansson. */
-struct text {
-    char line[2048]; /* each byte of a word can become six */
-    size_t length;
-};
-
-__attribute__((format(printf, 2, 3))) static void add(struct text *text, const char *format, ...)
-{
-    const size_t room = sizeof text->line - text->length;
-    va_list values;
-    va_start(values, format);
-    const int length = vsnprintf(text->line + text->length, room, format, values);
-    va_end(values);
-    text->length += (size_t)length < room ? (size_t)length : room - 1;
-}
-
-static void add_number(struct text *text, const char *key, uint64_t number)
-{
-    if (number != 0)
-        add(text, "\"%s\":%llu,", key, (unsigned long long)number);
-}
-
-/* False with errno: the request must not be sent without this key. */
-static bool add_text(struct text *text, const char *key, const char *value)
-{
-    if (value[0] == '\0')
-        return true;
-    json_t *string = json_string(value);
-    char *quoted = json_dumps(string, JSON_ENCODE_ANY);
-    if (quoted != NULL)
-        add(text, "\"%s\":%s,", key, quoted);
-    errno = string == NULL ? EILSEQ : ENOMEM;
-    free(quoted);
-    json_decref(string);
-    return quoted != NULL;
-}
-
-/* attach: a thread's id; 0: leave the key out; -1: null, which detaches. The caller frees the text.
- * NULL: out of memory. */
-static char *make_text(const struct rtf_spec_own *spec, const struct own_params *asked,
-                       pid_t attach)
-{
-    struct text text = {.length = 0};
-    add(&text, "{");
-    add_number(&text, "runtime", asked->runtime);
-    add_number(&text, "desired_runtime", asked->desired_runtime);
-    add_number(&text, "period", asked->period);
-    add_number(&text, "deadline", asked->deadline);
-    add_number(&text, "priority", asked->priority);
-    add_number(&text, "expires", asked->expires);
-    if (!add_text(&text, "plugin", asked->plugin) || !add_text(&text, "cpus", asked->cpus))
-        return NULL;
-    if (asked->ignore_admission)
-        add(&text, "\"ignore_admission\":true,");
-    if (asked->waits)
-        add(&text, "\"on_refusal\":\"wait\",");
-    if (attach > 0)
-        add(&text, "\"attach\":%d,", (int)attach);
-    else if (attach < 0)
-        add(&text, "\"attach\":null,");
-    add(&text, "\"lifetime\":\"%s\",\"token\":\"%s\"}", asked->lasting ? "spec" : "thread",
-        spec->token);
-    return strdup(text.line);
-}
-
 static enum rtf_result no_text(struct rtf_spec_own *spec)
 {
     return say(spec, RTF_ERROR, "system", strerror(errno == 0 ? ENOMEM : errno));
@@ -415,7 +370,7 @@ static enum rtf_result ask(struct rtf_spec_own *spec, struct client *client,
     spec->has_key = thread != 0;
     spec->awaited = thread;
     own_make_token(spec->connection, spec->token);
-    char *text = make_text(spec, asked, thread);
+    char *text = own_write(asked, thread, spec->token);
     enum rtf_result result;
     if (text == NULL)
         result = no_text(spec);
@@ -501,8 +456,8 @@ static enum rtf_result rewrite(struct rtf_spec_own *spec, const struct own_param
     spec->awaited = attach;
     spec->lasting = asked != NULL ? asked->lasting : spec->lasting;
     own_make_token(spec->connection, spec->token);
-    char *text =
-        asked != NULL ? make_text(spec, asked, attach) : make_amended_text(spec, &client, attach);
+    char *text = asked != NULL ? own_write(asked, attach, spec->token)
+                               : make_amended_text(spec, &client, attach);
     enum rtf_result result;
     if (text == NULL)
         result = no_text(spec);
@@ -567,6 +522,8 @@ static void unmake(struct rtf_spec_own *spec)
     if (spec->verdict >= 0)
         close(spec->verdict);
     forget_former(spec);
+    for (int i = 0; i < OWN_TEXTS; i++)
+        free(spec->texts[i]);
     spec->handle->own = NULL;
     pthread_mutex_destroy(&spec->lock);
     free(spec);
@@ -690,7 +647,34 @@ enum rtf_result rtf_spec_change(struct rtf_spec *spec, const struct rtf_params *
     if (own == NULL)
         return result;
     const struct own_params asked = own_params(params);
-    result = rewrite(own, &asked, 0);
+    result = asked.dry_run ? say(own, RTF_ERROR, "misuse",
+                                 "a dry run has a handle of its own: rtf_spec_create")
+                           : rewrite(own, &asked, 0);
+    pthread_mutex_unlock(&own->lock);
+    return result;
+}
+
+enum rtf_result rtf_params_from_spec(struct rtf_params *params, struct rtf_spec *spec)
+{
+    enum rtf_result result;
+    struct client client;
+    struct own_params read = {.name = ""};
+    struct rtf_spec_own *own = held(spec, &result);
+    if (own == NULL)
+        return result;
+    own_copy(own->connection, &client);
+    char *text = own->former != NULL ? strdup(own->former) : client_read_spec(&client, own->name);
+    if (text == NULL)
+        result = say(own, RTF_GONE, "gone", "the spec was removed");
+    else if (!own_parse(text, &read, own->texts))
+        result = say(own, RTF_BAD_SPEC, "bad-spec", "the file is not a spec with these parameters");
+    else
+        result = RTF_OK;
+    free(text);
+    if (result == RTF_OK) {
+        memcpy(read.name, own->name, sizeof read.name);
+        own_keep_params(params, &read);
+    }
     pthread_mutex_unlock(&own->lock);
     return result;
 }

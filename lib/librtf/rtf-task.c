@@ -14,7 +14,7 @@ static int64_t now(void)
 
 enum rtf_result rtf_task_start(struct rtf_spec *spec)
 {
-    if (rtf_spec_get_period(spec) == 0)
+    if (rtf_spec_get_period(spec) == 0 || !spec->own->granted)
         return RTF_ERROR;
     own_refresh(spec->own); /* opens the verdict before the loop */
     spec->own->pace = rtf_spec_get_period(spec);

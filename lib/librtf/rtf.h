@@ -72,7 +72,9 @@ struct rtf_connection {
 struct rtf_spec {
     struct rtf_spec_own *own;
 };
-struct rtf_params { /* points to no memory elsewhere: copy or drop it freely */
+/* Copy or drop it freely. It points to the JSON texts that the caller has set, and to nothing
+ * else. */
+struct rtf_params {
     unsigned char own[512];
 };
 struct rtf_status;
@@ -171,6 +173,34 @@ void rtf_params_set_expires(struct rtf_params *params, uint64_t microseconds);
  * most as long as the timeout. */
 void rtf_params_set_wait(struct rtf_params *params, bool wait);
 
+/* 1 to 100: spare capacity goes to more important specs first; 0: not stated. The rules have to
+ * allow an importance (max_importance in acl.conf(5)). */
+void rtf_params_set_importance(struct rtf_params *params, unsigned importance);
+/* 1 to 100: the part of spare capacity among specs of equal importance; 0: not stated. */
+void rtf_params_set_weight(struct rtf_params *params, unsigned weight);
+
+/* These four take values of keys of rtf-spec(5), as JSON. The library does not copy the text: the
+ * text must live as long as these parameters are used. NULL: the key is not stated. RTF_BAD_SPEC:
+ * the text is not one JSON object or array; params is unchanged. Only the broker looks into the
+ * text: rtf_spec_create returns RTF_BAD_SPEC for a text that is wrong. */
+/* The modes, such as {"sd": {}, "hd": {"runtime": 5000}}. They need rtf_params_set_mode. */
+enum rtf_result rtf_params_set_modes(struct rtf_params *params, const char *json);
+/* The current mode, at most 31 bytes, copied; NULL or "": none. rtf_spec_change with another mode
+ * and otherwise the same parameters (rtf_params_from_spec) needs no new admission. RTF_BAD_SPEC:
+ * the name is longer; params is unchanged. */
+enum rtf_result rtf_params_set_mode(struct rtf_params *params, const char *mode);
+/* A claim on a resource: "units", "network" or "disk". For example {"count": 1, "plugin": "CAM"}.
+ * RTF_BAD_SPEC also for another resource. */
+enum rtf_result rtf_params_set_claim(struct rtf_params *params, const char *resource,
+                                     const char *json);
+/* The rules of the key "threads", for a program with several threads. */
+enum rtf_result rtf_params_set_threads(struct rtf_params *params, const char *json);
+
+/* true: rtf_spec_create only asks. RTF_OK: the reservation would be granted now, and the getters of
+ * the spec return what would be granted; rtf_spec_is_granted is false. Nothing is reserved, and no
+ * spec stays behind. rtf_spec_change refuses this (RTF_ERROR). */
+void rtf_params_set_dry_run(struct rtf_params *params, bool dry_run);
+
 /* ---- specs (Table 2) ---- */
 
 /* Asks for a reservation. Only RTF_OK (and RTF_PENDING) leave a reservation or a request behind;
@@ -193,6 +223,14 @@ enum rtf_result rtf_spec_find(struct rtf_connection *connection, struct rtf_spec
 /* Asks for new parameters. State all parameters, not only changed ones. The thread stays attached,
  * and the spec keeps its name. If the change is refused, the old reservation stays in force. */
 enum rtf_result rtf_spec_change(struct rtf_spec *spec, const struct rtf_params *params);
+
+/* Reads the parameters of the reservation that is in force, from the file: all keys, also keys that
+ * have no call here, in the units of these calls. So a program changes one parameter and keeps the
+ * others: rtf_params_from_spec, rtf_params_set_runtime, rtf_spec_change. After a refused change the
+ * parameters are those before the change. JSON texts belong to the spec: they live until the next
+ * call of this kind with the spec, or its release. RTF_GONE: there is no spec. RTF_BAD_SPEC: another
+ * program has written a file that is not a spec. params is unchanged then. */
+enum rtf_result rtf_params_from_spec(struct rtf_params *params, struct rtf_spec *spec);
 
 /* Detaches the thread, and frees the reservation and the handle. The handle can be used anew after
  * any result except RTF_PENDING. RTF_PENDING: the release is under way. The result becomes RTF_OK,
@@ -244,6 +282,13 @@ const char *rtf_spec_get_policy(const struct rtf_spec *spec);
 /* CPUs on which the thread may run */
 const char *rtf_spec_get_cpus(const struct rtf_spec *spec);
 pid_t rtf_spec_get_thread(const struct rtf_spec *spec); /* 0: no thread */
+/* the current mode; "": the spec has no modes */
+const char *rtf_spec_get_mode(const struct rtf_spec *spec);
+/* us: the runtime in the current mode; without modes the accepted runtime */
+uint64_t rtf_spec_get_runtime_in_mode(const struct rtf_spec *spec);
+/* The reserved amount of a resource: a count of "units", bytes of "network" and "disk" in each period;
+ * of all modes the largest. 0: no such claim, or a claim without a guarantee. */
+uint64_t rtf_spec_get_accepted_amount(const struct rtf_spec *spec, const char *resource);
 /* The kernel schedules the thread as granted now. Looks at the verdict, as rtf_spec_is_granted. */
 bool rtf_spec_is_attached(const struct rtf_spec *spec);
 
@@ -299,7 +344,8 @@ const char *rtf_plugin_state(const struct rtf_status *status, size_t plugin);
 
 /* The free utilization for this plugin on this CPU, in billionths: the minimum over the pools that
  * bound a reservation there. For a pool of several CPUs the free utilization of the whole pool
- * counts. UINT64_MAX: no pool bounds a reservation there. */
+ * counts. RTF_UNBOUNDED: no pool bounds a reservation there. */
+#define RTF_UNBOUNDED UINT64_MAX
 uint64_t rtf_status_free_on(const struct rtf_status *status, const char *plugin, int cpu);
 
 /* Returns the caller's own specs, of all programs; free the list with rtf_tasks_free. NULL:

@@ -36,6 +36,13 @@ TYPE(rtf_params_set_deadline, void (*)(struct rtf_params *, uint64_t));
 TYPE(rtf_params_set_priority, void (*)(struct rtf_params *, unsigned));
 TYPE(rtf_params_set_scheduler, enum rtf_result (*)(struct rtf_params *, const char *));
 TYPE(rtf_params_ignore_admission, void (*)(struct rtf_params *, bool));
+TYPE(rtf_params_set_importance, void (*)(struct rtf_params *, unsigned));
+TYPE(rtf_params_set_weight, void (*)(struct rtf_params *, unsigned));
+TYPE(rtf_params_set_dry_run, void (*)(struct rtf_params *, bool));
+TYPE(rtf_params_set_modes, enum rtf_result (*)(struct rtf_params *, const char *));
+TYPE(rtf_params_set_claim, enum rtf_result (*)(struct rtf_params *, const char *, const char *));
+TYPE(rtf_params_from_spec, enum rtf_result (*)(struct rtf_params *, struct rtf_spec *));
+TYPE(rtf_spec_get_accepted_amount, uint64_t (*)(const struct rtf_spec *, const char *));
 TYPE(rtf_spec_create,
      enum rtf_result (*)(struct rtf_connection *, struct rtf_spec *, const struct rtf_params *));
 TYPE(rtf_spec_create_attached, enum rtf_result (*)(struct rtf_connection *, struct rtf_spec *,

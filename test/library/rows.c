@@ -664,6 +664,98 @@ static void row_release_pending(void)
     IS(rtf_spec_release(&other) == RTF_OK && rtf_spec_release(&spec) == RTF_OK);
 }
 
+/* ---- parameters of rtf-spec(5) ---- */
+
+static void row_from_spec(void)
+{
+    struct rtf_params read = RTF_PARAMS_INIT, none = RTF_PARAMS_INIT;
+    struct rtf_spec other = RTF_SPEC_INIT;
+    IS(rtf_params_from_spec(&read, &spec) == RTF_ERROR);
+    IS(rtf_params_set_name(&params, "cam") == RTF_OK);
+    rtf_params_set_deadline(&params, 15000);
+    rtf_params_set_weight(&params, 7);
+    rtf_params_set_des_runtime(&params, 2500);
+    IS(rtf_params_set_claim(&params, "units", "{\"count\": 2, \"plugin\": \"CAM\"}") == RTF_OK);
+    reserve(2000, 20000);
+    IS(rtf_params_from_spec(&read, &spec) == RTF_OK);
+    IS(rtf_params_get_runtime(&read) == 2000 && rtf_params_get_period(&read) == 20000 &&
+       rtf_params_get_deadline(&read) == 15000 && rtf_params_get_des_runtime(&read) == 2500);
+    rtf_params_set_des_runtime(&read, 0);
+    rtf_params_set_runtime(&read, 3000);
+    IS(rtf_spec_change(&spec, &read) == RTF_OK);
+    IS(rtf_spec_get_accepted_runtime(&spec) == 3000 && rtf_spec_get_deadline(&spec) == 15000 &&
+       rtf_spec_get_accepted_amount(&spec, "units") == 2);
+    await_test(); /* another program writes times with units, and a comment */
+    IS(rtf_spec_find(&connection, &other, "cam") == RTF_OK);
+    IS(rtf_params_from_spec(&read, &other) == RTF_OK && rtf_params_get_runtime(&read) == 4000);
+    rtf_params_set_runtime(&read, 19900);
+    IS(rtf_spec_change(&other, &read) == RTF_BAD_SPEC);
+    IS(rtf_params_from_spec(&read, &other) == RTF_OK && rtf_params_get_runtime(&read) == 4000);
+    rtf_params_set_runtime(&read, 5000);
+    IS(rtf_spec_change(&other, &read) == RTF_OK);
+    await_test(); /* the test reads the file, and removes it */
+    IS(rtf_params_from_spec(&none, &other) == RTF_GONE && rtf_params_get_runtime(&none) == 0);
+    IS(rtf_spec_release(&other) == RTF_OK && rtf_spec_release(&spec) == RTF_OK);
+}
+
+static void row_texts(void)
+{
+    char text[] = "{\"count\": 3}";
+    IS(rtf_params_set_claim(&params, "cake", text) == RTF_BAD_SPEC);
+    IS(rtf_params_set_claim(&params, "units", "{\"count\": 3}, \"runtime\": 1") == RTF_BAD_SPEC);
+    IS(rtf_params_set_claim(&params, "units", "3") == RTF_BAD_SPEC);
+    IS(rtf_params_set_claim(&params, "units", text) == RTF_OK);
+    IS(rtf_params_set_modes(&params, "{\"hd\": {\"runtime\": 4000}, \"sd\": {}}") == RTF_OK);
+    IS(rtf_params_set_mode(&params, "a mode with more than 31 bytes is refused") == RTF_BAD_SPEC);
+    IS(rtf_params_set_mode(&params, "sd") == RTF_OK);
+    reserve(2000, 20000);
+    IS(rtf_spec_get_accepted_runtime(&spec) == 4000 &&
+       rtf_spec_get_runtime_in_mode(&spec) == 2000 && strcmp(rtf_spec_get_mode(&spec), "sd") == 0 &&
+       rtf_spec_get_accepted_amount(&spec, "units") == 3 &&
+       rtf_spec_get_accepted_amount(&spec, "disk") == 0);
+    IS(rtf_params_set_mode(&params, "hd") == RTF_OK && rtf_spec_change(&spec, &params) == RTF_OK);
+    IS(rtf_spec_get_runtime_in_mode(&spec) == 4000);
+    text[10] = '9';
+    IS(rtf_spec_change(&spec, &params) == RTF_SCHEDULE_FAIL); /* the text is the caller's */
+    IS(rtf_params_set_claim(&params, "units", NULL) == RTF_OK &&
+       rtf_spec_change(&spec, &params) == RTF_OK &&
+       rtf_spec_get_accepted_amount(&spec, "units") == 0);
+}
+
+static void row_importance(void)
+{
+    rtf_params_set_importance(&params, 5);
+    state(2000, 20000); /* the rules do not open importance */
+    IS(rtf_spec_create(&connection, &spec, &params) == RTF_ACL_FAIL);
+    rtf_params_set_importance(&params, 0);
+    rtf_params_set_weight(&params, 101);
+    IS(rtf_spec_create(&connection, &spec, &params) == RTF_BAD_SPEC);
+    rtf_params_set_weight(&params, 100);
+    IS(rtf_spec_create(&connection, &spec, &params) == RTF_OK);
+}
+
+static void row_dry_run(void)
+{
+    rtf_params_set_dry_run(&params, true);
+    reserve(2000, 20000);
+    IS(!rtf_spec_is_granted(&spec) && rtf_spec_get_accepted_runtime(&spec) == 2000 &&
+       strcmp(rtf_spec_get_plugin(&spec), "EDF") == 0);
+    IS(rtf_task_start(&spec) == RTF_ERROR && rtf_spec_attach(&spec, 0) == RTF_GONE);
+    state(19000, 20000);
+    IS(rtf_spec_create(&connection, &spec, &params) == RTF_SCHEDULE_FAIL &&
+       rtf_spec_nearest(&spec) > 0);
+    rtf_params_set_dry_run(&params, false);
+    reserve(2000, 20000);
+    rtf_params_set_dry_run(&params, true);
+    IS(rtf_spec_change(&spec, &params) == RTF_ERROR && rtf_spec_is_granted(&spec));
+    struct rtf_tasks *tasks = rtf_tasks_read(&connection);
+    IS(rtf_tasks_count(tasks) == 1);
+    rtf_tasks_free(tasks);
+    struct rtf_status *status = rtf_status_read(&connection);
+    IS(rtf_status_free_on(status, "none", 1000) == RTF_UNBOUNDED);
+    rtf_status_free(status);
+}
+
 static const struct {
     const char *name;
     void (*run)(void);
@@ -693,6 +785,10 @@ static const struct {
             {"loop", row_loop},
             {"gone", row_gone},
             {"expired", row_expired},
+            {"from spec", row_from_spec},
+            {"texts", row_texts},
+            {"importance", row_importance},
+            {"dry run", row_dry_run},
             {"unruly", row_unruly},
             {"detached", row_detached},
             {"stopped", row_stopped},
