@@ -18,6 +18,8 @@ BASHDIR    ?= $(PREFIX)/share/bash-completion/completions
 ZSHDIR     ?= $(PREFIX)/share/zsh/$(if $(and $(filter /usr,$(PREFIX)),$(wildcard /etc/debian_version)),vendor-completions,site-functions)
 LIBDIR     ?= $(PREFIX)/lib
 INCLUDEDIR ?= $(PREFIX)/include
+# Debian's python3 looks for what packages bring in one directory for all its versions, and below /usr/local in one for each.
+PYTHONDIR  ?= $(PREFIX)/lib/$(if $(filter /usr,$(PREFIX)),python3,$(or $(shell /usr/bin/python3 -c 'import sys; print("python%d.%d" % sys.version_info[:2])' 2>/dev/null),python3))/dist-packages
 FISHDIR    ?= $(PREFIX)/share/fish/vendor_completions.d
 
 B       ?= build
@@ -298,6 +300,7 @@ install: all
 	ln -sf librtf.so.0 $(DESTDIR)$(LIBDIR)/librtf.so
 	sed -e 's,@VERSION@,$(VERSION),; s,@LIBDIR@,$(LIBDIR),; s,@INCLUDEDIR@,$(INCLUDEDIR),' lib/librtf/librtf.pc.in | install -m 644 /dev/stdin $(DESTDIR)$(LIBDIR)/pkgconfig/librtf.pc
 	install -m 644 lib/librtf/rtf.h $(DESTDIR)$(INCLUDEDIR)
+	install -D -m 644 contrib/python/rtf/__init__.py contrib/python/rtf/py.typed -t $(DESTDIR)$(PYTHONDIR)/rtf
 	for page in $(MAN); do \
 	    install -D -m 644 $(B)/man/$$page $(DESTDIR)$(MANDIR)/man$${page##*.}/$$page; done
 	for file in plugins.conf acl.conf; do \
@@ -337,7 +340,8 @@ uninstall:
 	for file in $(CONFIGURATION:/%=%); do \
 	    test ! -e "$(DESTDIR)/$$file" || cmp -s "$$file" "$(DESTDIR)/$$file" || { echo "kept, for it was changed: $(DESTDIR)/$$file"; rm "$$file"; }; done && \
 	find . ! -type d | while read -r file; do rm -f "$(DESTDIR)/$${file#./}"; done && \
-	find .$(LIBEXECDIR) .$(SYSCONFDIR)/rtf -depth -type d | while read -r room; do \
+	rm -rf "$(DESTDIR)$(PYTHONDIR)/rtf/__pycache__" && \
+	find .$(LIBEXECDIR) .$(SYSCONFDIR)/rtf .$(PYTHONDIR)/rtf -depth -type d | while read -r room; do \
 	    test ! -d "$(DESTDIR)/$${room#./}" || rmdir --ignore-fail-on-non-empty "$(DESTDIR)/$${room#./}"; done
 
 clean:

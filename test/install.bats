@@ -24,6 +24,11 @@ prepare() {
 644 usr/lib/librtf.so.0
 755 usr/lib/pkgconfig
 644 usr/lib/pkgconfig/librtf.pc
+755 usr/lib/python3
+755 usr/lib/python3/dist-packages
+755 usr/lib/python3/dist-packages/rtf
+644 usr/lib/python3/dist-packages/rtf/__init__.py
+644 usr/lib/python3/dist-packages/rtf/py.typed
 755 usr/lib/systemd
 755 usr/lib/systemd/system
 644 usr/lib/systemd/system/rtf.service
@@ -230,7 +235,10 @@ parsed_root() {
 # bats test_tags=turn:2
 @test "the prefix is /usr/local unless one is given, and configuration is in /etc all the same" {
     installed
-    diff <(sed 's, usr, usr/local,; s,zsh/vendor-completions,zsh/site-functions,' <<<"$LISTED" | sort -k 2) \
+    # Below /usr/local, Debian's python3 looks in a directory of its own version only.
+    local python
+    python=$(/usr/bin/python3 -c 'import sys; print("python%d.%d" % sys.version_info[:2])')
+    diff <(sed "s, usr, usr/local,; s,zsh/vendor-completions,zsh/site-functions,; s,lib/python3\\(/\\|$\\),lib/$python\\1," <<<"$LISTED" | sort -k 2) \
         <(lists | grep -v ' usr$' | sort -k 2) >&2
     grep -q '^ExecStart=/usr/local/libexec/rtf/rtf-brokerd ' "$ROOT/usr/local/lib/systemd/system/rtf.service"
 }

@@ -108,6 +108,104 @@ END
     nothing_is_left
 }
 
+@test "change keeps the parameters that it does not state, also those of a refused change" {
+    broker_start
+    python <<'END'
+with rtf.reserve(runtime="5ms", period="20ms", deadline="15ms", weight=3, name="cam") as r:
+    r.change(runtime=6000)
+    assert (r.accepted_runtime, r.period) == (6000, 20000) and policy() == DEADLINE
+    raises(rtf.ScheduleFail, lambda: r.change(runtime="15ms", period="15ms"))
+    r.change(period="25ms")
+    assert (r.accepted_runtime, r.period) == (6000, 25000)
+    r.change(deadline=None, weight=None)
+    raises(TypeError, lambda: r.change(name="leg"))
+    import json
+    with open(os.environ["RTF_SPOOL"] + "/specs/" + os.environ["USER"] + "/cam.json") as file:
+        spec = json.load(file)
+    assert "deadline" not in spec and "weight" not in spec and spec["runtime"] == 6000, spec
+END
+    nothing_is_left
+}
+
+@test "floats are refused: round them" {
+    python <<'END'
+for asked in {"runtime": 5000.0}, {"period": 2e4}, {"priority": 5.0}, {"weight": 1.5}:
+    e = raises(rtf.BadSpec, lambda: rtf.reserve(**asked))
+    assert "round it" in e.reason and e.code == "bad-spec", e.reason
+assert "round it" in raises(rtf.BadSpec, lambda: rtf.reserve(runtime=5000, timeout=1.5)).reason
+raises(rtf.BadSpec, lambda: rtf.reserve(plugin=5))
+END
+}
+
+@test "a reservation tells what it is" {
+    broker_start
+    python <<'END'
+r = rtf.reserve(runtime="5ms", period="20ms", name="cam")
+assert repr(r) == "<rtf.Reservation, not in force>", r
+with r:
+    assert repr(r) == f"<rtf.Reservation cam: EDF deadline, 5000us in 20000us, thread {threading.get_native_id()}>", r
+    r.detach()
+    assert repr(r) == "<rtf.Reservation cam: EDF deadline, 5000us in 20000us, no thread>", r
+    os.unlink(os.environ["RTF_SPOOL"] + "/specs/" + os.environ["USER"] + "/cam.json")
+    while r.granted:
+        time.sleep(0.01)
+    assert repr(r).startswith("<rtf.Reservation cam, nothing granted: "), r
+END
+    nothing_is_left
+}
+
+@test "every: the loop ends with an exception when the reservation has gone, also under asyncio" {
+    broker_start
+    python <<'END'
+file = os.environ["RTF_SPOOL"] + "/specs/" + os.environ["USER"] + "/cam"
+def spin():
+    with rtf.reserve(runtime="2ms", period="20ms", name="cam") as r:
+        for tick in r.every():
+            assert tick.number < 500
+            if tick.number == 2:
+                os.unlink(file + ".json")
+def detached():
+    with rtf.reserve(runtime="2ms", period="20ms", name="cam", thread=False) as r:
+        r.attach()
+        for tick in r.every():
+            assert tick.number < 500
+            if tick.number == 2:
+                os.unlink(file + ".tid")
+async def spin_async():
+    async with rtf.reserve(runtime="2ms", period="20ms", name="cam") as r:
+        async for tick in r.every():
+            assert tick.number < 500
+            if tick.number == 2:
+                os.unlink(file + ".json")
+assert raises(rtf.Gone, spin).code == "gone"
+assert raises(rtf.AttachFail, detached).code == "detached"
+assert raises(rtf.Gone, lambda: asyncio.run(spin_async())).code == "gone"
+assert policy() == 0
+END
+    nothing_is_left
+}
+
+@test "modes, claims, weight and a dry run" {
+    configure_rules "$ALICE EDF max_utilization 4" "$ALICE CAM max_amount 9"
+    configure_plugins "EDF edf - all partition=global threshold=$(nproc --all | awk '{ printf "%.9f", 0.9 / $1 }')" "CAM $RTF_SOURCE/contrib/plugins/units - - resource=units capacity=4"
+    broker_start
+    python <<'END'
+with rtf.reserve(runtime="2ms", period="20ms", weight=2, units={"count": 2},
+                 modes={"sd": {}, "hd": {"runtime": datetime.timedelta(milliseconds=4), "units": {"count": 3}}}, mode="sd") as r:
+    assert (r.mode, r.runtime_in_mode, r.accepted_runtime, r.amount("units"), r.amount("disk")) == ("sd", 2000, 4000, 3, 0)
+    r.change(mode="hd")
+    assert (r.mode, r.runtime_in_mode) == ("hd", 4000)
+    assert raises(rtf.Error, lambda: rtf.dry_run(units={"count": 2})).code == "full"
+    assert rtf.dry_run(units={"count": 1}).accepted_runtime == 0
+plan = rtf.dry_run(runtime="2ms", period="20ms")
+assert (plan.plugin, plan.policy, plan.accepted_runtime) == ("EDF", "deadline", 2000)
+assert raises(rtf.ScheduleFail, lambda: rtf.dry_run(runtime="20ms", period="20ms")).nearest
+assert raises(rtf.AclFail, rtf.reserve(runtime="2ms", period="20ms", importance=7).acquire).code
+raises(rtf.BadSpec, lambda: rtf.reserve(units=2))
+END
+    nothing_is_left
+}
+
 @test "asyncio: nothing blocks the loop while the broker is asked" {
     broker_start
     python <<'END'
@@ -120,8 +218,12 @@ async def main():
             if tick.number == 4:
                 break
         assert all((t - times[0]) % 20_000_000 == 0 for t in times)
-        await r.change_async(runtime="3ms", period="20ms")
-        assert r.accepted_runtime == 3000
+        await r.change_async(runtime="3ms")
+        assert (r.accepted_runtime, r.period) == (3000, 20000)
+        await r.detach_async()
+        assert policy() == 0 and r.granted
+        await r.attach_async()
+        assert policy() == DEADLINE
         try:
             async with rtf.reserve(runtime="17ms", period="20ms", thread=False):
                 assert False

@@ -10,13 +10,14 @@ from __future__ import annotations
 import asyncio
 import ctypes
 import datetime
+import json
 import re
 import threading
 import time
 from types import TracebackType
 from typing import Any, AsyncIterator, Dict, Iterator, NamedTuple, Optional, Type, Union
 
-__all__ = ["reserve", "Reservation", "Tick", "Error", "ScheduleFail", "AclFail", "NoBroker", "AttachFail", "BadSpec", "Timeout", "Gone"]
+__all__ = ["reserve", "dry_run", "Reservation", "Plan", "Tick", "Error", "ScheduleFail", "AclFail", "NoBroker", "AttachFail", "BadSpec", "Timeout", "Gone"]
 
 Time = Union[int, str, datetime.timedelta]
 
@@ -54,7 +55,7 @@ class Timeout(Error):
 
 
 class Gone(Error):
-    """The reservation was removed, or its thread has ended."""
+    """The reservation was removed or revoked, it has expired, or its thread has ended."""
 
 
 class Tick(NamedTuple):
@@ -63,6 +64,16 @@ class Tick(NamedTuple):
     number: int
     missed: int
     time: int
+
+
+class Plan(NamedTuple):
+    """What a dry run says would be granted; accepted_runtime is in us."""
+
+    plugin: str
+    policy: str
+    cpus: str
+    accepted_runtime: int
+    reason: str
 
 
 _OK, _PENDING = 0, 6
@@ -86,13 +97,17 @@ _CALLS: Dict[str, Any] = {
     "rtf_params_set_priority": (None, _POINTER, ctypes.c_uint), "rtf_params_set_scheduler": (_INT, _POINTER, _TEXT),
     "rtf_params_ignore_admission": (None, _POINTER, _FLAG), "rtf_params_set_name": (_INT, _POINTER, _TEXT), "rtf_params_set_cpus": (_INT, _POINTER, _TEXT),
     "rtf_params_set_lasting": (None, _POINTER, _FLAG), "rtf_params_set_expires": (None, _POINTER, _TIME), "rtf_params_set_wait": (None, _POINTER, _FLAG),
+    "rtf_params_set_importance": (None, _POINTER, ctypes.c_uint), "rtf_params_set_weight": (None, _POINTER, ctypes.c_uint),
+    "rtf_params_set_modes": (_INT, _POINTER, _TEXT), "rtf_params_set_mode": (_INT, _POINTER, _TEXT), "rtf_params_set_claim": (_INT, _POINTER, _TEXT, _TEXT),
+    "rtf_params_set_threads": (_INT, _POINTER, _TEXT), "rtf_params_set_dry_run": (None, _POINTER, _FLAG), "rtf_params_from_spec": (_INT, _POINTER, _POINTER),
     "rtf_spec_create": (_INT, _POINTER, _POINTER, _POINTER), "rtf_spec_create_attached": (_INT, _POINTER, _POINTER, _POINTER, _INT),
     "rtf_spec_change": (_INT, _POINTER, _POINTER), "rtf_spec_release": (_INT, _POINTER), "rtf_spec_attach": (_INT, _POINTER, _INT),
     "rtf_spec_detach": (_INT, _POINTER), "rtf_spec_result": (_INT, _POINTER), "rtf_spec_reason": (_TEXT, _POINTER), "rtf_spec_code": (_TEXT, _POINTER),
     "rtf_spec_nearest": (_TIME, _POINTER), "rtf_spec_is_granted": (_FLAG, _POINTER), "rtf_spec_get_accepted_runtime": (_TIME, _POINTER),
     "rtf_spec_get_period": (_TIME, _POINTER), "rtf_spec_get_name": (_TEXT, _POINTER), "rtf_spec_get_plugin": (_TEXT, _POINTER),
     "rtf_spec_get_policy": (_TEXT, _POINTER), "rtf_spec_get_cpus": (_TEXT, _POINTER), "rtf_spec_get_thread": (_INT, _POINTER),
-    "rtf_spec_is_attached": (_FLAG, _POINTER), "rtf_task_start": (_INT, _POINTER), "rtf_task_wait_period": (_TIME, _POINTER),
+    "rtf_spec_is_attached": (_FLAG, _POINTER), "rtf_spec_get_mode": (_TEXT, _POINTER), "rtf_spec_get_runtime_in_mode": (_TIME, _POINTER),
+    "rtf_spec_get_accepted_amount": (_TIME, _POINTER, _TEXT), "rtf_task_start": (_INT, _POINTER), "rtf_task_wait": (_INT, _POINTER, ctypes.POINTER(ctypes.c_uint64)),
     "rtf_task_activation": (ctypes.c_int64, _POINTER),
 }  # fmt: skip
 
@@ -109,6 +124,14 @@ _rtf = _load()
 _UNITS = {"us": 1, "ms": 1000, "s": 1000000, "min": 60000000, "h": 3600000000, "d": 86400000000}
 
 
+def _number(key: str, value: Any) -> int:
+    if isinstance(value, float):
+        raise BadSpec(f"{key}={value!r} is not a whole number: round it, as in {key}=round(...)", "bad-spec")
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise BadSpec(f"{key}={value!r} is not a number from 0 on", "bad-spec")
+    return value
+
+
 def _microseconds(key: str, value: Time) -> int:
     if isinstance(value, datetime.timedelta):
         return value // datetime.timedelta(microseconds=1)
@@ -117,8 +140,10 @@ def _microseconds(key: str, value: Time) -> int:
         if match is None:
             raise BadSpec(f"{key}={value!r}: a time is a whole number and a unit (us, ms, s, min, h or d), or a number of microseconds", "bad-spec")
         return int(match[1]) * _UNITS[match[2]]
+    if isinstance(value, float):
+        raise BadSpec(f"{key}={value!r}: a time is a whole number of microseconds: round it, as in {key}=round(...)", "bad-spec")
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise BadSpec(f"{key}={value!r} is no time", "bad-spec")
+        raise BadSpec(f"{key}={value!r} is no time: a time is microseconds, text such as '5ms', or a timedelta", "bad-spec")
     return value
 
 
@@ -126,21 +151,53 @@ _SETTERS = {
     "runtime": "rtf_params_set_runtime", "period": "rtf_params_set_period", "deadline": "rtf_params_set_deadline",
     "desired_runtime": "rtf_params_set_des_runtime", "expires": "rtf_params_set_expires", "priority": "rtf_params_set_priority",
     "plugin": "rtf_params_set_scheduler", "name": "rtf_params_set_name", "cpus": "rtf_params_set_cpus", "lasting": "rtf_params_set_lasting",
-    "wait": "rtf_params_set_wait", "ignore_admission": "rtf_params_ignore_admission",
+    "wait": "rtf_params_set_wait", "ignore_admission": "rtf_params_ignore_admission", "importance": "rtf_params_set_importance",
+    "weight": "rtf_params_set_weight", "mode": "rtf_params_set_mode", "modes": "rtf_params_set_modes", "threads": "rtf_params_set_threads",
+    "units": "rtf_params_set_claim", "network": "rtf_params_set_claim", "disk": "rtf_params_set_claim",
 }  # fmt: skip
 _TIMES = ("runtime", "period", "deadline", "desired_runtime", "expires")
+_NUMBERS = ("priority", "importance", "weight")
+_TEXTS = ("plugin", "name", "cpus", "mode")
+_CLAIMS = ("units", "network", "disk")
+_OBJECTS = ("modes", "threads") + _CLAIMS
+
+
+def _in_json(value: Any) -> Any:
+    if isinstance(value, datetime.timedelta):
+        return _microseconds("time", value)
+    raise BadSpec(f"{value!r} has no place in a spec", "bad-spec")
+
+
+def _as_c(key: str, value: Any) -> Any:
+    if key in _TIMES:
+        return _microseconds(key, value)
+    if key in _NUMBERS:
+        return _number(key, value)
+    if key in _OBJECTS:
+        return json.dumps(value, default=_in_json).encode()
+    if key in _TEXTS:
+        if not isinstance(value, str):
+            raise BadSpec(f"{key}={value!r} is not a string", "bad-spec")
+        return value.encode()
+    return bool(value)
+
+
+def _set(params: _Params, key: str, value: Any) -> None:
+    """None: as if the key was never stated."""
+    if key not in _SETTERS:
+        raise TypeError(f"there is no parameter {key!r}")
+    given = _as_c(key, value) if value is not None else None if key in _TEXTS + _OBJECTS else 0
+    params.texts[key] = given  # librtf does not copy JSON
+    arguments = (key.encode(), given) if key in _CLAIMS else (given,)
+    if getattr(_rtf, _SETTERS[key])(ctypes.byref(params), *arguments) not in (None, _OK):
+        raise BadSpec(f"{key}={value!r} is not a valid {key}", "bad-spec")
 
 
 def _make_params(asked: Dict[str, Any]) -> _Params:
     params = _Params()
+    params.texts = {}
     for key, value in asked.items():
-        if key not in _SETTERS:
-            raise TypeError(f"there is no parameter {key!r}")
-        if value is None:
-            continue
-        given = _microseconds(key, value) if key in _TIMES else value.encode() if isinstance(value, str) else value
-        if getattr(_rtf, _SETTERS[key])(ctypes.byref(params), given) not in (None, _OK):
-            raise BadSpec(f"{key}={value!r} is none", "bad-spec")
+        _set(params, key, value)
     return params
 
 
@@ -158,12 +215,27 @@ class Reservation:
     plugin = property(lambda self: _rtf.rtf_spec_get_plugin(self._at).decode())
     policy = property(lambda self: _rtf.rtf_spec_get_policy(self._at).decode())
     cpus = property(lambda self: _rtf.rtf_spec_get_cpus(self._at).decode())
+    mode = property(lambda self: _rtf.rtf_spec_get_mode(self._at).decode() or None)
+    runtime_in_mode = property(lambda self: _rtf.rtf_spec_get_runtime_in_mode(self._at))
     reason = property(lambda self: _rtf.rtf_spec_reason(self._at).decode())
     accepted_runtime = property(lambda self: _rtf.rtf_spec_get_accepted_runtime(self._at))
     period = property(lambda self: _rtf.rtf_spec_get_period(self._at))
     granted = property(lambda self: _rtf.rtf_spec_is_granted(self._at))
     attached = property(lambda self: _rtf.rtf_spec_is_attached(self._at))
     thread = property(lambda self: _rtf.rtf_spec_get_thread(self._at) or None)
+
+    def amount(self, resource: str) -> int:
+        """What is reserved of "units" (a count), "network" or "disk" (bytes in each period)."""
+        return int(_rtf.rtf_spec_get_accepted_amount(self._at, resource.encode()))
+
+    def __repr__(self) -> str:
+        if not self._connection.own:
+            return "<rtf.Reservation, not in force>"
+        if not self.granted:
+            return f"<rtf.Reservation {self.name}, nothing granted: {self.reason}>"
+        times = f", {self.accepted_runtime}us in {self.period}us" if self.accepted_runtime and self.period else ""
+        thread = f"thread {self.thread}" if self.thread else "no thread"
+        return f"<rtf.Reservation {self.name}: {self.plugin} {self.policy}{times}, {thread}>"
 
     @property
     def _at(self) -> Any:
@@ -210,10 +282,19 @@ class Reservation:
             raise
         return self
 
+    def _changed(self, asked: Dict[str, Any]) -> _Params:
+        """The parameters in force, and these instead. A program may not change the name."""
+        if "name" in asked:
+            raise TypeError("a reservation keeps its name")
+        params = _make_params({})
+        self._check(_rtf.rtf_params_from_spec(ctypes.byref(params), self._at))
+        for key, value in asked.items():
+            _set(params, key, value)
+        return params
+
     def change(self, **asked: Any) -> None:
-        """Other parameters, all of which are to be stated; refused, the former ones stay in force."""
-        params = _make_params(asked)
-        self._check(_rtf.rtf_spec_change(self._at, ctypes.byref(params)))
+        """These parameters instead; all others stay. None: the parameter is stated no more. If the broker refuses, the former ones stay in force."""
+        self._check(_rtf.rtf_spec_change(self._at, ctypes.byref(self._changed(asked))))
 
     def attach(self, thread: int = 0) -> None:
         """That thread (0: the calling one) gets what is reserved."""
@@ -224,7 +305,12 @@ class Reservation:
         self._check(_rtf.rtf_spec_detach(self._at))
 
     def release(self) -> None:
-        """The end of it; also of what has ended already."""
+        """The end of it; also of what has ended already. The thread is what it was before when this returns."""
+        if self._connection.own:
+            _rtf.rtf_set_blocking(ctypes.byref(self._connection), True)
+            self._give_up()
+
+    def _give_up(self) -> None:
         if self._connection.own:
             _rtf.rtf_spec_release(self._at)
             self._disconnect()
@@ -267,18 +353,24 @@ class Reservation:
         try:
             await self._answered(self._create())
         except BaseException:
-            self.release()
+            self._give_up()
             raise
         return self
 
     async def change_async(self, **asked: Any) -> None:
         """As change."""
-        params = _make_params(asked)
-        await self._answered(_rtf.rtf_spec_change(self._at, ctypes.byref(params)))
+        await self._answered(_rtf.rtf_spec_change(self._at, ctypes.byref(self._changed(asked))))
+
+    async def attach_async(self, thread: int = 0) -> None:
+        """As attach; 0: the thread that runs the loop."""
+        await self._answered(_rtf.rtf_spec_attach(self._at, thread or threading.get_native_id()))
+
+    async def detach_async(self) -> None:
+        """As detach."""
+        await self._answered(_rtf.rtf_spec_detach(self._at))
 
     async def release_async(self) -> None:
         """As release: the thread is what it was before when this returns. Cancelled, the release goes on by itself."""
-        _rtf.rtf_set_blocking(ctypes.byref(self._connection), True)
         await asyncio.get_running_loop().run_in_executor(None, self.release)
 
     async def __aenter__(self) -> Reservation:
@@ -288,7 +380,8 @@ class Reservation:
         await self.release_async()
 
     def every(self) -> _Periods:
-        """Periods without end, for `for` and `async for`: the first begins with the first turn."""
+        """Periods for `for` and `async for`: the first begins with the first turn. When the reservation has gone, or its thread is attached no more, the loop
+        raises Gone, AttachFail or NoBroker, after the period."""
         return _Periods(self)
 
 
@@ -296,33 +389,47 @@ class _Periods:
     def __init__(self, reservation: Reservation) -> None:
         self._reservation = reservation
 
-    def __iter__(self) -> Iterator[Tick]:
+    def _start(self) -> Any:
         spec = self._reservation._at
         if _rtf.rtf_task_start(spec) != _OK:
             raise Error("what is granted has no period", "misuse")
-        number, missed = 0, 0
+        return spec
+
+    def _next(self, number: int) -> Tick:
+        """Sleeps until the next activation, if that is not over."""
+        missed = ctypes.c_uint64()
+        self._reservation._check(_rtf.rtf_task_wait(self._reservation._at, ctypes.byref(missed)))
+        return Tick(number, missed.value, _rtf.rtf_task_activation(self._reservation._at))
+
+    def __iter__(self) -> Iterator[Tick]:
+        tick = Tick(0, 0, _rtf.rtf_task_activation(self._start()))
         while True:
-            yield Tick(number, missed, _rtf.rtf_task_activation(spec))
-            missed = _rtf.rtf_task_wait_period(spec)
-            number += 1
+            yield tick
+            tick = self._next(tick.number + 1)
 
     async def __aiter__(self) -> AsyncIterator[Tick]:
-        number, missed, activation = 0, 0, time.monotonic_ns()
+        tick = Tick(0, 0, _rtf.rtf_task_activation(self._start()))
         while True:
-            yield Tick(number, missed, activation)
-            period = self._reservation.period * 1000
-            if period == 0:
-                raise Error("what is granted has no period", "misuse")
-            activation += period
-            late = time.monotonic_ns() - activation
-            missed = max(late // period, 0)
-            activation += missed * period
-            await asyncio.sleep(max(-late, 0) / 1e9)
-            number += 1
+            yield tick
+            left = tick.time + self._reservation.period * 1000 - time.monotonic_ns()
+            await asyncio.sleep(max(left, 0) / 1e9)
+            tick = self._next(tick.number + 1)
 
 
 def reserve(*, thread: Union[int, bool, None] = None, spool: Optional[str] = None, timeout: Time = "30s", **asked: Any) -> Reservation:
-    """What is to be reserved: runtime, period, deadline, desired_runtime, priority, plugin, cpus, name, lasting, expires, wait, ignore_admission.
+    """What is to be reserved: runtime, period, deadline, desired_runtime, priority, plugin, cpus, name, lasting, expires, wait, ignore_admission, importance, weight,
+    modes, mode, units, network, disk, threads. The last four and modes are what rtf-spec(5) has there, as dict or list.
 
     thread: whom it is for; None: the calling thread, False: nobody yet."""
     return Reservation(asked, thread, spool, timeout)
+
+
+def dry_run(*, spool: Optional[str] = None, timeout: Time = "30s", **asked: Any) -> Plan:
+    """What reserve(...).acquire() would get now, or the exception that it would raise. Nothing is reserved."""
+    trial = Reservation(asked, False, spool, timeout)
+    _rtf.rtf_params_set_dry_run(ctypes.byref(trial._params), True)
+    try:
+        trial.acquire()
+        return Plan(trial.plugin, trial.policy, trial.cpus, trial.accepted_runtime, trial.reason)
+    finally:
+        trial.release()
