@@ -117,8 +117,8 @@ void dispatch_helper_event(const struct helper_event *event)
 
 /* ---- what readers tell ---- */
 
-/* It is the user's own, and on the spool's file system, where looking at it waits for nobody: the
- * attach helper goes by its owner. */
+/* True: the file belongs to the user and is on the spool's file system, so fstat(2) does not wait.
+ * The attach helper takes the file's owner for the reservation's owner. */
 static bool is_own_file(const struct user *user, int fd)
 {
     struct statx specs, file;

@@ -29,10 +29,10 @@ void dispatch_unwritten(struct user *user, const char *name, const char *request
 void dispatch_odd(struct user *user, const char *name);
 void dispatch_overflow(struct user *user);
 
-/* Its reader has died, and what that was told or asked may be forgotten. */
+/* The user's reader has died. Its orders and questions are void. */
 void dispatch_reader_lost(struct user *user, const char *why);
 
-/* Before anything is asked for. */
+/* Call this before the first request. False with errno. */
 bool dispatch_prepare(void);
 
 #endif

@@ -41,7 +41,8 @@ void pipeline_forget_if_empty(struct reservation *reservation)
     struct user *user = reservation->user;
     if (!nothing_is_left(reservation))
         return;
-    reader_remove(user, reservation->name, "verdict", NULL); /* it may be an older reservation's */
+    reader_remove(user, reservation->name, "verdict",
+                  NULL); /* the thread may belong to an older reservation */
     reservation_forget(reservation);
     if (user->state == DIRECTORY_GONE && user->reservations == NULL)
         user_close(user);
@@ -62,7 +63,7 @@ void pipeline_end_snapshot(struct reservation *reservation)
     reservation_snapshot_end(reservation);
 }
 
-/* After an answer. A reader tells of changes without being asked. */
+/* Called after an answer. A reader reports changes without a question. */
 static void examine_grant(struct reservation *reservation)
 {
     if (reservation->snapshot != NULL || reservation->state == RESERVATION_WITHDRAWN ||
@@ -104,8 +105,8 @@ static void settle_waiting(struct request *request)
         wait_queue_leave(reservation);
 }
 
-/* The reservation waits for the same as its verdict says. The owner is not told how often the
- * broker has asked meanwhile, for other users decide that. */
+/* True: the verdict says already what the reservation waits for. The owner is not told how often
+ * the broker has asked again, because other users cause that. */
 static bool was_in_vain(const struct request *request)
 {
     const struct reservation *reservation = request->reservation;
@@ -137,8 +138,8 @@ static void end_withdrawn(struct reservation *reservation)
     revoking_done(reservation);
 }
 
-/* Why the reservation ends with this answer: root has revoked the reservation, or its lifetime is
- * that of a thread that could not be attached. It must not hold anything then. */
+/* Why the reservation ends with this answer: root has revoked it, or the spec has "lifetime":
+ * "thread" and its thread could not be attached. Then the reservation must not hold anything. */
 static enum ended ended_by(const struct request *request)
 {
     const struct outcome *outcome = &request->outcome;
@@ -228,13 +229,14 @@ static enum step_result released(struct request *request)
         reservation->snapshot->tid.state != FILE_ABSENT &&
         reservation->user->state != DIRECTORY_GONE) {
         reservation->leaving_tid = reservation->judged_tid;
-        /* its reader tells when the file is gone, whoever removes it */
+        /* the reader reports when the file is gone, whichever process removes it */
         reader_remove(reservation->user, reservation->name, "tid", &reservation->leaving_tid);
-        /* before the journal says released: after a crash nobody would know whose file this was */
+        /* before the journal says gone: after a crash no record would say whose file this was */
         readers_flush();
     }
-    (void)journal_gone(reservation); /* last: a crash before it releases once more */
-    /* else the reservation stays until the file is gone, and counts */
+    (void)journal_gone(
+        reservation); /* last: after an earlier crash the next broker releases once more */
+    /* otherwise the reservation stays, and counts, until the file is gone */
     if (reservation->leaving_tid.inode == 0)
         reservation_uncount(reservation);
     event_write(&event);

@@ -24,7 +24,7 @@ void pipeline_has_waited(struct request *request);
 void pipeline_plugin_answered(const struct plugin_event *event);
 bool pipeline_helper_answered(const struct helper_event *event);
 
-/* The step that follows; STEP_BEGUN: none, for `step` cannot have this result. */
+/* The step that follows; STEP_BEGUN: `step` cannot have this result. */
 enum step pipeline_follows(enum step step, enum step_result result);
 
 /* The reader's last report about the reservation needs no answer any more. */

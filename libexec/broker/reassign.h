@@ -5,7 +5,8 @@
 
 #include "plugins.h"
 
-/* One that was started again hears of all that it had scheduled, and of its neighbours' tasks. */
+/* A plugin that was started again hears of all tasks that it had scheduled, and of its neighbours'
+ * tasks. */
 void reassign_feed(int plugin);
 
 /* A task has another CPU or priority: changes its thread, and tells its owner. A move that the

@@ -28,7 +28,7 @@ struct recovery {
     char reason[160];
 };
 
-/* The file stays, and is looked at once more, because the user may be a member again. */
+/* The file stays, and the broker looks at it once more, because the user may be a member again. */
 static void reconcile_revoked(struct reservation *reservation)
 {
     pipeline_end_snapshot(reservation);
@@ -39,8 +39,8 @@ static void reconcile_revoked(struct reservation *reservation)
     pipeline_begin(request, reservation->attachment != NULL ? LET_GO : DECIDED);
 }
 
-/* By root's order. Nothing here waits for its owner, or for the owner's files: what is granted is
- * taken back first. */
+/* Root has revoked the reservation. The broker takes the grant back first, and waits neither for
+ * the owner nor for the owner's files. */
 static void reconcile_withdrawn(struct reservation *reservation)
 {
     pipeline_end_snapshot(reservation);
@@ -53,15 +53,15 @@ static void reconcile_withdrawn(struct reservation *reservation)
     pipeline_begin(request, reservation->attachment != NULL ? LET_GO : DECIDED);
 }
 
-/* It may have ended by itself meanwhile. */
+/* The reservation may have ended by itself meanwhile. */
 static bool has_nothing(const struct reservation *reservation)
 {
     return reservation->grant == NULL && reservation->attachment == NULL &&
            reservation->judged.inode == 0;
 }
 
-/* A rewritten spec changes its parameters: the thread stays, unless the spec says otherwise, or
- * NAME.tid names another one. */
+/* A rewritten spec changes the reservation: the attached thread stays, unless the spec or NAME.tid
+ * names another thread. */
 static bool keeps_its_thread(const struct reservation *reservation, const struct spec *spec)
 {
     const struct attachment *attachment = reservation->attachment;
@@ -82,15 +82,15 @@ static void keep_thread(const struct reservation *reservation, struct spec *spec
     spec->lifetime_thread |= reservation->grant->spec.lifetime_thread && !spec->lifetime_spec;
 }
 
-/* The attach helper goes by who owns the open file, which its reader passes on only where it knows
- * of a thread. */
+/* The attach helper takes the owner of the open file for the reservation's owner. The reader passes
+ * the open file only if it knows of a thread. */
 static bool lacks_open_file(const struct reservation *reservation)
 {
     return reservation->snapshot->json.state == FILE_READ && reservation->json.fd < 0 &&
            keeps_its_thread(reservation, &reservation->snapshot->spec);
 }
 
-/* From here on NAME.tid says which thread, also of the one that an earlier spec has named. */
+/* From here on NAME.tid names the thread, even a thread that an earlier spec has named. */
 static void leave_to_file(const struct reservation *reservation, pid_t thread)
 {
     reservation->grant->spec.attach = 0;
@@ -109,7 +109,7 @@ static void judge_json(struct reservation *reservation)
     if (reservation->state != RESERVATION_OVER_LIMIT)
         reservation->state = RESERVATION_OPEN;
     request->json = snapshot->json;
-    request->spec = snapshot->spec; /* of one that is wrong it has the token */
+    request->spec = snapshot->spec; /* a wrong spec still has its token */
     snapshot->spec = (struct spec){0};
     request->outcome.dry_run = request->json.state != FILE_BAD && request->spec.dry_run;
     reservation_count(reservation);
@@ -233,7 +233,7 @@ static void apply_again(struct reservation *reservation)
     pipeline_begin(request, THREAD_IS_KNOWN);
 }
 
-/* There is room for more of what it desires than it has. */
+/* True: there is room for more of the desired amount than the grant has. */
 static void ask_for_more(struct reservation *reservation)
 {
     struct request *request = request_begin(reservation, UPDATE);
@@ -261,8 +261,8 @@ static void reconcile_ask_reader(struct reservation *reservation, bool whole)
     reader_look(reservation->user, reservation->name, whole);
 }
 
-/* Its reader has it told, or is asked to; of a directory that is gone nothing is there. False:
- * there will be an answer. */
+/* True: the reader's report of the files is there; a directory that is gone has no files. False:
+ * the reader is asked, and will report. */
 static bool has_snapshot(struct reservation *reservation)
 {
     if (reservation->snapshot == NULL && reservation->user->state == DIRECTORY_GONE)
@@ -273,7 +273,8 @@ static bool has_snapshot(struct reservation *reservation)
     return reservation->snapshot != NULL;
 }
 
-/* Only with its content, or its open file, can it go on. */
+/* The request needs the content of the file, or the open file, so the reader is asked for the whole
+ * file. */
 static void ask_for_whole(struct reservation *reservation)
 {
     pipeline_end_snapshot(reservation);
@@ -296,7 +297,7 @@ static bool reconcile_files(struct reservation *reservation)
         stamp_equal(&snapshot->tid.stamp, &reservation->leaving_tid))
         snapshot->tid = (struct file){.state = FILE_ABSENT};
     else
-        reservation->leaving_tid = (struct stamp){0}; /* it has gone */
+        reservation->leaving_tid = (struct stamp){0}; /* the reservation is freed */
     const bool is_there = snapshot->json.state != FILE_ABSENT;
     if (!is_there && reservation->judged.inode != 0)
         begin_release(reservation);
@@ -330,7 +331,7 @@ void reconcile_examine(struct reservation *reservation)
             return;
         }
         if (reservation->state == RESERVATION_WITHDRAWN && asked.inode != 0)
-            reservation->judged = asked; /* the order is its answer */
+            reservation->judged = asked; /* the order to revoke is the answer to this file */
         pipeline_end_snapshot(reservation);
     }
     if ((reservation->pending_changes & THREAD_CHANGED) != 0)
@@ -354,7 +355,7 @@ void reconcile_examine(struct reservation *reservation)
         return;
     reservation->pending_changes &= ~FILES_CHANGED;
     reservation->raises = false;
-    free(reservation->recovery); /* there is nothing to be made again */
+    free(reservation->recovery); /* no recovery is needed any more */
     reservation->recovery = NULL;
     pipeline_end_snapshot(reservation);
     pipeline_forget_if_empty(reservation);

@@ -5,12 +5,12 @@
 
 #include "reservation.h"
 
-/* Looks at the reservation's files and begins the next thing that they ask for. Frees a reservation
- * of which nothing is left. */
+/* Looks at the reservation's files and begins the next request that they ask for. Frees a
+ * reservation without files, grant and thread. */
 void reconcile_examine(struct reservation *reservation);
 
-/* The kernel does not show the grant, or may not: the call is made again, after a look at the
- * owner's file, and the owner is told why. */
+/* The thread does not run as granted, or may not: after a look at the owner's file, the helper
+ * applies the grant again. The owner is told `reason`. */
 void reconcile_recover(struct reservation *reservation, enum kind kind, const char *reason);
 
 #endif

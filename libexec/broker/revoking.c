@@ -19,14 +19,14 @@
 enum { ORDERS_MOST = 16 };
 static const char file[] = "orders";
 
-/* A slot for one connection after another: an event for a connection that has ended still finds a
- * source. */
+/* A slot serves one connection after another, so an event for a connection that has ended still
+ * finds a source. */
 struct order {
     struct source source;
     int socket;                   /* -1: the slot is free */
-    bool taken, ends;             /* ends: when the socket has taken all of `said` */
+    bool taken, ends;             /* the connection ends when the socket has taken all of `said` */
     struct paragraph_output said; /* what the socket has not taken yet */
-    uint64_t *tasks;              /* the tasks of the reservations; 0: has been revoked */
+    uint64_t *tasks; /* the tasks of the reservations; 0: the reservation is revoked already */
     size_t count, left;
 };
 
@@ -98,7 +98,7 @@ void revoking_done(const struct reservation *reservation)
     }
 }
 
-/* ---- what is meant ---- */
+/* ---- which reservations ---- */
 
 /* A refused reservation has no grant: its file stays. */
 static bool can_be_revoked(const struct reservation *reservation)

@@ -24,7 +24,7 @@ bool revoking_open(char reason[static REASON_BYTES]);
 /* From now on the broker obeys orders, including orders since revoking_open. False with errno. */
 bool revoking_start(void);
 
-/* The reservation was RESERVATION_WITHDRAWN, and now has no grant. */
+/* The RESERVATION_WITHDRAWN reservation has no grant any more. */
 void revoking_done(const struct reservation *reservation);
 
 #endif

@@ -463,7 +463,7 @@ static enum step_result decide(struct request *request)
                                              : take_offer(request, offer, ANSWER_OK, false);
 }
 
-/* True only for offers that are in no books: the plugin does not commit an offer at once if
+/* Judges only offers that are in no books: the plugin does not commit an offer at once if
  * neighbours may judge it. */
 enum step_result ask_plugins_judge(struct request *request)
 {

@@ -233,7 +233,7 @@ bool spare_capacity_has_changed(const struct request *request)
     return is_other;
 }
 
-/* ---- what somebody needs ---- */
+/* ---- capacity that a need lacks ---- */
 
 struct need {
     const struct request *request;

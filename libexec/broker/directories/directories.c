@@ -68,7 +68,7 @@ static void send_waiting(struct program *adopter)
             break;
         TAILQ_REMOVE(&directories.messages, message, next);
         if (message->fd >= 0)
-            close(message->fd); /* another message has the descriptor, too */
+            close(message->fd); /* another message has this descriptor, too */
         paragraph_output_free(&message->text);
         free(message);
     }
@@ -180,7 +180,7 @@ static void look_again(struct timer *timer)
 {
     struct user *user = container_of(timer, struct user, look);
     if (user->state == DIRECTORY_ADOPTED)
-        send_about("adopt", user); /* the descriptor has not come */
+        send_about("adopt", user); /* the answer came without a descriptor */
     else if (user->state == DIRECTORY_FOUND && account_of_is_ready(user))
         judge(user);
 }
@@ -244,7 +244,7 @@ static void let_go(struct user *user)
     }
     HASH_ITER (hh, user->reservations, reservation, next) {
         reservation->expected = EXPECT_NOTHING; /* the reader's report will not come either */
-        reservation_queue(reservation); /* all of them have gone; the last one frees the user */
+        reservation_queue(reservation); /* all reservations are gone; the last one frees the user */
     }
 }
 
@@ -414,7 +414,7 @@ static void put_aside(const char *name, uid_t uid)
         "moved aside: specs/ may have only directories with the name or the uid of their owner");
 }
 
-/* Not counted against the budget of lines: it happens once. */
+/* This line has no budget, because it happens once. */
 static void full(uid_t uid, const char *why_not)
 {
     char reason[REASON_BYTES];
@@ -436,7 +436,7 @@ static void full(uid_t uid, const char *why_not)
                                 .microseconds = -1});
 }
 
-/* Without an adopter, nobody reported removed directories. */
+/* While no adopter ran, no removal of a directory was reported. */
 static void let_go_of_untold(void)
 {
     struct user *user, *next;

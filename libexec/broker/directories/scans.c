@@ -89,7 +89,7 @@ void scan_begin(struct user *user, int64_t since)
     user->scan->since = since;
 }
 
-/* NULL: the user is above the limit. One verdict has said so; more would say the same. */
+/* NULL: the user is above the limit, and one verdict has said so already. */
 static struct reservation *find(struct user *user, const char *name)
 {
     struct reservation *reservation = reservation_find(user, name, false);
@@ -127,7 +127,7 @@ void scan_verdict(struct user *user, const char *name, int64_t decided)
         return;
     reservation->found |=
         decided == reservation->decided ? OF_VERDICT | OF_VERDICT_TOLD : OF_VERDICT;
-    /* the spec of this verdict may not exist */
+    /* there may be no spec for this verdict */
     if (reservation->judged.inode == 0 && reservation->grant == NULL)
         remember(&user->scan->finds, reservation, INT64_MAX);
 }

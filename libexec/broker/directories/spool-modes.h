@@ -1,5 +1,5 @@
-/* The modes of root's directories in the spool, as spool/manifest has them. An administrator may
- * change all modes (chmod -R), which opens the log and the state to all users. The adopter, which
+/* The modes of root's directories in the spool, as spool/manifest has them. If an administrator
+ * changes all modes (chmod -R), the log and the state are open to all users. So the adopter, which
  * has the right, sets the modes again at once, and at each SIGHUP. */
 #ifndef RTF_SPOOL_MODES_H
 #define RTF_SPOOL_MODES_H

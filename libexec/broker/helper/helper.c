@@ -15,14 +15,14 @@ struct message {
     TAILQ_ENTRY(message) next;
     uint64_t id;
     int fds[2], fd_count, tries, most;
-    int pidfd; /* a copy, if it has to wait: what it is of may end before it is sent */
+    int pidfd; /* a duplicate, if the message has to wait: the original may be closed before the message is sent */
     bool sent;
     struct paragraph_output text;
 };
 
 static uint64_t helper_last_id;
 
-/* ---- to it ---- */
+/* ---- messages to the helper ---- */
 
 /* The time of the first message to be answered. */
 static void helper_expect(struct helper *helper)
@@ -30,13 +30,13 @@ static void helper_expect(struct helper *helper)
     supervise_expect(&helper->program, TAILQ_EMPTY(&helper->messages) ? INT64_MAX : answer_within);
 }
 
-/* Sends as much as the socket takes; the rest when it is ready again. */
+/* Sends as much as the socket takes, and the rest when the socket is ready again. */
 static void helper_send(struct helper *helper)
 {
     struct coprocess *process = &helper->program.process;
     bool full = false;
     if (!supervise_runs(&helper->program))
-        return; /* when it is back */
+        return; /* sent when the helper runs again */
     while (helper->unsent != NULL && !full) {
         struct message *message = helper->unsent;
         if (message->tries < message->most) {
@@ -102,9 +102,9 @@ static void helper_forget(struct helper *helper, struct message *message)
     helper_expect(helper);
 }
 
-/* ---- from it ---- */
+/* ---- answers of the helper ---- */
 
-/* The first message is answered. */
+/* Takes the answer to the first message. */
 static void helper_answer(struct helper *helper, struct helper_event *event)
 {
     helper_forget(helper, TAILQ_FIRST(&helper->messages));
@@ -190,7 +190,7 @@ static void helper_on_room(struct program *program)
     helper_send(container_of(program, struct helper, program));
 }
 
-/* The first message may be the one that kills the helper. */
+/* The helper may have died because of the first message. */
 static void helper_on_gone(struct program *program, const char *why)
 {
     struct helper *helper = container_of(program, struct helper, program);

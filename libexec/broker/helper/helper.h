@@ -1,7 +1,7 @@
-/* A helper: a small program that does one thing to the machine, as the broker sees it. It reads
- * paragraphs from a socket and answers them in order (rtf-attach --serve, rtf-net --serve). All of
- * them may be said twice, so when it dies or hangs it is started again and told what it had not
- * answered. */
+/* A helper, as the broker sees it: a small program that does one thing to the machine (rtf-attach
+ * --serve, rtf-net --serve). The helper reads paragraphs from a socket and answers them in order. A
+ * helper that dies or hangs is started again, and gets the unanswered messages once more: each
+ * message may come twice. */
 #ifndef RTF_HELPER_H
 #define RTF_HELPER_H
 
@@ -18,14 +18,15 @@ struct helper_event {
     uint64_t id;
     enum helper_answer answer;
     char reason[HELPER_REASON]; /* NO, BUSY */
-    /* PENDING: ns until it can be said again; 0: when the thread runs. OK: so long the kernel
-     * counts what it had */
+    /* PENDING: the time until the message can be repeated, ns; 0: when the thread runs. OK: the
+     * time for which the kernel still counts the former bandwidth, ns */
     int64_t after;
-    /* the receiver's; -1: none. OK to what is about a grant that grant_is_enforced: its budget */
+    /* a descriptor, which the receiver closes; -1: none. With OK for an enforced grant
+     * (grant_is_enforced): the budget of the thread */
     int watch;
 };
 
-/* One that has not been sent yet, or not been answered. */
+/* A message that has not been sent yet, or not been answered. */
 struct message;
 TAILQ_HEAD(message_list, message);
 
@@ -34,43 +35,45 @@ struct helper {
     struct program program;
     struct message_list messages;
     struct message *unsent;       /* the first; NULL: none */
-    struct helper_event *drained; /* where answers go instead of `tell`; NULL */
+    struct helper_event *drained; /* answers go here instead of to `tell`; NULL: to `tell` */
     int64_t owed;
     void (*tell)(const struct helper_event *event);
-    /* it has been started again, and comes to what it has not answered; NULL */
+    /* called when the helper has been started again, before it gets the unanswered messages;
+     * NULL */
     void (*again)(void);
 };
 
-/* Before the launcher is forked: tells it about the program. Then what is in *helper does not
- * move. */
+/* Tells the launcher about the program, before the launcher is forked. From then on *helper must
+ * stay at its address. */
 void helper_prepare(struct helper *helper, const char *name, enum child_kind kind,
                     char *const argv[], void (*tell)(const struct helper_event *event));
 
-/* `lock` is shared with it; -1: none. False with errno. */
+/* Starts the helper, which shares `lock` (-1: none). False with errno. */
 bool helper_start(struct helper *helper, int lock);
 
 /* Forgets the questions without an answer; nothing starts the helper again. */
 void helper_stop(struct helper *helper);
 
-/* A message with op= and id=; over one of them the helper may die so many times, then it is
- * answered by HELPER_NO. With one try it is for the process that runs now: another one is not told,
- * even if that one has not got so far. */
+/* A message with op= and id=. If the helper dies `tries` times at this message, the answer is
+ * HELPER_NO. A message with one try is only for the process that runs now: a later process does not
+ * get it, even if the present process has not read it. */
 struct message *helper_begin(const char *op, int tries);
 struct paragraph_output *helper_text(struct message *message);
 
-/* fd stays the caller's, open until the answer. */
+/* The caller keeps fd, and keeps it open until the answer. */
 void helper_carry(struct message *message, int fd);
 
-/* Sends it, with one more descriptor, or -1, that goes along once only: said again, the helper
- * looks for itself. Returns the id that the answer will carry. */
+/* Sends the message, with one more descriptor or -1. The descriptor goes along only the first time:
+ * if the message is repeated, the helper opens the object itself. Returns the id that the answer
+ * will carry. */
 uint64_t helper_finish(struct helper *helper, struct message *message, int pidfd);
 
-/* At start and at the end, when there is nothing else to do: waits until everything is answered, at
- * most `seconds`. Answers are dropped, but for the last one, in *last. */
+/* For the start and the end of the broker: waits until all messages are answered, at most
+ * `seconds`. Drops all answers except the last one, *last. */
 bool helper_drain(struct helper *helper, int seconds, struct helper_event *last);
 
-/* After this time, ns, something of what was drained has to be said again, or leaves the kernel's
- * account; 0: nothing. */
+/* The longest of the times `after` in the dropped answers, ns: after this time a dropped message
+ * has to be repeated, or the kernel no longer counts a former bandwidth. 0: none. */
 int64_t helper_owed(struct helper *helper);
 
 #endif

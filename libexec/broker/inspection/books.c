@@ -204,7 +204,7 @@ static json_int_t bytes_in_use(void)
 
 static json_t *everything(void)
 {
-    const json_int_t memory = bytes_in_use(); /* without the objects below */
+    const json_int_t memory = bytes_in_use(); /* without the members that are objects */
     json_t *reservations = json_array();
     sums.charges = json_object();
     sums.debts = json_array();

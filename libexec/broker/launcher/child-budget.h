@@ -20,11 +20,11 @@ struct budget {
     timer_t timer;
     bool is_timed;
     int64_t since;         /* when all of BUDGET was left, CLOCK_MONOTONIC, ns */
-    int64_t used;          /* of CPU time when it was last looked at, ns */
-    struct timer ordinary; /* set: until then it is, at least */
+    int64_t used;          /* the child's CPU time at the last look, ns */
+    struct timer ordinary; /* the child is ordinary until this time at least */
 };
 
-/* `value` comes with the signal SIGRTMIN when it is used up. */
+/* When the budget is used up, the signal SIGRTMIN comes with `value`. */
 void budget_begin(struct budget *budget, pid_t pid, int value);
 void budget_used_up(struct budget *budget);
 void budget_end(struct budget *budget);

@@ -99,7 +99,7 @@ void child_run(const struct child *child, const int fds[DESCRIPTORS])
 static void bound_reader(void)
 {
     static const struct rlimit none;
-#ifndef __SANITIZE_ADDRESS__ /* which sets terabytes aside */
+#ifndef __SANITIZE_ADDRESS__ /* AddressSanitizer reserves terabytes of addresses */
     static const struct rlimit most = {64 << 20, 64 << 20};
     (void)setrlimit(RLIMIT_DATA, &most);
 #endif

@@ -12,7 +12,7 @@
 #include "run-directory.h"
 #include "timers.h"
 
-enum { READER_SIGNAL = 0x40000000 }; /* and the slot: the value of the timer of a budget */
+enum { READER_SIGNAL = 0x40000000 }; /* and the slot; a budget's timer has the slot as its value */
 struct reader_child {
     pid_t pid; /* as in struct child */
     struct budget budget;
@@ -25,7 +25,7 @@ static struct {
     struct reader_child **reader; /* index: slot */
     int reader_count;
     struct reader_child *running; /* key: pid */
-    /* held by the launcher, which ends last and is under no rules for files */
+    /* held by the launcher, which ends last and is under no Landlock rules */
     int run_directory;
     /* the CPUs of the broker at the fork of the launcher, and its CPUs now */
     cpu_set_t anywhere, here;

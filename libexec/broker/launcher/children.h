@@ -9,7 +9,7 @@
 
 #include "child.h"
 
-/* As launcher_add; returns the child's number. */
+/* Does the work of launcher_add; returns the child's number. */
 int children_add(enum child_kind kind, char *const argv[], struct identity_to_run_as as);
 
 bool children_has(int number);
@@ -25,7 +25,7 @@ void children_end(int number);
 void children_start_reader(int slot, uid_t uid, const int fds[DESCRIPTORS]);
 void children_end_reader(int slot);
 
-/* The broker and all children; as launcher_place. */
+/* Does the work of launcher_place, for the broker and all children. */
 void children_place(int cpu, pid_t broker);
 
 /* A timer on a child's CPU time has expired; a plugin's use goes to `socket`. */

@@ -15,8 +15,8 @@
 
 static struct {
     pid_t process;
-    int socket; /* leads to it; -1: it does not run */
-    int cpu;    /* of launcher_place; -1: none yet */
+    int socket; /* leads to the launcher; -1: the launcher does not run */
+    int cpu;    /* the CPU of the last launcher_place; -1: none yet */
 } launcher = {.socket = -1, .cpu = -1};
 
 int launcher_add(enum child_kind kind, char *const argv[], struct identity_to_run_as as)

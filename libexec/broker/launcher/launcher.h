@@ -20,8 +20,8 @@
  * number. */
 int launcher_add(enum child_kind kind, char *const argv[], struct identity_to_run_as as);
 
-/* With `silent`, the children's standard error goes to /dev/null: the caller has its terminal back.
- * `source` becomes ready when launcher_hear has something. False with errno. */
+/* With `silent`, the children's standard error goes to /dev/null, because the caller has its
+ * terminal back. `source` becomes ready when launcher_hear has something. False with errno. */
 bool launcher_fork(bool silent, struct source *source);
 
 /* Starts the child with these as standard input and output, and `keep` >= 0 as descriptor 3. For a

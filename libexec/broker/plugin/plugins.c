@@ -13,11 +13,12 @@
 #include "units.h"
 
 enum { PROTOCOL = 1 };
-static const int64_t greeting_within = INT64_C(5000000000); /* plugin_on_gone says it in words */
+static const int64_t greeting_within = INT64_C(5000000000); /* plugin_on_gone writes the sentence */
 static const int64_t first_pause = INT64_C(100000000), longest_pause = INT64_C(10000000000),
                      good_behaviour = INT64_C(60000000000);
 
-/* Between two questions it may have to tidy up: so much for each, and so much at once. */
+/* A plugin may tidy up between two questions: it may use this much CPU time for each question, and
+ * this much at once. */
 static const int64_t tidying = INT64_C(100000), unasked_limit = INT64_C(2) * CHILD_USES;
 
 enum op { OP_ACCEPT, OP_SCHEDULE, OP_RELEASE, OP_LOAD };
@@ -32,17 +33,20 @@ STAILQ_HEAD(pending_list, pending);
 struct plugin {
     struct program_description is;
     struct program program;
-    /* lost: owed when it went down, or asked while it was down */
+    /* lost: questions without an answer when the plugin died, or asked while it was not running */
     struct pending_list pending, lost;
-    /* set while callers wait for lost answers: they have them after the caller has returned */
+    /* set while callers wait for the answers of lost questions; the timer gives the answers after
+     * the asking function has returned */
     struct timer loss;
-    /* since when it owes something: its start, the sending, or its last sign of life */
+    /* the plugin owes an answer since this time: its start, the sending of a question, or its last
+     * message */
     int64_t since;
     bool unsent;
-    /* CPU time, ns: what its first start took until it greeted, and this one; what it may have used
-     * since it was told last, for somebody had asked; and what it has used beyond that. */
+    /* CPU time, ns. first_start, this_start: used from the start until the greeting. asked: what
+     * the plugin may have used for questions since the last report. unasked: what it has used
+     * beyond that. */
     int64_t first_start, this_start, asked, unasked;
-    int64_t greeted, counted; /* CLOCK_MONOTONIC; counted: until then `asked` is up to date */
+    int64_t greeted, counted; /* CLOCK_MONOTONIC; `asked` counts questions until this time */
     int64_t slow_window;
     unsigned slow_count;
 };
@@ -71,7 +75,7 @@ static bool plugin_serves(const struct plugin *plugin)
     return plugin->program.state == PROGRAM_SERVING;
 }
 
-/* Its time to answer, from now on. */
+/* The time to answer begins now. */
 static void plugin_expect(struct plugin *plugin)
 {
     const bool owes = plugin->since != INT64_MAX && !STAILQ_EMPTY(&plugin->pending);
@@ -213,13 +217,14 @@ static struct paragraph_output *begin(struct plugin *plugin, enum op op, uint64_
     pending->op = op;
     pending->task = task;
     if (!plugin_serves(plugin)) {
-        /* the plugin hears of this task when it is back; only an accept is answered at once */
+        /* the plugin hears of this task when it runs again; only an accept gets an answer at
+         * once */
         STAILQ_INSERT_TAIL(&plugin->lost, pending, next);
         plugin_tell_loss(plugin);
         return NULL;
     }
     if (STAILQ_EMPTY(&plugin->pending))
-        plugin->since = INT64_MAX; /* its time does not run before it is told */
+        plugin->since = INT64_MAX; /* the time to answer begins when the plugin gets the question */
     STAILQ_INSERT_TAIL(&plugin->pending, pending, next);
     plugin->unsent = true;
     paragraph_add(output, "op", names[op]);
@@ -321,13 +326,13 @@ static bool take_update(const struct paragraph *said, struct plugin_event *event
 
 static void count_asked(struct plugin *plugin, int64_t now)
 {
-    if (plugin->since == INT64_MAX) /* it has answered what it has not been told yet */
+    if (plugin->since == INT64_MAX) /* the plugin has answered a question that it has not got yet */
         plugin->since = now;
     plugin->asked += now - (plugin->since > plugin->counted ? plugin->since : plugin->counted);
     plugin->counted = now;
 }
 
-/* It has done something that it was asked for, from `since` on. */
+/* The plugin has worked on a question since `since`. */
 static void worked(struct plugin *plugin)
 {
     char reason[160];
@@ -366,7 +371,7 @@ static bool take_answer(struct plugin *plugin, const struct paragraph *said,
     const char *retry = paragraph_get(said, "retry");
     event->never = retry != NULL && strcmp(retry, "never") == 0;
     snprintf(event->reason, sizeof event->reason, "%s", reason == NULL ? "" : reason);
-    /* of other resources all or nothing */
+    /* a claim on another resource is granted as a whole or not at all */
     const bool in_part = pending->op == OP_ACCEPT && line_of(plugin)->resource == RESOURCE_CPU;
     bool good = true;
     if (strcmp(answer, "no") == 0)
@@ -380,7 +385,7 @@ static bool take_answer(struct plugin *plugin, const struct paragraph *said,
     if (good) {
         STAILQ_REMOVE_HEAD(&plugin->pending, next);
         free(pending);
-        worked(plugin); /* updates, however many, are no answer */
+        worked(plugin); /* updates are no answer, however many come */
     }
     return good;
 }
@@ -413,8 +418,8 @@ static bool plugin_on_message(struct program *program, const struct paragraph *s
     return true;
 }
 
-/* The answers that the plugin owed when it went down. Only callers that asked something wait for
- * them. */
+/* Gives the answers that the plugin owed when it died. Only a caller that asked a question waits
+ * for one. */
 static void loss_is_due(struct timer *timer)
 {
     struct plugin *plugin = container_of(timer, struct plugin, loss);
@@ -456,8 +461,8 @@ void plugins_prepare(struct identity_to_run_as as,
 
 /* ---- what they use ---- */
 
-/* A program takes as long to start the second time as the first: that is what whoever spins instead
- * has. */
+/* A second start should take as long as the first. So a plugin that loops at its start may use
+ * twice that. */
 static void used_to_start(int index, int64_t nanoseconds)
 {
     char reason[160];
@@ -505,7 +510,7 @@ void plugin_used(const struct child_used *used)
     if (plugin->program.child != used->child || !supervise_runs(&plugin->program) ||
         used->at < plugin->program.started)
         return;
-    /* It is told a moment after it was used. */
+    /* The launcher reports the use a moment later. */
     if (used->at - used->nanoseconds < plugin->greeted)
         used_to_start(index, used->nanoseconds);
     else

@@ -30,8 +30,9 @@ struct plugin_event {
 void plugins_prepare(struct identity_to_run_as as,
                      void (*event)(int plugin, const struct plugin_event *event));
 
-/* Starts them all. False: who could not be, and why. Then all of them have greeted (1), not yet
- * (0), or one refuses to start (-1). */
+/* plugins_start starts all plugins. False: *reason names the plugin that could not be started.
+ * plugins_have_started: all plugins have greeted (1), some have not yet (0), or one refuses to
+ * start (-1). */
 bool plugins_start(char reason[static REASON_BYTES]);
 int plugins_have_started(char reason[static REASON_BYTES]);
 
@@ -42,28 +43,30 @@ uint64_t plugin_accept(int index, uint64_t task, uint64_t owner, const struct sp
 uint64_t plugin_schedule(int index, uint64_t task, const struct grant *grant);
 uint64_t plugin_release(int index, uint64_t task);
 
-/* It has been told that the task is gone, and has not answered yet: until it does, it may still
- * move it. */
+/* True: the plugin has not answered yet to the release of this task, so it may still move the
+ * task. */
 bool plugin_is_releasing(int index, uint64_t task);
 
-/* Another plugin's task on a shared CPU: came or changed; went when grant is NULL. */
+/* Tells the plugin of another plugin's task on a shared CPU, which is new or has changed; grant
+ * NULL: the task is gone. */
 void plugin_load(int index, uint64_t task, const struct grant *grant);
 
-/* Another plugin is about to grant this: noted if the plugin's own promises hold beside it. */
+/* Asks whether the plugin's own promises hold beside a grant that another plugin is about to make.
+ * If they do, the plugin notes the grant. */
 uint64_t plugin_judge(int index, uint64_t task, const struct grant *offer);
 
 void plugins_flush(void);
 
-/* It lied: killed, to be started again. */
+/* The plugin broke its promises or the protocol: kills the plugin, which is started again. */
 void plugin_fail(int index, const char *reason);
 
-/* One of them has used so much CPU time. */
+/* A plugin has used this much CPU time. */
 void plugin_used(const struct child_used *used);
 
-/* It has greeted, and has not been killed since. */
+/* True: the plugin has greeted, and has not been killed since. */
 bool plugin_is_serving(int index);
 
-/* How long one of them has owed an answer, at most; ns. */
+/* The longest time for which a plugin has owed an answer, ns. */
 int64_t plugins_waited(int64_t now);
 
 #endif

@@ -232,7 +232,7 @@ static void take_up_thread(struct reservation *reservation,
     identity.started_by = recorded->started_by;
     reservation->attachment =
         attachment_new(reservation, &identity, pidfd, recorded->by_file, &recorded->former);
-    /* the thread has ended as an ordinary thread */
+    /* the thread was ordinary when it ended */
     if (!there && recorded->laid_down)
         reservation->attachment->state = ATTACHMENT_LAID_DOWN;
     reservation->attachment->former_ioprio = recorded->former_ioprio;
@@ -361,7 +361,7 @@ static bool take_up(struct recorded_reservation *recorded, bool same_boot)
     reservation->decided = recorded->time;
     shares_take_up(reservation, (uint16_t)recorded->class);
     expiry_until(reservation, recorded->lease);
-    /* a bad spec never waits, so the next refusal differs from this code, and is told */
+    /* no waiting spec has this code, so the next refusal differs, and the owner is told */
     if (recorded->waits != 0)
         wait_queue_add(reservation, recorded->waits, WHY_BAD_SPEC);
     reservation->judged = recorded->judged;

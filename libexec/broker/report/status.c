@@ -24,9 +24,9 @@
 
 enum { SCHEMA = 1 };
 
-/* A request changes the books several times, and a program asks for several things: the text waits
- * this long for changes that belong together. A text that could not be written is tried again after
- * 1, 2, 4 and then each 8 seconds. */
+/* A request changes the books several times, and a program may make several requests. The text
+ * waits this long for changes that belong together. A text that could not be written is tried again
+ * after 1, 2, 4 and then each 8 seconds. */
 /* ns */
 static const int64_t gather = INT64_C(100000000), second = INT64_C(1000000000),
                      longest_pause = INT64_C(8000000000);
@@ -34,10 +34,10 @@ static const int64_t gather = INT64_C(100000000), second = INT64_C(1000000000),
 static void status_is_due(struct timer *timer);
 
 /* SETTLED -> CHANGED -> TOLD -> SETTLED, or TOLD -> CHANGED when it could not be written or the
- * writer has ended. In CHANGED something is to be done at its time; without a writer, when there is
- * one again. */
+ * writer has ended. In CHANGED the text is sent when the timer is due; without a writer, when a
+ * writer runs again. */
 enum told {
-    SETTLED, /* the file has what was told last */
+    SETTLED, /* the file has the last text */
     CHANGED,
     TOLD, /* the writer has not answered */
 };
@@ -55,11 +55,11 @@ static struct {
     struct timer timer;
     int64_t not_before, pause;
     struct facts told;
-    char *told_text; /* NULL: there is none, or the file does not have it */
-    bool refused;    /* somebody, for want of room, since then */
+    char *told_text; /* NULL: there is no last text, or the file does not have it */
+    bool refused;    /* a request was refused for want of room since the last text */
     int64_t failed_window;
     unsigned failed_count;
-    json_t *pools; /* of the text that is being made */
+    json_t *pools; /* the number of the text that is being made */
 } status = {.timer.due = status_is_due, .pause = INT64_C(1000000000)};
 
 /* ---- the text ---- */
@@ -75,7 +75,7 @@ static json_t *priorities_of(const struct plugin_line *line)
     return line->lowest == 0 ? json_null() : json_sprintf("%d-%d", line->lowest, line->highest);
 }
 
-/* Only what is somewhere can be had without a guarantee. */
+/* Only an interface or a disk can be used without a guarantee. */
 static json_t *background_of(int plugin)
 {
     return resource_where(plugin_line(plugin)->resource) == NULL
@@ -142,13 +142,13 @@ static void add_pool(const struct pool *pool)
                                     kind->format(is_free, left)));
 }
 
-/* Grants that are owed are in the ledger, too, and nobody's any more. */
+/* The ledger also has debts, which belong to no reservation any more. */
 static json_int_t reservations(void)
 {
     return (json_int_t)(ledger_additions() - ledger_removals() - debt_count());
 }
 
-/* A broker that ends may have put threads back, and remembers them. */
+/* A broker that ends remembers threads that are ordinary already. */
 static json_int_t attached_still(void)
 {
     json_int_t count = 0;
@@ -159,7 +159,8 @@ static json_int_t attached_still(void)
     return count;
 }
 
-/* Its number in nsfs(5), by which a user knows whether thread ids mean the same to the broker. */
+/* The number of the broker's pid namespace in nsfs(5). It tells a user whether thread ids mean the
+ * same to the broker. */
 static json_int_t pid_namespace(void)
 {
     struct stat file;

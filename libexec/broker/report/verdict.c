@@ -22,7 +22,7 @@
  * them anew took a third of the time. */
 static struct {
     json_t *verdict, *spec, *tid, *grant, *would_grant;
-    bool is_whole; /* no memory was missing for a value of the verdict */
+    bool is_whole; /* false: memory was missing for a value of the verdict */
 } kept_objects;
 
 static json_t *kept(json_t **object)
@@ -213,7 +213,7 @@ json_t *verdict_grant(const struct grant *grant)
     return grant_or_null(kept(&kept_objects.grant), grant);
 }
 
-/* A broker that stops has put the thread back, so the thread is not attached any more. */
+/* A broker that stops has detached the thread already. */
 static json_t *thread_or_null(const struct attachment *attachment, enum ended ended)
 {
     return attachment == NULL || ended == ENDED_BROKER

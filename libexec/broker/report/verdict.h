@@ -22,8 +22,8 @@ void verdict_tell(struct reservation *reservation, const struct outcome *outcome
 /* Tells the owner that the broker stops and has put the thread back. */
 void verdict_laid_down(struct reservation *reservation);
 
-/* A verdict without a request: the state has changed, or a restart has cut off the verdict that was
- * due. */
+/* Writes a verdict without a request: the state has changed, or the earlier broker ended before it
+ * wrote the verdict. */
 void verdict_again(struct reservation *reservation, enum kind kind, const char *reason);
 
 #endif

@@ -169,7 +169,7 @@ void request_event(const struct request *request, const char *stage, const char 
     event_write(&event);
 }
 
-/* A NAME.tid that came before the grant can be attached now, and is judged again. */
+/* NAME.tid came before the grant. Its thread can be attached now, so the file is judged again. */
 static bool asks_for_its_thread_again(const struct request *request)
 {
     const struct reservation *reservation = request->reservation;
@@ -232,17 +232,17 @@ bool request_record(struct request *request)
         reservation->judged_tid = (struct stamp){0};
     if (request_is_about_its_file(request))
         take_token(reservation, request->spec.token);
-    /* the broker asked again; the owner renewed nothing */
+    /* the broker asked again by itself; the owner has renewed nothing */
     if (request_is_about_its_file(request) && !in_vain)
         expiry_for(reservation, lease_of(request), request->json.modified,
                    request->outcome.result == RESULT_OK);
-    /* a spec over the limit is told, and forgotten */
+    /* a spec over the limit gets a verdict, and is forgotten */
     request->recorded =
         reservation->state == RESERVATION_OVER_LIMIT || reservation_record(reservation);
     return request->recorded;
 }
 
-/* Lets go of claims that were held, and not granted. */
+/* Releases claims that were held and not granted. */
 static void request_let_go(struct request *request)
 {
     for (struct holding *holding = request->inquiry.holdings; holding != NULL;
@@ -271,7 +271,7 @@ void request_drop(struct request *request)
     free(request);
 }
 
-/* The rest is charged with what its reservation has. */
+/* Everything else is charged with the reservation's grant. */
 void request_charge_again(struct request *request, struct acl *acl)
 {
     const struct account *account = request->reservation->user->account;

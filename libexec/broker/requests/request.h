@@ -87,7 +87,7 @@ enum step_result {
 struct inquiry {
     /* the next claim on another resource than CPU time; NULL: all are held */
     const struct claim *claim;
-    struct holding *holdings; /* what is held by now */
+    struct holding *holdings; /* the claims that are held so far */
     /* a bit for each line that lets the reservation in without a guarantee */
     uint64_t background;
     int plugin; /* the plugin that is asked, or is the next to be */
@@ -121,7 +121,7 @@ struct refusals {
         struct refusal refusal;
         char reason[REASON_BYTES];
     } denial;
-    uint64_t nearest; /* this would be granted instead; 0: not known */
+    uint64_t nearest; /* the value that would be granted instead; 0: not known */
 };
 
 /* The answers of neighbours to an offer. Changed by admission/neighbours.c and ask-plugins.c. */
@@ -138,10 +138,10 @@ struct hearing {
 
 /* Capacity beyond what reservations need. Changed by admission/spare-capacity.c and trial.c. */
 struct spare {
-    bool for_more; /* the broker asks by itself, for more than the reservation needs */
+    bool for_more; /* the broker itself asks, for more than the reservation needs */
     uint64_t most; /* the largest runtime to ask for; 0: no bound */
     enum { TRIAL_NONE, TRIAL_RUNS, TRIAL_PASSED, TRIAL_FAILED } trial;
-    /* this claim was refused before the trial; NULL: CPU time was */
+    /* the claim that was refused before the trial; NULL: CPU time was refused */
     const struct claim *tried_from;
     int takes; /* how often others have given up what they do not need */
 };
@@ -151,10 +151,12 @@ struct spare {
 struct activation {
     /* the grant before, which comes back if the kernel refuses the change */
     struct grant *old;
-    /* debt_keep of what `old` has beyond the new grant; the debt may be over by now */
+    /* the debt (debt_keep) for the part of `old` beyond the new grant; it may be paid back by
+     * now */
     uint64_t debt;
     struct attachment *target; /* the thread to be attached; becomes reservation->attachment */
-    /* OUTLIVED: the file means a thread that has ended; TAKEN: others may let the thread go */
+    /* OUTLIVED: the file means a thread that has ended. TAKEN: another reservation may detach the
+     * thread later */
     enum { TARGET_NEVER, TARGET_OUTLIVED, TARGET_TAKEN } why_not;
     bool fresh;           /* the thread was not attached before this request */
     bool has_asked_guard; /* the guard has given up its bandwidth for this thread */
@@ -164,7 +166,7 @@ struct activation {
 struct wait {
     struct timer timer;
     bool has_said_so; /* the owner knows of the wait */
-    bool patient;     /* the request has waited for what others give back */
+    bool patient;     /* the request has waited for capacity that others give up */
     int moments;      /* how often the request has waited for others' requests */
 };
 
@@ -180,7 +182,7 @@ struct request {
     int64_t started;
     struct file json, tid; /* NAME.json and NAME.tid, as the reader has seen them */
     struct spec spec;
-    bool has_spec, recorded; /* the spec is valid; the journal has what holds now */
+    bool has_spec, recorded; /* the spec is valid; the journal has the present state */
     struct inquiry inquiry;
     struct refusals refusals;
     struct hearing hearing;
@@ -192,22 +194,22 @@ struct request {
     UT_hash_handle hh; /* by answer_id */
 };
 
-/* True if the helper has been told to put the thread back: then nothing may be applied to the
+/* True if the helper has the order to make the thread ordinary: then no grant may be applied to the
  * thread. */
 bool request_is_detaching(const struct reservation *reservation);
 
 struct request *request_begin(struct reservation *reservation, enum kind kind);
 
-/* Gives back what the request held, and frees the request. */
+/* Gives back everything that the request holds, and frees the request. */
 void request_drop(struct request *request);
 
-/* Under new rules: charges what the request holds beyond the grant of its reservation. */
+/* New rules: charges again everything that the request holds beyond its reservation's grant. */
 struct acl;
 void request_charge_again(struct request *request, struct acl *acl);
 
 /* Plugins that judge each other's tasks are asked for one request at a time. A request has the turn
- * from its first question until the request is dropped or can no longer be undone: what one plugin
- * has answered must still hold when all plugins have answered, and when the kernel has refused a
+ * from its first question until the request is dropped or can no longer be undone: the answer of
+ * one plugin must still hold when all plugins have answered, and when the kernel has refused a
  * change. False: the request waits for its turn. */
 bool turn_take(struct request *request);
 
@@ -232,8 +234,8 @@ void request_event(const struct request *request, const char *stage, const char 
 /* The reservation has the spec's token from now on, before it is recorded. */
 void request_take_token(struct request *request);
 
-/* Writes what holds now into the journal, once for each request. From then on the next broker finds
- * it after a crash. False with errno. */
+/* Writes the present state into the journal, once for each request. From then on the next broker
+ * finds this state after a crash. False with errno. */
 bool request_record(struct request *request);
 
 /* True if the owner wrote or touched NAME.json. */

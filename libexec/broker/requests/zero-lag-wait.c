@@ -43,8 +43,8 @@ static uint64_t missing(const struct request *request)
                : utilization(spec->runtime - request->refusals.nearest, window);
 }
 
-/* The request waits only for as much as it lacks: a hostile user could give back small parts all
- * the time. */
+/* The request waits only if the debts cover all that it lacks: otherwise a hostile user could keep
+ * it waiting by giving back small parts all the time. */
 bool zero_lag_wait_may_help(struct request *request)
 {
     uint64_t needed = missing(request);
@@ -52,7 +52,7 @@ bool zero_lag_wait_may_help(struct request *request)
     if (request->wait.patient || needed == 0 || debt_sum(by_quota) < needed)
         return false;
     request->wait.patient = true;
-    wait_until(request, debt_last(by_quota) + 1); /* after the timer that gives it back */
+    wait_until(request, debt_last(by_quota) + 1); /* after the timer that gives the capacity back */
     return true;
 }
 

@@ -4,7 +4,7 @@
 
 #include "request.h"
 
-/* Before any request waits. The function is called for each request whose time has come. */
+/* Call this before any request waits. `due` is called for each request whose time has come. */
 void zero_lag_wait_prepare(void (*whom)(struct request *request));
 
 /* Waits until the reservation's 0-lag time. False: that time is over. */

@@ -7,7 +7,7 @@
 
 #include "memory.h"
 
-/* The lease that began with the last granted file. */
+/* How the lease was when the last file was granted. */
 struct begun {
     int64_t modified, until;
     uint64_t length;

@@ -57,7 +57,7 @@ static bool put_out(void)
         file->torn = ftruncate(file->fd, file->length) != 0;
     if (good)
         file->length += put;
-    else if (!is_being_written_anew()) /* the caller gives a new journal up */
+    else if (!is_being_written_anew()) /* the caller abandons a new journal */
         writer.behind = true;
     writer.output.length = 0;
     errno = error;
@@ -230,7 +230,7 @@ void journal_abandon(void)
     writer.afresh = false;
     writer.output.length = 0;
     if (writer.file.fd >= 0 && is_being_written_anew()) {
-        /* for the space: the file stays until the next one is begun */
+        /* frees the space of the file, which stays until the next journal is begun */
         (void)ftruncate(writer.file.fd, 0);
         close(writer.file.fd);
         writer.file = writer.old;

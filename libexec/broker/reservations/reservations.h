@@ -14,9 +14,9 @@ struct account *user_bucket(const struct user *user);
 struct reservation *reservation_find(struct user *user, const char *name, bool create);
 /* Keeps a reservation of an earlier broker: it counts, even above the limit. */
 void reservation_keep(struct reservation *reservation);
-/* Counts the reservation among its user's, or makes it RESERVATION_OVER_LIMIT. Called when it is
- * made, and when it is judged again, because others may have gone. A released reservation does not
- * count, even while its record exists. */
+/* Counts the reservation among its user's, or makes it RESERVATION_OVER_LIMIT. Call this when the
+ * reservation is made, and when it is judged again, because others may have ended. A released
+ * reservation does not count, even while its record exists. */
 void reservation_count(struct reservation *reservation);
 void reservation_uncount(struct reservation *reservation);
 struct reservation *reservation_of_task(uint64_t task);
@@ -28,8 +28,8 @@ void reservation_end(struct reservation *reservation, enum ended why);
 /* The reader's last report has its answer, or has become void. */
 void reservation_snapshot_end(struct reservation *reservation);
 
-/* Queues the reservation for its turn. A look from within an answer would let a user drive the
- * depth of the stack; a look from within a scan would make others wait for one user's thousands of
+/* Queues the reservation for its turn. It is not looked at at once: inside an answer, a user could
+ * drive the depth of the stack; inside a scan, others would wait for one user's thousands of
  * files. */
 void reservation_queue(struct reservation *reservation);
 

@@ -22,20 +22,20 @@ static struct {
     /* accounts with waiting specs; the account with the latest grant comes last */
     TAILQ_HEAD(, account) ring;
     uint64_t kicks;
-    uint64_t passed; /* then nobody was left to be asked */
+    uint64_t passed; /* at that time no spec was left to be asked */
     int64_t taken;
     struct timer pause;
     struct waiter *asked;
     struct timer awaited;
 } wait_queue = {.ring = TAILQ_HEAD_INITIALIZER(wait_queue.ring)};
 
-/* A user who creates and releases reservations in a loop makes room all the time, and has others'
- * specs asked again each time. This bounds the part of the broker's time: ns for each spec that is
- * asked; then a pause of the same length. */
+/* A user who creates and releases reservations in a loop makes room all the time, and each time the
+ * waiting specs of others are asked again. This bounds the broker's time for them: so many ns for
+ * each spec, then a pause of the same length. */
 static const int64_t each_takes = 10000000;
 
-/* One at a time, or whose reader is quicker would come first. A reader that does not answer in time
- * holds up its own user alone. */
+/* One spec at a time is asked: otherwise the user with the quicker reader would come first. A
+ * reader that does not answer in time delays only its own user. */
 static const int64_t patience = 100000000; /* ns */
 
 static bool is_awaited(void)

@@ -15,8 +15,8 @@ void wait_queue_leave(struct reservation *reservation);
 /* Since when the reservation waits; 0: it does not wait. */
 int64_t waits_since(const struct reservation *reservation);
 
-/* is_asked_again: the reservation waits, and is being asked again. waits_for: it was refused for
- * this reason before. */
+/* is_asked_again: the reservation waits, and the plugins are being asked again. waits_for: its last
+ * refusal had this reason. */
 bool is_asked_again(const struct reservation *reservation);
 bool waits_for(const struct reservation *reservation, enum why why);
 

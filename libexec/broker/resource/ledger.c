@@ -3,7 +3,7 @@
 #include "background.h"
 #include "resource-kinds.h"
 
-/* How much of the pool the grant takes; grant NULL: 0. */
+/* The amount that the grant takes of the pool; grant NULL: 0. */
 static uint64_t ledger_amount_in(const struct pool *pool, const struct grant *grant)
 {
     return grant == NULL ? 0 : pool->of->amount_in(pool, grant);

@@ -32,7 +32,7 @@ static bool name_place(void)
                     (unsigned long long)status.st_ino) < PATH_BYTES;
 }
 
-/* Nobody but root can have made anything there. */
+/* True: only root can have made anything in the directory. */
 static bool is_private(int directory, mode_t others)
 {
     struct stat status;

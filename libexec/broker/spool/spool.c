@@ -48,8 +48,8 @@ static void wake_up(int signal_number)
     (void)signal_number;
 }
 
-/* A broker that was killed may have left a helper in the middle of its last call. It shares the
- * lock and ends at once, so waiting a little is right; two seconds are another broker. */
+/* A broker that was killed may have left a helper in the middle of its last call. This helper
+ * shares the lock and ends soon. If the lock is not free after two seconds, another broker runs. */
 static int take_lock(char *reason)
 {
     struct sigaction interrupt = {.sa_handler = wake_up};
@@ -92,7 +92,7 @@ static bool make_fifo(const char *name, char *reason)
     return true;
 }
 
-/* Its writing end can be opened while this is open. */
+/* Clients can open the writing end while this reading end is open. */
 static bool open_fifo(const char *name, int *fd, char *reason)
 {
     *fd = openat(spool.root, name, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
@@ -148,7 +148,7 @@ bool spool_make_alive(char reason[static REASON_BYTES])
     return make_fifo("alive", reason);
 }
 
-/* In this order: who sees that it is not starting any more finds it alive, or dead. */
+/* In this order: a client that finds the broker no longer starting then finds it alive, or dead. */
 bool spool_announce(char reason[static REASON_BYTES])
 {
     if (!open_fifo("alive", &spool.alive, reason))

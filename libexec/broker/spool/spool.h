@@ -8,7 +8,8 @@
 
 /* The open directories of the spool. */
 struct spool {
-    /* what is not printable is replaced: for messages, and to tell one broker from another */
+    /* the path with unprintable bytes replaced: for messages, and to tell one broker from
+     * another */
     char path[200];
     int root, specs, log, starting, alive; /* specs: only the adopter uses it */
     int lasting, state; /* state/; the directory of the journal (place.h), or -1 */

@@ -27,7 +27,7 @@
 #include "tick.h"
 #include "units.h"
 
-/* Runs rtf-lint, which says what is correct and may still be a mistake. */
+/* Runs rtf-lint, which warns of correct lines that may still be mistakes. */
 __attribute__((noreturn)) static void lint(const char *config)
 {
     char tick[NUMBER_TEXT];
@@ -36,8 +36,8 @@ __attribute__((noreturn)) static void lint(const char *config)
     die_errno(EX_OSERR, program_path("rtf-lint"));
 }
 
-/* Starts the plugins as the broker does, which only root can: the plugins know what they refuse,
- * and whether they go together. */
+/* Starts the plugins as the broker does, which only root can. Each plugin checks its own words, and
+ * its greeting shows whether the plugins go together. */
 static void ask_plugins(const struct options *options)
 {
     char reason[REASON_BYTES];
@@ -53,7 +53,7 @@ static void ask_plugins(const struct options *options)
         die(EX_CONFIG, reason);
 }
 
-/* The helper says why not. */
+/* The helper prints the reason if it is not possible. */
 static bool can_be_global(const struct plugin_line *line)
 {
     char cpus[CPU_LIST_TEXT];

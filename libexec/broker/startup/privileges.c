@@ -23,11 +23,11 @@ static const int powers[] = {CAP_IPC_LOCK, -1},
                  powers_to_see[] = {CAP_IPC_LOCK, CAP_SYS_PTRACE, -1};
 
 static const char *const calls[] = {
-    /* waiting */
+    /* to wait */
     "epoll_pwait2", "epoll_ctl", "timerfd_settime", "poll", "ppoll", "nanosleep", "clock_nanosleep",
     "restart_syscall", "clock_gettime", "clock_getres", "gettimeofday", "time", "futex", "wait4",
     "waitid", "rt_sigaction", "rt_sigprocmask", "rt_sigreturn",
-    /* talking to its helper processes */
+    /* to talk to its helper processes */
     "read", "readv", "write", "writev", "pread64", "pwrite64", "sendmsg", "sendto", "recvmsg",
     "accept4", "getsockopt", "pipe2", "socketpair", "close", "close_range", "dup", "dup2", "dup3",
     /* files */
@@ -35,7 +35,7 @@ static const char *const calls[] = {
     "fstatfs", "statfs", "access", "faccessat", "faccessat2", "readlink", "readlinkat",
     "getdents64", "lseek", "ftruncate", "fallocate", "fsync", "fdatasync", "linkat", "fchmod",
     "umask",
-    /* threads: looking only */
+    /* to look at threads */
     "pidfd_open", "sched_getattr", "sched_getscheduler", "sched_getparam", "sched_getaffinity",
     "getpriority", "ioprio_get", "getpid", "gettid", "getuid", "geteuid", "getgid", "getegid",
     "uname", "sysinfo",

@@ -9,7 +9,9 @@
 #include "send-fds.h"
 #include "launcher.h"
 
-enum { UNSENT_MAX = 64 << 20 }; /* bytes; a plugin that stopped reading is hung long before */
+enum {
+    UNSENT_MAX = 64 << 20
+}; /* bytes; a plugin that stops reading misses its timeout long before this */
 
 static void close_both(const int ends[2])
 {
@@ -17,8 +19,8 @@ static void close_both(const int ends[2])
     close(ends[1]);
 }
 
-/* A program that does not read or write must not make the broker wait. Only our ends: the child's
- * are for it to set. */
+/* A program that does not read or write must not make the broker wait. Only the broker's ends are
+ * non-blocking: the child decides about its own. */
 static bool does_not_block(int fd)
 {
     int tries = 0;
@@ -29,7 +31,7 @@ static bool does_not_block(int fd)
 }
 
 /* Pairs of descriptors: [0] and [1] of the child, then the broker's. -1: none. A helper on a socket
- * has nothing to say on standard output. */
+ * writes nothing to standard output. */
 static bool coprocess_open(enum coprocess_talk talk, int input, int theirs[2], int ours[2])
 {
     int to_child[2] = {input, -1}, from_child[2];

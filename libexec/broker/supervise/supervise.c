@@ -131,7 +131,7 @@ void supervise_expect(struct program *program, int64_t within)
     timer_set(&program->timer, within == INT64_MAX ? INT64_MAX : monotonic_now() + within);
 }
 
-/* ---- what it says ---- */
+/* ---- messages of the program ---- */
 
 /* False at the end of the program. */
 static bool supervise_read(struct program *program, int *fd)

@@ -21,7 +21,8 @@ static void word_of_network(const struct plugin_line *line, char word[static WOR
     snprintf(word, WORD_BYTES, "%s=%" PRIu64, line->where, line->capacity);
 }
 
-/* An interface that is given back is as the kernel makes it: no other is taken. */
+/* rtf takes only interfaces with the kernel's default settings, so giving one back restores
+ * these. */
 static void former_network(const char *where, char word[static WORD_BYTES])
 {
     snprintf(word, WORD_BYTES, "%s", where);
@@ -40,7 +41,7 @@ static void read_setting(const char *disk, const char *name, char text[static 80
 }
 
 /* sda=SCHEDULER, sda=bfq,LOW_LATENCY,STRICT_GUARANTEES, or sda alone where there is no such disk
- * now. Of the schedulers that there are the one in force stands in brackets. */
+ * now. The file lists all schedulers, with the present one in brackets. */
 static void former_disk(const char *where, char word[static WORD_BYTES])
 {
     char schedulers[80], low[80], strict[80], *rest = schedulers;
@@ -57,16 +58,16 @@ static void former_disk(const char *where, char word[static WORD_BYTES])
 static struct keeper {
     const char *name, *program, *record;
     enum child_kind kind;
-    const char *option; /* before all others; NULL: none */
-    /* words of the program's: of what is ours no more, and of all that is */
+    const char *option; /* the word before all others; NULL: none */
+    /* options of the program: to remove settings of lines that are gone, and all settings */
     const char *remove, *remove_all;
-    /* what it is started with; NULL: a word of the record */
+    /* the words for its start; NULL: a word of the record */
     void (*word)(const struct plugin_line *line, char *word);
-    /* a word of the record, which is what the removal is told */
+    /* a word of the record, as the option for the removal takes it */
     void (*former)(const char *where, char *word);
     char path[4096];
     struct helper helper;
-    int lines; /* 0: it does not run */
+    int lines; /* 0: the helper does not run */
     bool unrecorded, given_back, settles;
 } keepers[KEPT] = {
     [KEPT_NETWORK] = {.name = "the network helper",
@@ -107,10 +108,10 @@ static bool is_keepers(const struct keeper *keeper, int line)
     return kept_by(plugin_line(line)) == (enum kept)(keeper - keepers);
 }
 
-/* ---- what is ours, written down ---- */
+/* ---- the record ---- */
 
-/* A word a line; "" where nothing is written down. False: it cannot be read, which does not mean
- * that there is none. */
+/* One word a line; "": the record is empty or does not exist. False: the record cannot be read,
+ * although it may exist. */
 static bool read_record(const struct keeper *keeper, char words[static WORDS_BYTES])
 {
     const int fd = openat(spool.lasting, keeper->record, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
@@ -122,8 +123,8 @@ static bool read_record(const struct keeper *keeper, char words[static WORDS_BYT
     return got >= 0 || is_none;
 }
 
-/* The broker may remove no file, and kill -9 must not find one that has lost what was in it: the
- * new words go over the old ones, in one piece, and empty lines over what is left of those. */
+/* The broker may remove no file, and kill -9 must not leave an empty record. So one write puts the
+ * new words over the old ones, and empty lines over the rest of the old ones. */
 static bool write_record(const struct keeper *keeper, const char *words)
 {
     char text[WORDS_BYTES];
@@ -181,8 +182,8 @@ static bool add_word(char words[static WORDS_BYTES], const char *word)
     return true;
 }
 
-/* Interfaces and disks that could not be given back stay in the record, and so do those of a line
- * that is off. */
+/* Interfaces and disks stay in the record if they could not be given back, or if their line is
+ * off. */
 static bool record_rest(const struct keeper *keeper, const char *old,
                         char words[static WORDS_BYTES])
 {
@@ -300,7 +301,7 @@ bool allocators_put_back(allocators_path *path, char reason[static REASON_BYTES]
 
 struct message *allocator_begin(const char *op, const struct plugin_line *line)
 {
-    /* Another process does not know what has been said. */
+    /* A new process does not know the earlier messages. */
     struct message *message = helper_begin(op, strcmp(op, "settle") == 0 ? ONCE : TRIES);
     if (line != NULL)
         paragraph_add(helper_text(message), resource_where(line->resource), line->where);
@@ -329,7 +330,7 @@ static void say_raised_again(void)
     say_again(KEPT_IOPRIO);
 }
 
-/* A disk that is another keeper's now is as it was before it becomes that. */
+/* A disk that moves to another helper gets its original settings first. */
 static void prepare_to_give_back(struct keeper *keeper)
 {
     bool any = false;
@@ -379,7 +380,7 @@ void allocators_prepare(allocators_path *path, void (*tell)(const struct helper_
         prepare(keeper, tell);
 }
 
-/* When there is nothing else to do: the answer is waited for. */
+/* Waits for the answer. Only for the start and the end of the broker. */
 static bool ask(struct keeper *keeper, const char *op, const struct plugin_line *line, int seconds,
                 char *reason)
 {

@@ -3,39 +3,44 @@
  * priority (enforce=ioprio). No other program changes these. Each kind has one helper for all its
  * lines, and none without a line.
  *
- * A record in state/ says which interfaces and disks rtf has changed, and how they were before. It
- * is written before the first change, so that everything is put back even after kill -9. */
+ * A record in state/ says which interfaces and disks rtf has changed, and how they were before. The
+ * record is written before the first change, so that all settings can be restored even after kill
+ * -9. */
 #ifndef RTF_ALLOCATORS_H
 #define RTF_ALLOCATORS_H
 
 #include "helper.h"
 #include "plugin-lines.h"
 
-/* By which of them the line's promises are kept; KEPT: by none. */
+/* Which helper keeps the line's promises; KEPT: none. */
 enum kept kept_by(const struct plugin_line *line);
 
-/* Before the launcher is forked: gives back what is ours no more since the last start. `again`: the
- * helper knows no class and no thread any more. */
+/* Call this before the launcher is forked. Gives back the interfaces and disks that plugins.conf no
+ * longer has. `again` is called when a helper has been started again, and knows no class and no
+ * thread. */
 typedef char *allocators_path(const char *program);
-/* before that, of each thread that was raised */
+/* call this before allocators_prepare, for each thread whose I/O priority was raised */
 void allocators_know_raised(pid_t tid, uint64_t started_by, int former);
-bool allocators_raised_any(void); /* could any be? */
+bool allocators_raised_any(void); /* true: a thread may be raised */
 void allocators_prepare(allocators_path *path, void (*tell)(const struct helper_event *event),
                         void (*again)(enum kept kept));
 
-/* After that. A line of which something is not to be had is off, which the log tells. */
+/* Call this after the fork. A line whose interface or disk cannot be used is turned off, and the
+ * log says so. */
 void allocators_start(void);
 
-/* Once all that was granted before is said: other classes go. And once it is said again, to a
- * helper that has been started again. */
+/* allocators_settle: the helpers know all earlier grants now, and remove all other classes.
+ * allocator_settle_again: the same for a helper that was started again. */
 void allocators_settle(void);
 void allocator_settle_again(enum kept kept);
 
-/* All is given back; or they end, and leave it as it is. */
+/* allocators_end gives all interfaces and disks back. allocators_stop ends the helpers, and changes
+ * nothing. */
 void allocators_end(void);
 void allocators_stop(void);
 
-/* Puts back what a dead broker has left changed. False: *reason. Needs all privileges. */
+/* Restores the settings that a dead broker has left changed. False: *reason. Needs all
+ * privileges. */
 bool allocators_put_back(allocators_path *path, char reason[static REASON_BYTES]);
 
 /* Begins a message to a helper: op=, and interface= or device= of the line, if there is one.

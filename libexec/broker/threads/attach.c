@@ -10,8 +10,8 @@
 #include "launcher.h"
 #include "units.h"
 
-/* Over one message the helper may die so often: then the message is what it dies of. A thread that
- * is not put back stays as it is, with nobody to answer for it: that is tried longer. */
+/* If the helper dies this often at one message, the message is the cause. A restore is tried more
+ * often, because otherwise a thread stays real-time without a reservation. */
 enum { TRIES = 2, RESTORE_TRIES = 10 };
 
 static struct helper helper;
@@ -63,7 +63,7 @@ static struct message *about(const char *op, const struct attachment *attachment
     return message;
 }
 
-/* Its answer brings what tells when the runtime is used up. */
+/* The answer brings a perf event that tells when the runtime is used up. */
 static void budget(struct message *message, const struct grant *grant)
 {
     if (grant_is_enforced(grant))

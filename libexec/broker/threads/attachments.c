@@ -85,7 +85,7 @@ void attachment_watch_soon(struct attachment *attachment)
     const bool leads = attachment->tid == attachment->process;
     if (attachment->to_watch.at != 0 ||
         (attachment->watch >= 0 && (leads || !attachment->watch_once)))
-        return; /* for the end of a leader each watch is good */
+        return; /* each kind of watch shows the end of a leader */
     timer_set(&attachment->to_watch, monotonic_now() + watch_pause);
 }
 

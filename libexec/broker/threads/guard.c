@@ -21,7 +21,7 @@
 
 static const int64_t answer_within = INT64_C(1000000000); /* ns */
 
-/* Messages of the guard, some of which came while the broker waited for an answer. */
+/* Messages of the guard. Some of them came while the broker waited for an answer. */
 struct told {
     STAILQ_ENTRY(told) next;
     struct guard_event event;
@@ -33,17 +33,17 @@ static struct {
     struct program program;
     const struct guard_listener *listener;
     STAILQ_HEAD(, told) told;
-    struct timer news;              /* for what it said while an answer was waited for */
+    struct timer news;              /* for messages that came during the wait for an answer */
     struct paragraph_output output; /* the message that is being made */
     uint64_t last_id, answered;
-    int promotions; /* a pipe that it reads; -1 */
-    /* libexec/guard/guard-rank.h; as far as the broker has said */
+    int promotions; /* a pipe that the guard reads; -1: none */
+    /* the last order about the guard's rank (libexec/guard/guard-rank.h) */
     enum { RANK_NOT_YET, RANK_HAS_RISEN, RANK_HAS_YIELDED } rank;
 } guard = {.told = STAILQ_HEAD_INITIALIZER(guard.told),
            .news.due = guard_pass_on,
            .promotions = -1};
 
-/* ---- to it ---- */
+/* ---- messages to the guard ---- */
 
 static struct paragraph_output *guard_message(const char *op)
 {
@@ -54,8 +54,7 @@ static struct paragraph_output *guard_message(const char *op)
     return output;
 }
 
-/* A socket that is full is waited for: the guard reads it as soon as it runs, and it runs above the
- * broker. */
+/* The broker waits while the socket is full: the guard runs above the broker, and reads at once. */
 static bool guard_send(struct paragraph_output *output, const int *fds, int count)
 {
     struct coprocess *process = &guard.program.process;
@@ -91,7 +90,7 @@ static void guard_name(struct paragraph_output *output, pid_t tid, uint64_t star
     paragraph_add_number(output, "started_by", started_by);
 }
 
-/* Below that the guard itself would take a fair share of what it guards. */
+/* With shorter times the guard itself would use a large part of the CPU. */
 static const uint64_t least_runtime = 500, least_window = 5000; /* us */
 
 bool guard_can_enforce(int plugin, const struct spec *spec, char reason[static REASON_BYTES])
@@ -157,7 +156,7 @@ void guard_rise(void)
     (void)guard_send(guard_message("rise"), NULL, 0);
 }
 
-/* ---- from it ---- */
+/* ---- messages of the guard ---- */
 
 static const char *const news_names[] = {[GUARD_SUSPENDED] = "suspended",
                                          [GUARD_LENT] = "lent",
@@ -226,8 +225,9 @@ static void guard_wait(uint64_t id)
             supervise_fail(&guard.program, "it did not answer in time");
 }
 
-/* Once it waits for the broker's word among threads that are lent SCHED_DEADLINE, it may be too
- * late to rise. It has yielded for the sake of a thread: that one comes first. */
+/* If the guard first waits for the broker's order, it may be too late to rise above threads that
+ * are lent SCHED_DEADLINE. A guard that has yielded its bandwidth to a thread waits: the thread
+ * comes first. */
 static void guard_rise_in_time(void)
 {
     struct paragraph_output *output = guard_message("rise");

@@ -1,9 +1,9 @@
 /* rtf-guard as the broker sees it: what keeps threads to what they were granted where the kernel
  * does not.
  *
- * While a thread is guarded it can be ordinary until its next period, and nobody but the guard may
- * touch its scheduling. So whoever has the attach helper do so lets it go first (guard_end), which
- * waits for the guard's word, some us: it never waits itself. */
+ * A guarded thread may be ordinary until its next period, and no other program may change its
+ * scheduling. So before the attach helper changes the thread, the broker ends the guarding
+ * (guard_end), and waits some us for the guard's answer. The guard itself never waits. */
 #ifndef RTF_GUARD_H
 #define RTF_GUARD_H
 
@@ -20,7 +20,7 @@ struct guard_event {
     enum guard_news news;
     pid_t tid;
     uint64_t started_by;
-    uint64_t times; /* SUSPENDED, LENT: since it was last told */
+    uint64_t times; /* SUSPENDED, LENT: how often since the last message */
 };
 
 /* The receiver of events. is_new: a new guard has started, and all threads have to be guarded
@@ -30,7 +30,7 @@ struct guard_listener {
     void (*is_new)(void);
 };
 
-/* Before the launcher is forked. */
+/* Call this before the launcher is forked. */
 void guard_prepare(char *path, const struct guard_listener *who);
 bool guard_start(void);
 
@@ -38,17 +38,17 @@ bool guard_start(void);
  * lock and lend their rank. */
 void guard_stop(void);
 
-/* Where the plugin's line says enforce=runtime: whether there is one in what was asked for, and one
- * that can be. False: what to add. */
+/* For a plugin with enforce=runtime: true if the spec has a runtime that the guard can enforce.
+ * False: *reason says what to add. */
 bool guard_can_enforce(int plugin, const struct spec *spec, char reason[static REASON_BYTES]);
 
-/* From here on. `event` is its budget's (libexec/attach/task-events.h), and taken over; -1:
- * SCHED_DEADLINE, of which only what it lends is guarded. `again`: it was guarded before, and may
- * have been left suspended. */
+/* The guard guards the thread from here on, and takes over `event`, the perf event of its budget
+ * (libexec/attach/task-events.h). -1: a SCHED_DEADLINE thread, of which only loans are guarded.
+ * `again`: the thread was guarded before, and may still be suspended. */
 void guard_begin(struct attachment *attachment, const struct grant *grant, int event, bool again);
 
-/* A helper process of the broker itself is held to a runtime in each period in the same way: us.
- * The descriptors stay the caller's. */
+/* The guard enforces a runtime in each period (us) for a helper process of the broker, too. The
+ * caller keeps the descriptors. */
 struct guarded_child {
     pid_t pid;
     uint64_t started_by; /* thread.h */
@@ -58,18 +58,18 @@ struct guarded_child {
 };
 void guard_child(const struct guarded_child *guarded, bool again);
 
-/* The helper is to make it SCHED_DEADLINE, if that is what was granted:
+/* The helper is about to make the thread SCHED_DEADLINE, if the grant says so:
  * libexec/guard/promotions.h. */
 void guard_expect(const struct attachment *attachment, const struct grant *grant);
 
-/* The kernel has no bandwidth left for a thread: the guard gives up its own, which is there after
- * GUARD_YIELDS_IN (ns), until there is another SCHED_DEADLINE thread, or guard_rise: what others
- * were granted comes first. */
+/* guard_yield: the kernel has no bandwidth left for a thread. The guard gives up its own bandwidth,
+ * which is free after GUARD_YIELDS_IN (ns), because grants come first. The guard takes bandwidth
+ * again at guard_rise, or when there is another SCHED_DEADLINE thread. */
 enum { GUARD_YIELDS_IN = 8000000 };
 void guard_yield(void);
 void guard_rise(void);
 
-/* The guard does not make it real-time any more. */
+/* From the return on, the guard does not make the thread real-time any more. */
 void guard_end(struct attachment *attachment);
 
 #endif

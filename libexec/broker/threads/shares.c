@@ -15,9 +15,9 @@
 struct share {
     bool is_there;
     int plugin; /* the line of the interface or disk */
-    /* the values of the claim that the helper keeps; all 0: not known */
+    /* the values of the claim that the helper knows; all 0: not known */
     uint64_t values[CLAIM_VALUES];
-    uint64_t said; /* the id of the last message about it */
+    uint64_t said; /* the id of the last message about the share */
 };
 
 enum { CLASS_LEAST = 0x10, CLASSES = 0xffe0 };
@@ -28,7 +28,7 @@ static struct {
     uint8_t used[CLASSES / 8];  /* a bit for each class */
     unsigned next;              /* class to try first */
     struct lowering *lowerings; /* the head of the hash table; oldest message first */
-    /* Says again what a helper refused while no request waited for the answer. */
+    /* Repeats messages that a helper refused while no request waited for the answer. */
     struct timer again;
     int64_t pause, refused; /* ns: until the next try; CLOCK_MONOTONIC of the last refusal */
 } shares = {.again = {.due = keep_again}};
@@ -106,9 +106,9 @@ void shares_take_up(struct reservation *reservation, uint16_t class)
     }
 }
 
-/* ---- what is kept of what is granted: of the mode that is on ---- */
+/* ---- the shares of a grant, in its present mode ---- */
 
-/* NULL: nothing is. */
+/* NULL: the helper keeps no claim of the grant. */
 static struct share *share_of(const struct reservation *reservation, enum kept kept)
 {
     return reservation->shares == NULL || !reservation->shares[kept].is_there
@@ -285,7 +285,7 @@ void shares_failed(struct reservation *reservation)
         forget_values(share_of(reservation, kept));
 }
 
-/* ---- what nobody waited for, and was refused ---- */
+/* ---- refused messages for which no request waited ---- */
 
 static void keep_again(struct timer *timer)
 {

@@ -1,8 +1,8 @@
 /* The shares of a reservation in the interfaces and disks of allocators.h. The reservation has a
  * class with the granted amounts, and its attached thread belongs to the class: by the sockets of
- * its process, or by the process itself. The helper makes the class before the verdict says that it
- * is granted. No request waits for the end of a class. A restart changes no class: the journal has
- * its number. */
+ * its process, or by the process itself. The helper makes the class before the verdict says that
+ * the share is granted. No request waits for the end of a class. A restart changes no class: the
+ * journal has its number. */
 #ifndef RTF_SHARES_H
 #define RTF_SHARES_H
 
@@ -31,8 +31,8 @@ void shares_follow(struct reservation *reservation);
 void shares_failed(struct reservation *reservation);
 
 /* The answer to a message for which no request waited. If it was refused, a user may have more than
- * is granted, and others less. So the broker says it again a second later, and then less and less
- * often. */
+ * is granted, and others less. So the broker repeats the message a second later, and then less and
+ * less often. */
 void shares_answered(uint64_t id, bool good);
 
 /* shares_bind: the attached thread, and the processes and sockets that it makes later, get the

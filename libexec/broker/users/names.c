@@ -16,7 +16,7 @@ struct question {
     STAILQ_ENTRY(question) next;
     struct account *account;
     bool is_last;
-    char name[80]; /* the name, of a question about a name in acl.conf */
+    char name[80]; /* the name, if the question is about a name in acl.conf */
 };
 STAILQ_HEAD(questions, question);
 enum { LAST_AT_ONCE = 8, ROOM = 256 };
@@ -24,9 +24,10 @@ enum { LAST_AT_ONCE = 8, ROOM = 256 };
 static struct {
     struct program lookup;
     struct account *accounts, nameless;
-    struct questions asked, last; /* last: questions that are sent when few others wait */
-    unsigned most;                /* accounts, until those without use are forgotten */
-    int count, urgent;            /* of `asked`: how many; and how many that were not in `last` */
+    struct questions asked, last; /* `last` has questions that are sent when few others wait */
+    unsigned most;                /* forget unused accounts when there are this many accounts */
+    int count,
+        urgent; /* the number of questions in `asked`, and how many of them were not in `last` */
     void (*tell)(struct account *account);
 } names = {.most = ROOM,
            .nameless.queue.reservations = TAILQ_HEAD_INITIALIZER(names.nameless.queue.reservations),
