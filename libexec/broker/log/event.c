@@ -12,12 +12,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "account.h"
+#include "log-budget.h"
 #include "log-writer.h"
 #include "units.h"
 
-enum { SCHEMA = 1, RARE_LINES = 10, LOG_BYTES = 1 << 20 };
-static const int64_t rare_window = INT64_C(10000000000);
+enum { SCHEMA = 1, RARE_LINES = 10 };
 
 static struct {
     const char *spool;
@@ -252,56 +251,32 @@ static void write_event(const struct event *event, uint64_t left_out)
         log_lines.lost++;
 }
 
-/* ---- budgets ---- */
-
-/* Returns the account whose log budget pays for the line; NULL: the line has no budget. */
-static struct account *charged_account(const struct event *event)
-{
-    struct account *account =
-        event->user == NULL || event->user->uid == 0 ? NULL : event->user->account;
-    return account != NULL && account->log_of != NULL ? account->log_of : account;
-}
-
-/* Bounds the bytes that one user may cause in a time: no user fills the disk of the log, or hides
- * the lines of others. Root and the broker have no bound. */
-static bool has_budget(const struct event *event, uint64_t *left_out)
+static void tell_spent(const struct event *event)
 {
     char reason[160];
-    struct account *account = charged_account(event);
-    if (account == NULL)
-        return true;
-    const int64_t now = monotonic_now();
-    if (now - account->log_window >= rare_window || account->log_window == 0) {
-        *left_out += account->log_left_out;
-        account->log_window = now;
-        account->log_bytes = account->log_left_out = 0;
-    }
-    if (account->log_bytes < LOG_BYTES)
-        return true;
-    if (account->log_left_out++ > 0)
-        return false;
     snprintf(
         reason, sizeof reason,
         "this user has caused more than %d KiB of lines in %d s: further lines are left out and counted",
-        LOG_BYTES >> 10, (int)(rare_window / INT64_C(1000000000)));
+        LOG_BYTES >> 10, (int)(LOG_WINDOW / INT64_C(1000000000)));
     write_event(&(struct event){.stage = "broker",
                                 .decision = "warning",
                                 .reason = reason,
                                 .user = event->user,
                                 .microseconds = -1},
                 0);
-    return false;
 }
 
 static void write_within_budget(const struct event *event, uint64_t left_out)
 {
     const size_t before = log_lines.length;
-    if (!has_budget(event, &left_out))
+    const enum log_room room = log_budget_look(event->user, &left_out);
+    if (room == LOG_SPENT)
+        tell_spent(event);
+    if (room != LOG_HAS_ROOM)
         return;
     write_event(event, left_out);
-    struct account *account = charged_account(event);
-    if (account != NULL && log_lines.length > before)
-        account->log_bytes += log_lines.length - before;
+    if (log_lines.length > before)
+        log_budget_charge(event->user, log_lines.length - before);
 }
 
 void event_write(const struct event *event)
@@ -313,7 +288,7 @@ void event_write_rarely(const struct event *event, int64_t *window, unsigned *co
 {
     int64_t now = monotonic_now();
     uint64_t left_out = 0;
-    if (now - *window >= rare_window || *window == 0) {
+    if (now - *window >= LOG_WINDOW || *window == 0) {
         left_out = *count > RARE_LINES ? *count - RARE_LINES : 0;
         *window = now;
         *count = 0;

@@ -34,7 +34,7 @@ struct account {
     int reservations;
     /* the account whose log budget pays for this account's lines; NULL: this one */
     struct account *log_of;
-    int64_t log_window; /* event.c: the window in which log_bytes counts */
+    int64_t log_window; /* log-budget.c: the window in which log_bytes counts */
     uint64_t log_bytes, log_left_out;
     /* trial-cost.c: when the trials so far are paid for; CLOCK_MONOTONIC, ns */
     int64_t trials_until;
