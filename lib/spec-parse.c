@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "nearest-word.h"
 #include "spec-claims.h"
+#include "spec-keys.h"
 #include "spec-modes.h"
 #include "spec-values.h"
 #include "units.h"
@@ -74,7 +74,7 @@ static bool take_lifetime(const json_t *value, void *into, char *reason)
     return true;
 }
 
-static bool take_on_refusal(const json_t *value, void *into, char *reason)
+bool spec_take_on_refusal(const json_t *value, void *into, char *reason)
 {
     const char *text = json_string_value(value);
     const bool waits = text != NULL && strcmp(text, "wait") == 0;
@@ -109,7 +109,7 @@ static bool take_name(const json_t *value, char **into, size_t max, char *reason
     return true;
 }
 
-static bool take_plugin(const json_t *value, void *into, char *reason)
+bool spec_take_plugin(const json_t *value, void *into, char *reason)
 {
     return take_name(value, (char **)into, PLUGIN_NAME_BYTES - 1, reason);
 }
@@ -123,12 +123,12 @@ static bool take_cpus(const json_t *value, void *into, char *reason)
                  CPU_SETSIZE);
 }
 
-static bool take_token(const json_t *value, void *into, char *reason)
+bool spec_take_token(const json_t *value, void *into, char *reason)
 {
     return take_name(value, (char **)into, TOKEN_BYTES - 1, reason);
 }
 
-static bool take_comment(const json_t *value, void *into, char *reason)
+bool spec_take_comment(const json_t *value, void *into, char *reason)
 {
     (void)into; /* for the owner only; not used */
     if (!json_is_string(value) || json_string_length(value) > COMMENT_MAX)
@@ -157,17 +157,17 @@ static const struct {
     {"priority", take_priority, offsetof(struct spec, priority)},
     {"importance", take_importance, offsetof(struct spec, importance)},
     {"weight", take_weight, offsetof(struct spec, weight)},
-    {"plugin", take_plugin, offsetof(struct spec, plugin)},
+    {"plugin", spec_take_plugin, offsetof(struct spec, plugin)},
     {"ignore_admission", take_flag, offsetof(struct spec, ignore_admission)},
     {"attach", take_tid, offsetof(struct spec, attach)},
     {"lifetime", take_lifetime, offsetof(struct spec, lifetime_thread)},
     {"move", take_move, offsetof(struct spec, move_process)},
     {"cpus", take_cpus, 0},
     {"expires", take_time, offsetof(struct spec, expires)},
-    {"on_refusal", take_on_refusal, offsetof(struct spec, waits)},
+    {"on_refusal", spec_take_on_refusal, offsetof(struct spec, waits)},
     {"dry_run", take_flag, offsetof(struct spec, dry_run)},
-    {"token", take_token, offsetof(struct spec, token)},
-    {"comment", take_comment, 0},
+    {"token", spec_take_token, offsetof(struct spec, token)},
+    {"comment", spec_take_comment, 0},
     {"modes", take_later, 0},
     {"mode", take_later, 0},
 };
@@ -193,11 +193,17 @@ static int line_of_key(const char *text, size_t length, int number)
 }
 
 /* Shows only a valid key: control characters of a user must not reach a log. */
-static void name_key(const char *text, size_t length, const char *key, int number,
-                     char shown[static 112])
+void spec_name_key(const char *text, size_t length, const char *key, int number,
+                   char shown[static 112])
 {
     const char *plain = name_is_valid(key, strlen(key), NAME_BYTES - 1) ? key : "?";
     snprintf(shown, 112, "key \"%s\" (line %d)", plain, line_of_key(text, length, number));
+}
+
+bool spec_unknown_key(const struct nearest_word *guess, char *why)
+{
+    return guess->word != NULL ? fault(why, "is unknown; did you mean \"%s\"?", guess->word)
+                               : fault(why, "is unknown: rtf-spec(5) lists the keys");
 }
 
 static bool is_unknown(const char *key, char *why)
@@ -207,11 +213,10 @@ static bool is_unknown(const char *key, char *why)
         nearest_word_try(&guess, keys[i].key);
     for (enum resource resource = RESOURCE_CPU + 1; resource < RESOURCES; resource++)
         nearest_word_try(&guess, resource_name(resource));
-    return guess.word != NULL ? fault(why, "is unknown; did you mean \"%s\"?", guess.word)
-                              : fault(why, "is unknown: rtf-spec(5) lists the keys");
+    return spec_unknown_key(&guess, why);
 }
 
-static bool take_key(const char *key, const json_t *value, struct spec *spec, char *why)
+bool spec_take_key(const char *key, const json_t *value, struct spec *spec, char *why)
 {
     for (int i = 0; i < KEYS; i++)
         if (strcmp(keys[i].key, key) == 0)
@@ -222,7 +227,7 @@ static bool take_key(const char *key, const json_t *value, struct spec *spec, ch
     return is_unknown(key, why);
 }
 
-static json_t *parse_object(const char *text, size_t length, char *reason)
+json_t *spec_object(const char *text, size_t length, char reason[static REASON_BYTES])
 {
     json_error_t error;
     if (length > SPEC_BYTES_MAX) {
@@ -255,14 +260,14 @@ bool spec_parse(const char *text, size_t length, struct spec *spec,
     int number = 0;
     bool good = true;
     *spec = (struct spec){0};
-    json_t *object = parse_object(text, length, reason);
+    json_t *object = spec_object(text, length, reason);
     if (object == NULL)
         return false;
     /* First, so that the answer to an invalid spec can be told from others, too. */
-    (void)take_token(json_object_get(object, "token"), &spec->token, why);
+    (void)spec_take_token(json_object_get(object, "token"), &spec->token, why);
     json_object_foreach(object, key, value)
     {
-        wrong = take_key(key, value, spec, why) ? NULL : key;
+        wrong = spec_take_key(key, value, spec, why) ? NULL : key;
         if (wrong != NULL)
             break;
     }
@@ -273,7 +278,7 @@ bool spec_parse(const char *text, size_t length, struct spec *spec,
     if (wrong != NULL)
         json_object_foreach(object, key, value)
         {
-            name_key(text, length, key, number++, shown);
+            spec_name_key(text, length, key, number++, shown);
             if (strcmp(key, wrong) == 0)
                 good = fault(reason, "%s %.300s", shown, why);
         }

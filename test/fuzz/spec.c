@@ -3,6 +3,7 @@
 
 #include "fuzz.h"
 #include "spec-parse.h"
+#include "spec-program.h"
 #include "units.h"
 
 static void must_be_a_spec(const struct spec *spec)
@@ -20,6 +21,19 @@ static void must_be_a_spec(const struct spec *spec)
             must(!claim->background || claim->values[i] == 0);
     }
     must(spec_window(spec) <= TIME_MAX && (!spec->dry_run || spec->attach == 0));
+}
+
+static void must_be_a_program_file(const struct program_file *file)
+{
+    must(file->rule_count >= 1 && file->rule_count <= RULES_MAX);
+    must((file->process != 0) != (file->path[0] == '/') && (!file->hold || file->process == 0));
+    for (int i = 0; i < file->rule_count; i++) {
+        must(file->rules[i].name[0] != '\0' &&
+             strnlen(file->rules[i].name, GLOB_BYTES) < GLOB_BYTES);
+        must_be_a_spec(&file->rules[i].spec);
+        must(file->rules[i].spec.attach == 0 && file->rules[i].spec.claims == NULL);
+    }
+    (void)program_rule_for(file, "camera-audio-1");
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
@@ -40,6 +54,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
         must_be_text(reason, sizeof reason);
     }
     spec_free(&spec);
+    struct program_file *file = NULL;
+    memset(reason, 0, sizeof reason);
+    const enum program_parsed parsed = program_parse(text, length, &file, reason);
+    must((file != NULL) == (parsed != PROGRAM_NOT));
+    if (parsed == PROGRAM_GOOD)
+        must_be_a_program_file(file);
+    else if (parsed == PROGRAM_BAD)
+        must_be_text(reason, sizeof reason);
+    program_free(file);
     if (spec_parse_tid(text, length, &tid))
         must(tid > 0);
     free(text);

@@ -1,0 +1,328 @@
+#include "spec-program.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "spec-keys.h"
+#include "spec-values.h"
+
+/* After a mismatch only the last * takes one character more: an earlier * can gain nothing, because
+ * what stands between both has matched already. */
+bool glob_matches(const char *pattern, const char *name)
+{
+    const char *star = NULL, *after = NULL;
+    while (*name != '\0') {
+        if (*pattern == '*') {
+            star = pattern++;
+            after = name;
+        } else if (*pattern == '?' || *pattern == *name) {
+            pattern++;
+            name++;
+        } else if (star != NULL) {
+            pattern = star + 1;
+            name = ++after;
+        } else
+            return false;
+    }
+    while (*pattern == '*')
+        pattern++;
+    return *pattern == '\0';
+}
+
+int program_rule_for(const struct program_file *file, const char *name)
+{
+    for (int i = 0; i < file->rule_count; i++)
+        if (glob_matches(file->rules[i].name, name))
+            return i;
+    return -1;
+}
+
+void program_free(struct program_file *file)
+{
+    if (file == NULL)
+        return;
+    for (int i = 0; i < file->rule_count; i++)
+        spec_free(&file->rules[i].spec);
+    free(file->token);
+    free(file->plugin);
+    free(file);
+}
+
+static bool is_printable(const char *text, size_t length)
+{
+    for (size_t i = 0; i < length; i++)
+        if (text[i] < 0x20 || text[i] > 0x7e)
+            return false;
+    return true;
+}
+
+/* ---- one rule ---- */
+
+static bool take_glob(const json_t *value, void *into, char *why)
+{
+    const char *text = json_string_value(value);
+    const size_t length = json_string_length(value);
+    if (text == NULL || length == 0 || length >= GLOB_BYTES || !is_printable(text, length))
+        return fault(
+            why,
+            "must be a string of 1 to %d printable ASCII characters, with * for any characters and ? for one",
+            GLOB_BYTES - 1);
+    memcpy(into, text, length + 1);
+    return true;
+}
+
+static bool take_leave(const json_t *value, void *into, char *why)
+{
+    if (!json_is_boolean(value))
+        return fault(why, "must be true or false");
+    *(bool *)into = json_is_true(value);
+    return true;
+}
+
+/* The keys of a spec that a rule may state. */
+static const char *const of_spec[] = {"runtime",          "period",
+                                      "deadline",         "desired_runtime",
+                                      "priority",         "importance",
+                                      "weight",           "plugin",
+                                      "ignore_admission", "cpus",
+                                      "comment"};
+enum { OF_SPEC = sizeof of_spec / sizeof *of_spec };
+
+static bool rule_key_is_unknown(const char *key, char *why)
+{
+    struct nearest_word guess = nearest_word_begin(key);
+    nearest_word_try(&guess, "name");
+    nearest_word_try(&guess, "leave");
+    for (int i = 0; i < OF_SPEC; i++)
+        nearest_word_try(&guess, of_spec[i]);
+    return spec_unknown_key(&guess, why);
+}
+
+static bool take_rule_key(const char *key, const json_t *value, struct rule *rule, char *why)
+{
+    if (strcmp(key, "name") == 0)
+        return take_glob(value, rule->name, why);
+    if (strcmp(key, "leave") == 0)
+        return take_leave(value, &rule->leave, why);
+    for (int i = 0; i < OF_SPEC; i++)
+        if (strcmp(key, of_spec[i]) == 0)
+            return spec_take_key(key, value, &rule->spec, why);
+    return rule_key_is_unknown(key, why);
+}
+
+static bool states_needs(const json_t *rule)
+{
+    for (int i = 0; i < OF_SPEC; i++)
+        if (strcmp(of_spec[i], "comment") != 0 && json_object_get(rule, of_spec[i]) != NULL)
+            return true;
+    return false;
+}
+
+/* NULL: the keys of the rule fit together; else the wrong one. */
+static const char *rule_relations(const json_t *object, const struct rule *rule, char *why)
+{
+    const bool needs = states_needs(object);
+    if (rule->name[0] == '\0')
+        (void)fault(why, "is missing");
+    else if (rule->leave && needs)
+        (void)fault(why, "is true, so the rule can state no needs");
+    else if (!rule->leave && !needs)
+        (void)fault(why, "must be true in a rule that states no needs, such as runtime and period");
+    else
+        return spec_relations(&rule->spec, why);
+    return rule->name[0] == '\0' ? "name" : "leave";
+}
+
+static bool take_rule(const json_t *object, struct rule *rule, char *why)
+{
+    char detail[REASON_BYTES];
+    const char *key, *wrong = NULL;
+    json_t *value;
+    if (!json_is_object(object))
+        return fault(why, "must be an object, such as {\"name\": \"audio\", \"priority\": 30}");
+    json_object_foreach((json_t *)object, key, value)
+    {
+        wrong = take_rule_key(key, value, rule, detail) ? NULL : key;
+        if (wrong != NULL)
+            break;
+    }
+    if (wrong == NULL)
+        wrong = rule_relations(object, rule, detail);
+    return wrong == NULL ||
+           fault(why, "key \"%.64s\" %.300s",
+                 name_is_valid(wrong, strlen(wrong), NAME_BYTES - 1) ? wrong : "?", detail);
+}
+
+static bool take_rules(const json_t *value, struct program_file *file, char *why)
+{
+    char detail[REASON_BYTES];
+    const size_t count = json_array_size(value);
+    if (!json_is_array(value) || count == 0 || count > RULES_MAX)
+        return fault(why, "must be an array of 1 to %d rules", RULES_MAX);
+    for (size_t i = 0; i < count; i++) {
+        file->rule_count++;
+        if (!take_rule(json_array_get(value, i), &file->rules[i], detail))
+            return fault(why, "rule %zu: %.400s", i + 1, detail);
+    }
+    return true;
+}
+
+/* ---- the file ---- */
+
+static bool take_process(const json_t *value, struct program_file *file, char *why)
+{
+    json_int_t number = 0;
+    if (!take_integer(value, TID_MAX, &number, why))
+        return false;
+    file->process = (pid_t)number;
+    return true;
+}
+
+static bool take_path(const json_t *value, struct program_file *file, char *why)
+{
+    const char *text = json_string_value(value);
+    const size_t length = json_string_length(value);
+    if (text == NULL || text[0] != '/' || length >= sizeof file->path ||
+        !is_printable(text, length))
+        return fault(
+            why,
+            "must be the absolute path of a program, of at most %zu printable ASCII characters",
+            sizeof file->path - 1);
+    memcpy(file->path, text, length + 1);
+    return true;
+}
+
+static bool take_hold(const json_t *value, struct program_file *file, char *why)
+{
+    return take_leave(value, &file->hold, why);
+}
+
+static bool take_lifetime(const json_t *value, struct program_file *file, char *why)
+{
+    const char *text = json_string_value(value);
+    file->ends = text != NULL && strcmp(text, "process") == 0;
+    return file->ends || (text != NULL && strcmp(text, "spec") == 0) ||
+           fault(why, "must be \"spec\" or \"process\"");
+}
+
+static bool take_waits(const json_t *value, struct program_file *file, char *why)
+{
+    return spec_take_on_refusal(value, &file->waits, why);
+}
+
+static bool take_plugin(const json_t *value, struct program_file *file, char *why)
+{
+    return spec_take_plugin(value, &file->plugin, why);
+}
+
+static bool take_token(const json_t *value, struct program_file *file, char *why)
+{
+    return spec_take_token(value, &file->token, why);
+}
+
+static bool take_comment(const json_t *value, struct program_file *file, char *why)
+{
+    return spec_take_comment(value, file, why);
+}
+
+static const struct {
+    const char *key;
+    bool (*take)(const json_t *value, struct program_file *file, char *why);
+} keys[] = {{"threads", take_rules},     {"process", take_process},  {"program", take_path},
+            {"hold", take_hold},         {"on_refusal", take_waits}, {"plugin", take_plugin},
+            {"lifetime", take_lifetime}, {"token", take_token},      {"comment", take_comment}};
+enum { KEYS = sizeof keys / sizeof *keys };
+
+static bool take_key(const char *key, const json_t *value, struct program_file *file, char *why)
+{
+    struct nearest_word guess = nearest_word_begin(key);
+    struct spec none = {0};
+    for (int i = 0; i < KEYS; i++) {
+        if (strcmp(key, keys[i].key) == 0)
+            return keys[i].take(value, file, why);
+        nearest_word_try(&guess, keys[i].key);
+    }
+    const bool is_of_spec = spec_take_key(key, value, &none, why);
+    spec_free(&none);
+    return is_of_spec ? fault(why, "cannot stand beside \"threads\"")
+                      : spec_unknown_key(&guess, why);
+}
+
+/* NULL: the keys fit together; else the wrong one. */
+static const char *relations(const struct program_file *file, char *why)
+{
+    if (file->process == 0 && file->path[0] == '\0')
+        (void)fault(why, "needs the key \"process\" or \"program\" beside it");
+    else if (file->process != 0 && file->path[0] != '\0')
+        (void)fault(why, "needs one of the keys \"process\" and \"program\" beside it, not both");
+    else if (file->hold && file->process != 0) {
+        (void)fault(why, "needs the key \"program\" beside it");
+        return "hold";
+    } else if (file->ends && file->process == 0) {
+        (void)fault(why, "can be \"process\" only beside the key \"process\"");
+        return "lifetime";
+    } else
+        return NULL;
+    return "threads";
+}
+
+/* The plugin of the file holds for each rule without one. */
+static void share_plugin(struct program_file *file)
+{
+    for (int i = 0; file->plugin != NULL && i < file->rule_count; i++) {
+        struct spec *spec = &file->rules[i].spec;
+        if (spec->plugin != NULL || file->rules[i].leave)
+            continue;
+        spec->plugin = strdup(file->plugin);
+        if (spec->plugin == NULL)
+            abort();
+    }
+}
+
+static bool take_object(json_t *object, const char *text, size_t length, struct program_file *file,
+                        char reason[static REASON_BYTES])
+{
+    char shown[112], why[REASON_BYTES];
+    const char *key, *wrong = NULL;
+    json_t *value;
+    int number = 0;
+    (void)take_token(json_object_get(object, "token"), file, why);
+    json_object_foreach(object, key, value)
+    {
+        wrong = take_key(key, value, file, why) ? NULL : key;
+        if (wrong != NULL)
+            break;
+    }
+    if (wrong == NULL)
+        wrong = relations(file, why);
+    share_plugin(file);
+    if (wrong == NULL)
+        return true;
+    json_object_foreach(object, key, value)
+    {
+        spec_name_key(text, length, key, number++, shown);
+        if (strcmp(key, wrong) == 0)
+            break;
+    }
+    return fault(reason, "%s %.390s", shown, why);
+}
+
+enum program_parsed program_parse(const char *text, size_t length, struct program_file **file,
+                                  char reason[static REASON_BYTES])
+{
+    static const char word[] = "\"threads\"";
+    *file = NULL;
+    /* Spares the parsing of ordinary specs twice. */
+    if (memmem(text, length, word, sizeof word - 1) == NULL)
+        return PROGRAM_NOT;
+    json_t *object = spec_object(text, length, reason);
+    enum program_parsed parsed = PROGRAM_NOT;
+    if (json_object_get(object, "threads") != NULL) {
+        *file = calloc(1, sizeof **file);
+        if (*file == NULL)
+            abort();
+        parsed = take_object(object, text, length, *file, reason) ? PROGRAM_GOOD : PROGRAM_BAD;
+    }
+    json_decref(object);
+    return parsed;
+}
