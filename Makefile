@@ -31,7 +31,7 @@ ALL_CFLAGS = -std=c17 -D_GNU_SOURCE $(WARN) $(SANITIZE) $(CFLAGS)
 
 # Rooms: directories whose sources make programs. A program is its own source, what it needs of its room, and of lib/.
 BROKER   := libexec/broker $(patsubst %/,%,$(wildcard libexec/broker/*/))
-ROOMS    := attach guard adopter names log publisher net disk rtkit admin
+ROOMS    := attach tasks guard adopter names log publisher net disk rtkit admin
 BROKER_SRC := $(wildcard $(BROKER:%=%/*.c))
 of_broker  = $(filter $(addprefix %/,$(1)),$(BROKER_SRC))
 

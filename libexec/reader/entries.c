@@ -10,8 +10,9 @@
 #include "clock.h"
 #include "files.h"
 #include "kept.h"
-#include "spec-parse.h"
 #include "messages.h"
+#include "programs.h"
+#include "spec-parse.h"
 #include "watches.h"
 
 enum state { IDLE, NEWS, BUSY, TOLD };
@@ -22,6 +23,7 @@ struct entry {
     bool written;      /* an event other than the creation of a file arrived */
     bool whole;        /* tell the content even if it was told before */
     bool asked;        /* the broker waits for this name */
+    bool sought;       /* NAME+TID: the program file NAME was looked for */
     struct stamp told; /* the NAME.json whose content was last told to the broker */
     struct content json, tid;
     /* BUSY: a watch on NAME.json itself, whose other name or writer is elsewhere; -1: none */
@@ -134,7 +136,7 @@ static void go_idle(struct entry *entry)
     content_close(&entry->json);
     content_close(&entry->tid);
     unwatch(entry);
-    entry->again = entry->written = entry->whole = entry->asked = false;
+    entry->again = entry->written = entry->whole = entry->asked = entry->sought = false;
     entry->pause = entry->one_name_by = 0;
     enter(entry, IDLE);
     if (total <= IDLE_MAX || entry->owed != NULL)
@@ -200,15 +202,46 @@ static bool is_unwritten(const struct entry *entry, const struct file *file,
            !content->has_two_names;
 }
 
+static void set_bad(const struct entry *entry, struct file *json, const char *reason)
+{
+    json->state = FILE_BAD;
+    snprintf(json->reason, sizeof json->reason, "%s.json: %.440s", entry->name, reason);
+}
+
+/* A program file. For the broker it is absent: the reader tells of its threads (programs.h). True:
+ * the file is one. */
+static bool parse_program(const struct entry *entry, struct snapshot *snapshot)
+{
+    char reason[REASON_BYTES];
+    struct program_file *file = NULL;
+    const enum program_parsed parsed =
+        snapshot->json.state == FILE_READ
+            ? program_parse(entry->json.text, entry->json.length, &file, reason)
+            : PROGRAM_NOT;
+    if (parsed == PROGRAM_GOOD)
+        programs_take(entry->name, file, &snapshot->json, entry->json.fd);
+    else if (parsed == PROGRAM_BAD) {
+        set_bad(entry, &snapshot->json, reason);
+        snapshot->spec.token = file->token;
+        file->token = NULL;
+        program_free(file);
+    }
+    const bool is_kept =
+        snapshot->json.state == FILE_BAD && programs_keep(entry->name, &snapshot->json);
+    if (parsed == PROGRAM_GOOD || is_kept) {
+        snapshot->json = (struct file){.state = FILE_ABSENT};
+        spec_free(&snapshot->spec);
+    } else
+        programs_drop(entry->name);
+    return parsed != PROGRAM_NOT || is_kept;
+}
+
 static void parse(const struct entry *entry, struct snapshot *snapshot)
 {
     char reason[REASON_BYTES];
-    if (snapshot->json.state == FILE_READ &&
-        !spec_parse(entry->json.text, entry->json.length, &snapshot->spec, reason)) {
-        snapshot->json.state = FILE_BAD;
-        snprintf(snapshot->json.reason, sizeof snapshot->json.reason, "%s.json: %.440s",
-                 entry->name, reason);
-    }
+    if (!parse_program(entry, snapshot) && snapshot->json.state == FILE_READ &&
+        !spec_parse(entry->json.text, entry->json.length, &snapshot->spec, reason))
+        set_bad(entry, &snapshot->json, reason);
     if (snapshot->tid.state == FILE_READ &&
         !spec_parse_tid(entry->tid.text, entry->tid.length, &snapshot->thread)) {
         snapshot->tid.state = FILE_BAD;
@@ -283,6 +316,77 @@ static void refuse_two_names(const struct entry *entry, struct snapshot *snapsho
         entry->name);
 }
 
+static void settle_told(struct entry *entry, struct snapshot *snapshot)
+{
+    entry->again = entry->written = entry->asked = false;
+    entry->pause = entry->one_name_by = 0;
+    enter(entry, TOLD);
+    tell(entry, snapshot);
+    entry->whole = false;
+    spec_free(&snapshot->spec);
+}
+
+/* NAME+TID waits until the threads of the program file NAME are known, or until NAME.json is known
+ * to be none. */
+static bool awaits_program(struct entry *entry)
+{
+    char name[NAME_BYTES];
+    const size_t length = reservation_name_of_program(entry->name);
+    memcpy(name, entry->name, length);
+    name[length] = '\0';
+    const struct entry *of = find_or_make(name);
+    const bool is_pending = of->state == NEWS || of->state == BUSY;
+    if (!is_pending && entry->sought)
+        return false;
+    entry->sought = true;
+    entry->look_at = INT64_MAX;
+    enter(entry, BUSY);
+    if (!is_pending)
+        entry_hint(name, HINT_CHANGED);
+    return true;
+}
+
+/* There is no file: programs.c says what to tell. */
+static void look_at_thread(struct entry *entry)
+{
+    struct snapshot snapshot;
+    content_close(&entry->json);
+    const enum program_look looked = programs_look(entry->name, &snapshot, &entry->json);
+    if (looked == PROGRAM_LATER) {
+        entry->look_at = INT64_MAX;
+        enter(entry, BUSY);
+    } else if (looked == PROGRAM_SEEN || !awaits_program(entry))
+        settle_told(entry, &snapshot);
+}
+
+static bool is_of_program(const struct entry *entry)
+{
+    return reservation_name_of_program(entry->name) != 0;
+}
+
+/* Looks at the threads of this program file that wait for it. */
+static void look_at_waiting(const char *name)
+{
+    struct entry *entry, *next;
+    const size_t length = strlen(name);
+    for (entry = TAILQ_FIRST(&busy); entry != NULL; entry = next) {
+        next = TAILQ_NEXT(entry, of_state);
+        if (is_of_program(entry) && reservation_name_of_program(entry->name) == length &&
+            memcmp(entry->name, name, length) == 0)
+            enter(entry, NEWS);
+    }
+}
+
+static void hear_of_thread(const char *name)
+{
+    entry_hint(name, HINT_CHANGED);
+}
+
+void entries_begin(void)
+{
+    programs_begin(hear_of_thread, look_at_waiting);
+}
+
 static void look(struct entry *entry)
 {
     struct snapshot snapshot = {0};
@@ -309,12 +413,9 @@ static void look(struct entry *entry)
     unwatch(entry);
     refuse_two_names(entry, &snapshot);
     parse(entry, &snapshot);
-    entry->again = entry->written = entry->asked = false;
-    entry->pause = entry->one_name_by = 0;
-    enter(entry, TOLD);
-    tell(entry, &snapshot);
-    entry->whole = false;
-    spec_free(&snapshot.spec);
+    settle_told(entry, &snapshot);
+    if (!programs_have(entry->name))
+        look_at_waiting(entry->name);
 }
 
 void entries_join_scan(void (*tell_seen)(const char *name))
@@ -333,8 +434,12 @@ void entries_join_scan(void (*tell_seen)(const char *name))
 void entries_take_turn(void)
 {
     struct entry *entry;
-    while (told_count < TOLD_MAX && (entry = TAILQ_FIRST(&news)) != NULL)
-        look(entry);
+    while (told_count < TOLD_MAX && (entry = TAILQ_FIRST(&news)) != NULL) {
+        if (is_of_program(entry))
+            look_at_thread(entry);
+        else
+            look(entry);
+    }
 }
 
 /* ---- what the broker says ---- */
@@ -366,8 +471,11 @@ static void settle(struct entry *entry)
 void entry_done(const char *name)
 {
     struct entry *entry = find(name);
-    if (entry != NULL && entry->state == TOLD)
-        settle(entry);
+    if (entry == NULL || entry->state != TOLD)
+        return;
+    if (is_of_program(entry))
+        programs_done(name);
+    settle(entry);
 }
 
 /* ---- verdicts ---- */
@@ -401,9 +509,25 @@ static void owe(struct entry *entry, const struct verdict *verdict, int error)
     messages_end();
 }
 
+/* There is no NAME+TID.verdict: NAME.verdict has a row of the thread. */
+static void take_verdict_of_thread(struct entry *entry, const struct verdict *verdict)
+{
+    const bool answers = entry->state == TOLD && verdict->answers;
+    programs_verdict(entry->name, verdict->text, verdict->length, answers);
+    kept_verdict(entry->name, verdict->text, verdict->length - 1); /* without the newline */
+    if (answers)
+        settle(entry);
+    else if (entry->state == IDLE)
+        go_idle(entry);
+}
+
 void entry_verdict(const char *name, const struct verdict *verdict)
 {
     struct entry *entry = find_or_make(name);
+    if (is_of_program(entry)) {
+        take_verdict_of_thread(entry, verdict);
+        return;
+    }
     const bool was_owed = entry->owed != NULL;
     const int error = verdict_put(name, verdict->text, verdict->length, verdict->decided);
     forget_owed(entry); /* an unwritten verdict is obsolete now */

@@ -14,6 +14,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* A name is NAME, or NAME+TID: a thread of the program file NAME (programs.h). Call this before all
+ * others. */
+void entries_begin(void);
+
 /* CHANGED: a file was written, moved or removed. MADE: a file was created, which open(2) may not
  * have written yet. */
 enum hint { HINT_MADE, HINT_CHANGED };

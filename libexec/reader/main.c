@@ -20,6 +20,7 @@
  *   op=done     name                    what was told gets no verdict
  *   op=remove   name file [stamp]       remove NAME.file if it has this stamp (or in any case);
  *                                       released=WHY: its reservation has ended
+ *   op=task     name event ...          news of rtf-tasks about the program file NAME.json
  *   op=last                             exit: the broker stops
  *   op=end                              exit if idle: later events are for the next reader
  *
@@ -35,6 +36,8 @@
  *   event=overflow                      events were lost: a scan follows
  *   event=odd    name                   a file with an invalid name
  *   event=unwritten name request reason a verdict could not be written, and will be tried again
+ *   event=watch  name process|program   watch this process or program for a program file
+ *   event=unwatch name                  end that watch
  *   event=idle                          the reader has no work
  *   event=ended                         the last event: the reader exits, with no event unread */
 #include <errno.h>
@@ -59,6 +62,7 @@
 #include "send-fds.h"
 #include "rights.h"
 #include "messages.h"
+#include "programs.h"
 #include "units.h"
 
 enum { DIRECTORY_FD = 3, INOTIFY_FD = 4, VERDICT_BYTES = 65536, ARGUMENTS = 4 };
@@ -70,7 +74,8 @@ static bool idle_told;
 
 static bool is_idle(void)
 {
-    return entries_are_idle() && !directory_scans() && directory_deadline() == INT64_MAX;
+    return entries_are_idle() && programs_are_idle() && !directory_scans() &&
+           directory_deadline() == INT64_MAX;
 }
 
 static char text[VERDICT_BYTES];
@@ -102,6 +107,15 @@ static void take_verdict(const struct paragraph *said, const char *name)
     text_length = 0;
 }
 
+/* There are no files: what was granted to the thread has ended. */
+static void take_remove_of_thread(const char *name, const char *file, const char *why)
+{
+    if (strcmp(file, "json") == 0)
+        programs_end_row(name);
+    else if (why != NULL)
+        kept_release(name, why);
+}
+
 static void take_remove(const struct paragraph *said, const char *name)
 {
     struct stamp judged;
@@ -115,6 +129,12 @@ static void take_remove(const struct paragraph *said, const char *name)
     if (ending == NULL || !stamp_get(said, "judged", &judged))
         exit(EX_PROTOCOL);
     const bool is_verdict = strcmp(file, "verdict") == 0;
+    if (reservation_name_of_program(name) != 0) {
+        take_remove_of_thread(name, file, paragraph_get(said, "released"));
+        return;
+    }
+    if (is_verdict && programs_have(name))
+        return; /* the verdict is the program's */
     const char *why = paragraph_get(said, "released");
     const bool is_release = is_verdict && (why != NULL || verdict_decided(name) >= 0);
     if (is_verdict)
@@ -143,7 +163,7 @@ static void end(void)
 static void obey(const struct paragraph *said)
 {
     const char *op = paragraph_get(said, "op"), *name = paragraph_get(said, "name");
-    if (op == NULL || (name != NULL && !name_is_valid(name, strlen(name), NAME_BYTES - 1)))
+    if (op == NULL || (name != NULL && !reservation_name_is_valid(name)))
         exit(EX_PROTOCOL);
     idle_told = false;
     if (strcmp(op, "scan") == 0)
@@ -163,7 +183,10 @@ static void obey(const struct paragraph *said)
         entry_done(name);
     else if (name != NULL && strcmp(op, "remove") == 0)
         take_remove(said, name);
-    else
+    else if (name != NULL && strcmp(op, "task") == 0) {
+        if (!programs_task(name, said))
+            exit(EX_PROTOCOL);
+    } else
         exit(EX_PROTOCOL);
 }
 
@@ -203,7 +226,8 @@ static int timeout(void)
     if (directory_scans())
         return 0;
     const int64_t now = monotonic_now();
-    int64_t until = earliest(entries_deadline(), directory_deadline());
+    int64_t until =
+        earliest(earliest(entries_deadline(), directory_deadline()), programs_deadline());
     idle_since = !is_idle() ? INT64_MAX : idle_since == INT64_MAX ? now : idle_since;
     if (idle_since != INT64_MAX && !idle_told)
         until = earliest(until, idle_since + idle_after);
@@ -243,6 +267,7 @@ static void serve(int inotify)
         }
         if (directory_scans())
             directory_scan_some(); /* names with news take their place among the scanned ones */
+        programs_take_turn(monotonic_now());
         if (!directory_scans())
             entries_take_turn();
         messages_flush();
@@ -274,6 +299,7 @@ int main(int argc, char **argv)
         return EX_OSERR;
     }
     files_begin((uid_t)owner);
+    entries_begin();
     directory_begin(inotify);
     if (fresh && inotify >= 0) {
         (void)messages_begin("inotify");

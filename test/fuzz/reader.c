@@ -10,7 +10,7 @@ static void take_told(struct user *of, const char *name, struct snapshot *snapsh
                       struct open_file json)
 {
     const struct spec *spec = &snapshot->spec;
-    must(of == &user && name_is_valid(name, strlen(name), NAME_BYTES - 1) && json.fd == -1);
+    must(of == &user && reservation_name_is_valid(name) && json.fd == -1);
     must(spec->runtime <= TIME_MAX && spec->period <= TIME_MAX && spec->deadline <= TIME_MAX &&
          spec->desired_runtime <= TIME_MAX);
     must(spec->runtime == 0 || spec_window(spec) == 0 || spec->runtime <= spec_window(spec));
@@ -46,7 +46,7 @@ static void take_scan(struct user *of, int64_t since)
 static void take_file(struct user *of, const char *name, bool is_json, const struct stamp *stamp)
 {
     (void)is_json;
-    must(of == &user && name_is_valid(name, strlen(name), NAME_BYTES - 1) && stamp->changed >= 0);
+    must(of == &user && reservation_name_is_valid(name) && stamp->changed >= 0);
 }
 
 static void take_decision(struct user *of, const char *name, int64_t decided)
@@ -59,12 +59,21 @@ static void take_loss(struct user *of, const char *why)
     must(of == &user && why != NULL);
 }
 
+static void take_watch_of(struct user *of, const char *name, pid_t process, const char *program)
+{
+    must(of == &user && name_is_valid(name, strlen(name), NAME_BYTES - 1));
+    must((process > 0) == (program == NULL));
+    must(program == NULL || strlen(program) < PROGRAM_PATH_BYTES);
+}
+
 static void dispose(int fd)
 {
     (void)fd;
 }
 
 static const struct reader_events events = {.dispose = dispose,
+                                            .watch = take_watch_of,
+                                            .unwatch = take_name,
                                             .files = take_told,
                                             .news = take_name,
                                             .odd = take_name,

@@ -27,6 +27,12 @@ static bool is_older(const struct stamp *file, const struct identity *identity)
     return file->changed + blur < thread_started(identity);
 }
 
+/* A program file means the threads that its reader hears of, which may be younger than the file. */
+static bool is_of_program(const struct reservation *reservation)
+{
+    return reservation_name_of_program(reservation->name) != 0;
+}
+
 /* A file that was just written is not older than any thread. */
 static bool is_just_written(const struct stamp *file)
 {
@@ -99,7 +105,7 @@ struct attachment *target_thread(struct request *request, pid_t tid, bool by_fil
             "thread %d is not yours: it runs as uid %u (effective %u, saved %u, for files %u), you are %u",
             (int)tid, identity.real_uid, identity.effective_uid, identity.saved_uid,
             identity.files_uid, uid);
-    else if (is_older(file, &identity)) {
+    else if (!is_of_program(reservation) && is_older(file, &identity)) {
         refuse_thread(request, WHY_STALE,
                       "%s%s is older than thread %d: the file means an earlier thread with this id",
                       reservation->name, name, (int)tid);

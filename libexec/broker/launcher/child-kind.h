@@ -16,6 +16,7 @@ enum child_kind {
     CHILD_GUARD,   /* root, to confine itself; it runs on any CPU, not on the broker's */
     CHILD_NET,     /* root, to confine itself; end-of-file ends it */
     CHILD_DISK,    /* as the child above */
+    CHILD_TASKS,   /* root, to confine itself */
     CHILD_ADOPTER, /* root, to confine itself */
     CHILD_READER,  /* root, to confine itself; one for each user's directory */
     /* root, to confine itself; end-of-file ends it, because it may have more to write */

@@ -372,7 +372,7 @@ static bool get_reservation(const struct paragraph *record,
         !get_thread(record, reservation))
         return false;
     if (strchr(reservation->user, '/') != NULL ||
-        !name_is_valid(reservation->name, strlen(reservation->name), NAME_BYTES - 1))
+        !reservation_name_is_valid(reservation->name))
         return false;
     reservation->time = (int64_t)time;
     reservation->lease = (int64_t)lease;

@@ -34,6 +34,7 @@
 #include "journal.h"
 #include "status.h"
 #include "supervise.h"
+#include "task-watches.h"
 #include "thread-events.h"
 #include "units.h"
 #include "watchdog.h"
@@ -46,6 +47,8 @@ static const struct reader_events reader_events = {
     .unwritten = dispatch_unwritten,
     .lost = dispatch_reader_lost,
     .dispose = directories_dispose,
+    .watch = task_watch_begin,
+    .unwatch = task_watch_end,
     .scanning = scan_begin,
     .seen_file = scan_file,
     .seen_verdict = scan_verdict,
@@ -105,6 +108,7 @@ static void prepare_children(const struct options *options)
     plugins_prepare(plugin_user, dispatch_plugin_event);
     directories_prepare(program_path("rtf-adopter"));
     readers_prepare(program_path("rtf-reader"), find_reader_user(options), &reader_events);
+    task_watches_prepare(program_path("rtf-tasks"));
     log_writer_prepare(program_path("rtf-logger"));
     status_prepare(program_path("rtf-publisher"), spool.group, options->config);
     enter_register(options->config);
@@ -192,6 +196,8 @@ void start(const struct options *options, int lock)
         stop_children();
         die(EX_CONFIG, reason);
     }
+    if (!task_watches_start())
+        die_errno(EX_OSERR, "rtf-tasks");
     allocators_start();
     if (!take_up_where_it_was(reason) || !tell_status(reason) || !spool_announce(reason)) {
         stop_children();

@@ -11,6 +11,7 @@
 #include "transient.h"
 #include "send-fds.h"
 #include "reservation.h"
+#include "spec-program.h"
 
 /* OUTPUT_MAX: a reader that leaves so many bytes unread does not read at all. HEARD_AT_ONCE: a
  * reader that never stops sending delays no other. */
@@ -214,6 +215,7 @@ static void hung_up(struct user *user)
     reader->socket = -1;
     free_slot(reader);
     paragraph_input_free(&reader->input);
+    readers.tell->unwatch(user, NULL);
     const bool behaved = now - reader->started > good_behaviour;
     reader->asked = 0;
     reader->state = READER_NONE;
@@ -263,6 +265,7 @@ void reader_leave(struct user *user)
         readers.tell->dispose(reader->inotify);
     reader->inotify = -1;
     reader->state = READER_NONE;
+    readers.tell->unwatch(user, NULL);
     paragraph_input_free(&reader->input);
     paragraph_output_free(&reader->output);
 }
@@ -354,6 +357,20 @@ void reader_remove(struct user *user, const char *name, const char *file,
 void reader_release(struct user *user, const char *name, const char *why)
 {
     remove_file(user, name, "verdict", NULL, why);
+}
+
+void reader_task(struct user *user, const char *name, const struct paragraph *said)
+{
+    static const char *const keys[] = {"event", "process", "started", "tid", "comm", "reason"};
+    if (user->reader.state != READER_RUNS)
+        return;
+    add_op(user, "task", name);
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        const char *value = paragraph_get(said, keys[i]);
+        if (value != NULL)
+            paragraph_add(&user->reader.output, keys[i], value);
+    }
+    send_soon(user);
 }
 
 /* The length of the whole paragraphs that fit into one datagram. */
@@ -480,6 +497,19 @@ static void take_idle(struct user *user)
                             MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
+/* The path is only compared. */
+static bool take_watch(struct user *user, const struct paragraph *said, const char *name)
+{
+    const char *program = paragraph_get(said, "program");
+    uint64_t process = 0;
+    if (paragraph_get_number(said, "process", TID_MAX, &process) < 0 ||
+        (process == 0) == (program == NULL) || reservation_name_of_program(name) != 0 ||
+        (program != NULL && strlen(program) >= PROGRAM_PATH_BYTES))
+        return false;
+    readers.tell->watch(user, name, (pid_t)process, program);
+    return true;
+}
+
 static bool take_about_name(struct user *user, const struct paragraph *said, const char *event,
                             int *fd)
 {
@@ -491,13 +521,17 @@ static bool take_about_name(struct user *user, const struct paragraph *said, con
         readers.tell->odd(user, name);
         return true;
     }
-    if (!name_is_valid(name, strlen(name), NAME_BYTES - 1))
+    if (!reservation_name_is_valid(name))
         return false;
     if (strcmp(event, "files") == 0)
         return take_files(user, said, name, fd);
     if (strcmp(event, "seen") == 0)
         return take_seen(user, said, name);
-    if (strcmp(event, "news") == 0)
+    if (strcmp(event, "watch") == 0)
+        return take_watch(user, said, name);
+    if (strcmp(event, "unwatch") == 0)
+        readers.tell->unwatch(user, name);
+    else if (strcmp(event, "news") == 0)
         readers.tell->news(user, name);
     else if (strcmp(event, "unwritten") == 0)
         readers.tell->unwritten(user, name, request == NULL ? "" : request,

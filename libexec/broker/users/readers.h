@@ -30,6 +30,11 @@ struct reader_events {
     void (*seen_file)(struct user *user, const char *name, bool is_json, const struct stamp *stamp);
     void (*seen_verdict)(struct user *user, const char *name, int64_t decided);
     void (*scanned)(struct user *user);
+    /* of a program file NAME.json: the reader wants to hear of the threads of this process of the
+     * user, or of this program (task-watches.h) */
+    void (*watch)(struct user *user, const char *name, pid_t process, const char *program);
+    /* name: NULL: all of them */
+    void (*unwatch)(struct user *user, const char *name);
     void (*dispose)(int fd); /* closes a descriptor in a process that may wait */
     /* the reader has died: its orders and questions are forgotten, and the next reader looks at
      * everything */
@@ -59,6 +64,9 @@ struct told_verdict {
     bool answers, more;
 };
 void reader_verdict(struct user *user, const char *name, const struct told_verdict *verdict);
+
+/* Passes news of rtf-tasks on, about a program file. */
+void reader_task(struct user *user, const char *name, const struct paragraph *said);
 
 void reader_done(struct user *user, const char *name);
 

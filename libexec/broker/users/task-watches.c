@@ -1,0 +1,202 @@
+#include "task-watches.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/queue.h>
+#include <uthash.h>
+
+#include "readers.h"
+#include "reservation.h"
+#include "supervise.h"
+
+/* The most watches that a user may have. */
+enum { WATCHES_MAX = 64 };
+
+/* ENDING: rtf-tasks has not been told of the end. */
+enum watch_state { WATCH_UNSENT, WATCH_SENT, WATCH_ENDING };
+
+struct task_watch {
+    uint64_t id;
+    enum watch_state state;
+    struct user *user; /* ENDING: it may not exist any more */
+    uid_t uid;
+    pid_t process;
+    char *program; /* NULL: the process */
+    TAILQ_ENTRY(task_watch) of_list;
+    UT_hash_handle hh; /* by id */
+    char name[NAME_BYTES];
+};
+
+static struct {
+    struct program program;
+    struct task_watch *by_id;
+    TAILQ_HEAD(, task_watch) list;
+    uint64_t last_id;
+    struct paragraph_output output;
+} watches = {.list = TAILQ_HEAD_INITIALIZER(watches.list)};
+
+static void watch_free(struct task_watch *watch)
+{
+    HASH_DEL(watches.by_id, watch);
+    TAILQ_REMOVE(&watches.list, watch, of_list);
+    free(watch->program);
+    free(watch);
+}
+
+/* ---- to rtf-tasks ---- */
+
+static bool watch_send(const struct task_watch *watch)
+{
+    struct paragraph_output *output = &watches.output;
+    output->length = 0;
+    paragraph_add(output, "op", watch->state == WATCH_ENDING ? "end" : "watch");
+    paragraph_add_number(output, "id", watch->id);
+    if (watch->state == WATCH_UNSENT) {
+        paragraph_add_number(output, "uid", watch->uid);
+        if (watch->program != NULL)
+            paragraph_add(output, "program", watch->program);
+        else
+            paragraph_add_number(output, "process", (uint64_t)watch->process);
+    }
+    paragraph_close(output);
+    return coprocess_send_fds(&watches.program.process, output->data, output->length, NULL, 0);
+}
+
+/* Sends as much as the socket takes, and the rest when it has room again. */
+static void watches_send(void)
+{
+    struct task_watch *watch, *next;
+    bool full = false;
+    if (!supervise_runs(&watches.program))
+        return; /* on_start sends all */
+    for (watch = TAILQ_FIRST(&watches.list); watch != NULL && !full; watch = next) {
+        next = TAILQ_NEXT(watch, of_list);
+        if (watch->state == WATCH_SENT)
+            continue;
+        full = !watch_send(watch);
+        if (!full && watch->state == WATCH_ENDING)
+            watch_free(watch);
+        else if (!full)
+            watch->state = WATCH_SENT;
+    }
+    coprocess_wait_for_room(&watches.program.process, full);
+}
+
+/* A new process knows no watch. */
+static void watches_on_start(struct program *program, bool again)
+{
+    struct task_watch *watch, *next;
+    (void)program;
+    (void)again;
+    for (watch = TAILQ_FIRST(&watches.list); watch != NULL; watch = next) {
+        next = TAILQ_NEXT(watch, of_list);
+        if (watch->state == WATCH_ENDING)
+            watch_free(watch);
+        else
+            watch->state = WATCH_UNSENT;
+    }
+    watches_send();
+}
+
+static void watches_on_room(struct program *program)
+{
+    if (program->process.writing)
+        watches_send();
+}
+
+/* ---- from rtf-tasks ---- */
+
+static bool watches_on_message(struct program *program, const struct paragraph *said, int *fd)
+{
+    struct task_watch *watch;
+    uint64_t id;
+    (void)program;
+    (void)fd;
+    if (paragraph_get(said, "event") == NULL ||
+        paragraph_get_number(said, "id", UINT64_MAX, &id) != 1)
+        return false;
+    HASH_FIND(hh, watches.by_id, &id, sizeof id, watch);
+    if (watch != NULL && watch->state == WATCH_SENT)
+        reader_task(watch->user, watch->name, said);
+    return true; /* it may have been sent before the end of the watch was read */
+}
+
+/* ---- from readers ---- */
+
+static void watch_refuse(struct user *user, const char *name)
+{
+    const struct paragraph said = {.count = 2,
+                                   .pair = {{"event", "refused"},
+                                            {"reason", "you have 64 program files already"}}};
+    reader_task(user, name, &said);
+}
+
+void task_watch_begin(struct user *user, const char *name, pid_t process, const char *program)
+{
+    const struct task_watch *other;
+    int count = 0;
+    task_watch_end(user, name);
+    TAILQ_FOREACH (other, &watches.list, of_list)
+        count += other->user == user && other->state != WATCH_ENDING;
+    if (count >= WATCHES_MAX) {
+        watch_refuse(user, name);
+        return;
+    }
+    struct task_watch *watch = calloc(1, sizeof *watch);
+    if (watch == NULL)
+        abort();
+    *watch = (struct task_watch){.id = ++watches.last_id,
+                                 .state = WATCH_UNSENT,
+                                 .user = user,
+                                 .uid = user->uid,
+                                 .process = process,
+                                 .program = program == NULL ? NULL : strdup(program)};
+    memcpy(watch->name, name, strlen(name) + 1);
+    if (program != NULL && watch->program == NULL)
+        abort();
+    HASH_ADD(hh, watches.by_id, id, sizeof watch->id, watch);
+    TAILQ_INSERT_TAIL(&watches.list, watch, of_list);
+    watches_send();
+}
+
+void task_watch_end(struct user *user, const char *name)
+{
+    struct task_watch *watch, *next;
+    for (watch = TAILQ_FIRST(&watches.list); watch != NULL; watch = next) {
+        next = TAILQ_NEXT(watch, of_list);
+        if (watch->user != user || watch->state == WATCH_ENDING ||
+            (name != NULL && strcmp(watch->name, name) != 0))
+            continue;
+        if (watch->state == WATCH_UNSENT) {
+            watch_free(watch);
+            continue;
+        }
+        watch->state = WATCH_ENDING;
+        watch->user = NULL;
+    }
+    watches_send();
+}
+
+/* ---- the program ---- */
+
+static const struct program_description watches_are = {
+    .name = "rtf-tasks",
+    .meanwhile = "until then program files miss new threads",
+    .kind = CHILD_TASKS,
+    .talk = COPROCESS_SOCKET,
+    SUPERVISE_EACH_SECOND,
+    .on_start = watches_on_start,
+    .on_message = watches_on_message,
+    .on_room = watches_on_room,
+};
+
+void task_watches_prepare(char *path)
+{
+    char *const argv[] = {path, NULL};
+    supervise_prepare(&watches.program, &watches_are, argv, (struct identity_to_run_as){0, 0});
+}
+
+bool task_watches_start(void)
+{
+    return supervise_start(&watches.program, -1, -1);
+}

@@ -1,0 +1,262 @@
+/* rtf-tasks: tells the broker of the threads of users' processes: of all threads when a watch begins,
+ * and then of each thread that appears, gets another name or ends. The broker starts it with a
+ * SOCK_SEQPACKET socket as standard input. Each datagram has one paragraph (lib/paragraph.h), or
+ * several from the helper.
+ *
+ *     op=watch id uid process | program     watch this process of the user, or the processes of the
+ *                                           user that run this program, one at a time
+ *     op=end   id                           end the watch
+ *
+ *     event=process id process started      a process is watched; its threads follow. started: ns of
+ *                                           CLOCK_REALTIME
+ *     event=thread  id tid comm             a thread has appeared, or has another name
+ *     event=gone    id tid                  a thread has ended
+ *     event=listed  id                      all threads that the process had have been told
+ *     event=ended   id                      the process has ended, or is not the user's any more
+ *     event=refused id reason               the process cannot be watched
+ *
+ * Attack surface: processes and names of all users. A user learns only of processes whose uids are
+ * all the user's: the helper looks at them itself. Users can make many records. So the helper rests
+ * four times as long as it has worked, and at least 1 ms after records: a storm of one user costs a
+ * fifth of a CPU, and delays others by some ms. While nothing is watched, the kernel writes no
+ * records. */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sysexits.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "capabilities.h"
+#include "clock.h"
+#include "confine.h"
+#include "lock-memory.h"
+#include "paragraph.h"
+#include "send-fds.h"
+#include "transient.h"
+#include "watched.h"
+
+/* FLUSHED_AT: the longest paragraph fits behind it into a datagram. */
+enum { POLLED = 1 + 1024, REST_FACTOR = 4, FLUSHED_AT = PARAGRAPH_BYTES - 1024 };
+static const int64_t least_rest = 1000000; /* ns, after records */
+
+/* ---- to the broker ---- */
+
+static struct paragraph_output said;
+
+static void begin(const char *event, uint64_t id)
+{
+    paragraph_add(&said, "event", event);
+    paragraph_add_number(&said, "id", id);
+}
+
+/* The broker always reads: waiting for room in the socket is short. */
+static void flush(void)
+{
+    while (said.length > 0 && !send_with_fd(STDIN_FILENO, said.data, said.length, -1, MSG_NOSIGNAL))
+        if (!is_transient(errno))
+            exit(EX_OK); /* the broker is gone */
+    paragraph_drop(&said, said.length);
+}
+
+/* A datagram has many short paragraphs. */
+static void finish(void)
+{
+    paragraph_close(&said);
+    if (said.length > FLUSHED_AT)
+        flush();
+}
+
+static void tell_process(uint64_t id, pid_t process, int64_t started)
+{
+    begin("process", id);
+    paragraph_add_number(&said, "process", (uint64_t)process);
+    paragraph_add_number(&said, "started", started < 0 ? 0 : (uint64_t)started);
+    finish();
+}
+
+static void tell_thread(uint64_t id, pid_t tid, const char *name)
+{
+    begin("thread", id);
+    paragraph_add_number(&said, "tid", (uint64_t)tid);
+    paragraph_add(&said, "comm", name);
+    finish();
+}
+
+static void tell_gone(uint64_t id, pid_t tid)
+{
+    begin("gone", id);
+    paragraph_add_number(&said, "tid", (uint64_t)tid);
+    finish();
+}
+
+static void tell_listed(uint64_t id)
+{
+    begin("listed", id);
+    finish();
+}
+
+static void tell_ended(uint64_t id)
+{
+    begin("ended", id);
+    finish();
+}
+
+static void tell_refused(uint64_t id, const char *reason)
+{
+    begin("refused", id);
+    paragraph_add(&said, "reason", reason);
+    finish();
+}
+
+/* ---- from the broker ---- */
+
+/* The records begin before the first look, so that no thread is missed in between. */
+static const char *watch(uint64_t id, uid_t uid, pid_t process, const char *program)
+{
+    if (!task_records_open())
+        return "the kernel does not tell of threads";
+    return program != NULL ? watch_program(id, uid, program) : watch_process(id, uid, process);
+}
+
+static bool obey(const struct paragraph *request)
+{
+    const char *op = paragraph_get(request, "op"), *program = paragraph_get(request, "program");
+    uint64_t id, uid, process = 0;
+    if (op == NULL || paragraph_get_number(request, "id", UINT64_MAX, &id) != 1)
+        return false;
+    if (strcmp(op, "end") == 0)
+        watch_end(id);
+    else if (strcmp(op, "watch") != 0 ||
+             paragraph_get_number(request, "uid", UINT32_MAX - 1, &uid) != 1 ||
+             paragraph_get_number(request, "process", INT32_MAX, &process) < 0 ||
+             (process == 0) == (program == NULL))
+        return false;
+    else {
+        const char *why = watch(id, (uid_t)uid, (pid_t)process, program);
+        if (why != NULL)
+            tell_refused(id, why);
+        watched_look(false); /* the process may have ended meanwhile */
+    }
+    if (!watched_any())
+        task_records_close();
+    return true;
+}
+
+/* False: the broker has ended, or has sent nonsense. */
+static bool take_request(void)
+{
+    static struct paragraph_input input;
+    char bytes[PARAGRAPH_BYTES];
+    struct paragraph request;
+    const char *why;
+    int fd;
+    const ssize_t got = receive_with_fd(STDIN_FILENO, bytes, sizeof bytes, &fd);
+    if (fd >= 0)
+        close(fd);
+    if (got <= 0)
+        return got < 0 && is_transient(errno);
+    return paragraph_feed(&input, bytes, (size_t)got) &&
+           paragraph_take(&input, &request, &why) == 1 && obey(&request);
+}
+
+/* ---- the loop ---- */
+
+static void wait_until(int64_t time)
+{
+    const int64_t left = time - monotonic_now();
+    const struct timespec pause = {.tv_sec = left / 1000000000, .tv_nsec = left % 1000000000};
+    if (left > 0)
+        (void)clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
+}
+
+static bool turn(void)
+{
+    static struct pollfd wanted[POLLED];
+    wanted[0] = (struct pollfd){.fd = STDIN_FILENO, .events = POLLIN};
+    const int count = 1 + task_records_poll(wanted + 1, POLLED - 1);
+    if (poll(wanted, (nfds_t)count, -1) < 0)
+        return errno == EINTR;
+    const int64_t began = monotonic_now();
+    bool good = true, records = false;
+    for (int i = 1; i < count; i++)
+        records |= wanted[i].revents != 0;
+    if (records)
+        watched_look(!task_records_take(watched_wants, watched_take));
+    if (wanted[0].revents != 0)
+        good = take_request();
+    flush();
+    const int64_t now = monotonic_now(), rest = (now - began) * REST_FACTOR;
+    wait_until(now + (records && rest < least_rest ? least_rest : rest));
+    return good;
+}
+
+/* CAP_SYS_PTRACE: the link /proc/PID/exe of a user's process. Landlock would hide this link, so
+ * files are bounded by the filter of system calls: they are opened only for reading. */
+static bool confine(void)
+{
+    const int powers[] = {capability_for_perf(), CAP_SYS_PTRACE, CAP_IPC_LOCK, -1};
+    static const char *const calls[] = {"perf_event_open",
+                                        "recvmsg",
+                                        "sendmsg",
+                                        "read",
+                                        "getdents64",
+                                        "readlink",
+                                        "readlinkat",
+                                        "close",
+                                        "fstat",
+                                        "newfstatat",
+                                        "lseek",
+                                        "poll",
+                                        "ppoll",
+                                        "clock_gettime",
+                                        "clock_nanosleep",
+                                        "restart_syscall",
+                                        "rt_sigreturn",
+                                        "rt_sigprocmask",
+                                        "brk",
+                                        "mmap",
+                                        "munmap",
+                                        "mremap",
+                                        "madvise",
+                                        "futex",
+                                        "getpid",
+                                        "gettid",
+                                        "sched_getaffinity",
+                                        "sysinfo",
+                                        "exit",
+                                        "exit_group",
+                                        NULL};
+    enum { FLAGS_ARGUMENT = 2 };
+    static const struct confine_exact exact[] = {
+        {"openat", 1, {{FLAGS_ARGUMENT, O_RDONLY | O_CLOEXEC}}},
+        {"openat", 1, {{FLAGS_ARGUMENT, O_RDONLY | O_CLOEXEC | O_DIRECTORY | O_NONBLOCK}}},
+        {0}};
+    return confine_for_good() && capabilities_keep(powers) && confine_calls_exactly(calls, exact);
+}
+
+int main(int argc, char **argv)
+{
+    static const struct watched_events events = {tell_process, tell_thread, tell_gone, tell_listed,
+                                                 tell_ended};
+    (void)argv;
+    if (argc != 1) {
+        fprintf(stderr, "rtf-tasks: only the broker starts this program\n");
+        return EX_USAGE;
+    }
+    watched_begin(&events);
+    (void)memory_lock(0);
+    if (!confine()) {
+        fprintf(stderr, "rtf-tasks: cannot drop unneeded privileges: %s\n", strerror(errno));
+        return EX_OSERR;
+    }
+    while (turn())
+        ;
+    /* no atexit(3): sanitizers would look for leaks with calls that the filter refuses */
+    _exit(EX_OK);
+}

@@ -1,0 +1,31 @@
+/* The kernel's records of all forks, ends and names of threads, in a ring of each CPU
+ * (perf_event_open(2)). */
+#ifndef RTF_TASK_RECORDS_H
+#define RTF_TASK_RECORDS_H
+
+#include <poll.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+enum task_change { TASK_FORKED, TASK_NAMED, TASK_EXECED, TASK_ENDED };
+
+struct task_record {
+    enum task_change what;
+    pid_t process, tid;
+    uint64_t time; /* CLOCK_MONOTONIC, ns */
+};
+
+/* Records are written while the rings are open. False with errno. */
+bool task_records_open(void);
+void task_records_close(void);
+
+/* Fills in what poll(2) has to wait for, at most `size` of them. Returns their number. */
+int task_records_poll(struct pollfd *wanted, int size);
+
+/* Takes all records of processes that `is_wanted`, in the order of their times. False: records were
+ * lost. */
+bool task_records_take(bool (*is_wanted)(const struct task_record *record),
+                       void (*take)(const struct task_record *record));
+
+#endif

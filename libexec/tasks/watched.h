@@ -1,0 +1,41 @@
+/* The watched processes, and their threads. Records of the kernel are only hints: which threads there
+ * are, and what their names are, /proc says. */
+#ifndef RTF_WATCHED_H
+#define RTF_WATCHED_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "paragraph.h"
+#include "task-records.h"
+
+/* What the caller is told of a watch. name: cleaned by paragraph_clean. */
+struct watched_events {
+    /* a process is watched from here on; its threads follow, and then listed(). started:
+     * CLOCK_REALTIME, ns */
+    void (*process)(uint64_t id, pid_t process, int64_t started);
+    void (*thread)(uint64_t id, pid_t tid, const char *name);
+    void (*gone)(uint64_t id, pid_t tid);
+    void (*listed)(uint64_t id);
+    /* the process has ended, or is not the user's any more */
+    void (*ended)(uint64_t id);
+};
+
+void watched_begin(const struct watched_events *events);
+
+/* Watches a process of this user, or the processes of this user that run the program. One of
+ * `process` and `program` is stated. NULL: done; else the reason, a sentence. */
+const char *watch_process(uint64_t id, uid_t uid, pid_t process);
+const char *watch_program(uint64_t id, uid_t uid, const char *program);
+void watch_end(uint64_t id);
+bool watched_any(void);
+
+/* The filter and the receiver of task_records_take. */
+bool watched_wants(const struct task_record *record);
+void watched_take(const struct task_record *record);
+
+/* Looks at all threads that have changed; after lost records, at all threads. */
+void watched_look(bool lost);
+
+#endif

@@ -1,0 +1,36 @@
+# rtf-tasks by itself, as the broker asks it: what it tells of processes and their threads, and of whose.
+
+load helper
+
+ask() { # WHAT [PROGRAM]: test/tasks/ask.py, which says what that is
+    /usr/bin/python3 -S "$RTF_SOURCE/test/tasks/ask.py" "$RTF_LIBEXEC/rtf-tasks" $ALICE $BOB "$@"
+}
+
+answers() { # WHAT PROGRAM LINE...
+    local said
+    said=$(ask "$1" "$2")
+    [ "$said" = "$(printf '%s\n' "${@:3}" 'status 0')" ] || { echo "$said" >&2; return 1; }
+}
+
+@test "threads are told when they appear, get another name and end, with clean names" {
+    answers threads '' 'event=thread id=7 comm=camera-2' 'event=thread id=7 comm=nnnnnnnnnnnnnnn' 'event=ended id=7' \
+        'event=refused id=8 reason=there is no such process'
+}
+
+@test "a user is told nothing of another user's process, nor of a process that becomes another user's" {
+    install -m 4755 -o $BOB /usr/bin/sleep "$WORK/sleep"
+    answers others "$WORK/sleep" 'event=refused id=1 reason=the process is not yours' 'event=refused id=3 reason=there is no such process' 'event=ended id=4'
+}
+
+@test "a program is watched from each of its starts by this user, and from no start by another" {
+    cp /usr/bin/sleep "$WORK/sleep"
+    answers program "$WORK/sleep" True 'event=ended id=1' True 'event=ended id=1' None
+}
+
+@test "the helper sleeps while nothing is watched" {
+    answers idle '' 'no watch: 0'
+}
+
+@test "a user who makes and names threads without end costs a part of one CPU, and keeps no news from others" {
+    answers storm '' 'all told True share below 0.4: True'
+}

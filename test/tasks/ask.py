@@ -1,0 +1,212 @@
+#!/usr/bin/python3 -S
+"""ask RTF-TASKS UID OTHER WHAT: asks rtf-tasks about processes of UID, as the broker does, and prints what it says.
+
+WHAT: threads   a process whose threads appear, get names and end
+      others    a process of OTHER's, and one that becomes OTHER's by its execve
+      program   a program that starts, ends and starts again, and is OTHER's then
+      storm     a process of OTHER's makes and names threads as fast as it can: how late UID's are told, and the helper's CPU time
+      idle      no watch, and then a process at rest: how often the helper wakes
+"""
+import ctypes
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+program, uid, other, what = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4]
+broker, socket_of_helper = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+helper = subprocess.Popen([program], stdin=socket_of_helper)
+socket_of_helper.close()
+
+# A process that obeys lines: "+NAME" a thread of this name, "=OLD NEW" renames it, "-NAME" ends it, "!PROGRAM" execve by another thread than the first.
+OBEDIENT = """
+import ctypes, os, sys, threading, time
+libc = ctypes.CDLL(None)
+threads = {}
+def run(name, cell):
+    libc.prctl(15, name.encode(), 0, 0, 0)
+    while True:
+        cell['told'].wait()
+        cell['told'].clear()
+        order = cell['order']
+        if order == '': return
+        if order[0] == '/': os.execv(order, cell['argv'])
+        libc.prctl(15, order.encode(), 0, 0, 0)
+def tell(name, order, argv=None):
+    threads[name].update(order=order, argv=argv)
+    threads[name]['told'].set()
+print('ready', flush=True)
+for line in sys.stdin:
+    word, rest = line[0], line[1:].rstrip('\\n').split(' ')
+    if word == '+':
+        threads[rest[0]] = {'told': threading.Event()}
+        threading.Thread(target=run, args=(rest[0], threads[rest[0]]), daemon=True).start()
+    elif word == '=':
+        tell(rest[0], rest[1])
+        threads[rest[1]] = threads.pop(rest[0])
+    elif word == '-': tell(rest[0], '')
+    elif word == '!': tell(rest[0], rest[1], rest[1:])
+"""
+STORM = """
+import ctypes, threading
+libc = ctypes.CDLL(None)
+def name():
+    while True: libc.prctl(15, b'a', 0, 0, 0)
+threading.Thread(target=name, daemon=True).start()
+print('ready', flush=True)
+while True: threading.Thread(target=int).start()
+"""
+
+
+def process(owner, code, *arguments):
+    def become():
+        os.setgroups([])
+        os.setresgid(owner, owner, owner)
+        os.setresuid(owner, owner, owner)
+    child = subprocess.Popen(["/usr/bin/python3", "-S", "-c", code, *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE, preexec_fn=become, text=True,
+                             bufsize=1)
+    child.stdout.readline()
+    return child
+
+
+def tell(child, line):
+    child.stdin.write(line + "\n")
+
+
+def ask(**words):
+    broker.send("".join(f"{key}={value}\n" for key, value in words.items()).encode() + b"\n")
+
+
+heard = []
+
+
+def hear(within=2.0):
+    broker.settimeout(within)
+    try:
+        while not heard:
+            heard.extend(broker.recv(8192).decode().split("\n\n")[:-1])
+    except TimeoutError:
+        return None
+    said = heard.pop(0)
+    return dict(line.split("=", 1) for line in said.splitlines() if line)
+
+
+def until(event, **words):
+    """The message of this kind, with these words; any others are dropped."""
+    while (said := hear()) is not None:
+        if said["event"] == event and all(said.get(key) == str(value) for key, value in words.items()):
+            return said
+    print("not told:", event, words)
+    return None
+
+
+def show(said):
+    print(" ".join(f"{key}={value}" for key, value in said.items() if key in ("event", "id", "comm", "reason")))
+
+
+def threads():
+    child = process(uid, OBEDIENT)
+    tell(child, "+camera-1")
+    ask(op="watch", id=7, uid=uid, process=child.pid)
+    assert int(until("process")["process"]) == child.pid
+    until("listed")
+    tell(child, "+camera-2")
+    second = until("thread", comm="camera-2")
+    show(second)
+    tell(child, "=camera-2 audio\x07")
+    renamed = until("thread", comm="audio?")
+    assert renamed["tid"] == second["tid"]
+    tell(child, "-audio\x07")
+    until("gone", tid=second["tid"])
+    tell(child, "+" + "n" * 20)
+    show(until("thread", comm="n" * 15))
+    child.kill()
+    show(until("ended"))
+    ask(op="watch", id=8, uid=uid, process=child.pid + (child.wait() and 0))
+    show(hear())
+
+
+def others():
+    child = process(other, OBEDIENT)
+    ask(op="watch", id=1, uid=uid, process=child.pid)
+    show(hear())
+    ask(op="watch", id=2, uid=0, process=child.pid)
+    until("listed", id=2)
+    ask(op="watch", id=3, uid=uid, process=2)
+    show(hear())
+    child.kill()
+    until("ended", id=2)
+    child = process(uid, OBEDIENT)
+    tell(child, "+t")
+    ask(op="watch", id=4, uid=uid, process=child.pid)
+    until("thread", id=4, comm="t")
+    tell(child, f"!t {sys.argv[5]} 30")
+    show(until("ended", id=4))
+    child.kill()
+
+
+def programs():
+    sleeper = sys.argv[5]
+    ask(op="watch", id=1, uid=uid, program=sleeper)
+
+    def start(owner):
+        return subprocess.Popen([sleeper, "30"], user=owner, group=owner, extra_groups=[])
+    for _ in range(2):
+        child = start(uid)
+        print(int(until("process")["process"]) == child.pid)
+        until("listed")
+        child.kill()
+        show(until("ended"))
+        child.wait()
+    child = start(other)
+    print(hear(0.3))
+    child.kill()
+
+
+def cpu_time():
+    with open(f"/proc/{helper.pid}/stat") as stat:
+        fields = stat.read().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def storm():
+    child = process(uid, OBEDIENT)
+    ask(op="watch", id=1, uid=uid, process=child.pid)
+    noise = process(other, STORM)
+    ask(op="watch", id=2, uid=other, process=noise.pid)
+    until("listed", id=2)
+    late, before, began = [], cpu_time(), time.monotonic()
+    for i in range(50):
+        at = time.monotonic()
+        tell(child, f"+t{i}")
+        while (said := hear()) is not None and (said["id"], said.get("comm")) != ("1", f"t{i}"):
+            pass
+        late.append(time.monotonic() - at)
+        time.sleep(0.01)
+    share = (cpu_time() - before) / (time.monotonic() - began)
+    late.sort()
+    print(f"median {late[25] * 1e3:.1f} ms, most {late[-1] * 1e3:.1f} ms, share {share:.2f}", file=sys.stderr)
+    print("all told", said is not None, "share below 0.4:", share < 0.4)
+    noise.kill()
+    child.kill()
+
+
+def wakeups():
+    with open(f"/proc/{helper.pid}/status") as status:
+        return sum(int(line.split()[1]) for line in status if "ctxt_switches" in line)
+
+
+def idle():
+    ask(op="end", id=1)
+    time.sleep(0.2)
+    before = wakeups()
+    subprocess.run(["/bin/true"])
+    time.sleep(0.5)
+    print("no watch:", wakeups() - before)
+
+
+{"threads": threads, "others": others, "program": programs, "storm": storm, "idle": idle}[what]()
+broker.close()
+print("status", helper.wait())
