@@ -22,6 +22,7 @@
 #include "thread-names.h"
 #include "needs.h"
 #include "ready.h"
+#include "thread-rules.h"
 #include "units.h"
 
 /* A broker answers within milliseconds. A broker that is stuck must not hold up a cron job for
@@ -43,11 +44,13 @@ struct options {
     struct needs needs;
     /* the needs; without the keys that say when, and for which thread */
     json_t *spec;
+    const char *file;                         /* of -f; NULL: none */
     uint64_t timeout, attach_after, wait_for; /* us; wait_for 0: no limit */
     /* name NULL: run-PID; thread: pattern of --attach=thread:NAME */
     const char *name, *thread;
     enum when when;
     bool dry_run, fallback, verbose, says_when, replace, waits;
+    bool by_rules; /* the spec has rules for threads (thread-rules.h) */
     char **command;
 };
 
@@ -60,6 +63,8 @@ struct spec {
 
 static const struct command_option table[] = {
     COMMAND_NEEDS,
+    {'f', "file", "FILE",
+     "Start from the spec in this file, or have rules for the threads of CMD in it; - is standard input"},
     {0, "attach", "WHEN",
      "When CMD is attached: start (the default), ready (sd_notify(3)), thread:NAME, or after a TIME"},
     {0, "name", "NAME", "Name of the spec (default: run-PID)"},
@@ -148,6 +153,8 @@ static void take(void *context, const char *name, const char *value)
     struct options *options = context;
     if (strcmp(name, "attach") == 0)
         take_attach(options, value);
+    else if (strcmp(name, "file") == 0)
+        options->file = value;
     else if (strcmp(name, "name") == 0)
         options->name = command_name_option(value);
     else if (strcmp(name, "replace") == 0)
@@ -181,6 +188,16 @@ static void check(const struct options *options)
                       options->command[0], options->command[0], options->command[0]);
 }
 
+/* Each rule has needs of its own, and the broker attaches threads as they appear. */
+static void check_rules(const struct options *options)
+{
+    if (needs_are_stated(&options->needs))
+        command_misused(
+            "a file with rules for threads says what each thread needs: -T and so on do not go with it");
+    if (options->says_when || options->waits)
+        command_misused("--attach and --wait do not go with a file with rules for threads");
+}
+
 static bool has_any(const json_t *spec, const char *const *keys)
 {
     while (*keys != NULL && json_object_get(spec, *keys) == NULL)
@@ -199,12 +216,11 @@ static bool claims_no_cpu(const json_t *spec)
     return has_any(spec, others) && !has_any(spec, cpu);
 }
 
-/* The needs as a spec. Without --cpus its CPUs are those of taskset(1); with --cpus=all it states
- * none. */
-static json_t *spec_of(struct needs *needs)
+/* Lays the needs over a spec. Without --cpus its CPUs are those of taskset(1); with --cpus=all it
+ * states none. */
+static void complete(struct needs *needs, json_t *spec)
 {
     char list[CPU_LIST_TEXT];
-    json_t *spec = json_object();
     needs_lay_over(needs, spec);
     const char *stated = client_string(spec, "cpus"),
                *own = stated == NULL && !claims_no_cpu(spec) ? own_cpus(list) : NULL;
@@ -212,13 +228,31 @@ static json_t *spec_of(struct needs *needs)
         json_object_set_new(spec, "cpus", json_string(own));
     else if (stated != NULL && strcmp(stated, "all") == 0)
         (void)json_object_del(spec, "cpus");
-    return spec;
+}
+
+static void take_spec(struct options *options)
+{
+    options->spec = needs_read_spec(options->file);
+    options->by_rules = thread_rules_are_in(options->spec);
+    if (options->by_rules) {
+        check_rules(options);
+        thread_rules_name_process(options->spec, getpid());
+    } else
+        complete(&options->needs, options->spec);
+}
+
+static char *make_rules(const struct options *options, const char *token)
+{
+    json_object_set_new(options->spec, "token", json_string(token));
+    return json_dumps(options->spec, JSON_COMPACT);
 }
 
 /* Returns the spec as one line, which the caller frees. NULL: no memory. thread 0: there is no
  * thread to attach yet. */
 static char *make_spec(const struct options *options, const char *token, pid_t thread)
 {
+    if (options->by_rules)
+        return make_rules(options, token);
     json_t *spec = json_copy(options->spec);
     if (thread != 0)
         json_object_set_new(spec, "attach", json_integer(thread));
@@ -233,9 +267,10 @@ static char *make_spec(const struct options *options, const char *token, pid_t t
     return text;
 }
 
+/* 0: no answer is about one thread. */
 static pid_t first_thread(const struct options *options)
 {
-    return options->when == AT_START ? getpid() : 0;
+    return options->when == AT_START && !options->by_rules ? getpid() : 0;
 }
 
 static int dry_run(const struct options *options)
@@ -648,7 +683,7 @@ int main(int argc, char **argv)
     char **operands = command_parse(&command, argc, argv, &options);
     options.command = operands[0] == NULL ? NULL : operands;
     check(&options);
-    options.spec = spec_of(&options.needs);
+    take_spec(&options);
     const int status = options.dry_run ? dry_run(&options) : run(&options);
     json_decref(options.spec);
     return status;

@@ -65,7 +65,7 @@ void command_fail(int status, const char *format, ...)
     va_start(values, format);
     say(format, values, "");
     va_end(values);
-    exit(status);
+    exit(failure(status));
 }
 
 void command_wrong(const char *format, ...)
@@ -113,7 +113,7 @@ void command_unwritten(void)
     sigemptyset(&pipe);
     sigaddset(&pipe, SIGPIPE);
     sigprocmask(SIG_UNBLOCK, &pipe, NULL);
-    command_fail(failure(EX_IOERR), "standard output cannot be written");
+    command_fail(EX_IOERR, "standard output cannot be written");
 }
 
 /* ---- values ---- */

@@ -33,8 +33,7 @@ struct command {
     const char *needs_named;
     /* the operands are a command with options of its own: options end at the first operand */
     bool runs_command;
-    /* exit status for wrong usage and if standard output cannot be written; 0: EX_USAGE and
-     * EX_IOERR */
+    /* exit status of any failure of the command itself; 0: those of sysexits(3) */
     int failure;
     /* Called for each option of the command line, with its name as in the table. value NULL: the
      * option takes none. */

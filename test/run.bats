@@ -682,6 +682,21 @@ to_full() { "$@" >/dev/full; }
 to_nowhere() { "$@" >&-; }
 
 # bats test_tags=turn:2
+@test "-f starts from the spec in a file; a file with rules for threads is for the process of the command, and for nothing else" {
+    printf '{"runtime": "3ms", "period": "20ms"}' >"$WORK/spec"
+    printf '{"threads": [{"name": "camera*", "runtime": "2ms", "period": "33ms"}]}' >"$WORK/rules"
+    run "$RTF_BIN/rtf-run" --dry-run -f "$WORK/spec" -P 30ms
+    [ "$(jq -c '[.runtime, .period, .lifetime]' <<<"$output")" = '["3ms",30000,"thread"]' ]
+    "$RTF_BIN/rtf-run" --dry-run -f "$WORK/rules" >"$WORK/out" &
+    wait $!
+    command jq -e --argjson process $! 'del(.token) == {threads: [{name: "camera*", runtime: "2ms", period: "33ms"}], process: $process}' "$WORK/out"
+    fails 125 'rtf-run: a file with rules for threads says what each thread needs: -T and so on do not go with it*' "$RTF_BIN/rtf-run" -f "$WORK/rules" -T 2ms -- true
+    fails 125 'rtf-run: --attach and --wait do not go with a file with rules for threads*' "$RTF_BIN/rtf-run" -f "$WORK/rules" --attach=ready -- true
+    printf '{"program": "/usr/bin/camera", "threads": []}' >"$WORK/rules"
+    fails 125 'rtf-run: -f: the key "program" says whose threads these are, and so does the command line: leave the key out' "$RTF_BIN/rtf-run" -f "$WORK/rules" -- true
+    fails 125 "rtf-run: $WORK/none cannot be read: No such file or directory" "$RTF_BIN/rtf-run" -f "$WORK/none" -- true
+}
+
 @test "--dry-run prints a correct spec for every combination of options" {
     broker_start
     as $ALICE mkdir -p "$OWN"

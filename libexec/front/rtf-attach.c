@@ -1,5 +1,6 @@
 /* rtf-attach(1): attaches threads of a running program. Either one thread to a reservation that
- * exists; or one or more threads, each to a new reservation of its own, all of them or none. */
+ * exists; or one or more threads, each to a new reservation of its own, all of them or none; or the
+ * threads of a process, present and to come, by rules. */
 #include <ctype.h>
 #include <dirent.h>
 #include <fcntl.h>
@@ -14,7 +15,9 @@
 #include "command-line.h"
 #include "needs.h"
 #include "request/affinity.h"
+#include "request/declare.h"
 #include "request/request.h"
+#include "thread-rules.h"
 #include "units.h"
 
 struct options {
@@ -26,7 +29,8 @@ struct options {
 
 static const struct command_option table[] = {
     COMMAND_NEEDS,
-    {'f', "file", "FILE", "The spec of each thread is in this file; - is standard input"},
+    {'f', "file", "FILE",
+     "The spec of each thread, or rules for the threads of -p, are in this file; - is standard input"},
     {'p', "pid", "PID", "Attach the main thread of this process"},
     {'a', "all-threads", NULL, "With -p: attach all threads of the process"},
     {0, "thread", "GLOB", "With -a: only threads whose names match this pattern"},
@@ -305,9 +309,8 @@ static void attach_all(struct request *request, const struct options *options, j
 }
 
 static void attach_each(struct request *request, struct options *options, const char *base,
-                        const pid_t *threads, size_t count)
+                        json_t *spec, const pid_t *threads, size_t count)
 {
-    json_t *spec = needs_read_spec(options->file);
     needs_lay_over(&options->needs, spec);
     request_open(request, command_spool(), options->timeout, true);
     group.request = request;
@@ -321,7 +324,29 @@ static void attach_each(struct request *request, struct options *options, const 
         attach_threads(request, options, spec, base, threads, count);
     group.count = 0; /* take_back removes none */
     request_let_signals(request);
-    json_decref(spec);
+}
+
+/* ---- the threads of a process, by rules ---- */
+
+static void check_rules(const struct options *options)
+{
+    if (options->process == 0)
+        command_misused("a file with rules for threads goes with -p PID");
+    if (needs_are_stated(&options->needs) || options->pattern != NULL)
+        command_misused(
+            "a file with rules for threads says what each thread needs: -T, --thread and so on do not go with it");
+}
+
+/* The rules stand until the process ends, or until rtf release. */
+static int attach_by_rules(const struct options *options, const char *name, json_t *rules)
+{
+    const struct declaration declaration = {.name = name,
+                                            .spec = rules,
+                                            .timeout = options->timeout,
+                                            .json = options->json,
+                                            .verbose = options->verbose};
+    thread_rules_name_process(rules, (pid_t)options->process);
+    return declare(&declaration);
 }
 
 /* ---- the command line ---- */
@@ -367,20 +392,35 @@ static pid_t *take_threads(const struct options *options, char **words, size_t *
     return threads;
 }
 
-static int attach(struct options *options, const char *name, char **words)
+/* Attaches the threads, each to a spec of its own. */
+static int attach_by_specs(struct options *options, const char *name, json_t *spec,
+                           const pid_t *threads, size_t count)
 {
     struct request request;
-    size_t count;
-    pid_t *threads = take_threads(options, words, &count);
     if (!needs_are_stated(&options->needs) && options->file == NULL && !options->all && count == 1)
         attach_one(&request, options, name, threads[0]);
     else if (needs_are_stated(&options->needs) || options->file != NULL)
-        attach_each(&request, options, name, threads, count);
+        attach_each(&request, options, name, spec, threads, count);
     else
         command_misused("say what each thread needs: -T, -P and so on, or -f FILE");
-    free(threads);
     request_close(&request);
     return request.status;
+}
+
+static int attach(struct options *options, const char *name, char **words)
+{
+    size_t count;
+    pid_t *threads = take_threads(options, words, &count);
+    json_t *spec = needs_read_spec(options->file);
+    int status;
+    if (thread_rules_are_in(spec)) {
+        check_rules(options);
+        status = attach_by_rules(options, name, spec);
+    } else
+        status = attach_by_specs(options, name, spec, threads, count);
+    json_decref(spec);
+    free(threads);
+    return status;
 }
 
 int main(int argc, char **argv)
@@ -389,7 +429,8 @@ int main(int argc, char **argv)
         .name = "attach",
         .about =
             "Attach threads of a running program: one to a reservation that exists,\nor each to a new one of its own (NAME-TID), all of them or none.",
-        .operands = "NAME TID | NAME [NEEDS] TID... | NAME [NEEDS] -p PID [-a]",
+        .operands =
+            "NAME TID | NAME [NEEDS] TID... | NAME [NEEDS] -p PID [-a] | NAME -f RULES -p PID",
         .options = table,
         .needs = needs_options,
         .take = take};

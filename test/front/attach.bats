@@ -194,3 +194,17 @@ policies() { for task in "/proc/$MANY/task"/*; do kernel "${task##*/}" | cut -d 
     explains attach
     explains detach
 }
+
+@test "rules for threads say whose threads they are only on the command line, and what these need only in the file" {
+    broker_start
+    printf '{"threads": [{"name": "worker-*", "runtime": "1ms", "period": "20ms"}]}' >"$WORK/rules"
+    chmod 644 "$WORK/rules"
+    sleeper $ALICE
+    fails 64 'rtf attach: a file with rules for threads goes with -p PID*' rtf attach app -f "$WORK/rules" "$SLEEPER"
+    fails 64 'rtf attach: a file with rules for threads says what each thread needs: -T, --thread and so on do not go with it*' \
+        rtf attach app -f "$WORK/rules" -p "$SLEEPER" -T 2ms
+    printf '{"process": 1, "threads": []}' >"$WORK/rules"
+    fails 65 'rtf attach: -f: the key "process" says whose threads these are, and so does the command line: leave the key out' \
+        rtf attach app -f "$WORK/rules" -p "$SLEEPER"
+    nothing_in "$OWN" || [ ! -e "$OWN" ]
+}
