@@ -21,6 +21,7 @@ INCLUDEDIR ?= $(PREFIX)/include
 # Debian's python3 looks for what packages bring in one directory for all its versions, and below /usr/local in one for each.
 PYTHONDIR  ?= $(PREFIX)/lib/$(if $(filter /usr,$(PREFIX)),python3,$(or $(shell /usr/bin/python3 -c 'import sys; print("python%d.%d" % sys.version_info[:2])' 2>/dev/null),python3))/dist-packages
 FISHDIR    ?= $(PREFIX)/share/fish/vendor_completions.d
+DOCDIR     ?= $(PREFIX)/share/doc/rtf
 
 B       ?= build
 CC      ?= cc
@@ -31,7 +32,7 @@ ALL_CFLAGS = -std=c17 -D_GNU_SOURCE $(WARN) $(SANITIZE) $(CFLAGS)
 
 # Rooms: directories whose sources make programs. A program is its own source, what it needs of its room, and of lib/.
 BROKER   := libexec/broker $(patsubst %/,%,$(wildcard libexec/broker/*/))
-ROOMS    := attach tasks guard adopter names log publisher net disk rtkit admin
+ROOMS    := attach tasks guard adopter names log publisher net disk rtkit admin programs
 BROKER_SRC := $(wildcard $(BROKER:%=%/*.c))
 of_broker  = $(filter $(addprefix %/,$(1)),$(BROKER_SRC))
 
@@ -305,6 +306,8 @@ install: all
 	    install -D -m 644 $(B)/man/$$page $(DESTDIR)$(MANDIR)/man$${page##*.}/$$page; done
 	for file in plugins.conf acl.conf; do \
 	    test -e $(DESTDIR)$(SYSCONFDIR)/rtf/$$file || install -m 644 etc/$$file $(DESTDIR)$(SYSCONFDIR)/rtf/$$file; done
+	install -d $(DESTDIR)$(SYSCONFDIR)/rtf/programs.d $(DESTDIR)$(DOCDIR)/examples/programs.d
+	install -m 644 etc/programs.d/*.json $(DESTDIR)$(DOCDIR)/examples/programs.d
 	install -d $(DESTDIR)$(UNITDIR)
 	sed 's,@LIBEXECDIR@,$(LIBEXECDIR),g' etc/rtf.service | install -m 644 /dev/stdin $(DESTDIR)$(UNITDIR)/rtf.service
 	install -D -m 644 etc/rtf.sysusers $(DESTDIR)$(SYSUSERSDIR)/rtf.conf
@@ -341,7 +344,7 @@ uninstall:
 	    test ! -e "$(DESTDIR)/$$file" || cmp -s "$$file" "$(DESTDIR)/$$file" || { echo "kept, for it was changed: $(DESTDIR)/$$file"; rm "$$file"; }; done && \
 	find . ! -type d | while read -r file; do rm -f "$(DESTDIR)/$${file#./}"; done && \
 	rm -rf "$(DESTDIR)$(PYTHONDIR)/rtf/__pycache__" && \
-	find .$(LIBEXECDIR) .$(SYSCONFDIR)/rtf .$(PYTHONDIR)/rtf -depth -type d | while read -r room; do \
+	find .$(LIBEXECDIR) .$(SYSCONFDIR)/rtf .$(DOCDIR) .$(PYTHONDIR)/rtf -depth -type d | while read -r room; do \
 	    test ! -d "$(DESTDIR)/$${room#./}" || rmdir --ignore-fail-on-non-empty "$(DESTDIR)/$${room#./}"; done
 
 clean:

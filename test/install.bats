@@ -11,6 +11,7 @@ prepare() {
 755 etc/rtf
 644 etc/rtf/acl.conf
 644 etc/rtf/plugins.conf
+755 etc/rtf/programs.d
 755 usr
 755 usr/bin
 755 usr/bin/rtf
@@ -110,6 +111,7 @@ prepare() {
 755 usr/libexec/rtf/rtf-partition
 644 usr/libexec/rtf/rtf-preload.so
 755 usr/libexec/rtf/rtf-probe
+755 usr/libexec/rtf/rtf-programs
 755 usr/libexec/rtf/rtf-publisher
 755 usr/libexec/rtf/rtf-reader
 755 usr/libexec/rtf/rtf-rtkit
@@ -129,6 +131,15 @@ prepare() {
 644 usr/share/bash-completion/completions/rtf
 777 usr/share/bash-completion/completions/rtf-run
 777 usr/share/bash-completion/completions/rtf-wait
+755 usr/share/doc
+755 usr/share/doc/rtf
+755 usr/share/doc/rtf/examples
+755 usr/share/doc/rtf/examples/programs.d
+644 usr/share/doc/rtf/examples/programs.d/cyclictest.json
+644 usr/share/doc/rtf/examples/programs.d/jackd.json
+644 usr/share/doc/rtf/examples/programs.d/mpd.json
+644 usr/share/doc/rtf/examples/programs.d/pipewire.json
+644 usr/share/doc/rtf/examples/programs.d/ros2_control.json
 755 usr/share/fish
 755 usr/share/fish/vendor_completions.d
 644 usr/share/fish/vendor_completions.d/rtf.fish
@@ -160,6 +171,7 @@ prepare() {
 644 usr/share/man/man5/muse.5
 644 usr/share/man/man5/plugins.conf.5
 644 usr/share/man/man5/rtf-events.5
+644 usr/share/man/man5/rtf-programs.5
 644 usr/share/man/man5/rtf-spec.5
 644 usr/share/man/man5/rtf-status.5
 644 usr/share/man/man5/rtf-verdict.5

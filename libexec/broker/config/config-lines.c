@@ -1,12 +1,11 @@
 #include "config-lines.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
+
+#include "roots-file.h"
 
 bool config_lines_wrong(char reason[static REASON_BYTES], const char *name, int line,
                         const char *format, ...)
@@ -22,25 +21,13 @@ bool config_lines_wrong(char reason[static REASON_BYTES], const char *name, int 
 bool config_lines_open(struct config_lines *conf, const char *path,
                        char reason[static REASON_BYTES])
 {
-    struct stat status;
     const char *slash = strrchr(path, '/');
-    /* the file may be a FIFO, which must not keep root waiting */
-    const int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    const int fd = roots_file_open(path, reason);
     *conf = (struct config_lines){.name = slash == NULL ? path : slash + 1,
                                   .file = fd < 0 ? NULL : fdopen(fd, "r")};
-    if (conf->file == NULL || fstat(fileno(conf->file), &status) != 0) {
+    if (fd >= 0 && conf->file == NULL)
         snprintf(reason, REASON_BYTES, "%.300s: %s", path, strerror(errno));
-        return false;
-    }
-    if (S_ISREG(status.st_mode) && (status.st_uid == 0 || status.st_uid == geteuid()) &&
-        (status.st_mode & 022) == 0)
-        return true;
-    snprintf(
-        reason, REASON_BYTES,
-        "%.300s: must be a regular file of root's that nobody else can write (mode 0644 at most)",
-        path);
-    fclose(conf->file);
-    return false;
+    return conf->file != NULL;
 }
 
 static bool is_plain(const char *text, size_t length)

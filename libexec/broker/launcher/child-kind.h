@@ -22,6 +22,7 @@ enum child_kind {
     /* root, to confine itself; end-of-file ends it, because it may have more to write */
     CHILD_LOG,
     CHILD_PUBLISHER, /* root, to confine itself */
+    CHILD_PROGRAMS,  /* root, to become users: it ends when it has done its work */
     CHILD_LOOKUP,    /* unprivileged: the account database, which may have to connect to a server */
     CHILD_PLUGIN,    /* unprivileged: a plugin, any program */
 };

@@ -90,8 +90,22 @@ static void ask_kernel(void)
             "plugins.conf: partition=cpuset and confine=cpuset take all CPUs: one at least has to be left for ordinary threads");
 }
 
+/* rtf-programs says what is wrong. */
+static void check_programs_d(const char *config)
+{
+    int status;
+    const pid_t child = fork();
+    if (child == 0) {
+        execl(program_path("rtf-programs"), "rtf-programs", "check", config, (char *)NULL);
+        _exit(EX_OSERR);
+    }
+    if (child < 0 || waitpid(child, &status, 0) != child || status != 0)
+        exit(EX_CONFIG);
+}
+
 void check(const struct options *options)
 {
+    check_programs_d(options->config);
     if (geteuid() == 0) {
         ask_plugins(options);
         ask_kernel();

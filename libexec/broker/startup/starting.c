@@ -22,6 +22,7 @@
 #include "plugins.h"
 #include "privileges.h"
 #include "process.h"
+#include "programs-d.h"
 #include "readers.h"
 #include "recover.h"
 #include "register.h"
@@ -111,6 +112,7 @@ static void prepare_children(const struct options *options)
     task_watches_prepare(program_path("rtf-tasks"));
     log_writer_prepare(program_path("rtf-logger"));
     status_prepare(program_path("rtf-publisher"), spool.group, options->config);
+    programs_d_prepare(program_path("rtf-programs"), options->config, options->spool);
     enter_register(options->config);
     if (!fork_launcher(!options->foreground))
         die_errno(EX_OSERR, "fork");
@@ -207,6 +209,7 @@ void start(const struct options *options, int lock)
         die_errno(EX_OSERR, "epoll");
     privileges_to_serve();
     acl_names(rules, names_warn_unknown);
+    programs_d_give(spool.lasting);
     if (place_doubt() != NULL)
         event_broker("warning", "%s", place_doubt());
     fatal_logged(false);

@@ -1,0 +1,34 @@
+/* The files of programs.d (rtf-programs(5)): program files that an administrator writes for
+ * users. */
+#ifndef RTF_GIVEN_H
+#define RTF_GIVEN_H
+
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "name.h"
+#include "reason.h"
+
+/* In the spool the name of the file is admin:NAME. */
+#define GIVEN_PREFIX "admin:"
+
+struct given {
+    struct given *next;
+    char name[NAME_BYTES]; /* with the prefix */
+    char *user, *group;    /* whom the file is for; group without its @; NULL: not stated */
+    char *program;         /* the path */
+    char *text;            /* the program file for the spool; NULL: the file is wrong */
+    char wrong[REASON_BYTES];
+};
+
+/* Reads all files DIRECTORY/NAME.json, in the order of their names. A directory that does not exist
+ * has no files. False: the directory cannot be used, and *reason says why. given_free frees the
+ * list. */
+bool given_read(const char *directory, struct given **list, char reason[static REASON_BYTES]);
+void given_free(struct given *list);
+
+/* Turns the text of a file into a program file: takes the keys user and group out, and leaves all
+ * others at their places. False: *reason names key and line. */
+bool given_parse(char *text, size_t length, struct given *given, char reason[static REASON_BYTES]);
+
+#endif

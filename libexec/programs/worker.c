@@ -1,0 +1,83 @@
+#include "worker.h"
+
+#include <fcntl.h>
+#include <pwd.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sysexits.h>
+#include <unistd.h>
+
+#include "capabilities.h"
+#include "client.h"
+#include "spec.h"
+
+/* The file in the spool has this text. The user may have put anything there, and it holds up only
+ * this process. */
+static bool has_text(const struct client *client, const struct order *order)
+{
+    static char bytes[SPEC_BYTES_MAX + 1];
+    char file[NAME_BYTES + sizeof ".json"];
+    const size_t length = strlen(order->text);
+    snprintf(file, sizeof file, "%s.json", order->name);
+    const int fd = openat(client->directory, file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    const bool same = fd >= 0 && read(fd, bytes, sizeof bytes) == (ssize_t)length &&
+                      memcmp(bytes, order->text, length) == 0;
+    if (fd >= 0)
+        close(fd);
+    return same;
+}
+
+static enum client_outcome put(struct client *client, const struct order *order)
+{
+    ino_t inode;
+    if (has_text(client, order))
+        return CLIENT_OK;
+    const enum client_outcome outcome = client_put(client, order->name, order->text, &inode);
+    if (outcome != CLIENT_TAKEN)
+        return outcome;
+    inode = client_inode(client, order->name);
+    return client_change(client, order->name, order->text, &inode);
+}
+
+static enum client_outcome obey(struct client *client, const struct order *order)
+{
+    if (order->what == PUT)
+        return put(client, order);
+    const ino_t inode = order->what == KEEP ? 0 : client_inode(client, order->name);
+    return inode == 0 ? CLIENT_OK : client_remove(client, order->name, inode);
+}
+
+static bool puts_any(const struct order *orders, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (orders[i].what == PUT)
+            return true;
+    return false;
+}
+
+/* The administrator names the user, so the user needs no membership to get the file. What the broker
+ * grants is a matter of acl.conf. No process of the user can trace this one. */
+static bool become(uid_t uid, gid_t group)
+{
+    const gid_t nogroup = 65534;
+    const struct passwd *account = getpwuid(uid);
+    return uid != 0 &&
+           become_unprivileged(uid, account == NULL ? nogroup : account->pw_gid, group) &&
+           prctl(PR_SET_DUMPABLE, 0) == 0;
+}
+
+int worker_run(const char *spool, gid_t group, const struct order *orders, size_t count)
+{
+    struct client client;
+    if (!become(orders[0].uid, group))
+        return EX_OSERR;
+    enum client_outcome outcome = client_open(&client, spool);
+    if (outcome == CLIENT_OK)
+        outcome = client_enter(&client, puts_any(orders, count));
+    if (outcome == CLIENT_GONE && !puts_any(orders, count))
+        return EX_OK;
+    for (size_t i = 0; i < count && outcome == CLIENT_OK; i++)
+        outcome = obey(&client, &orders[i]);
+    client_close(&client);
+    return client_status_of_outcome(outcome);
+}

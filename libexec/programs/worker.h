@@ -1,0 +1,11 @@
+/* Carries orders out in the directory of one user, with the rights of that user. */
+#ifndef RTF_PROGRAMS_WORKER_H
+#define RTF_PROGRAMS_WORKER_H
+
+#include "orders.h"
+
+/* Becomes the user of the orders, with the group of the spool's users, and does them. Returns 0, or
+ * an exit status of sysexits(3). */
+int worker_run(const char *spool, gid_t group, const struct order *orders, size_t count);
+
+#endif
