@@ -1,6 +1,6 @@
 #include "thread-rules.h"
 
-#include <stdlib.h>
+#include <string.h>
 #include <sysexits.h>
 
 #include "command-line.h"
@@ -20,14 +20,32 @@ void thread_rules_name_process(json_t *needs, pid_t process)
                          "command line: leave the key out",
                          *key);
     json_object_set_new(needs, "process", json_integer(process));
+    if (json_object_get(needs, "lifetime") == NULL)
+        json_object_set_new(needs, "lifetime", json_string("process"));
 }
 
-json_t *thread_rules_for_all(const json_t *needs, const char *pattern, pid_t process)
+static bool is_of_rule(const char *key)
 {
-    json_t *rule = json_pack("{s:s}", "name", pattern == NULL ? "*" : pattern),
-           *rules = json_pack("{s:i, s:[O]}", "process", (int)process, "threads", rule);
-    if (rules == NULL || json_object_update(rule, (json_t *)needs) != 0)
-        abort();
-    json_decref(rule);
-    return rules;
+    static const char *const keys[] = {"runtime",          "period",
+                                       "deadline",         "desired_runtime",
+                                       "priority",         "importance",
+                                       "weight",           "plugin",
+                                       "ignore_admission", "cpus",
+                                       "comment",          NULL};
+    const char *const *known = keys;
+    while (*known != NULL && strcmp(*known, key) != 0)
+        known++;
+    return *known != NULL;
+}
+
+json_t *thread_rules_for_all(const json_t *needs, const char *pattern)
+{
+    const char *key;
+    json_t *value;
+    if (pattern != NULL && strpbrk(pattern, "[\\") != NULL)
+        return NULL; /* in a rule these characters stand for themselves */
+    json_object_foreach((json_t *)needs, key, value) if (!is_of_rule(key)) return NULL;
+    json_t *rule = json_deep_copy(needs);
+    json_object_set_new(rule, "name", json_string(pattern == NULL ? "*" : pattern));
+    return json_pack("{s:[o]}", "threads", rule);
 }

@@ -10,12 +10,14 @@
 /* The file has rules for threads, and is no spec of one thread. */
 bool thread_rules_are_in(const json_t *needs);
 
-/* Names the process whose threads the rules are for. A file that names a process or a program
- * itself ends this process with EX_DATAERR. */
+/* Names the process whose threads the rules are for. The rules end with the process, unless they
+ * say otherwise. Rules that name a process or a program themselves end this process with
+ * EX_DATAERR. */
 void thread_rules_name_process(json_t *needs, pid_t process);
 
-/* Returns rules that give `needs` to each thread of the process whose name matches the pattern, and
- * leave the others. The caller owns the object. */
-json_t *thread_rules_for_all(const json_t *needs, const char *pattern, pid_t process);
+/* Returns rules that give `needs` to each thread whose name matches the pattern; NULL: any name.
+ * The caller owns the object. NULL: no rule can state such needs, for example a claim on a
+ * disk, or such a pattern. */
+json_t *thread_rules_for_all(const json_t *needs, const char *pattern);
 
 #endif

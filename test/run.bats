@@ -689,13 +689,38 @@ to_nowhere() { "$@" >&-; }
     [ "$(jq -c '[.runtime, .period, .lifetime]' <<<"$output")" = '["3ms",30000,"thread"]' ]
     "$RTF_BIN/rtf-run" --dry-run -f "$WORK/rules" >"$WORK/out" &
     wait $!
-    command jq -e --argjson process $! 'del(.token) == {threads: [{name: "camera*", runtime: "2ms", period: "33ms"}], process: $process}' "$WORK/out"
+    command jq -e --argjson process $! 'del(.token) == {threads: [{name: "camera*", runtime: "2ms", period: "33ms"}], process: $process, lifetime: "process"}' "$WORK/out"
     fails 125 'rtf-run: a file with rules for threads says what each thread needs: -T and so on do not go with it*' "$RTF_BIN/rtf-run" -f "$WORK/rules" -T 2ms -- true
     fails 125 'rtf-run: --attach and --wait do not go with a file with rules for threads*' "$RTF_BIN/rtf-run" -f "$WORK/rules" --attach=ready -- true
     printf '{"program": "/usr/bin/camera", "threads": []}' >"$WORK/rules"
     fails 125 'rtf-run: -f: the key "program" says whose threads these are, and so does the command line: leave the key out' "$RTF_BIN/rtf-run" -f "$WORK/rules" -- true
     fails 125 "rtf-run: $WORK/none cannot be read: No such file or directory" "$RTF_BIN/rtf-run" -f "$WORK/none" -- true
 }
+
+@test "with rules for threads the command starts when these are taken, and each of its threads is attached by its name" {
+    broker_start
+    printf '{"threads": [{"name": "camera*", "runtime": "1ms", "period": "20ms"}]}' >"$WORK/rules"
+    chmod 644 "$WORK/rules"
+    mkfifo "$WORK/orders"
+    become $ALICE "$RTF_BIN/rtf-run" --spool "$SPOOL" -f "$WORK/rules" --name player -- \
+        /usr/bin/python3 -S "$RTF_SOURCE/test/fixtures/threads" camera-1 other camera-2 <>"$WORK/orders" >"$WORK/said" 3>&- &
+    local player=$!
+    echo "$player" >>"$WORK/pids"
+    policies() { for task in "/proc/$player/task"/*; do echo "$(<"$task/comm")=$(kernel "${task##*/}" | cut -d ' ' -f 1)"; done | sort | xargs; }
+    are() { [ "$(policies)" = "$1" ]; }
+    eventually are 'camera-1=deadline camera-2=deadline other=other python3=other'
+    is_gone_with_process() { [ ! -e "$SPECS/$ALICE/player.json" ]; }
+    kill "$player"
+    eventually is_gone_with_process
+    printf '{"threads": [{"name": "rtf-run", "runtime": "30ms", "period": "20ms"}]}' >"$WORK/rules"
+    fails 125 'rtf-run: *' as $ALICE "$RTF_BIN/rtf-run" --spool "$SPOOL" -f "$WORK/rules" -- touch "$WORK/ran"
+    [ ! -e "$WORK/ran" ]
+    printf '{"threads": [{"name": "rtf-run", "runtime": "19ms", "period": "20ms", "plugin": "NONE"}]}' >"$WORK/rules"
+    fails 125 'rtf-run: thread rtf-run (*), rule 1: *' as $ALICE "$RTF_BIN/rtf-run" --spool "$SPOOL" -f "$WORK/rules" -- touch "$WORK/ran"
+    [ ! -e "$WORK/ran" ]
+    eventually has_no_specs
+}
+has_no_specs() { [ -z "$(find "$SPECS/$ALICE" -name '*.json')" ]; }
 
 @test "--dry-run prints a correct spec for every combination of options" {
     broker_start

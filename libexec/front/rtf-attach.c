@@ -286,6 +286,12 @@ static size_t find_threads(const struct options *options, pid_t **threads)
     return count;
 }
 
+static _Noreturn void fail_unmatched(const struct options *options)
+{
+    command_fail(EX_NOINPUT, "process %llu has no thread whose name matches",
+                 (unsigned long long)options->process);
+}
+
 /* Attaches all threads of the process, and then the threads that the process has started
  * meanwhile. */
 static void attach_all(struct request *request, const struct options *options, json_t *spec,
@@ -295,8 +301,7 @@ static void attach_all(struct request *request, const struct options *options, j
     pid_t *threads = NULL;
     size_t count = find_threads(options, &threads);
     if (count == 0)
-        command_fail(EX_NOINPUT, "process %llu has no thread whose name matches",
-                     (unsigned long long)options->process);
+        fail_unmatched(options);
     for (int round = 0; round < ROUNDS && count > 0; round++) {
         attach_threads(request, options, spec, base, threads, count);
         count = find_threads(options, &threads);
@@ -311,7 +316,6 @@ static void attach_all(struct request *request, const struct options *options, j
 static void attach_each(struct request *request, struct options *options, const char *base,
                         json_t *spec, const pid_t *threads, size_t count)
 {
-    needs_lay_over(&options->needs, spec);
     request_open(request, command_spool(), options->timeout, true);
     group.request = request;
     group.says_where = says_where(spec);
@@ -407,17 +411,32 @@ static int attach_by_specs(struct options *options, const char *name, json_t *sp
     return request.status;
 }
 
+/* With -a the needs become a rule for all threads, if a rule can state them. NULL: each thread needs
+ * a spec of its own. */
+static json_t *rules_of(struct options *options, json_t *spec)
+{
+    pid_t *threads = NULL;
+    if (thread_rules_are_in(spec)) {
+        check_rules(options);
+        return json_incref(spec);
+    }
+    needs_lay_over(&options->needs, spec);
+    if (!options->all || json_object_size(spec) == 0)
+        return NULL;
+    if (find_threads(options, &threads) == 0)
+        fail_unmatched(options);
+    free(threads);
+    return thread_rules_for_all(spec, options->pattern);
+}
+
 static int attach(struct options *options, const char *name, char **words)
 {
     size_t count;
     pid_t *threads = take_threads(options, words, &count);
-    json_t *spec = needs_read_spec(options->file);
-    int status;
-    if (thread_rules_are_in(spec)) {
-        check_rules(options);
-        status = attach_by_rules(options, name, spec);
-    } else
-        status = attach_by_specs(options, name, spec, threads, count);
+    json_t *spec = needs_read_spec(options->file), *rules = rules_of(options, spec);
+    const int status = rules != NULL ? attach_by_rules(options, name, rules)
+                                     : attach_by_specs(options, name, spec, threads, count);
+    json_decref(rules);
     json_decref(spec);
     free(threads);
     return status;
@@ -428,7 +447,7 @@ int main(int argc, char **argv)
     static const struct command command = {
         .name = "attach",
         .about =
-            "Attach threads of a running program: one to a reservation that exists,\nor each to a new one of its own (NAME-TID), all of them or none.",
+            "Attach threads of a running program: one to a reservation that exists,\nor each to a new one of its own, all of them or none.",
         .operands =
             "NAME TID | NAME [NEEDS] TID... | NAME [NEEDS] -p PID [-a] | NAME -f RULES -p PID",
         .options = table,

@@ -109,6 +109,42 @@ policies() { for task in "/proc/$MANY/task"/*; do kernel "${task##*/}" | cut -d 
     [ "$(policies)" = '4 deadline 1 fifo' ]
 }
 
+@test "rtf attach -a is one program file: threads that come later are taken, too, and the end of the process ends it" {
+    broker_start
+    threads 4
+    silent rtf attach app -T 1ms -P 20ms -a -p "$MANY" --thread 'worker-?'
+    [ "$(policies)" = '4 deadline 1 other' ]
+    holds app ".grant.threads == 4 and .program.process == $MANY"
+    [ "$(jq -c '[.threads[].name, .lifetime]' "$OWN/app.json")" = '["worker-?","process"]' ]
+    kill "$MANY"
+    gone() { [ ! -e "$OWN/app.json" ] && [ ! -e "$OWN/app.verdict" ]; }
+    eventually gone
+}
+
+@test "rtf attach -f takes rules for the threads of a process, and -v says what each thread gets" {
+    broker_start
+    threads 3
+    cat >"$WORK/rules" <<'JSON'
+{"threads": [{"name": "worker-0", "runtime": "1ms", "period": "20ms"},
+    {"name": "worker-1", "priority": 15, "plugin": "FP", "runtime": "1ms", "period": "10ms"},
+    {"name": "*", "leave": true}]}
+JSON
+    chmod 644 "$WORK/rules"
+    rtf attach app -f "$WORK/rules" -p "$MANY" -v 2>"$WORK/err"
+    [ "$(policies)" = '1 deadline 1 fifo 2 other' ]
+    grep -q '^rtf attach: app+[0-9]* (worker-0): EDF grants 1ms of each 20ms on CPUs ' "$WORK/err"
+    grep -q '^rtf attach: app+[0-9]* (worker-1): FP grants 1ms of each 10ms at fifo priority ' "$WORK/err"
+    fails 73 'rtf attach: app exists already: *' rtf attach app -f "$WORK/rules" -p "$MANY"
+    silent rtf release app
+    [ "$(policies)" = '4 other' ]
+    nothing_in "$OWN"
+    printf '{"threads": [{"name": "worker-?", "runtime": "19ms", "period": "20ms"}]}' >"$WORK/rules"
+    fails 75 'rtf attach: app: thread worker-* (*), rule 1: EDF refused: *' rtf attach app -f "$WORK/rules" -p "$MANY"
+    eventually nothing_in "$OWN"
+    printf '{"threads": [{"name": "worker-2", "runtime": "19ms", "perid": "20ms"}]}' >"$WORK/rules"
+    fails 65 'rtf attach: app: *key "threads" (line 1) rule 1: key "perid" is unknown; did you mean "period"?' rtf attach app -f "$WORK/rules" -p "$MANY"
+}
+
 @test "a thread that was pinned is said to run elsewhere now, unless --cpus says where" {
     broker_start
     pinned() {
@@ -140,7 +176,7 @@ policies() { for task in "/proc/$MANY/task"/*; do kernel "${task##*/}" | cut -d 
 @test "all or none: if one thread does not fit, none is attached and no file stays" {
     broker_start
     threads 4
-    fails 75 'rtf attach: app-*: EDF refused: *' rtf attach app -T 8ms -P 20ms -a -p "$MANY"
+    fails 75 'rtf attach: app: thread worker-* (*), rule 1: EDF refused: *' rtf attach app -T 8ms -P 20ms -a -p "$MANY"
     eventually nothing_in "$OWN"
     none_deadline() { [ "$(policies)" = '5 other' ]; }
     eventually none_deadline

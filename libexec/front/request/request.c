@@ -278,11 +278,34 @@ void request_say(const struct request *request, const char *name)
     command_say("%s: %s", name, request->sentence);
 }
 
+/* Says "rtf attach: app+4243 (camera-1): EDF grants ..." for each thread of a program. */
+static void say_grants_of_threads(const struct request *request, const json_t *rows)
+{
+    char text[GRANT_TEXT], name[GRANT_TEXT];
+    const json_t *row;
+    size_t i;
+    json_array_foreach((json_t *)rows, i, row)
+    {
+        const char *comm = client_string(row, "name");
+        const json_t *grant = json_object_get(row, "grant");
+        if (json_is_object(grant))
+            command_say("%s+%lld (%s): %s", request->name,
+                        (long long)json_integer_value(json_object_get(row, "tid")),
+                        client_printable(comm == NULL ? "" : comm, name, sizeof name),
+                        grant_text(grant, text));
+    }
+}
+
 /* The answer to a dry run has `would_grant` in the place of `grant`. */
 void request_say_grant(const struct request *request)
 {
     char text[GRANT_TEXT];
-    const json_t *verdict = request->verdict.json, *grant = json_object_get(verdict, "grant");
+    const json_t *verdict = request->verdict.json, *grant = json_object_get(verdict, "grant"),
+                 *rows = json_object_get(verdict, "threads");
+    if (json_is_array(rows)) {
+        say_grants_of_threads(request, rows);
+        return;
+    }
     command_say("%s: %s", request->name,
                 grant_text(json_is_object(grant) ? grant : json_object_get(verdict, "would_grant"),
                            text));

@@ -94,7 +94,8 @@ void request_put_back(struct request *request, const struct request_spec *former
 /* Says "rtf declare: cam: SENTENCE". */
 void request_say(const struct request *request, const char *name);
 
-/* Says "rtf declare: cam: EDF grants 5ms of each 20ms on CPUs 0-1, 0.25 of a CPU". */
+/* Says "rtf declare: cam: EDF grants 5ms of each 20ms on CPUs 0-1, 0.25 of a CPU"; of a program, a
+ * sentence for each thread. */
 void request_say_grant(const struct request *request);
 
 /* Prints the verdict as a line of JSON. False: standard output cannot be written; see
