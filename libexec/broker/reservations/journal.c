@@ -371,8 +371,7 @@ static bool get_reservation(const struct paragraph *record,
         !get_stamp(record, "judged_tid", &reservation->judged_tid) ||
         !get_thread(record, reservation))
         return false;
-    if (strchr(reservation->user, '/') != NULL ||
-        !reservation_name_is_valid(reservation->name))
+    if (strchr(reservation->user, '/') != NULL || !reservation_name_is_valid(reservation->name))
         return false;
     reservation->time = (int64_t)time;
     reservation->lease = (int64_t)lease;
