@@ -154,43 +154,42 @@ bool given_parse(char *text, size_t length, struct given *given, char reason[sta
 
 /* ---- the directory ---- */
 
-static bool read_text(const char *path, char **text, char reason[static REASON_BYTES])
+/* NULL: the reason tells why. */
+static char *read_text(const char *path, char reason[static REASON_BYTES])
 {
     static char bytes[SPEC_BYTES_MAX + 2];
     size_t length = 0;
     ssize_t got = 1;
     const int fd = roots_file_open(path, reason);
     if (fd < 0)
-        return false;
+        return NULL;
     while (got > 0 && length < sizeof bytes - 1) {
         got = read(fd, bytes + length, sizeof bytes - 1 - length);
         length += got > 0 ? (size_t)got : 0;
     }
     close(fd);
-    if (got < 0)
-        return fault_in(reason, REASON_BYTES, "%.300s: %s", path, strerror(errno));
     bytes[length] = '\0';
-    *text = malloc(length + 1);
-    if (*text == NULL)
-        abort();
-    memcpy(*text, bytes, length + 1);
-    return strlen(bytes) == length || fault_in(reason, REASON_BYTES, "%.300s: has a NUL", path);
+    if (got < 0)
+        (void)fault_in(reason, REASON_BYTES, "%.300s: %s", path, strerror(errno));
+    else if (strlen(bytes) != length)
+        (void)fault_in(reason, REASON_BYTES, "%.300s: has a NUL", path);
+    else
+        return strdup(bytes);
+    return NULL;
 }
 
 static struct given *read_one(const char *directory, const char *file)
 {
     char path[PATH_BYTES], why[REASON_BYTES] = "";
-    char *text = NULL;
     struct given *given = calloc(1, sizeof *given);
     if (given == NULL)
         abort();
     snprintf(given->name, sizeof given->name, GIVEN_PREFIX "%.*s",
              (int)(strlen(file) - strlen(".json")), file);
     snprintf(path, sizeof path, "%s/%s", directory, file);
-    if (!read_text(path, &text, given->wrong)) {
-        free(text);
+    char *text = read_text(path, given->wrong);
+    if (text == NULL)
         return given;
-    }
     if (given_parse(text, strlen(text), given, why)) {
         given->text = text;
         return given;
