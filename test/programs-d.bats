@@ -136,7 +136,7 @@ has_ended_or_stopped() { is_caught || ! pgrep -u $ALICE '^rtf-programs$' >/dev/n
 # Bob comes after Alice.
 @test "a user who stops the process that writes their file delays nobody" {
     broker_start
-    # Alice stops each process of hers except this one.
+    # Alice stops each of her processes except this one.
     become $ALICE /usr/bin/python3 -S -c '
 import os, signal, sys
 print("stops", flush=True)

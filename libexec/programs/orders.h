@@ -1,4 +1,4 @@
-/* What has to happen in which user's directory. */
+/* The files of programs.d that each user's directory shall have. */
 #ifndef RTF_ORDERS_H
 #define RTF_ORDERS_H
 

@@ -55,8 +55,8 @@ static bool puts_any(const struct order *orders, size_t count)
     return false;
 }
 
-/* The administrator names the user, so the user needs no membership to get the file. What the broker
- * grants is a matter of acl.conf. No process of the user can trace this one. */
+/* The administrator names the user, so the user needs no membership to get the file. acl.conf says
+ * how much the broker grants. No process of the user can trace this one. */
 static bool become(uid_t uid, gid_t group)
 {
     const gid_t nogroup = 65534;

@@ -101,7 +101,7 @@ static json_t *own_refusal(const struct program_summary *summary)
                      "available", "nearest", "nearest_of", "nearest_is", "retry", "never");
 }
 
-/* What the reader itself says. */
+/* The answer of the reader, instead of the rows. */
 static void set_own(json_t *verdict, const struct program_summary *summary)
 {
     const bool is_refused = summary->code != NULL;

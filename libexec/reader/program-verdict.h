@@ -14,7 +14,7 @@ json_t *verdict_row(const char *comm, pid_t tid, int rule, json_t *told);
 /* True if the row has this result. */
 bool verdict_row_is(const json_t *row, const char *result);
 
-/* What the verdict of a program says beside its rows. */
+/* The keys of a program's verdict beside its rows. */
 struct program_summary {
     const char *request, *token; /* token: NULL: none */
     struct stamp spec;

@@ -116,7 +116,7 @@ static bool is_matched(const struct program *program, const struct row *row)
     return row->rule >= 0 && !program->file->rules[row->rule].leave;
 }
 
-/* What the broker shall have of this thread. */
+/* The form in which the broker shall know this thread. */
 static enum form wanted(const struct program *program, const struct row *row)
 {
     if (row->is_leaving || row->is_ended || !is_matched(program, row))

@@ -35,7 +35,7 @@ void programs_drop(const char *name);
 
 bool programs_have(const char *name);
 
-/* What to tell of NAME+TID: *snapshot, with a descriptor in *json. LATER: `listed` will be called.
+/* Fills in *snapshot, for NAME+TID, with a descriptor in *json. LATER: `listed` will be called.
  * UNKNOWN: there is no such program file. The caller frees snapshot->spec. */
 enum program_look { PROGRAM_UNKNOWN, PROGRAM_LATER, PROGRAM_SEEN };
 enum program_look programs_look(const char *name, struct snapshot *snapshot, struct content *json);

@@ -154,7 +154,7 @@ static bool is_exiting(pid_t tid)
     return !thread_look(tid, &identity) || identity.ended;
 }
 
-/* Compares all threads in /proc with those that are known. */
+/* Compares all threads in /proc with the known threads. */
 static void list_threads(struct watch *watch)
 {
     char path[PATH_BYTES];

@@ -10,7 +10,7 @@
 #include "paragraph.h"
 #include "task-records.h"
 
-/* What the caller is told of a watch. name: cleaned by paragraph_clean. */
+/* Calls that tell of a watch. name: cleaned by paragraph_clean. */
 struct watched_events {
     /* a process is watched from here on; its threads follow, and then listed(). started:
      * CLOCK_REALTIME, ns */
