@@ -26,6 +26,7 @@ void spec_add(struct paragraph_output *output, const struct spec *spec)
     paragraph_add_stated(output, "priority", (uint64_t)spec->priority);
     paragraph_add_stated(output, "importance", (uint64_t)spec->importance);
     paragraph_add_stated(output, "weight", (uint64_t)spec->weight);
+    extras_add(output, &spec->extras);
     paragraph_add_stated(output, "attach", (uint64_t)spec->attach);
     paragraph_add_stated(output, "ignore_admission", spec->ignore_admission);
     paragraph_add_stated(output, "lifetime_thread", spec->lifetime_thread);
@@ -109,6 +110,7 @@ bool spec_get(const struct paragraph *paragraph, struct spec *spec)
         !get_number(paragraph, "attach", TID_MAX, &attach) ||
         !get_number(paragraph, "importance", IMPORTANCE_MAX, &importance) ||
         !get_number(paragraph, "weight", WEIGHT_MAX, &weight) ||
+        !extras_get(paragraph, &spec->extras) ||
         !get_number(paragraph, "ignore_admission", 1, &ignore) ||
         !get_number(paragraph, "lifetime_thread", 1, &thread) ||
         !get_number(paragraph, "attach_none", 1, &none) ||

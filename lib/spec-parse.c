@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "spec-claims.h"
+#include "spec-extras.h"
 #include "spec-keys.h"
 #include "spec-modes.h"
 #include "spec-values.h"
@@ -157,6 +158,10 @@ static const struct {
     {"priority", take_priority, offsetof(struct spec, priority)},
     {"importance", take_importance, offsetof(struct spec, importance)},
     {"weight", take_weight, offsetof(struct spec, weight)},
+    {"lock_memory", take_lock_memory, offsetof(struct spec, extras)},
+    {"cpu_latency", take_cpu_latency, offsetof(struct spec, extras)},
+    {"nice", take_nice, offsetof(struct spec, extras)},
+    {"clamp", take_clamp, offsetof(struct spec, extras)},
     {"plugin", spec_take_plugin, offsetof(struct spec, plugin)},
     {"ignore_admission", take_flag, offsetof(struct spec, ignore_admission)},
     {"attach", take_tid, offsetof(struct spec, attach)},

@@ -19,9 +19,10 @@ int spec_weight(const struct spec *spec)
 
 bool spec_claims_cpu(const struct spec *spec)
 {
-    return spec->claims == NULL || spec->runtime != 0 || spec->desired_runtime != 0 ||
-           spec->period != 0 || spec->deadline != 0 || spec->priority != 0 ||
-           spec->plugin != NULL || spec->ignore_admission || spec->cpus != NULL;
+    return (spec->claims == NULL && !extras_any(&spec->extras)) || spec->runtime != 0 ||
+           spec->desired_runtime != 0 || spec->period != 0 || spec->deadline != 0 ||
+           spec->priority != 0 || spec->plugin != NULL || spec->ignore_admission ||
+           spec->cpus != NULL;
 }
 
 uint64_t spec_least_runtime(const struct spec *spec)
@@ -97,7 +98,7 @@ const char *spec_relations(const struct spec *spec, char why[static REASON_BYTES
                  "cannot stand beside the key \"attach\": a dry run reserves nothing");
         return "dry_run";
     }
-    if (spec->attach != 0 && !spec_claims_cpu(spec) &&
+    if (spec->attach != 0 && !spec_claims_cpu(spec) && !extras_any(&spec->extras) &&
         !claims_have(spec->claims, RESOURCE_NETWORK) && !claims_have(spec->claims, RESOURCE_DISK)) {
         fault_in(
             why, REASON_BYTES,

@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "extras.h"
 #include "reason.h"
 #include "name.h"
 #include "paragraph.h"
@@ -41,6 +42,7 @@ struct spec {
     /* for spare capacity beyond the needs: the order of reservations, and their proportions within
      * one importance; 0: not stated */
     int importance, weight;
+    struct extras extras; /* for the attached thread beside CPU time */
     pid_t attach;
     bool ignore_admission, lifetime_thread;
     /* the spec states "attach": null, or "lifetime": "spec"; if it states neither, an attached
@@ -80,7 +82,8 @@ bool spec_get(const struct paragraph *paragraph, struct spec *spec);
 void spec_add_mode(struct paragraph_output *output, const struct spec *spec);
 bool spec_get_mode(const struct paragraph *paragraph, struct spec *spec);
 
-/* True if the spec asks for CPU time. A spec that claims other resources need not. */
+/* True if the spec asks for CPU time. A spec with claims on other resources or with extras need
+ * not. */
 bool spec_claims_cpu(const struct spec *spec);
 
 /* The minimum runtime over all modes. */

@@ -38,6 +38,14 @@ bool parse_bytes(const char *text, uint64_t *bytes)
     return parse_with_unit(text, units, WIRE_BYTES_MAX, bytes);
 }
 
+bool parse_memory(const char *text, uint64_t *bytes)
+{
+    static const struct unit units[] = {
+        {"", 1},       {"B", 1},         {"kB", 1000},        {"MB", 1000000}, {"GB", 1000000000},
+        {"KiB", 1024}, {"MiB", 1048576}, {"GiB", 1073741824}, {NULL, 0}};
+    return parse_with_unit(text, units, UINT64_C(1) << 40, bytes);
+}
+
 bool parse_rate(const char *text, uint64_t *bits)
 {
     static const struct unit units[] = {

@@ -20,6 +20,9 @@ enum { WIRE_HEADERS = 42, WIRE_PAYLOAD = 1472 };
 /* "1024", "1500B", "32KiB", "4MiB", "64kB" or "1MB": from 1 to WIRE_BYTES_MAX bytes. */
 bool parse_bytes(const char *text, uint64_t *bytes);
 
+/* The same with "GB" and "GiB", from 1 B to 1 TiB, for memory. */
+bool parse_memory(const char *text, uint64_t *bytes);
+
 /* "3553kbit", "100Mbit", "10Gbit" or "64000bit": powers of 1000 as in tc(8), up to 10 Tbit. The
  * result is in bits per second. */
 bool parse_rate(const char *text, uint64_t *bits);

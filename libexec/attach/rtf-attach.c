@@ -16,6 +16,7 @@
  *     op=domains id by cpus                             make scheduling domains; without cpus=: remove
  *                                                       the domains of `by`
  *     op=sweep   id tid started_by group                remove what an ended thread left in its domain
+ *     op=give    id tid started_by process + extras     what the thread has beside CPU time: give-extras.h
  *
  * Where domains are in use, apply, adjust and restore take group=, the cpuset group that the
  * thread came from. apply takes move=process, and awake=1: if the thread sleeps, the answer is
@@ -51,6 +52,8 @@
 #include "confine.h"
 #include "cpuset-leaf.h"
 #include "cpuset-domains.h"
+#include "cpu-latency.h"
+#include "give-extras.h"
 #include "scheduling.h"
 #include "one-shot.h"
 #include "options.h"
@@ -186,6 +189,8 @@ static enum apply_result serve_one(const struct paragraph *request, const int fd
         return serve_descriptor(request, reason);
     if (op != NULL && strcmp(op, "sweep") == 0)
         return serve_sweep(request, reason);
+    if (op != NULL && strcmp(op, "give") == 0)
+        return give_extras(request, reason);
     if (op != NULL && strcmp(op, "lift") == 0)
         return serve_rt_limit(request, rt_limit_lift, reason);
     if (op != NULL && strcmp(op, "limit") == 0)
@@ -263,14 +268,13 @@ static bool answer(const char *id, enum apply_result done, char *reason, int wat
 static bool confine(void)
 {
     /* CAP_SYS_NICE: scheduling. capability_for_perf: perf events. CAP_DAC_OVERRIDE: cgroups that
-     * belong to a user. CAP_IPC_LOCK: memory that stays locked as it grows. */
+     * belong to a user. CAP_IPC_LOCK: memory that stays locked as it grows. CAP_SYS_RESOURCE: the
+     * limits of users' processes. */
     enum { END_OF_LIST = -1 };
     const bool hidden = confine_proc_is_hidden();
-    const int powers[] = {CAP_SYS_NICE,
-                          capability_for_perf(),
-                          CAP_DAC_OVERRIDE,
-                          CAP_IPC_LOCK,
-                          hidden ? CAP_SYS_PTRACE : END_OF_LIST,
+    const int powers[] = {CAP_SYS_NICE,     capability_for_perf(),
+                          CAP_DAC_OVERRIDE, CAP_IPC_LOCK,
+                          CAP_SYS_RESOURCE, hidden ? CAP_SYS_PTRACE : END_OF_LIST,
                           END_OF_LIST};
     static const char *const calls[] = {"sched_setattr",
                                         "sched_setscheduler",
@@ -282,6 +286,7 @@ static bool confine(void)
                                         "sched_getparam",
                                         "sched_getaffinity",
                                         "getpriority",
+                                        "prlimit64",
                                         "pidfd_open",
                                         "perf_event_open",
                                         "setitimer",
@@ -360,6 +365,7 @@ static bool confine(void)
     const struct confine_path files[] = {{"/proc", MAY_READ},
                                          {"/sys", MAY_READ},
                                          {RUN_DIRECTORY, MAY_CHANGE},
+                                         {CPU_LATENCY_DEVICE, MAY_WRITE},
                                          {has_cpusets ? mount : NULL, MAY_CHANGE},
                                          {0}};
     (void)rt_limit_open(); /* rt_limit_lift reports a setting that cannot be written */

@@ -11,6 +11,7 @@
 #include "directories.h"
 #include "apply-grant.h"
 #include "event.h"
+#include "given-extras.h"
 #include "grants.h"
 #include "ask-plugins.h"
 #include "expiry.h"
@@ -345,6 +346,8 @@ static enum step_result pipeline_wait(struct request *request)
  *             └─ decided ───────► ANSWER
  *
  *     APPLY ┬─ done ───────────► BIND ─┬─ share is due ────► BIND, the next helper
+ *           │                          ├─ done ────────────► GIVE ┬─ let go ─► DETACH
+ *           │                          │                          └─ decided ► ANSWER
  *           │                          ├─ let go ──────────► DETACH
  *           │                          └─ decided ─────────► ANSWER
  *           ├─ awake ──────────► APPLY
@@ -386,6 +389,7 @@ static const struct {
     [STEP_RECORD] = {.begin = apply_grant_record},
     [STEP_APPLY] = {.begin = apply_grant_apply, .helper = apply_grant_applied},
     [STEP_BIND] = {.begin = apply_grant_bind, .helper = apply_grant_bound},
+    [STEP_GIVE] = {.begin = apply_grant_give, .helper = apply_grant_given},
     [STEP_DETACH] = {.begin = apply_grant_detach, .helper = apply_grant_detached},
     [STEP_LEAVE] = {.begin = pipeline_wait},
     [STEP_ANSWER] = {.begin = answer},
@@ -455,7 +459,11 @@ static const enum step follows[STEPS][STEP_RESULTS] = {
                     [LET_GO] = STEP_DETACH,
                     [HAS_ENDED] = STEP_LOOK_AGAIN,
                     [DECIDED] = STEP_ANSWER},
-    [STEP_BIND] = {[SHARE_IS_DUE] = STEP_BIND, [LET_GO] = STEP_DETACH, [DECIDED] = STEP_ANSWER},
+    [STEP_BIND] = {[SHARE_IS_DUE] = STEP_BIND,
+                   [DONE] = STEP_GIVE,
+                   [LET_GO] = STEP_DETACH,
+                   [DECIDED] = STEP_ANSWER},
+    [STEP_GIVE] = {[LET_GO] = STEP_DETACH, [DECIDED] = STEP_ANSWER},
     [STEP_DETACH] = {[MUST_WAIT] = STEP_LEAVE,
                      [DONE] = STEP_ENFORCE,
                      [SPEC_IS_GONE] = STEP_RELEASE,
@@ -520,6 +528,7 @@ bool pipeline_helper_answered(const struct helper_event *event)
     struct request *request = take_waiting_for_helper(event->id);
     if (request == NULL)
         return false;
+    extras_answered(event);
     if (event->answer == HELPER_OK && event->after > 0)
         debt_in_kernel(monotonic_now() + event->after);
     pipeline_go_on(request, steps[request->step].helper(request, event));

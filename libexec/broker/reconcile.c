@@ -15,6 +15,7 @@
 #include "refusals.h"
 #include "reservations.h"
 #include "revoking.h"
+#include "given-extras.h"
 #include "shares.h"
 #include "spare-capacity.h"
 #include "spool.h"
@@ -67,8 +68,8 @@ static bool keeps_its_thread(const struct reservation *reservation, const struct
     const struct attachment *attachment = reservation->attachment;
     return attachment != NULL && reservation->grant != NULL && !attachment_is_over(attachment) &&
            spec->attach == 0 && !spec->attach_none && !spec->dry_run &&
-           (attachment->by_file ||
-            (reservation->snapshot->tid.state == FILE_ABSENT && spec_claims_cpu(spec)));
+           (attachment->by_file || (reservation->snapshot->tid.state == FILE_ABSENT &&
+                                    (spec_claims_cpu(spec) || extras_any(&spec->extras))));
 }
 
 static void keep_thread(const struct reservation *reservation, struct spec *spec)
@@ -178,7 +179,8 @@ static void judge_tid(struct reservation *reservation)
     else if (reservation->grant == NULL)
         request_answer(request, ATTACH_FAIL, "%s.json has no grant to attach a thread to",
                        reservation->name);
-    else if (!grant_schedules(reservation->grant) && !shares_take_thread(reservation->grant))
+    else if (!grant_schedules(reservation->grant) && !shares_take_thread(reservation->grant) &&
+             !extras_take_thread(reservation->grant))
         request_answer(request, ATTACH_FAIL,
                        "%s.json claims no CPU time that a thread could be attached to",
                        reservation->name);

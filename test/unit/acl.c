@@ -1097,6 +1097,47 @@ static void bounds_of_claims_open_nothing(void **state)
     gone(granted(&ann, EDF, (struct spec){.runtime = 100, .period = 10000}));
 }
 
+/* The first word of *asked is refused; NULL: passes. */
+static void extras_are_judged(struct extras extras, uint64_t locked, const char *why)
+{
+    refusal = (struct refusal){0};
+    reason[0] = '\0';
+    const bool passes = acl_extras_pass(rules_now, &ann, &extras, locked, &refusal, reason);
+    check(passes == (why == NULL) && (passes || strstr(reason, why) != NULL), "%s", reason);
+}
+
+static void extras_are_closed_by_default_and_each_rule_bounds_its_key(void **state)
+{
+    (void)state;
+    const struct extras all = {
+        .lock_memory = 10, .cpu_latency = 10, .nice = -5, .clamp_min = 101, .clamp_max = 201};
+    rules_are("- - max_utilization 1\n");
+    extras_are_judged((struct extras){0}, 0, NULL);
+    extras_are_judged((struct extras){.lock_memory = 1}, 0, "allows lock_memory");
+    extras_are_judged((struct extras){.cpu_latency = 1000000}, 0, "allows cpu_latency");
+    extras_are_judged((struct extras){.nice = -1}, 0, "allows nice");
+    extras_are_judged((struct extras){.clamp_max = 1}, 0, "allows clamp");
+    assert_int_equal(refusal.code, WHY_NOT_OPENED);
+    rules_are(
+        "rtfann - max_locked_memory 10\n@rtf - max_user_locked_memory 20B\n- - min_cpu_latency 10\n"
+        "@rtfteam - min_nice -5\n20021 - max_clamp 100\n");
+    extras_are_judged(all, 10, NULL);
+    extras_are_judged((struct extras){.lock_memory = 11}, 0, "lock_memory 11B asked");
+    assert_true(refusal.code == WHY_BEYOND_RULE && refusal.never);
+    extras_are_judged((struct extras){.lock_memory = 10}, 11, "lock_memory 10B asked, 11B used");
+    assert_true(refusal.code == WHY_RULE_USED_UP && !refusal.never);
+    assert_string_equal(refusal.available, "9B");
+    extras_are_judged((struct extras){.cpu_latency = 9}, 0, "cpu_latency 9us asked");
+    extras_are_judged((struct extras){.nice = -6}, 0, "nice -6 asked");
+    assert_string_equal(refusal.available, "-5");
+    extras_are_judged((struct extras){.clamp_min = 102}, 0, "clamp with min 101 asked");
+    extras_are_judged((struct extras){.clamp_max = 1025}, 0, NULL);
+    rules_are("- - max_locked_memory 0\n- - min_nice 0\nrtfben - min_cpu_latency 1\n");
+    extras_are_judged((struct extras){.lock_memory = 1}, 0, "max_locked_memory 0");
+    extras_are_judged((struct extras){.nice = -1}, 0, "min_nice 0");
+    extras_are_judged((struct extras){.cpu_latency = 5}, 0, "allows cpu_latency");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -1121,6 +1162,7 @@ int main(void)
         cmocka_unit_test(each_wrong_line_is_named_with_what_is_allowed),
         cmocka_unit_test(amounts_are_bounded_for_all_and_for_each),
         cmocka_unit_test(amounts_are_closed_by_default),
+        cmocka_unit_test(extras_are_closed_by_default_and_each_rule_bounds_its_key),
         cmocka_unit_test(periods_and_blocks_of_claims_are_bounded_for_each_domain),
         cmocka_unit_test(bounds_of_claims_open_nothing),
         cmocka_unit_test(whatever_is_asked_is_answered_as_the_rules_say_and_nearest_is_exact),

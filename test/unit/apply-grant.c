@@ -323,6 +323,85 @@ static void a_thread_may_end_before_it_is_bound(void **state)
     is_not_attached(reservation, WHY_NO_THREAD, true);
 }
 
+/* ---- beside CPU time ---- */
+
+static struct spec with_nice(bool has_cpu_time)
+{
+    struct spec spec = has_cpu_time ? tenth("EDF") : (struct spec){0};
+    rules_are("20021 - max_utilization 4\n20021 - min_nice -5\n20021 - min_cpu_latency 50us\n");
+    spec.extras.nice = -5;
+    return spec;
+}
+
+static void extras_are_given_last_and_taken_back_first(void **state)
+{
+    (void)state;
+    struct reservation *reservation = accepted("cam", with_nice(true));
+    is_granted(reservation);
+    (void)writes_tid("cam");
+    is_at(reservation, STEP_APPLY);
+    helper_answers(reservation, HELPER_OK, 0);
+    is_at(reservation, STEP_GIVE);
+    assert_string_equal(helper_op, "give");
+    assert_int_equal(reservation->attachment->given.nice, -5);
+    helper_answers(reservation, HELPER_OK, 0);
+    is_at(reservation, STEPS);
+    assert_int_equal(verdict.result, RESULT_OK);
+    removes_tid(reservation);
+    is_at(reservation, STEP_DETACH);
+    assert_string_equal(helper_op, "restore");
+    assert_int_equal(reservation->attachment->given.nice, 0);
+    helper_answers(reservation, HELPER_OK, 0);
+    assert_null(reservation->attachment);
+}
+
+static void without_cpu_time_a_thread_only_has_extras(void **state)
+{
+    (void)state;
+    struct reservation *reservation = accepted("cam", with_nice(false));
+    is_granted(reservation);
+    assert_int_equal(reservation->grant->plugin, NO_PLUGIN);
+    (void)writes_tid("cam");
+    is_at(reservation, STEP_GIVE);
+    helper_answers(reservation, HELPER_OK, 0);
+    assert_int_equal(verdict.result, RESULT_OK);
+    removes_tid(reservation);
+    is_at(reservation, STEP_DETACH);
+    assert_string_equal(helper_op,
+                        "give"); /* what is taken back is answered before it is forgotten */
+    helper_answers(reservation, HELPER_OK, 0);
+    assert_null(reservation->attachment);
+}
+
+static void a_thread_that_cannot_have_its_extras_is_let_go(void **state)
+{
+    (void)state;
+    struct reservation *reservation = accepted("cam", with_nice(true));
+    (void)writes_tid("cam");
+    helper_answers(reservation, HELPER_OK, 0);
+    helper_answers(reservation, HELPER_NO, 0);
+    is_at(reservation, STEP_DETACH);
+    helper_answers(reservation, HELPER_OK, 0);
+    is_not_attached(reservation, WHY_KERNEL, false);
+}
+
+static void a_change_gives_other_extras(void **state)
+{
+    (void)state;
+    struct reservation *reservation = accepted("cam", with_nice(false));
+    (void)writes_tid("cam");
+    helper_answers(reservation, HELPER_OK, 0);
+    struct spec spec = with_nice(false);
+    spec.extras.nice = 0;
+    spec.extras.cpu_latency = 50;
+    (void)writes("cam", spec);
+    is_at(reservation, STEP_GIVE);
+    assert_true(reservation->attachment->given.nice == 0 &&
+                reservation->attachment->given.cpu_latency == 50);
+    helper_answers(reservation, HELPER_GONE, 0);
+    is_not_attached(reservation, WHY_NO_THREAD, true);
+}
+
 static void what_cannot_be_kept_is_not_granted(void **state)
 {
     (void)state;
@@ -406,8 +485,9 @@ static void the_end_of_a_spec_ends_the_attachment_first(void **state)
 
 static void the_tests_have_passed_each_edge(void **state)
 {
-    static const enum step steps[] = {STEP_ENFORCE, STEP_SHARE, STEP_DEBT,   STEP_RECORD,
-                                      STEP_APPLY,   STEP_BIND,  STEP_DETACH, STEP_LEAVE};
+    static const enum step steps[] = {STEP_ENFORCE, STEP_SHARE,  STEP_DEBT,
+                                      STEP_RECORD,  STEP_APPLY,  STEP_BIND,
+                                      STEP_GIVE,    STEP_DETACH, STEP_LEAVE};
     (void)state;
     all_edges_are_passed(steps, sizeof steps / sizeof *steps);
 }
@@ -435,6 +515,10 @@ int main(void)
         with_fakes(without_cpu_time_a_thread_is_only_bound),
         with_fakes(a_thread_that_cannot_be_bound_is_let_go),
         with_fakes(a_thread_may_end_before_it_is_bound),
+        with_fakes(extras_are_given_last_and_taken_back_first),
+        with_fakes(without_cpu_time_a_thread_only_has_extras),
+        with_fakes(a_thread_that_cannot_have_its_extras_is_let_go),
+        with_fakes(a_change_gives_other_extras),
         with_fakes(what_cannot_be_kept_is_not_granted),
         with_fakes(a_share_that_cannot_be_kept_leaves_what_was_granted_or_loses_both),
         with_fakes(so_does_one_that_the_journal_cannot_hold),

@@ -90,11 +90,12 @@ void all_edges_are_passed(const enum step *from, int count)
 
 const char *step_name(enum step step)
 {
-    static const char *const names[] = {"BEGUN",   "ACCOUNT", "CHOOSE",  "TURN",        "CLAIM",
-                                        "ACCEPT",  "PROBE",   "JUDGE",   "NEXT_PLUGIN", "SCHEDULE",
-                                        "REFUSED", "ROOM",    "ROUND",   "ENFORCE",     "SHARE",
-                                        "DEBT",    "RECORD",  "APPLY",   "BIND",        "DETACH",
-                                        "LEAVE",   "ANSWER",  "RELEASE", "LOOK_AGAIN",  "no step"};
+    static const char *const names[] = {"BEGUN",   "ACCOUNT", "CHOOSE", "TURN",        "CLAIM",
+                                        "ACCEPT",  "PROBE",   "JUDGE",  "NEXT_PLUGIN", "SCHEDULE",
+                                        "REFUSED", "ROOM",    "ROUND",  "ENFORCE",     "SHARE",
+                                        "DEBT",    "RECORD",  "APPLY",  "BIND",        "GIVE",
+                                        "DETACH",  "LEAVE",   "ANSWER", "RELEASE",     "LOOK_AGAIN",
+                                        "no step"};
     _Static_assert(sizeof names / sizeof *names == STEPS + 1, "each step has a name");
     return names[step];
 }
@@ -131,6 +132,7 @@ bool fake_thread_attributes(pid_t tid,
                             struct attributes *attributes) __asm__("__wrap_thread_attributes");
 bool fake_thread_has_ended(int pidfd) __asm__("__wrap_thread_has_ended");
 int64_t fake_thread_started(const struct identity *identity) __asm__("__wrap_thread_started");
+uint64_t fake_attach_given(struct message *message) __asm__("__wrap_attach_given");
 bool real_attachment_watch(struct attachment *attachment) __asm__("__real_attachment_watch");
 bool fake_attachment_watch(struct attachment *attachment) __asm__("__wrap_attachment_watch");
 bool fake_attachment_keep_watch(struct attachment *attachment, int watch,
@@ -297,6 +299,14 @@ uint64_t fake_allocator_finish(enum kept kept, struct message *message)
                 (int)(sizeof allocators_were_told / sizeof *allocators_were_told));
     allocators_were_told[allocators_count++] = message;
     return tell_helper("allocator");
+}
+
+uint64_t fake_attach_given(struct message *message)
+{
+    assert_true(allocators_count <
+                (int)(sizeof allocators_were_told / sizeof *allocators_were_told));
+    allocators_were_told[allocators_count++] = message;
+    return tell_helper("give");
 }
 
 struct fake_guard guarded;

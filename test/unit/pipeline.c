@@ -76,8 +76,11 @@ static const struct edge {
     {STEP_APPLY, HAS_ENDED, STEP_LOOK_AGAIN},
     {STEP_APPLY, DECIDED, STEP_ANSWER},
     {STEP_BIND, SHARE_IS_DUE, STEP_BIND},
+    {STEP_BIND, DONE, STEP_GIVE},
     {STEP_BIND, LET_GO, STEP_DETACH},
     {STEP_BIND, DECIDED, STEP_ANSWER},
+    {STEP_GIVE, LET_GO, STEP_DETACH},
+    {STEP_GIVE, DECIDED, STEP_ANSWER},
     {STEP_DETACH, MUST_WAIT, STEP_LEAVE},
     {STEP_DETACH, DONE, STEP_ENFORCE},
     {STEP_DETACH, SPEC_IS_GONE, STEP_RELEASE},
@@ -122,12 +125,12 @@ static void the_kernel_comes_after_the_plugins(void **state)
         assert_false(edges[i].from >= STEP_ENFORCE && edges[i].to < STEP_ENFORCE);
 }
 
-/* Only RECORD leads to APPLY or BIND, but for a thread that was recorded before. */
+/* Only RECORD leads to APPLY or BIND, and so to GIVE, but for a thread that was recorded before. */
 static void the_journal_comes_before_the_kernel(void **state)
 {
     (void)state;
     for (int i = 0; i < EDGES; i++)
-        if (edges[i].to == STEP_APPLY || edges[i].to == STEP_BIND)
+        if (edges[i].to == STEP_APPLY || edges[i].to == STEP_BIND || edges[i].to == STEP_GIVE)
             assert_true(edges[i].from == STEP_RECORD || edges[i].from == STEP_APPLY ||
                         edges[i].from == STEP_BIND ||
                         (edges[i].from == STEP_BEGUN && edges[i].result == THREAD_IS_KNOWN));

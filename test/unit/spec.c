@@ -583,6 +583,35 @@ static void claims_are_told_with_their_key(void **state)
     refused("{\"cpu\": {\"count\": 1}}", "is unknown");
 }
 
+static void what_a_loop_needs_beside_cpu_time_is_bounded(void **state)
+{
+    struct spec told;
+    (void)state;
+    taken(
+        "{\"lock_memory\": \"256MiB\", \"cpu_latency\": \"10us\", \"nice\": -11, \"clamp\": {\"min\": 0, \"max\": 1024}, \"attach\": 5}");
+    assert_int_equal(spec.extras.lock_memory, 268435456);
+    assert_int_equal(spec.extras.cpu_latency, 10);
+    assert_int_equal(spec.extras.nice, -11);
+    assert_int_equal(spec.extras.clamp_min, 1);
+    assert_int_equal(spec.extras.clamp_max, 1025);
+    assert_false(spec_claims_cpu(&spec));
+    assert_true(comes_back(&spec, &told));
+    assert_memory_equal(&told.extras, &spec.extras, sizeof told.extras);
+    spec_free(&told);
+    taken("{\"lock_memory\": \"1024GiB\", \"priority\": 5, \"clamp\": {\"max\": 0}}");
+    assert_true(spec_claims_cpu(&spec));
+    assert_int_equal(spec.extras.clamp_min, 0);
+    values_refused("lock_memory", "from 1B to 1024GiB",
+                   VALUES("0", "-1", "\"1025GiB\"", "1099511627777", "\"1TiB\"", "1.5", "null"));
+    values_refused("cpu_latency", "from 1us to",
+                   VALUES("0", "-1", "\"2s\"", "1000001", "\"1\"", "true"));
+    values_refused("nice", "must be a whole number from -20 to -1",
+                   VALUES("0", "1", "-21", "\"-5\"", "-1.5"));
+    values_refused("clamp", "min not above max",
+                   VALUES("1", "{}", "{\"min\": 1025}", "{\"min\": -1}", "{\"max\": \"5\"}",
+                          "{\"min\": 6, \"max\": 5}", "{\"min\": 5, \"x\": 5}"));
+}
+
 static void what_a_grant_keeps_of_a_spec_is_its_own(void **state)
 {
     struct spec told, kept;
@@ -755,6 +784,7 @@ int main(void)
         cmocka_unit_test(what_is_told_is_checked_as_the_text_was),
         cmocka_unit_test(lines_that_no_spec_has_are_refused),
         cmocka_unit_test(claims_are_told_with_their_key),
+        cmocka_unit_test(what_a_loop_needs_beside_cpu_time_is_bounded),
     };
     return cmocka_run_group_tests_name("spec", tests, NULL, tear_down);
 }

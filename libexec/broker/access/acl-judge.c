@@ -111,11 +111,7 @@ static uint64_t held_by(const struct grant *const own[2], const struct counter *
            (own[1] == NULL ? 0 : part_of(&own[1]->charge, counter));
 }
 
-/* The first rule that refuses goes into the refusal. */
-enum remedy { WHEN_FREED, OTHER_RUNTIME, NONE };
-static void deny(struct question *question, const struct rule *rule, enum remedy remedy,
-                 const char *format, ...) __attribute__((format(printf, 4, 5)));
-static void deny(struct question *question, const struct rule *rule, enum remedy remedy,
+void rule_denies(struct question *question, const struct rule *rule, enum remedy remedy,
                  const char *format, ...)
 {
     char why[200];
@@ -177,15 +173,15 @@ static void judge_utilization(struct question *question, const struct rule *rule
     /* the spec weighs a whole CPU with any runtime, so no runtime passes this rule */
     if (fixed)
         question->ceiling = 0;
-    deny(question, rule,
-         asked <= rule->value ? WHEN_FREED
-         : fixed              ? NONE
-                              : OTHER_RUNTIME,
-         "%s used, %s asked%s", format_utilization(used, used_text),
-         format_utilization(asked, asked_text),
-         question->spec->runtime == 0 ? " (a spec without runtime weighs a whole CPU)"
-         : window == 0                ? " (a spec without period weighs a whole CPU)"
-                                      : "");
+    rule_denies(question, rule,
+                asked <= rule->value ? WHEN_FREED
+                : fixed              ? NONE
+                                     : OTHER_RUNTIME,
+                "%s used, %s asked%s", format_utilization(used, used_text),
+                format_utilization(asked, asked_text),
+                question->spec->runtime == 0 ? " (a spec without runtime weighs a whole CPU)"
+                : window == 0                ? " (a spec without period weighs a whole CPU)"
+                                             : "");
     if (first) {
         question->refusal->counter = rule_counter(question->acl, rule, question->account);
         question->refusal->lacks = asked - left;
@@ -199,13 +195,13 @@ static void judge_runtime(struct question *question, const struct rule *rule)
 {
     uint64_t asked = question->spec->runtime;
     if (asked == 0) {
-        deny(question, rule, NONE, "the spec states no runtime");
+        rule_denies(question, rule, NONE, "the spec states no runtime");
         return;
     }
     if (rule->value < question->ceiling)
         question->ceiling = rule->value;
     if (asked > rule->value) {
-        deny(question, rule, OTHER_RUNTIME, "%lluus asked", (unsigned long long)asked);
+        rule_denies(question, rule, OTHER_RUNTIME, "%lluus asked", (unsigned long long)asked);
         tell_time(question->refusal, asked, rule->value);
     }
 }
@@ -217,7 +213,7 @@ static void judge_least_runtime(struct question *question, const struct rule *ru
     if (!rule_bounds_least(rule, question->plugin))
         return;
     if (asked == 0) {
-        deny(question, rule, NONE, "the spec states no runtime");
+        rule_denies(question, rule, NONE, "the spec states no runtime");
         return;
     }
     if (rule->value > question->least)
@@ -228,8 +224,8 @@ static void judge_least_runtime(struct question *question, const struct rule *ru
         snprintf(tick, sizeof tick, ", a tick is %lluus", (unsigned long long)rule->value);
     /* the runtime of the spec does not change the runtime of this mode */
     const bool of_a_mode = asked < question->spec->runtime;
-    deny(question, rule, of_a_mode ? NONE : OTHER_RUNTIME, "%lluus asked%s%s",
-         (unsigned long long)asked, of_a_mode ? " in a mode" : "", tick);
+    rule_denies(question, rule, of_a_mode ? NONE : OTHER_RUNTIME, "%lluus asked%s%s",
+                (unsigned long long)asked, of_a_mode ? " in a mode" : "", tick);
     tell_time(question->refusal, asked, rule->value);
 }
 
@@ -238,7 +234,7 @@ static void judge_time(struct question *question, const struct rule *rule, uint6
 {
     if (stated == 0 || (least ? stated >= rule->value : stated <= rule->value))
         return;
-    deny(question, rule, NONE, "%lluus asked", (unsigned long long)stated);
+    rule_denies(question, rule, NONE, "%lluus asked", (unsigned long long)stated);
     tell_time(question->refusal, stated, rule->value);
 }
 
@@ -267,23 +263,28 @@ void rule_judge(struct question *question, const struct rule *rule)
     case MAX_PRIORITY:
         if (spec->priority == 0 || priority_passes(rule, spec->priority))
             break;
-        deny(question, rule, NONE, "%d asked", spec->priority);
+        rule_denies(question, rule, NONE, "%d asked", spec->priority);
         tell_priority(question->refusal, spec->priority, rule->value);
         break;
     case IGNORE_ADM_TEST:
         if (spec->ignore_admission && rule->value == 0)
-            deny(question, rule, NONE, "the spec asks to pass over the admission test");
+            rule_denies(question, rule, NONE, "the spec asks to pass over the admission test");
         break;
     case MAX_AMOUNT: /* acl_check_claim judges it */
     case MAX_USER_AMOUNT:
-    case MAX_IMPORTANCE: /* acl_importance_passes judges it */
+    case MAX_IMPORTANCE:    /* acl_importance_passes judges it */
+    case MAX_LOCKED_MEMORY: /* acl_extras_pass judges these */
+    case MAX_USER_LOCKED_MEMORY:
+    case MIN_CPU_LATENCY:
+    case MIN_NICE:
+    case MAX_CLAMP:
     case MIN_BLOCK:
     case MAX_BLOCK:
     case PROPERTIES: break;
     }
 }
 
-static void deny_by_default(struct question *question, const char *plugin_name, const char *what)
+void deny_by_default(struct question *question, const char *plugin_name, const char *what)
 {
     question->never = question->denied_for_good = true;
     if (question->denied)
@@ -365,8 +366,8 @@ static void judge_amount(struct question *question, const struct rule *rule, uin
     if (asked <= room)
         return;
     const bool first = !question->denied;
-    deny(question, rule, asked <= rule->value ? WHEN_FREED : NONE, "%llu used, %llu asked",
-         (unsigned long long)used, (unsigned long long)asked);
+    rule_denies(question, rule, asked <= rule->value ? WHEN_FREED : NONE, "%llu used, %llu asked",
+                (unsigned long long)used, (unsigned long long)asked);
     if (first) {
         question->refusal->counter = rule_counter(question->acl, rule, question->account);
         snprintf(question->refusal->asked, sizeof question->refusal->asked, "%llu",
@@ -386,7 +387,8 @@ static bool judge_value(struct question *question, const struct rule *rule,
     if (least ? asked >= rule->value : asked <= rule->value)
         return true;
     const bool first = !question->denied;
-    deny(question, rule, NONE, "%llu%s asked", (unsigned long long)asked, period ? "us" : "B");
+    rule_denies(question, rule, NONE, "%llu%s asked", (unsigned long long)asked,
+                period ? "us" : "B");
     if (first) {
         snprintf(question->refusal->asked, sizeof question->refusal->asked, "%llu%s",
                  (unsigned long long)asked, period ? "us" : "B");
@@ -447,7 +449,8 @@ bool acl_check_background(struct acl *acl, const struct account *account, int pl
             continue;
         opens = true;
         if (rule->value == 0)
-            deny(&question, rule, NONE, "it closes the line, also to claims without a guarantee");
+            rule_denies(&question, rule, NONE,
+                        "it closes the line, also to claims without a guarantee");
     }
     if (!opens)
         deny_by_default(&question, plugin_line(plugin)->name,
@@ -470,7 +473,7 @@ bool acl_importance_passes(struct acl *acl, const struct account *account, int i
             continue;
         opens = true;
         if ((uint64_t)importance > rule->value)
-            deny(&question, rule, NONE, "%d asked", importance);
+            rule_denies(&question, rule, NONE, "%d asked", importance);
     }
     if (!opens)
         deny_by_default(&question, "any plugin", "allows an importance (max_importance)");
@@ -487,7 +490,7 @@ bool acl_priority_passes(struct acl *acl, const struct account *account, int plu
         const struct rule *rule = &acl->rules[i];
         if ((rule->property == MIN_PRIORITY || rule->property == MAX_PRIORITY) &&
             rule_matches(rule, account, plugin) && !priority_passes(rule, priority)) {
-            deny(&question, rule, NONE, "%d planned", priority);
+            rule_denies(&question, rule, NONE, "%d planned", priority);
             tell_priority(refusal, priority, rule->value);
             refusal->never = true;
         }

@@ -23,6 +23,11 @@ enum property {
     MIN_BLOCK,
     MAX_BLOCK,
     MAX_IMPORTANCE,
+    MAX_LOCKED_MEMORY,
+    MAX_USER_LOCKED_MEMORY,
+    MIN_CPU_LATENCY,
+    MIN_NICE,
+    MAX_CLAMP,
     PROPERTIES
 };
 enum domain { EVERYBODY, USER_NAME, USER_ID, GROUP_NAME, GROUP_ID };
@@ -35,7 +40,7 @@ struct rule {
     uint32_t id;
     int plugin;
     enum property property;
-    uint64_t value;
+    uint64_t value; /* min_nice: without its sign */
     bool bandwidth; /* the amount is written as a rate (max_bandwidth) */
     bool tick; /* min_runtime tick: bounds only plugins whose runtimes the kernel ends at a tick */
     char text[192];          /* the line, blanks folded */
@@ -79,6 +84,9 @@ struct counter *acl_counter(struct acl *acl, const char *key);
 
 bool rule_opens(const struct rule *rule);
 
+/* The rule is about what a thread gets beside CPU time: acl-extras.c. */
+bool rule_is_of_extras(const struct rule *rule);
+
 /* About min_runtime. `min_runtime tick` bounds only plugins whose runtimes the kernel ends at a
  * tick. */
 bool rule_bounds_least(const struct rule *rule, int plugin);
@@ -98,6 +106,14 @@ struct question {
 };
 
 void rule_judge(struct question *question, const struct rule *rule);
+
+/* The first rule that refuses goes into the refusal. */
+enum remedy { WHEN_FREED, OTHER_RUNTIME, NONE };
+void rule_denies(struct question *question, const struct rule *rule, enum remedy remedy,
+                 const char *format, ...) __attribute__((format(printf, 4, 5)));
+
+/* No rule opens what is asked for. */
+void deny_by_default(struct question *question, const char *plugin_name, const char *what);
 
 /* How much of a rule's sum is in use, without the share of the same reservation. */
 uint64_t rule_used(const struct question *question, const struct rule *rule);

@@ -34,6 +34,11 @@ static const char *const property_names[PROPERTIES] = {
     [MAX_IMPORTANCE] = "max_importance",
     [MIN_BLOCK] = "min_block",
     [MAX_BLOCK] = "max_block",
+    [MAX_LOCKED_MEMORY] = "max_locked_memory",
+    [MAX_USER_LOCKED_MEMORY] = "max_user_locked_memory",
+    [MIN_CPU_LATENCY] = "min_cpu_latency",
+    [MIN_NICE] = "min_nice",
+    [MAX_CLAMP] = "max_clamp",
 };
 
 /* The amount of a network is a rate in bytes a second. */
@@ -83,6 +88,12 @@ static bool parse_bandwidth(const char *word, uint64_t *bytes)
     return true;
 }
 
+/* 0: none. */
+static bool parse_locked_memory(const char *word, uint64_t *bytes)
+{
+    return parse_number(word, 0, bytes) || parse_memory(word, bytes);
+}
+
 /* A time is a number of microseconds, as in the paper's file, or has a unit. */
 static bool parse_value(const char *word, struct rule *rule, char *reason)
 {
@@ -129,6 +140,25 @@ static bool parse_value(const char *word, struct rule *rule, char *reason)
                config_lines_wrong(reason, "acl.conf", rule->line,
                                   "%s takes a size from 1B to 16MiB, such as 32KiB, not \"%.40s\"",
                                   property_names[rule->property], word);
+    case MAX_LOCKED_MEMORY:
+    case MAX_USER_LOCKED_MEMORY:
+        return parse_locked_memory(word, &rule->value) ||
+               config_lines_wrong(
+                   reason, "acl.conf", rule->line,
+                   "%s takes a size from 1B to 1024GiB, such as 256MiB, or 0, not \"%.40s\"",
+                   property_names[rule->property], word);
+    case MIN_NICE:
+        return (word[0] == '-' && parse_number(word + 1, -NICE_LEAST, &rule->value)) ||
+               parse_number(word, 0, &rule->value) ||
+               config_lines_wrong(
+                   reason, "acl.conf", rule->line,
+                   "min_nice takes a nice value from %d to -1, or 0 for none, not \"%.40s\"",
+                   NICE_LEAST, word);
+    case MAX_CLAMP:
+        return parse_number(word, CLAMP_MAX, &rule->value) ||
+               config_lines_wrong(reason, "acl.conf", rule->line,
+                                  "max_clamp takes a number from 0 to %d, not \"%.40s\"", CLAMP_MAX,
+                                  word);
     case IGNORE_ADM_TEST:
         rule->value = strcmp(word, "true") == 0;
         return rule->value == 1 || strcmp(word, "false") == 0 ||
@@ -139,6 +169,7 @@ static bool parse_value(const char *word, struct rule *rule, char *reason)
     case MAX_PERIOD:
     case MIN_DEADLINE:
     case MAX_DEADLINE:
+    case MIN_CPU_LATENCY:
     case PROPERTIES: break;
     }
     return (parse_number(word, TIME_MAX, &rule->value) && rule->value > 0) ||
@@ -210,9 +241,9 @@ static bool parse_rule(char *const words[], struct rule *rule, char *reason)
     }
     if (rule->property == PROPERTIES)
         return is_unknown(words[2], rule->line, reason);
-    if (rule->property == MAX_IMPORTANCE && rule->plugin != ANY_PLUGIN)
+    if ((rule->property == MAX_IMPORTANCE || rule_is_of_extras(rule)) && rule->plugin != ANY_PLUGIN)
         return config_lines_wrong(reason, "acl.conf", rule->line,
-                                  "max_importance limits no plugin: write - in place of \"%.40s\"",
+                                  "%s limits no plugin: write - in place of \"%.40s\"", words[2],
                                   words[1]);
     if (!rule_concerns(rule, rule->plugin == ANY_PLUGIN ? RESOURCE_CPU
                                                         : plugin_line(rule->plugin)->resource))

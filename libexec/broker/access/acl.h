@@ -72,6 +72,11 @@ bool acl_priority_passes(struct acl *acl, const struct account *account, int plu
 bool acl_importance_passes(struct acl *acl, const struct account *account, int importance,
                            struct refusal *refusal, char reason[static REASON_BYTES]);
 
+/* May a spec of `account` have these extras? The rules are about no plugin. `locked`: the bytes of
+ * lock_memory that the user's other specs have. False: refusal and reason say why. */
+bool acl_extras_pass(struct acl *acl, const struct account *account, const struct extras *extras,
+                     uint64_t locked, struct refusal *refusal, char reason[static REASON_BYTES]);
+
 /* The weight of a grant against max_utilization: its runtime over min(T, D); a whole CPU where the
  * spec states neither T nor D. */
 uint64_t acl_weight(const struct spec *spec, uint64_t runtime);

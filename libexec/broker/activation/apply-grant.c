@@ -14,6 +14,7 @@
 #include "cgroup.h"
 #include "drift.h"
 #include "execve.h"
+#include "given-extras.h"
 #include "grants.h"
 #include "guard.h"
 #include "shares.h"
@@ -50,6 +51,7 @@ enum step_result apply_grant_record(struct request *request)
     request->activation.target = NULL;
     /* The journal has the former attributes before the call that changes them. */
     shares_note_former(reservation->attachment);
+    extras_note_former(reservation->attachment);
     if (request_record(request))
         return grant_schedules(reservation->grant) ? DONE : NO_CPU_TIME;
     refuse_thread(request, WHY_BROKER_STATE, "the broker cannot write its state: %s",
@@ -73,7 +75,14 @@ enum step_result apply_grant_bind(struct request *request)
 {
     struct attachment *attachment = request->reservation->attachment;
     return shares_bind_is_due(attachment) ? wait_for_helper(request, shares_bind(attachment))
-                                          : DECIDED;
+                                          : DONE;
+}
+
+/* Last, because a thread that keeps its policy may only have this. */
+enum step_result apply_grant_give(struct request *request)
+{
+    struct attachment *attachment = request->reservation->attachment;
+    return extras_are_due(attachment) ? wait_for_helper(request, extras_give(attachment)) : DECIDED;
 }
 
 static enum step_result adopt_target(struct request *request)
@@ -124,7 +133,7 @@ enum step_result apply_grant_compare(struct request *request)
     if (wanted == 0 && now == NULL)
         return grant_only(request);
     if (wanted != 0 && !grant_schedules(reservation->grant) &&
-        !shares_take_thread(reservation->grant)) {
+        !shares_take_thread(reservation->grant) && !extras_take_thread(reservation->grant)) {
         refuse_thread(
             request, WHY_NO_CPU_CLAIM,
             "a thread cannot be attached: the grant has no CPU time, no claim in the background, and no network or disk with enforce=htb, cgroup or ioprio");
@@ -206,8 +215,12 @@ enum step_result apply_grant_detach(struct request *request)
 {
     static const struct helper_event nothing_to_restore = {.answer = HELPER_OK, .watch = -1};
     struct attachment *attachment = request->reservation->attachment;
-    return attachment->scheduled ? wait_for_helper(request, attach_restore(attachment))
-                                 : apply_grant_detached(request, &nothing_to_restore);
+    /* the answer to the later of two orders comes when both are obeyed */
+    const uint64_t taken_back = extras_take_back(attachment);
+    if (attachment->scheduled)
+        return wait_for_helper(request, attach_restore(attachment));
+    return taken_back != 0 ? wait_for_helper(request, taken_back)
+                           : apply_grant_detached(request, &nothing_to_restore);
 }
 
 /* The thread may have woken before the watch began. */
@@ -386,6 +399,24 @@ enum step_result apply_grant_bound(struct request *request, const struct helper_
             return SHARE_IS_DUE;
         request_event(request, "attach", "ok", shares_plugin(reservation->grant),
                       shares_in_words(reservation->grant));
+        return DONE;
+    }
+    refuse_thread(request, WHY_KERNEL, "%.400s", event->reason);
+    (void)no_thread(request, "kernel", false);
+    return LET_GO;
+}
+
+enum step_result apply_grant_given(struct request *request, const struct helper_event *event)
+{
+    struct reservation *reservation = request->reservation;
+    if (event->answer == HELPER_GONE)
+        return gone(request);
+    if (event->answer == HELPER_OK) {
+        attachment_watch_soon(reservation->attachment);
+        request_event(request, "attach", "ok", -1,
+                      "attached: it has what it asked beside CPU time");
+        /* the next broker can tell what the user has changed since */
+        (void)reservation_record(reservation);
         return DECIDED;
     }
     refuse_thread(request, WHY_KERNEL, "%.400s", event->reason);

@@ -21,6 +21,8 @@ enum step_result apply_grant_applied(struct request *request, const struct helpe
 
 /* Binds the attached thread to the shares. */
 enum step_result apply_grant_bind(struct request *request);
+enum step_result apply_grant_give(struct request *request);
+enum step_result apply_grant_given(struct request *request, const struct helper_event *event);
 enum step_result apply_grant_bound(struct request *request, const struct helper_event *event);
 
 /* Gives the attached thread its former attributes back. */

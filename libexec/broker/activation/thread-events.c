@@ -10,6 +10,7 @@
 #include "drift.h"
 #include "event.h"
 #include "execve.h"
+#include "given-extras.h"
 #include "resource-cpu.h"
 #include "guard.h"
 #include "plugins.h"
@@ -160,6 +161,7 @@ void thread_events_adjusted(const struct helper_event *event)
 {
     struct adjustment *adjusting = adjustments_take(event->id);
     if (adjusting == NULL) {
+        extras_answered(event);
         (void)execve_answered(event);
         return; /* only the answer to a request for a watch has a watch */
     }

@@ -8,6 +8,7 @@
 #include "acl.h"
 #include "claims.h"
 #include "grants.h"
+#include "given-extras.h"
 #include "guard.h"
 #include "ledger.h"
 #include "resource-cpu.h"
@@ -58,7 +59,7 @@ static struct grant *make_grant(const struct request *request, int plugin,
 
 static bool is_all_background(const struct grant *grant)
 {
-    return grant->plugin == NO_PLUGIN && grant->holdings == NULL;
+    return grant->plugin == NO_PLUGIN && grant->holdings == NULL && grant->background != 0;
 }
 
 /* The grant is in force from here on, unless the kernel refuses to schedule the thread. */
@@ -73,7 +74,7 @@ static enum step_result commit(struct request *request, struct grant *grant)
                    request->spare.for_more    ? "%s has room for more of the desired amount"
                    : is_all_background(grant) ? "%s admits the spec without a guarantee"
                                               : "%s grants it",
-                   grant_plugin_name(grant));
+                   grant_plugin_name(grant) == NULL ? "acl.conf" : grant_plugin_name(grant));
     return GRANTED;
 }
 
@@ -550,8 +551,10 @@ static enum step_result grant_without_cpu(struct request *request)
     const struct attachment *attachment = request->reservation->attachment;
     const struct grant left = {.plugin = NO_PLUGIN,
                                .holdings = request->inquiry.holdings,
+                               .spec.extras = request->spec.extras,
                                .background = request->inquiry.background};
-    if (attachment != NULL && (attachment->scheduled || !shares_take_thread(&left))) {
+    if (attachment != NULL &&
+        (attachment->scheduled || (!shares_take_thread(&left) && !extras_take_thread(&left)))) {
         request_answer(
             request, SCHEDULE_FAIL,
             "the spec claims no CPU time any more, but thread %d is attached: detach the thread first",

@@ -1,9 +1,12 @@
 #include "owner.h"
 
+#include <stdio.h>
+
 #include "account.h"
 #include "acl.h"
 #include "event.h"
 #include "names.h"
+#include "schedattr.h"
 #include "spool.h"
 #include "wait-queue.h"
 
@@ -41,15 +44,63 @@ void owner_is_no_member(struct request *request)
     request_refuse(request, "access", WHY_NOT_A_MEMBER, true);
 }
 
-static enum step_result check_importance(struct request *request)
+/* The bytes of lock_memory that the user's other specs have, or have just been allowed. */
+static uint64_t locked_by_others(const struct request *request)
+{
+    const struct account *account = request->reservation->user->account;
+    uint64_t sum = 0;
+    for (const struct user *user = LIST_FIRST(&account->users); user != NULL;
+         user = LIST_NEXT(user, of_account))
+        for (const struct reservation *other = user->reservations; other != NULL;
+             other = other->hh.next) {
+            const struct request *asks = other->request;
+            const uint64_t has = other->grant == NULL ? 0 : other->grant->spec.extras.lock_memory,
+                           may = asks != NULL && asks->inquiry.extras_pass && !asks->spec.dry_run
+                                     ? asks->spec.extras.lock_memory
+                                     : 0;
+            sum += other == request->reservation ? 0 : has > may ? has : may;
+        }
+    return sum;
+}
+
+/* A kernel with utilization clamps shows every thread's maximum, 1024 by default. */
+static bool kernel_has_clamps(void)
+{
+    struct kernel_sched_attr attr = {0};
+    return sched_getattr_of(0, &attr) == 0 && attr.util_max != 0;
+}
+
+static bool refuse_clamp(struct request *request, char *reason)
+{
+    snprintf(reason, REASON_BYTES,
+             "clamp: this kernel has no utilization clamps (CONFIG_UCLAMP_TASK is not set)");
+    request_refuse(request, "kernel", WHY_KERNEL, true);
+    return false;
+}
+
+static bool extras_pass(struct request *request, char *reason)
+{
+    if ((request->spec.extras.clamp_min != 0 || request->spec.extras.clamp_max != 0) &&
+        !kernel_has_clamps())
+        return refuse_clamp(request, reason);
+    request->inquiry.extras_pass =
+        !extras_any(&request->spec.extras) ||
+        acl_extras_pass(rules, request->reservation->user->account, &request->spec.extras,
+                        request->spec.extras.lock_memory == 0 ? 0 : locked_by_others(request),
+                        &request->outcome.refusal, reason);
+    return request->inquiry.extras_pass;
+}
+
+static enum step_result check_importance_and_extras(struct request *request)
 {
     struct refusal *refusal = &request->outcome.refusal;
     char reason[REASON_BYTES];
     request->outcome.judged = &request->spec;
     request->inquiry.claim = request->spec.claims;
-    if (request->spec.importance == 0 ||
-        acl_importance_passes(rules, request->reservation->user->account, request->spec.importance,
-                              refusal, reason))
+    if ((request->spec.importance == 0 ||
+         acl_importance_passes(rules, request->reservation->user->account, request->spec.importance,
+                               refusal, reason)) &&
+        extras_pass(request, reason))
         return DONE;
     request_answer(request, ACL_FAIL, "%s", reason);
     request_event(request, "acl", "refused", -1, reason);
@@ -72,7 +123,7 @@ enum step_result owner_check(struct request *request)
     } else if (!owner_may_have_something(account))
         owner_is_no_member(request);
     else
-        return check_importance(request);
+        return check_importance_and_extras(request);
     return DECIDED;
 }
 

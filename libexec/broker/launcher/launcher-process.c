@@ -27,8 +27,8 @@ static bool keep_powers(void)
     const bool has_net = children_of_kind(CHILD_NET) != NULL,
                sees = has_net || confine_proc_is_hidden();
     const int powers[MOST] = {CAP_SYS_NICE, capability_for_perf(), CAP_DAC_OVERRIDE, CAP_IPC_LOCK,
-                              CAP_SETUID, CAP_SETGID, CAP_SETPCAP, CAP_KILL, CAP_CHOWN, CAP_FOWNER,
-                              CAP_FSETID,
+                              CAP_SYS_RESOURCE, CAP_SETUID, CAP_SETGID, CAP_SETPCAP, CAP_KILL,
+                              CAP_CHOWN, CAP_FOWNER, CAP_FSETID,
                               /* of the network helper, and only with a network line: */
                               has_net ? CAP_NET_ADMIN : CAP_SYS_NICE,
                               has_net ? CAP_BPF : CAP_SYS_NICE,

@@ -17,6 +17,7 @@
 #include <sys/types.h>
 #include <uthash.h>
 
+#include "extras.h"
 #include "loop.h"
 #include "thread.h"
 
@@ -40,6 +41,13 @@ struct presence {
 /* Which helper program keeps a promise about a resource other than CPU time: allocators.h. */
 enum kept { KEPT_NETWORK, KEPT_DISK, KEPT_IOPRIO, KEPT };
 
+/* The process's limit of locked memory before the first reservation raised it. */
+struct former_lock {
+    bool is_known;
+    uint64_t soft, hard; /* bytes */
+    uint64_t since;      /* clock ticks since boot, before the first raise */
+};
+
 struct attachment {
     enum attachment_state state;
     struct source source;
@@ -55,6 +63,10 @@ struct attachment {
     /* the thread became real-time at this time or later: CLOCK_MONOTONIC, ns; 0: not known */
     int64_t since;
     struct attributes former;
+    /* given-extras.h: what the helper has had the order to give */
+    struct extras given;
+    bool extras_said; /* the order is of this broker */
+    struct former_lock former_lock;
     int former_ioprio; /* the I/O priority before shares_bind; -1: not read */
     struct presence presence;
     /* the cpuset group of the thread before; NULL: no line of plugins.conf has partition=cpuset */

@@ -45,8 +45,8 @@ struct holding {
 
 /* A grant in force. plan.runtime is the accepted runtime Qa of paper 000, plan.deadline the
  * relative deadline. Both are set when the spec states them, under every policy. utilization is 0
- * without a runtime. A grant without CPU time has the plugin NO_PLUGIN, and has holdings or
- * background lines. */
+ * without a runtime. A grant without CPU time has the plugin NO_PLUGIN, and has holdings,
+ * background lines or extras. */
 enum { NO_PLUGIN = -1 };
 struct grant {
     int plugin;

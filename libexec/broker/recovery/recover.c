@@ -15,6 +15,7 @@
 #include "target-thread.h"
 #include "event.h"
 #include "execve.h"
+#include "given-extras.h"
 #include "grants.h"
 #include "guard.h"
 #include "placement.h"
@@ -181,8 +182,21 @@ static struct attachment recorded_attachment(const struct recorded_reservation *
                                .started_by = recorded->started_by,
                                .former = recorded->former,
                                .group = recorded->group,
+                               .former_lock = recorded->former_lock,
                                .pidfd = -1,
                                .watch = -1};
+}
+
+/* Takes back what the thread of a record has beside CPU time. */
+static void take_back_from_orphan(const struct recorded_reservation *recorded)
+{
+    struct helper_event last;
+    struct attachment orphan = recorded_attachment(recorded);
+    if (!recorded->attached || recorded->laid_down || !extras_any(&recorded->grant.spec.extras))
+        return;
+    orphan.scheduled = strcmp(recorded->plugin, NO_PLUGIN_NAME) != 0;
+    extras_take_back_orphan(&orphan, &recorded->grant.spec.extras);
+    (void)attach_drain(5, &last);
 }
 
 /* Gives the thread of a record its former attributes, if no reservation has the thread any more. */
@@ -190,6 +204,7 @@ static void restore_orphan(struct recorded_reservation *recorded)
 {
     struct helper_event last;
     struct attachment orphan = recorded_attachment(recorded);
+    take_back_from_orphan(recorded);
     recorded->orphan =
         recorded->attached && !recorded->laid_down && strcmp(recorded->plugin, NO_PLUGIN_NAME) != 0;
     if (!recorded->orphan || attachment_find(recorded->tid) != NULL ||
@@ -237,6 +252,10 @@ static void take_up_thread(struct reservation *reservation,
         reservation->attachment->state = ATTACHMENT_LAID_DOWN;
     reservation->attachment->former_ioprio = recorded->former_ioprio;
     shares_note_former(reservation->attachment);
+    reservation->attachment->former_lock = recorded->former_lock;
+    reservation->attachment->given.lock_memory = recorded->given_lock;
+    if (there)
+        extras_note_former(reservation->attachment);
     reservation->attachment->scheduled = grant_schedules(reservation->grant);
     reservation->attachment->served = !recorded->laid_down;
     reservation->attachment->group = recorded->group == NULL ? NULL : strdup(recorded->group);
@@ -301,7 +320,7 @@ static bool take_up_claims(const struct recorded_reservation *recorded, struct g
         last = &holding->next;
     }
     return grant->plugin != NO_PLUGIN || grant->holdings != NULL || grant->background != 0 ||
-           plugin_is_gone("that the journal names", reason);
+           extras_any(&grant->spec.extras) || plugin_is_gone("that the journal names", reason);
 }
 
 static bool take_up_grant(struct reservation *reservation,
@@ -391,6 +410,8 @@ static void go_on(const struct recorded_reservation *recorded, bool apply)
     if (apply)
         reconcile_recover(reservation, RECOVER, "the thread is attached again");
     else if (reservation->attachment != NULL) {
+        if (extras_are_due(reservation->attachment))
+            (void)extras_give(reservation->attachment);
         adjustments_watch(reservation);
         if (reservation->attachment->scheduled)
             adjustments_guard_again(reservation);
@@ -433,6 +454,7 @@ static bool restore_all(void)
          reservation = reservation_next(reservation)) {
         if (reservation->attachment == NULL)
             continue;
+        (void)extras_take_back(reservation->attachment);
         if (!reservation->attachment->scheduled) {
             shares_unbind(reservation->attachment);
             continue;

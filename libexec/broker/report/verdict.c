@@ -195,6 +195,28 @@ static void show_mode(json_t *object, const struct grant *grant)
     set(object, "runtime_in_mode", number_or_null(cpu_in_mode(grant).runtime));
 }
 
+static void show_extra(json_t *object, const char *key, int64_t value)
+{
+    if (value != 0)
+        set(object, key, json_integer(value));
+    else
+        (void)json_object_del(object, key);
+}
+
+static void show_extras(json_t *object, const struct extras *extras)
+{
+    show_extra(object, "lock_memory", (int64_t)extras->lock_memory);
+    show_extra(object, "cpu_latency", (int64_t)extras->cpu_latency);
+    show_extra(object, "nice", extras->nice);
+    (void)json_object_del(object, "clamp");
+    if (extras->clamp_min == 0 && extras->clamp_max == 0)
+        return;
+    set(object, "clamp",
+        json_pack("{s:o, s:o}", "min",
+                  extras->clamp_min == 0 ? json_null() : json_integer(extras->clamp_min - 1), "max",
+                  extras->clamp_max == 0 ? json_null() : json_integer(extras->clamp_max - 1)));
+}
+
 static json_t *grant_or_null(json_t *object, const struct grant *grant)
 {
     if (grant == NULL)
@@ -205,6 +227,7 @@ static json_t *grant_or_null(json_t *object, const struct grant *grant)
     set(object, "weight", json_integer(spec_weight(&grant->spec)));
     set(object, "claims", claims_list(grant));
     show_mode(object, grant);
+    show_extras(object, &grant->spec.extras);
     return json_incref(object);
 }
 

@@ -28,9 +28,10 @@ enum step {
     STEP_SHARE, /* the helper of a network or disk makes a share of it */
     /* waits until the thread may be attached: use is paid back, or the thread has runtime again */
     STEP_DEBT,
-    STEP_RECORD,  /* the journal gets the thread before the kernel is asked */
-    STEP_APPLY,   /* the attach helper makes the thread real-time */
-    STEP_BIND,    /* the helper of a network or disk binds the thread to the share */
+    STEP_RECORD, /* the journal gets the thread before the kernel is asked */
+    STEP_APPLY,  /* the attach helper makes the thread real-time */
+    STEP_BIND,
+    STEP_GIVE,    /* the helper of a network or disk binds the thread to the share */
     STEP_DETACH,  /* the attach helper makes the thread what it was before */
     STEP_LEAVE,   /* waits until the thread can leave its domain */
     STEP_ANSWER,  /* end: the owner gets a verdict */
@@ -88,6 +89,7 @@ struct inquiry {
     /* the next claim on another resource than CPU time; NULL: all are held */
     const struct claim *claim;
     struct holding *holdings; /* the claims that are held so far */
+    bool extras_pass;         /* the rules allow the extras of the spec */
     /* a bit for each line that lets the reservation in without a guarantee */
     uint64_t background;
     int plugin; /* the plugin that is asked, or is the next to be */

@@ -112,6 +112,7 @@ static void add_grant(const struct grant *grant)
     add_claims(grant->holdings);
     add_background(grant);
     spec_add_mode(&writer.output, &grant->spec);
+    extras_add(&writer.output, &grant->spec.extras);
     paragraph_add_stated(&writer.output, "lifetime_thread", grant->spec.lifetime_thread);
     paragraph_add_stated(&writer.output, "expires", grant->spec.expires);
     paragraph_add_stated(&writer.output, "importance", (uint64_t)grant->spec.importance);
@@ -127,6 +128,16 @@ static void name_reservation(const char *record, const struct reservation *reser
     paragraph_add(&writer.output, "user", reservation->user->name);
     paragraph_add(&writer.output, "name", reservation->name);
     paragraph_add_number(&writer.output, "task", reservation->task);
+}
+
+static void add_former_lock(const struct attachment *attachment)
+{
+    if (!attachment->former_lock.is_known)
+        return;
+    paragraph_add_number(&writer.output, "former_lock_soft", attachment->former_lock.soft);
+    paragraph_add_number(&writer.output, "former_lock_hard", attachment->former_lock.hard);
+    paragraph_add_number(&writer.output, "lock_since", attachment->former_lock.since);
+    paragraph_add_stated(&writer.output, "given_lock", attachment->given.lock_memory);
 }
 
 bool journal_reservation(const struct reservation *reservation)
@@ -156,6 +167,7 @@ bool journal_reservation(const struct reservation *reservation)
         paragraph_add_stated(&writer.output, "pending",
                              attachment_is_pending(reservation->attachment));
         attributes_add(&writer.output, "former_", &reservation->attachment->former);
+        add_former_lock(reservation->attachment);
         if (reservation->attachment->former_ioprio >= 0)
             paragraph_add_number(&writer.output, "former_ioprio",
                                  (uint64_t)reservation->attachment->former_ioprio);
@@ -319,6 +331,7 @@ static bool get_grant(const struct paragraph *record, struct recorded_reservatio
     struct spec *spec = &grant->spec;
     const bool has_plan = strcmp(reservation->plugin, NO_PLUGIN_NAME) != 0;
     return (!has_plan || cpu_take_up(record, grant)) && spec_get_mode(record, spec) &&
+           extras_get(record, &spec->extras) &&
            get_int(record, "attach", INT32_MAX, &spec->attach) &&
            get_bool(record, "lifetime_thread", &spec->lifetime_thread) &&
            get_bool(record, "move_process", &spec->move_process) &&
@@ -326,6 +339,17 @@ static bool get_grant(const struct paragraph *record, struct recorded_reservatio
            journal_get(record, "expires", TIME_MAX, &spec->expires) &&
            get_int(record, "importance", IMPORTANCE_MAX, &spec->importance) &&
            get_int(record, "weight", WEIGHT_MAX, &spec->weight);
+}
+
+static bool get_former_lock(const struct paragraph *record,
+                            struct recorded_reservation *reservation)
+{
+    struct former_lock *former = &reservation->former_lock;
+    former->is_known = paragraph_get(record, "former_lock_hard") != NULL;
+    return journal_get(record, "former_lock_soft", UINT64_MAX, &former->soft) &&
+           journal_get(record, "former_lock_hard", UINT64_MAX, &former->hard) &&
+           journal_get(record, "lock_since", UINT64_MAX, &former->since) &&
+           journal_get(record, "given_lock", LOCK_MEMORY_MAX, &reservation->given_lock);
 }
 
 static bool get_thread(const struct paragraph *record, struct recorded_reservation *reservation)
@@ -337,6 +361,7 @@ static bool get_thread(const struct paragraph *record, struct recorded_reservati
                 journal_get(record, "started_by", UINT64_MAX, &reservation->started_by) &&
                 (paragraph_get(record, "former_ioprio") == NULL ||
                  get_int(record, "former_ioprio", INT32_MAX, &reservation->former_ioprio)) &&
+                get_former_lock(record, reservation) &&
                 get_bool(record, "by_file", &reservation->by_file) &&
                 get_bool(record, "laid_down", &reservation->laid_down);
     return good &&

@@ -47,6 +47,8 @@ struct recorded_reservation {
     pid_t tid, process;
     uint64_t started_by;
     struct attributes former;
+    struct former_lock former_lock;
+    uint64_t given_lock;  /* bytes: the process was given so much; 0: nothing yet */
     int former_ioprio;    /* -1: none */
     char *group;          /* NULL */
     uint64_t class;       /* of its shares (shares.h); 0: none */

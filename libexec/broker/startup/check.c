@@ -132,7 +132,7 @@ int put_back(const struct options *options)
         return EX_OK; /* no broker has ever changed anything */
     if (there > 0)
         place_find();
-    attach_prepare(program_path("rtf-attach"), NULL);
+    attach_prepare(program_path("rtf-attach"), NULL, NULL);
     if (!fork_launcher(false) || !attach_start(there > 0 ? lock : -1))
         die_errno(EX_OSERR, program_path("rtf-attach"));
     bool good = there > 0 ? put_back_kernel(program_path, reason) : put_back_limit(reason);

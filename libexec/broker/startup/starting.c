@@ -10,6 +10,7 @@
 #include "directories.h"
 #include "event.h"
 #include "fatal.h"
+#include "given-extras.h"
 #include "guard.h"
 #include "placement.h"
 #include "allocators.h"
@@ -100,7 +101,7 @@ static void prepare_children(const struct options *options)
     supervise_log_to(log_program);
     if (!dispatch_prepare())
         die_errno(EX_OSERR, "timerfd");
-    attach_prepare(program_path("rtf-attach"), dispatch_helper_event);
+    attach_prepare(program_path("rtf-attach"), dispatch_helper_event, extras_say_again);
     know_raised();
     allocators_prepare(program_path, dispatch_allocator_event, shares_say_again);
     guard_prepare(program_path("rtf-guard"), &of_guard);

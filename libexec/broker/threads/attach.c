@@ -16,11 +16,13 @@ enum { TRIES = 2, RESTORE_TRIES = 10 };
 
 static struct helper helper;
 
-void attach_prepare(char *path, void (*event)(const struct helper_event *event))
+void attach_prepare(char *path, void (*event)(const struct helper_event *event),
+                    void (*again)(void))
 {
     char serve[] = "--serve"; /* the launcher copies it */
     char *const argv[] = {path, serve, NULL};
     helper_prepare(&helper, "the attach helper", CHILD_HELPER, argv, event);
+    helper.again = again;
 }
 
 bool attach_start(int lock)
@@ -43,9 +45,14 @@ int64_t attach_owed(void)
     return helper_owed(&helper);
 }
 
+static bool is_to_restore(const char *op)
+{
+    return strcmp(op, "restore") == 0 || strcmp(op, "give") == 0;
+}
+
 static struct message *begin(const char *op)
 {
-    return helper_begin(op, strcmp(op, "restore") == 0 ? RESTORE_TRIES : TRIES);
+    return helper_begin(op, is_to_restore(op) ? RESTORE_TRIES : TRIES);
 }
 
 static uint64_t finish(struct message *message, int pidfd)
@@ -141,6 +148,16 @@ uint64_t attach_budget(const struct attachment *attachment, const struct grant *
 uint64_t attach_sweep(const struct attachment *attachment)
 {
     return finish(about("sweep", attachment), attachment->pidfd);
+}
+
+struct message *attach_give(const struct attachment *attachment)
+{
+    return about("give", attachment);
+}
+
+uint64_t attach_given(struct message *message)
+{
+    return finish(message, -1);
 }
 
 uint64_t attach_probe(const cpu_set_t *cpus)

@@ -11,8 +11,9 @@
 #include "reservation.h"
 
 /* Tells the launcher about the program, before the launcher is forked. `event` is called for each
- * answer. */
-void attach_prepare(char *path, void (*event)(const struct helper_event *event));
+ * answer, `again` when the program has been started again. */
+void attach_prepare(char *path, void (*event)(const struct helper_event *event),
+                    void (*again)(void));
 
 /* The helper shares `lock`. False with errno. */
 bool attach_start(int lock);
@@ -32,6 +33,11 @@ uint64_t attach_watch(const struct attachment *attachment);
  * apply_again was lost. */
 uint64_t attach_budget(const struct attachment *attachment, const struct grant *grant);
 uint64_t attach_sweep(const struct attachment *attachment);
+
+/* Gives and takes back what the thread has beside CPU time, for given-extras.c. The text gets more
+ * lines before attach_given. */
+struct message *attach_give(const struct attachment *attachment);
+uint64_t attach_given(struct message *message);
 
 /* Lifts sched_rt_runtime_us for the spool `by`, or restores it (rt-limit.h). */
 uint64_t attach_rt_limit(bool lifted, const char *by);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "attach.h"
+#include "given-extras.h"
 #include "guard.h"
 #include "placement.h"
 #include "memory.h"
@@ -227,6 +228,7 @@ void attachment_end(struct reservation *reservation)
             RB_REMOVE(process_tree, &attached.followers, attachment);
     }
     shares_unbind(attachment);
+    (void)extras_take_back(attachment);
     reservation->attachment = NULL;
     if (attachment->group != NULL)
         (void)attach_sweep(attachment); /* a child of the thread may still be in its domain */

@@ -1,0 +1,208 @@
+#include "lock-memory-limit.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include <uthash.h>
+
+#include "thread.h"
+#include "units.h"
+
+/* Processes with a raised limit. A sweep leaves them alone. */
+struct raised {
+    pid_t process;
+    uint64_t started_by;
+    UT_hash_handle hh;
+};
+static struct raised *raised;
+
+static struct raised *raised_find(pid_t process)
+{
+    struct raised *found;
+    HASH_FIND_INT(raised, &process, found);
+    return found;
+}
+
+static void raised_forget(struct raised *one)
+{
+    if (one == NULL)
+        return;
+    HASH_DEL(raised, one);
+    free(one);
+}
+
+static void raised_note(const struct limited *limited)
+{
+    raised_forget(raised_find(limited->process));
+    if (limited->limit.is == 0)
+        return;
+    struct raised *one = calloc(1, sizeof *one);
+    if (one == NULL)
+        abort();
+    one->process = limited->process;
+    one->started_by = limited->started_by;
+    HASH_ADD_INT(raised, process, one);
+}
+
+static bool is_raised(pid_t process)
+{
+    const struct raised *one = raised_find(process);
+    return one != NULL && thread_is(process, one->started_by);
+}
+
+/* The process that had started by then. Returns a pidfd, which is readable once the whole process
+ * has ended: the first thread may have ended before. -1 with errno, ESRCH if it is another one. */
+static int open_process(const struct limited *limited, struct identity *identity)
+{
+    const int pidfd = (int)syscall(SYS_pidfd_open, limited->process, 0);
+    if (pidfd < 0)
+        return -1;
+    const bool seen = thread_identify(limited->process, identity);
+    const int error = seen ? ESRCH : errno;
+    if (seen && identity->start <= limited->started_by && !thread_has_ended(pidfd))
+        return pidfd;
+    close(pidfd);
+    errno = error;
+    return -1;
+}
+
+/* The user may change the limit at the same time; then what the user has set is looked at again. */
+static bool change(pid_t process, const struct lock_limit *limit, struct rlimit *before)
+{
+    enum { TRIES = 8 };
+    struct rlimit now;
+    bool good = prlimit(process, RLIMIT_MEMLOCK, NULL, &now) == 0;
+    *before = now;
+    for (int tries = 0; good && tries < TRIES; tries++) {
+        const struct rlimit next = lock_limit_next(limit, &now);
+        struct rlimit met;
+        good = prlimit(process, RLIMIT_MEMLOCK, &next, &met) == 0;
+        if (met.rlim_cur == now.rlim_cur && met.rlim_max == now.rlim_max)
+            break;
+        now = met;
+    }
+    return good;
+}
+
+static enum apply_result change_of(const struct limited *limited, struct identity *identity,
+                                   char *reason)
+{
+    struct rlimit before;
+    const int pidfd = open_process(limited, identity);
+    if (pidfd < 0)
+        return errno == ESRCH ? APPLY_GONE
+                              : apply_refuse(reason, "process %d cannot be looked at: %s",
+                                             (int)limited->process, strerror(errno));
+    enum apply_result done = APPLY_DONE;
+    if (limited->limit.is > limited->limit.was && !thread_is_of(identity, limited->owner))
+        done = apply_refuse(reason, "process %d runs as uid %u, the spec belongs to uid %u",
+                            (int)limited->process, identity->real_uid, limited->owner);
+    else if (!change(limited->process, &limited->limit, &before))
+        done = errno == ESRCH ? APPLY_GONE
+                              : apply_refuse(reason, "lock_memory: prlimit of process %d: %s",
+                                             (int)limited->process, strerror(errno));
+    else if (thread_has_ended(pidfd)) {
+        /* the id may belong to another process by now, which keeps its own limit */
+        (void)prlimit(limited->process, RLIMIT_MEMLOCK, &before, NULL);
+        done = APPLY_GONE;
+    }
+    close(pidfd);
+    return done;
+}
+
+/* ---- processes that inherited the limit ---- */
+
+struct sweep {
+    const struct limited *limited;
+    uid_t owner;
+    struct rlimit above, most; /* a limit above the first, up to the other, was inherited */
+    unsigned found;
+};
+
+/* A process of the owner that began while the limit was raised, and that has a limit which only the
+ * raised one allowed. A service that root has started for this user meanwhile, with such a limit of
+ * its own, cannot be told from it. */
+static bool has_inherited(const struct sweep *sweep, pid_t process)
+{
+    struct rlimit now;
+    struct identity identity;
+    return prlimit(process, RLIMIT_MEMLOCK, NULL, &now) == 0 &&
+           now.rlim_max > sweep->above.rlim_max && now.rlim_max <= sweep->most.rlim_max &&
+           process != sweep->limited->process && !is_raised(process) &&
+           thread_identify(process, &identity) && identity.real_uid == sweep->owner &&
+           identity.start >= sweep->limited->since;
+}
+
+/* Most processes have another limit, which one call shows. */
+static void sweep_process(struct sweep *sweep, pid_t process)
+{
+    struct rlimit before;
+    if (!has_inherited(sweep, process))
+        return;
+    const int pidfd = (int)syscall(SYS_pidfd_open, process, 0);
+    if (pidfd < 0)
+        return;
+    if (has_inherited(sweep, process) && change(process, &sweep->limited->limit, &before)) {
+        sweep->found++;
+        if (thread_has_ended(pidfd))
+            (void)prlimit(process, RLIMIT_MEMLOCK, &before, NULL);
+    }
+    close(pidfd);
+}
+
+static void sweep_once(struct sweep *sweep)
+{
+    uint64_t id;
+    const struct dirent *entry;
+    DIR *directory = opendir("/proc");
+    sweep->found = 0;
+    while (directory != NULL && (entry = readdir(directory)) != NULL) {
+        if (parse_number(entry->d_name, INT32_MAX, &id) && id != 0)
+            sweep_process(sweep, (pid_t)id);
+    }
+    if (directory != NULL)
+        closedir(directory);
+}
+
+/* A process that is started during a round is found in the next one. When the kernel's ids wrap
+ * around, a new process may get an id that the round has passed: so two rounds must find nothing. */
+static enum apply_result sweep_all(const struct limited *limited, uid_t owner, char *reason)
+{
+    enum { ROUNDS = 32 };
+    const struct lock_limit *limit = &limited->limit, none = {.former = limit->former},
+                            before = {.former = limit->former, .is = limit->was},
+                            after = {.former = limit->former, .is = limit->is};
+    struct sweep sweep = {.limited = limited,
+                          .owner = owner,
+                          .above = lock_limit_next(&after, &none.former),
+                          .most = lock_limit_next(&before, &none.former)};
+    for (int i = 0, without = 0; i < ROUNDS; i++) {
+        sweep_once(&sweep);
+        without = sweep.found == 0 ? without + 1 : 0;
+        if (without == 2)
+            return APPLY_DONE;
+    }
+    return apply_refuse(
+        reason,
+        "processes that inherited the limit of locked memory of process %d start faster than they can be found",
+        (int)limited->process);
+}
+
+enum apply_result lock_memory_limit(const struct limited *limited, char reason[static APPLY_REASON])
+{
+    struct identity identity = {0};
+    const enum apply_result done = change_of(limited, &identity, reason);
+    const bool knows_owner = limited->has_owner || done == APPLY_DONE;
+    const uid_t owner = limited->has_owner ? limited->owner : identity.real_uid;
+    if (done != APPLY_REFUSED)
+        raised_note(limited);
+    if (done == APPLY_REFUSED || limited->limit.is >= limited->limit.was || !knows_owner ||
+        owner == 0)
+        return done;
+    const enum apply_result swept = sweep_all(limited, owner, reason);
+    return swept == APPLY_DONE ? done : swept;
+}

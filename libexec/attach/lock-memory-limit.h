@@ -1,0 +1,25 @@
+/* Raises a process's limit of locked memory (RLIMIT_MEMLOCK), and takes it back, also from the
+ * processes that have inherited the raised limit. */
+#ifndef RTF_LOCK_MEMORY_LIMIT_H
+#define RTF_LOCK_MEMORY_LIMIT_H
+
+#include <sys/types.h>
+
+#include "apply-result.h"
+#include "lock-limit.h"
+
+struct limited {
+    pid_t process;
+    uint64_t started_by; /* thread.h */
+    uid_t owner;         /* of the reservation */
+    bool has_owner;      /* false: the owner is the process's real user */
+    uint64_t since;      /* before the first raise, in clock ticks since boot */
+    struct lock_limit limit;
+};
+
+/* A process that is to get more must be the owner's, with all its uids. After GONE and DONE no other
+ * process of the owner has the limit that was taken back. */
+enum apply_result lock_memory_limit(const struct limited *limited,
+                                    char reason[static APPLY_REASON]);
+
+#endif
