@@ -1,10 +1,11 @@
 # Things that a thread has beside CPU time: lock_memory, cpu_latency, nice and clamp. Each value is read back from the kernel.
 
 load helper
+bats_require_minimum_version 1.5.0
 
 prepare() {
-    configure_rules "$ALICE - max_utilization 2" "$BOB - max_utilization 2" "$ALICE - max_locked_memory 64MiB" "$ALICE - max_user_locked_memory 96MiB" \
-        "$ALICE - min_cpu_latency 20us" "$ALICE - min_nice -11" "$BOB - max_user_locked_memory 1GiB" "$CAROL - max_utilization 1" "$ALICE - max_clamp 512"
+    configure_rules "$ALICE - max_utilization 2" "$BOB - max_utilization 2" "$ALICE - max_lock_memory 64MiB" "$ALICE - max_user_lock_memory 96MiB" \
+        "$ALICE - min_cpu_latency 20us" "$ALICE - min_nice -11" "$BOB - max_user_lock_memory 1GiB" "$CAROL - max_utilization 1" "$ALICE - max_clamp 512"
     # The kernel has one value of the latency, for all brokers of the machine.
     exec 8>/run/lock/rtf-test-extras
     flock 8
@@ -284,11 +285,19 @@ released() { [ ! -e "$SPECS/$ALICE/$1.verdict" ]; }
     eventually nice_is "$SLEEPER" 0
 }
 
+@test "the keys on rtf-verdict(5) for more than CPU time are those of a grant, in this order" {
+    broker_start
+    names=$(awk '/^## A grant with more than CPU time/ { inside = 1; next } /^## / { inside = 0 } inside && /^\|  / { print $2 }' "$RTF_SOURCE/man/rtf-verdict.5.scd" | tr -d '\\\\')
+    plain=$(spec $ALICE plain '{"runtime": "1ms", "period": "100ms"}')
+    answer=$(spec $ALICE cam '{"runtime": "1ms", "period": "100ms", "lock_memory": "1MiB", "cpu_latency": "1ms", "nice": -1}')
+    [ "$(grep -v '^clamp$' <<<"$names")" = "$(command jq -r --argjson plain "$plain" '.grant | keys_unsorted - ($plain.grant | keys) | .[]' <<<"$answer")" ]
+}
+
 @test "what no rule opens is refused, and so is what is beyond a rule" {
     broker_start
     refused not-opened "allows cpu_latency (min_cpu_latency)" "$(spec $BOB one '{"runtime": "1ms", "period": "100ms", "cpu_latency": "1s"}')"
     refused not-opened "allows nice (min_nice)" "$(spec $BOB one '{"runtime": "1ms", "period": "100ms", "nice": -1}')"
-    refused not-opened "allows lock_memory (max_locked_memory" "$(spec $CAROL one '{"runtime": "1ms", "period": "100ms", "lock_memory": 1}')"
+    refused not-opened "allows lock_memory (max_lock_memory" "$(spec $CAROL one '{"runtime": "1ms", "period": "100ms", "lock_memory": 1}')"
     refused beyond-rule "cpu_latency 19us asked" "$(spec $ALICE one '{"runtime": "1ms", "period": "100ms", "cpu_latency": "19us"}')"
     refused beyond-rule "nice -12 asked" "$(spec $ALICE one '{"runtime": "1ms", "period": "100ms", "nice": -12}')"
     refused beyond-rule "lock_memory 67108865B asked" "$(spec $ALICE one '{"runtime": "1ms", "period": "100ms", "lock_memory": 67108865}')"

@@ -1119,7 +1119,7 @@ static void extras_are_closed_by_default_and_each_rule_bounds_its_key(void **sta
     extras_are_judged((struct extras){.clamp_max = 1}, 0, "allows clamp");
     assert_int_equal(refusal.code, WHY_NOT_OPENED);
     rules_are(
-        "rtfann - max_locked_memory 10\n@rtf - max_user_locked_memory 20B\n- - min_cpu_latency 10\n"
+        "rtfann - max_lock_memory 10\n@rtf - max_user_lock_memory 20B\n- - min_cpu_latency 10\n"
         "@rtfteam - min_nice -5\n20021 - max_clamp 100\n");
     extras_are_judged(all, 10, NULL);
     extras_are_judged((struct extras){.lock_memory = 11}, 0, "lock_memory 11B asked");
@@ -1132,8 +1132,8 @@ static void extras_are_closed_by_default_and_each_rule_bounds_its_key(void **sta
     assert_string_equal(refusal.available, "-5");
     extras_are_judged((struct extras){.clamp_min = 102}, 0, "clamp with min 101 asked");
     extras_are_judged((struct extras){.clamp_max = 1025}, 0, NULL);
-    rules_are("- - max_locked_memory 0\n- - min_nice 0\nrtfben - min_cpu_latency 1\n");
-    extras_are_judged((struct extras){.lock_memory = 1}, 0, "max_locked_memory 0");
+    rules_are("- - max_lock_memory 0\n- - min_nice 0\nrtfben - min_cpu_latency 1\n");
+    extras_are_judged((struct extras){.lock_memory = 1}, 0, "max_lock_memory 0");
     extras_are_judged((struct extras){.nice = -1}, 0, "min_nice 0");
     extras_are_judged((struct extras){.cpu_latency = 5}, 0, "allows cpu_latency");
 }

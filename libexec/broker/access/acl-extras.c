@@ -6,7 +6,7 @@
 
 bool rule_is_of_extras(const struct rule *rule)
 {
-    return rule->property == MAX_LOCKED_MEMORY || rule->property == MAX_USER_LOCKED_MEMORY ||
+    return rule->property == MAX_LOCK_MEMORY || rule->property == MAX_USER_LOCK_MEMORY ||
            rule->property == MIN_CPU_LATENCY || rule->property == MIN_NICE ||
            rule->property == MAX_CLAMP;
 }
@@ -91,7 +91,7 @@ static void judge_extras(struct question *question, const struct rule *rule,
     switch (opened_by(rule)) {
     case LOCK_MEMORY:
         judge_memory(question, rule, extras->lock_memory,
-                     rule->property == MAX_USER_LOCKED_MEMORY ? locked : 0);
+                     rule->property == MAX_USER_LOCK_MEMORY ? locked : 0);
         break;
     case CPU_LATENCY: judge_latency(question, rule, extras->cpu_latency); break;
     case NICE: judge_nice(question, rule, extras->nice); break;
@@ -104,7 +104,7 @@ bool acl_extras_pass(struct acl *acl, const struct account *account, const struc
                      uint64_t locked, struct refusal *refusal, char reason[static REASON_BYTES])
 {
     static const char *const what[OPENED] = {
-        [LOCK_MEMORY] = "allows lock_memory (max_locked_memory or max_user_locked_memory)",
+        [LOCK_MEMORY] = "allows lock_memory (max_lock_memory or max_user_lock_memory)",
         [CPU_LATENCY] = "allows cpu_latency (min_cpu_latency)",
         [NICE] = "allows nice (min_nice)",
         [CLAMP] = "allows clamp (max_clamp)"};

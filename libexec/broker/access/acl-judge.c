@@ -272,9 +272,9 @@ void rule_judge(struct question *question, const struct rule *rule)
         break;
     case MAX_AMOUNT: /* acl_check_claim judges it */
     case MAX_USER_AMOUNT:
-    case MAX_IMPORTANCE:    /* acl_importance_passes judges it */
-    case MAX_LOCKED_MEMORY: /* acl_extras_pass judges these */
-    case MAX_USER_LOCKED_MEMORY:
+    case MAX_IMPORTANCE:  /* acl_importance_passes judges it */
+    case MAX_LOCK_MEMORY: /* acl_extras_pass judges these */
+    case MAX_USER_LOCK_MEMORY:
     case MIN_CPU_LATENCY:
     case MIN_NICE:
     case MAX_CLAMP:

@@ -34,8 +34,8 @@ static const char *const property_names[PROPERTIES] = {
     [MAX_IMPORTANCE] = "max_importance",
     [MIN_BLOCK] = "min_block",
     [MAX_BLOCK] = "max_block",
-    [MAX_LOCKED_MEMORY] = "max_locked_memory",
-    [MAX_USER_LOCKED_MEMORY] = "max_user_locked_memory",
+    [MAX_LOCK_MEMORY] = "max_lock_memory",
+    [MAX_USER_LOCK_MEMORY] = "max_user_lock_memory",
     [MIN_CPU_LATENCY] = "min_cpu_latency",
     [MIN_NICE] = "min_nice",
     [MAX_CLAMP] = "max_clamp",
@@ -89,7 +89,7 @@ static bool parse_bandwidth(const char *word, uint64_t *bytes)
 }
 
 /* 0: none. */
-static bool parse_locked_memory(const char *word, uint64_t *bytes)
+static bool parse_lock_memory(const char *word, uint64_t *bytes)
 {
     return parse_number(word, 0, bytes) || parse_memory(word, bytes);
 }
@@ -140,9 +140,9 @@ static bool parse_value(const char *word, struct rule *rule, char *reason)
                config_lines_wrong(reason, "acl.conf", rule->line,
                                   "%s takes a size from 1B to 16MiB, such as 32KiB, not \"%.40s\"",
                                   property_names[rule->property], word);
-    case MAX_LOCKED_MEMORY:
-    case MAX_USER_LOCKED_MEMORY:
-        return parse_locked_memory(word, &rule->value) ||
+    case MAX_LOCK_MEMORY:
+    case MAX_USER_LOCK_MEMORY:
+        return parse_lock_memory(word, &rule->value) ||
                config_lines_wrong(
                    reason, "acl.conf", rule->line,
                    "%s takes a size from 1B to 1024GiB, such as 256MiB, or 0, not \"%.40s\"",
