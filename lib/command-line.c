@@ -118,22 +118,25 @@ void command_unwritten(void)
 
 /* ---- values ---- */
 
-uint64_t command_time(const char *option, const char *value)
+/* take: client_take_time or client_take_wait, which differ in the longest time. */
+static uint64_t command_take(const char *option, const char *value,
+                             const char *(*take)(const char *value, uint64_t *time))
 {
     uint64_t time = 0;
-    const char *wrong = client_take_time(value, &time);
+    const char *wrong = take(value, &time);
     if (wrong != NULL)
         command_wrong("%s %s: %s", option, command_typed(value), wrong);
     return time;
 }
 
+uint64_t command_time(const char *option, const char *value)
+{
+    return command_take(option, value, client_take_time);
+}
+
 uint64_t command_wait(const char *option, const char *value)
 {
-    uint64_t time = 0;
-    const char *wrong = client_take_wait(value, &time);
-    if (wrong != NULL)
-        command_wrong("%s %s: %s", option, command_typed(value), wrong);
-    return time;
+    return command_take(option, value, client_take_wait);
 }
 
 uint64_t command_number(const char *option, const char *value)

@@ -167,17 +167,25 @@ void confine_writes(void)
 
 /* ---- system calls ---- */
 
-/* Skips names that this library, kernel or machine does not know: such calls cannot be made. */
+/* A name that this library, kernel or machine does not know is skipped: there is no such call. */
+static bool add_call(scmp_filter_ctx filter, uint32_t action, const char *name)
+{
+    const int number = seccomp_syscall_resolve_name(name);
+    const int failed = number == __NR_SCMP_ERROR ? 0 : seccomp_rule_add(filter, action, number, 0);
+    return failed == 0 || failed == -EDOM || failed == -EEXIST;
+}
+
 static bool add(scmp_filter_ctx filter, uint32_t action, const char *const names[])
 {
-    for (int i = 0; names[i] != NULL; i++) {
-        int number = seccomp_syscall_resolve_name(names[i]);
-        if (number == __NR_SCMP_ERROR)
-            continue;
-        int failed = seccomp_rule_add(filter, action, number, 0);
-        if (failed != 0 && failed != -EDOM && failed != -EEXIST)
-            return false;
-    }
+    char name[64];
+    for (; *names != NULL; names++)
+        for (const char *at = *names; *at != '\0';) {
+            const size_t length = strcspn(at, " ");
+            snprintf(name, sizeof name, "%.*s", (int)length, at);
+            if (!add_call(filter, action, name))
+                return false;
+            at += length + (at[length] == ' ');
+        }
     return true;
 }
 
@@ -234,28 +242,9 @@ bool confine_calls_exactly(const char *const names[], const struct confine_exact
     /* System calls of the sanitizer itself. */
     static const char *const sanitizer[] = {
 #ifdef __SANITIZE_ADDRESS__
-        "sigaltstack",
-        "clone",
-        "ptrace",
-        "wait4",
-        "getpid",
-        "gettid",
-        "sched_getaffinity",
-        "readlink",
-        "personality",
-        "prctl",
-        "tgkill",
-        "open",
-        "getrlimit",
-        "setrlimit",
-        "sched_yield",
-        "dup",
-        "socketpair",
-        "kill",
-        "mincore",
-        "process_vm_readv",
-        "ioctl",
-        "fcntl",
+        "sigaltstack clone ptrace wait4 getpid gettid sched_getaffinity readlink personality prctl",
+        "tgkill open getrlimit setrlimit sched_yield dup socketpair kill mincore process_vm_readv",
+        "ioctl fcntl",
 #endif
         NULL};
     scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ERRNO(EPERM));
@@ -285,86 +274,28 @@ static bool may_pair(scmp_filter_ctx filter)
 
 bool confine_program(void)
 {
-    static const char *const refused[] = {"socket",
-                                          "bind",
-                                          "connect",
-                                          "listen",
-                                          "memfd_create",
-                                          "memfd_secret",
-                                          "bpf",
-                                          "perf_event_open",
-                                          "userfaultfd",
-                                          "io_uring_setup",
-                                          "ptrace",
-                                          "process_vm_readv",
-                                          "process_vm_writev",
-                                          "process_madvise",
-                                          "pidfd_getfd",
-                                          "kcmp",
-                                          "add_key",
-                                          "keyctl",
-                                          "request_key",
-                                          "unshare",
-                                          "setns",
-                                          "mount",
-                                          "umount",
-                                          "umount2",
-                                          "pivot_root",
-                                          "chroot",
-                                          "fsopen",
-                                          "fspick",
-                                          "open_tree",
-                                          "move_mount",
-                                          "mount_setattr",
-                                          "fanotify_init",
-                                          "open_by_handle_at",
-                                          "sched_setscheduler",
-                                          "sched_setparam",
-                                          "sched_setattr",
-                                          "sched_setaffinity",
-                                          "setpriority",
-                                          "ioprio_set",
-                                          "setsid",
-                                          "setpgid",
-                                          "chmod",
-                                          "fchmod",
-                                          "fchmodat",
-                                          "fchmodat2",
-                                          "chown",
-                                          "fchown",
-                                          "lchown",
-                                          "fchownat",
-                                          "utime",
-                                          "utimes",
-                                          "utimensat",
-                                          "futimesat",
-                                          "setxattr",
-                                          "lsetxattr",
-                                          "fsetxattr",
-                                          "removexattr",
-                                          "lremovexattr",
-                                          "fremovexattr",
-                                          "shmget",
-                                          "msgget",
-                                          "semget",
-                                          "mq_open",
-                                          "mq_unlink",
-                                          "personality",
-                                          "quotactl",
-                                          "quotactl_fd",
-                                          "acct",
-                                          "reboot",
-                                          "kexec_load",
-                                          "kexec_file_load",
-                                          "swapon",
-                                          "swapoff",
-                                          "init_module",
-                                          "finit_module",
-                                          "delete_module",
-                                          "syslog",
-                                          "vhangup",
-                                          "lookup_dcookie",
-                                          NULL};
+    static const char *const refused[] = {
+        /* network, and memory files */
+        "socket bind connect listen memfd_create memfd_secret",
+        /* programs in the kernel, and other processes */
+        "bpf perf_event_open userfaultfd io_uring_setup",
+        "ptrace process_vm_readv process_vm_writev process_madvise pidfd_getfd kcmp",
+        /* keys, namespaces and mounts */
+        "add_key keyctl request_key unshare setns mount umount umount2 pivot_root",
+        "chroot fsopen fspick open_tree move_mount mount_setattr fanotify_init open_by_handle_at",
+        /* real-time scheduling and sessions */
+        "sched_setscheduler sched_setparam sched_setattr sched_setaffinity setpriority ioprio_set",
+        "setsid setpgid",
+        /* permissions and times of files */
+        "chmod fchmod fchmodat fchmodat2 chown fchown lchown fchownat",
+        "utime utimes utimensat futimesat",
+        "setxattr lsetxattr fsetxattr removexattr lremovexattr fremovexattr",
+        /* objects that outlive a process */
+        "shmget msgget semget mq_open mq_unlink",
+        /* the machine */
+        "personality quotactl quotactl_fd acct reboot kexec_load kexec_file_load",
+        "swapon swapoff init_module finit_module delete_module syslog vhangup lookup_dcookie",
+        NULL};
     static const uint64_t name_spaces = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET |
                                         CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP;
     scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);

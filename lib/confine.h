@@ -35,10 +35,19 @@ const char *confine_files(const struct confine_path paths[]);
  * programs. */
 void confine_writes(void);
 
-/* Allows only these system calls (names, NULL at the end), and some uses that every program needs:
- * fcntl without signals, ioctl for a terminal's mode and for perf events, the program's own limits,
- * and signals to itself. All other calls fail with EPERM. */
+/* Allows only these system calls, and some uses that every program needs: fcntl without signals,
+ * ioctl for a terminal's mode and for perf events, the program's own limits, and signals to itself.
+ * All other calls fail with EPERM. A string has one or more names, with single blanks between them;
+ * the list ends with NULL. */
 bool confine_calls(const char *const names[]);
+
+/* What each helper of helper-loop.h needs: to wait and to answer; to look at files and threads; for
+ * its memory; and to end. */
+#define CONFINE_HELPER                                                                       \
+    "poll ppoll recvmsg sendmsg read pread64 write writev clock_gettime futex rt_sigreturn " \
+    "rt_sigprocmask restart_syscall open openat close fstat newfstatat getdents64 lseek "    \
+    "readlink readlinkat pidfd_open brk mmap munmap mremap mprotect madvise getpid gettid "  \
+    "exit exit_group"
 
 /* As confine_calls, and also allows calls with exactly these arguments. A string argument is
  * compared by address, so it must be in memory that can no longer be written. The list ends with

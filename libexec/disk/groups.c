@@ -590,8 +590,6 @@ static enum done unbind(const struct member *member, char reason[static SERVE_RE
     return REFUSED;
 }
 
-static const char *const calls[] = {"mkdirat", "unlinkat", "fgetxattr", "fsetxattr", NULL};
-
 /* CAP_DAC_OVERRIDE: to write the files of users' own cgroups, from which processes come and to
  * which they return. */
 const struct way by_groups = {.hold = hold,
@@ -604,4 +602,4 @@ const struct way by_groups = {.hold = hold,
                               .bind = bind,
                               .unbind = unbind,
                               .power = CAP_DAC_OVERRIDE,
-                              .calls = calls};
+                              .calls = "mkdirat unlinkat fgetxattr fsetxattr"};

@@ -145,8 +145,6 @@ static bool drop(uint16_t class, char reason[static SERVE_REASON])
     return true;
 }
 
-static const char *const calls[] = {"ioprio_get", "ioprio_set", NULL};
-
 /* CAP_SYS_NICE: for other users' threads, and for the class RT. */
 const struct way by_priority = {.hold = hold,
                                 .begin = begin,
@@ -158,4 +156,4 @@ const struct way by_priority = {.hold = hold,
                                 .bind = bind,
                                 .unbind = unbind,
                                 .power = CAP_SYS_NICE,
-                                .calls = calls};
+                                .calls = "ioprio_get ioprio_set"};

@@ -197,49 +197,8 @@ static enum done serve_op(const char *op, const struct paragraph *request,
 
 static bool confine_to_calls(void)
 {
-    static const char *calls[64] = {"recvmsg",
-                                    "sendmsg",
-                                    "read",
-                                    "pread64",
-                                    "write",
-                                    "writev",
-                                    "open",
-                                    "openat",
-                                    "close",
-                                    "fstat",
-                                    "newfstatat",
-                                    "statx",
-                                    "faccessat",
-                                    "faccessat2",
-                                    "flock",
-                                    "getdents64",
-                                    "lseek",
-                                    "readlink",
-                                    "readlinkat",
-                                    "pidfd_open",
-                                    "poll",
-                                    "ppoll",
-                                    "clock_gettime",
-                                    "sched_getattr",
-                                    "mmap",
-                                    "munmap",
-                                    "mremap",
-                                    "mprotect",
-                                    "brk",
-                                    "madvise",
-                                    "rt_sigreturn",
-                                    "rt_sigprocmask",
-                                    "restart_syscall",
-                                    "futex",
-                                    "getpid",
-                                    "gettid",
-                                    "exit",
-                                    "exit_group"};
-    size_t count = 0;
-    while (calls[count] != NULL)
-        count++;
-    for (const char *const *own = way->calls; *own != NULL; own++)
-        calls[count++] = *own;
+    const char *const calls[] = {CONFINE_HELPER, "statx faccessat faccessat2 flock sched_getattr",
+                                 way->calls, NULL};
     return confine_calls(calls);
 }
 
