@@ -41,8 +41,8 @@ void confine_writes(void);
  * the list ends with NULL. */
 bool confine_calls(const char *const names[]);
 
-/* What each helper of helper-loop.h needs: to wait and to answer; to look at files and threads; for
- * its memory; and to end. */
+/* The calls that each helper of helper-loop.h needs: to wait and to answer; to look at files and
+ * threads; for its memory; and to end. */
 #define CONFINE_HELPER                                                                       \
     "poll ppoll recvmsg sendmsg read pread64 write writev clock_gettime futex rt_sigreturn " \
     "rt_sigprocmask restart_syscall open openat close fstat newfstatat getdents64 lseek "    \

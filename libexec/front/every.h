@@ -1,0 +1,60 @@
+/* The state of rtf-every(1), which its files share. */
+#ifndef RTF_EVERY_H
+#define RTF_EVERY_H
+
+#include <jansson.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "client.h"
+#include "needs.h"
+
+/* us: the reservation ends after this time if rtf-every is killed; a loop's ends with the loop */
+enum { LEASE = 60000000 };
+
+enum { EXIT_OURS = 125, EXIT_CANNOT_RUN = 126, EXIT_NOT_FOUND = 127 };
+
+struct every_options {
+    struct needs needs;
+    /* the needs; without the keys that a thread or a lease adds */
+    json_t *spec;
+    uint64_t runtime, period, deadline; /* us, of the spec; 0: not stated */
+    uint64_t timeout, count;            /* us; 0: no limit */
+    int64_t until;                      /* CLOCK_MONOTONIC, us; 0: not stated */
+    const char *name;                   /* NULL: every-PID */
+    bool loop, errexit, verbose, json;
+    char **command;
+};
+
+/* The counts that are told at the end. */
+struct every_tally {
+    uint64_t activations, missed, skipped, failed;
+    uint64_t longer; /* runs of a command that took longer than a period */
+    uint64_t late;   /* runs of a command that missed their deadline because they began late */
+    /* us: the longest time from an activation to the end of its run; in a loop: the largest
+     * lateness of an activation */
+    int64_t worst;
+};
+
+struct every {
+    struct every_options options;
+    struct every_tally tally;
+    struct client client;
+    char name[CLIENT_NAME_MAX + 1], token[CLIENT_TOKEN]; /* of the spec */
+    ino_t inode; /* of NAME.json; 0: there is no such file */
+    int64_t
+        renewed; /* when the lease was renewed last, CLOCK_MONOTONIC, us; 0: there is no lease */
+    sigset_t inherited; /* the signal mask of rtf-every at its start */
+    int signals;        /* a signalfd(2) */
+    int ended_by;       /* the signal that ends rtf-every; 0: none has come */
+};
+extern struct every every;
+
+/* CLOCK_MONOTONIC, us. */
+int64_t every_now(void);
+
+/* True if another activation may follow. */
+bool every_may_go_on(void);
+
+#endif
