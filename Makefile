@@ -73,6 +73,7 @@ PRELOAD     = $(B)/libexec/rtf-preload.so
 #: check                 build, and run all tests; TESTS=FILE... for some files, FILTER=REGEX with one file for some of its tests
 #: unit, unit-sanitized  unit tests, without and with sanitizers
 #: check-sanitized       all tests, with sanitizers
+#: check-clients         the clients in Go and Rust; needs go and rustc
 #: lint                  clang-tidy, shellcheck, and the rules of the source
 #: format                put all C files into the form of .clang-format
 #: fuzzers, fuzz         build the fuzzers; run each (SECONDS=, RUNS=)
@@ -88,7 +89,7 @@ PRELOAD     = $(B)/libexec/rtf-preload.so
 #: compile_commands.json for clangd
 #: programs, library, man  parts of all
 #: clean                 remove build/
-.PHONY: all programs library man install-tools unit unit-sanitized check check-sanitized faults soak fairness crowd bench bench-muse bench-paper bench-rtkit bench-library muse-experiments vm-check fuzzers fuzz oracle acceptance experiments lateness lint format model mutate help compile_commands.json install install-rtkit deb deb-check uninstall clean
+.PHONY: all programs library man install-tools unit unit-sanitized check check-sanitized check-clients faults soak fairness crowd bench bench-muse bench-paper bench-rtkit bench-library muse-experiments vm-check fuzzers fuzz oracle acceptance experiments lateness lint format model mutate help compile_commands.json install install-rtkit deb deb-check uninstall clean
 all: programs library man
 library: $(LIBRARY) $(PRELOAD)
 programs: $(PROGRAMS)
@@ -216,6 +217,12 @@ soak: all $(TOOLS)
 # The experiments of paper 004 (contrib/muse), on all CPUs. QUICK=1: some minutes instead of an hour.
 muse-experiments: programs
 	BUILD=$(CURDIR)/$(B) contrib/muse/run
+
+# The clients in Go and Rust (contrib/go, contrib/rust). Their compilers are too large for `make check`.
+GO    ?= $(shell command -v go)
+RUSTC ?= $(shell command -v rustc)
+check-clients: all $(TOOLS)
+	GO=$(GO) RUSTC=$(RUSTC) test/run test/clients/clients.bats
 
 # The same tests with programs that stop at the first wrong access or undefined result.
 SANITIZED = B=build/sanitized CFLAGS='-O1 -g' SANITIZE='-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer'
