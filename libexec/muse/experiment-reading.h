@@ -1,0 +1,38 @@
+/* The text of an experiment while it is read: the place of a fault in it, and objects whose keys a
+ * table names. */
+#ifndef RTF_MUSE_EXPERIMENT_READING_H
+#define RTF_MUSE_EXPERIMENT_READING_H
+
+#include "experiment.h"
+
+/* The text, and the present position in it. */
+enum { READING_DEPTH = 8 };
+struct reading {
+    const char *text;
+    size_t length;
+    const char *path[READING_DEPTH];
+    int depth;
+    char *why;
+    struct experiment *experiment;
+};
+
+/* Writes the place and the sentence into *why. Returns false. */
+bool reading_fault(struct reading *reading, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+typedef bool reading_value(struct reading *reading, const json_t *value, void *into);
+
+struct key {
+    const char *name;
+    reading_value *take;
+    bool compat; /* only with --compat */
+};
+
+/* Reads an object by a table, which ends with the name NULL. An unknown key is a fault. */
+bool reading_object(struct reading *reading, const json_t *object, const struct key *keys,
+                    void *into);
+
+/* A reading_value that takes any value. */
+bool reading_ignore(struct reading *reading, const json_t *value, void *into);
+
+#endif

@@ -1,0 +1,13 @@
+/* The threads of an experiment. */
+#ifndef RTF_MUSE_EXPERIMENT_THREADS_H
+#define RTF_MUSE_EXPERIMENT_THREADS_H
+
+#include "experiment-reading.h"
+
+/* Reads the value of "threads". Call this after all other keys: they say what threads may use. */
+bool experiment_threads(struct reading *reading, const json_t *value);
+
+/* The key "supply" of an analysis; `into` is the set of modules. */
+bool experiment_supply(struct reading *reading, const json_t *value, void *into);
+
+#endif

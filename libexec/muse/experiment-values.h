@@ -1,0 +1,17 @@
+/* The values of an experiment: numbers, times, policies and CPUs. A wrong value is a fault. */
+#ifndef RTF_MUSE_EXPERIMENT_VALUES_H
+#define RTF_MUSE_EXPERIMENT_VALUES_H
+
+#include "experiment-reading.h"
+
+bool reading_integer(struct reading *reading, const json_t *value, int64_t least, int64_t most,
+                     int64_t *into);
+
+/* ns. reading_seconds takes the duration of an experiment, or its horizon. */
+bool reading_time(struct reading *reading, const json_t *value, int64_t *into);
+bool reading_seconds(struct reading *reading, const json_t *value, int64_t *into);
+
+bool reading_policy(struct reading *reading, const json_t *value, enum policy *into);
+bool reading_cpu_array(struct reading *reading, const json_t *array, cpu_set_t *cpus);
+
+#endif
