@@ -47,7 +47,7 @@ int main(int argc, char **argv)
     if (!spool_open(options.spool, find_group(options.group), &lock, reason) || !place_open(reason))
         die(EX_UNAVAILABLE, reason);
     serving_catch_signals();
-    start(&options, lock);
+    broker_start(&options, lock);
     say_ready(ready);
     watchdog_ready();
     serve();

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "experiment.h"
+#include "experiment-file.h"
 #include "marks.h"
 #include "measure.h"
 #include "options.h"

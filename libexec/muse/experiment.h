@@ -75,14 +75,4 @@ struct experiment {
     json_t *json;
 };
 
-/* False: `why` has the fault, with key and line. Call experiment_free in any case. compat: read the
- * text as the paper's own tool does. */
-bool experiment_parse(const char *text, size_t length, enum reader reader, bool compat,
-                      struct experiment *experiment, char why[static EXPERIMENT_WHY]);
-bool experiment_read(const char *path, enum reader reader, bool compat,
-                     struct experiment *experiment, char why[static EXPERIMENT_WHY]);
-void experiment_free(struct experiment *experiment);
-
-const char *policy_name(enum policy policy);
-
 #endif

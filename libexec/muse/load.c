@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "experiment-values.h"
 #include "command.h"
 #include "phases.h"
 #include "reserve.h"

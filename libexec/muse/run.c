@@ -25,6 +25,8 @@
 #include "drain.h"
 #include "events.h"
 #include "experiment.h"
+#include "experiment-values.h"
+#include "experiment-file.h"
 #include "load.h"
 #include "options.h"
 #include "remote.h"

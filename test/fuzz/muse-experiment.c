@@ -5,6 +5,7 @@
 
 #include "fuzz.h"
 #include "muse/experiment.h"
+#include "muse/experiment-file.h"
 
 static void judge(const struct experiment *experiment)
 {

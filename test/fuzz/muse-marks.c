@@ -5,6 +5,7 @@
 
 #include "fuzz.h"
 #include "muse/events.h"
+#include "muse/experiment-file.h"
 #include "muse/measure.h"
 
 enum { JOBS_OF_INTEREST = 3000 }; /* more would only take longer */

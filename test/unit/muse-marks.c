@@ -1,5 +1,6 @@
 /* libexec/muse/marks.c, measure.c and events.c: from lines to the analysis. */
 #include "muse/marks.h"
+#include "muse/experiment-file.h"
 
 #include <string.h>
 

@@ -75,7 +75,7 @@ static void send_waiting(struct program *adopter)
     coprocess_wait_for_room(&adopter->process, full);
 }
 
-static struct message *begin(const char *op)
+static struct message *adopter_message(const char *op)
 {
     struct message *message = allocate(sizeof *message);
     message->fd = -1;
@@ -83,7 +83,7 @@ static struct message *begin(const char *op)
     return message;
 }
 
-static void send_soon(struct message *message)
+static void adopter_send(struct message *message)
 {
     paragraph_close(&message->text);
     TAILQ_INSERT_TAIL(&directories.messages, message, next);
@@ -92,33 +92,33 @@ static void send_soon(struct message *message)
 
 static void send_about(const char *op, const struct user *user)
 {
-    struct message *message = begin(op);
+    struct message *message = adopter_message(op);
     paragraph_add(&message->text, "name", user->name);
     paragraph_add_number(&message->text, "inode", user->inode);
     paragraph_add_number(&message->text, "uid", user->uid);
-    send_soon(message);
+    adopter_send(message);
 }
 
 void directories_dispose(int fd)
 {
     if (fd < 0)
         return;
-    struct message *message = begin("close");
+    struct message *message = adopter_message("close");
     message->fd = fd;
-    send_soon(message);
+    adopter_send(message);
 }
 
 void directories_set_mode(int fd, mode_t mode)
 {
-    struct message *message = begin("mode");
+    struct message *message = adopter_message("mode");
     message->fd = fd;
     paragraph_add_number(&message->text, "mode", mode);
-    send_soon(message);
+    adopter_send(message);
 }
 
 void directories_rescan(void)
 {
-    send_soon(begin("scan"));
+    adopter_send(adopter_message("scan"));
     for (struct user *user = directories.users; user != NULL; user = user->hh.next) {
         user->account->log_of = user_bucket(user); /* the new rules may name other users */
         if (user->state == DIRECTORY_ADOPTED && !directories.held)
@@ -140,7 +140,7 @@ static void directories_on_start(struct program *adopter, bool again)
         if (user->state == DIRECTORY_ADOPTING)
             user->state = DIRECTORY_FOUND;
     }
-    send_soon(begin("scan"));
+    adopter_send(adopter_message("scan"));
 }
 
 /* ---- users ---- */

@@ -206,7 +206,7 @@ void plugin_fail(int index, const char *reason)
 
 /* ---- asking ---- */
 
-static struct paragraph_output *begin(struct plugin *plugin, enum op op, uint64_t task)
+static struct paragraph_output *plugin_message(struct plugin *plugin, enum op op, uint64_t task)
 {
     static const char *const names[] = {"accept", "schedule", "release", "load"};
     struct paragraph_output *output = &plugin->program.process.output;
@@ -236,7 +236,7 @@ static struct paragraph_output *begin(struct plugin *plugin, enum op op, uint64_
 uint64_t plugin_accept(int index, uint64_t task, uint64_t owner, const struct spec *spec,
                        uint64_t most, bool commit)
 {
-    struct paragraph_output *output = begin(&plugins.plugin[index], OP_ACCEPT, task);
+    struct paragraph_output *output = plugin_message(&plugins.plugin[index], OP_ACCEPT, task);
     if (output == NULL)
         return plugins.last_id;
     paragraph_add_number(output, "owner", owner);
@@ -249,7 +249,7 @@ uint64_t plugin_accept(int index, uint64_t task, uint64_t owner, const struct sp
 
 uint64_t plugin_schedule(int index, uint64_t task, const struct grant *grant)
 {
-    struct paragraph_output *output = begin(&plugins.plugin[index], OP_SCHEDULE, task);
+    struct paragraph_output *output = plugin_message(&plugins.plugin[index], OP_SCHEDULE, task);
     if (output == NULL)
         return plugins.last_id;
     paragraph_add_number(output, "owner", grant->owner);
@@ -260,7 +260,7 @@ uint64_t plugin_schedule(int index, uint64_t task, const struct grant *grant)
 
 uint64_t plugin_release(int index, uint64_t task)
 {
-    struct paragraph_output *output = begin(&plugins.plugin[index], OP_RELEASE, task);
+    struct paragraph_output *output = plugin_message(&plugins.plugin[index], OP_RELEASE, task);
     if (output != NULL)
         paragraph_close(output);
     return plugins.last_id;
@@ -277,7 +277,7 @@ bool plugin_is_releasing(int index, uint64_t task)
 
 void plugin_load(int index, uint64_t task, const struct grant *grant)
 {
-    struct paragraph_output *output = begin(&plugins.plugin[index], OP_LOAD, task);
+    struct paragraph_output *output = plugin_message(&plugins.plugin[index], OP_LOAD, task);
     if (output == NULL)
         return;
     if (grant != NULL) {
@@ -289,7 +289,7 @@ void plugin_load(int index, uint64_t task, const struct grant *grant)
 
 uint64_t plugin_judge(int index, uint64_t task, const struct grant *offer)
 {
-    struct paragraph_output *output = begin(&plugins.plugin[index], OP_LOAD, task);
+    struct paragraph_output *output = plugin_message(&plugins.plugin[index], OP_LOAD, task);
     if (output == NULL)
         return plugins.last_id;
     paragraph_add_number(output, "owner", offer->owner);

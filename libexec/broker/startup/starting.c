@@ -176,7 +176,7 @@ static bool tell_status(char *reason)
     return true;
 }
 
-void start(const struct options *options, int lock)
+void broker_start(const struct options *options, int lock)
 {
     char reason[REASON_BYTES];
     event_echo(options->foreground);

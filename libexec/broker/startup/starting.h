@@ -6,6 +6,6 @@
 #include "command-line.h"
 
 /* `lock` is the lock of the spool. A failure ends the program. */
-void start(const struct options *options, int lock);
+void broker_start(const struct options *options, int lock);
 
 #endif

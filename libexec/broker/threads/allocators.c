@@ -405,7 +405,7 @@ static void turn_off(struct keeper *keeper, int line, const char *reason)
         helper_stop(&keeper->helper);
 }
 
-static void start(struct keeper *keeper)
+static void keeper_start(struct keeper *keeper)
 {
     char reason[REASON_BYTES];
     const bool started =
@@ -422,7 +422,7 @@ static void start(struct keeper *keeper)
 void allocators_start(void)
 {
     for (struct keeper *keeper = keepers; keeper < keepers + KEPT; keeper++)
-        start(keeper);
+        keeper_start(keeper);
 }
 
 static void settle(enum kept kept)

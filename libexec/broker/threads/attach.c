@@ -50,7 +50,7 @@ static bool is_to_restore(const char *op)
     return strcmp(op, "restore") == 0 || strcmp(op, "give") == 0;
 }
 
-static struct message *begin(const char *op)
+static struct message *attach_message(const char *op)
 {
     return helper_begin(op, is_to_restore(op) ? RESTORE_TRIES : TRIES);
 }
@@ -62,7 +62,7 @@ static uint64_t finish(struct message *message, int pidfd)
 
 static struct message *about(const char *op, const struct attachment *attachment)
 {
-    struct message *message = begin(op);
+    struct message *message = attach_message(op);
     paragraph_add_number(helper_text(message), "tid", (uint64_t)attachment->tid);
     paragraph_add_number(helper_text(message), "started_by", attachment->started_by);
     if (attachment->group != NULL)
@@ -163,7 +163,7 @@ uint64_t attach_given(struct message *message)
 uint64_t attach_probe(const cpu_set_t *cpus)
 {
     char list[CPU_LIST_TEXT];
-    struct message *message = begin("probe");
+    struct message *message = attach_message("probe");
     paragraph_add(helper_text(message), "cpus", format_cpus(cpus, list));
     return finish(message, -1);
 }
@@ -171,7 +171,7 @@ uint64_t attach_probe(const cpu_set_t *cpus)
 uint64_t attach_domains(const cpu_set_t *cpus, const char *by)
 {
     char list[CPU_LIST_TEXT];
-    struct message *message = begin("domains");
+    struct message *message = attach_message("domains");
     paragraph_add(helper_text(message), "by", by);
     if (CPU_COUNT(cpus) > 0)
         paragraph_add(helper_text(message), "cpus", format_cpus(cpus, list));
@@ -180,7 +180,7 @@ uint64_t attach_domains(const cpu_set_t *cpus, const char *by)
 
 uint64_t attach_rt_limit(bool lifted, const char *by)
 {
-    struct message *message = begin(lifted ? "lift" : "limit");
+    struct message *message = attach_message(lifted ? "lift" : "limit");
     paragraph_add(helper_text(message), "by", by);
     return finish(message, -1);
 }

@@ -1,4 +1,4 @@
-#include "experiment.h"
+#include "experiment-file.h"
 
 #include <errno.h>
 #include <fcntl.h>
