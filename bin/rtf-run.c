@@ -205,11 +205,12 @@ static bool has_any(const json_t *spec, const char *const *keys)
     return *keys != NULL;
 }
 
-/* The spec states a network or a disk, and no CPU time. Then it must not state `cpus`, not even the
+/* The spec states something else, and no CPU time. Then it must not state `cpus`, not even the
  * CPUs of taskset(1). */
 static bool claims_no_cpu(const json_t *spec)
 {
-    static const char *const others[] = {"network", "disk", NULL};
+    static const char *const others[] = {"network", "disk",  "lock_memory", "cpu_latency",
+                                         "nice",    "clamp", NULL};
     static const char *const cpu[] = {"runtime",  "desired_runtime",  "period",
                                       "deadline", "priority",         "plugin",
                                       "cpus",     "ignore_admission", NULL};
@@ -675,7 +676,7 @@ int main(int argc, char **argv)
         .options = table,
         .needs = needs_options,
         .needs_named =
-            " runtime period deadline desired-runtime priority plugin ignore-admission cpus net disk comment sched-runtime sched-period sched-deadline ",
+            " runtime period deadline desired-runtime priority plugin lock-memory cpu-latency nice clamp ignore-admission cpus net disk comment sched-runtime sched-period sched-deadline ",
         .runs_command = true,
         .failure = EXIT_OURS,
         .take = take};

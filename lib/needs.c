@@ -11,6 +11,7 @@
 
 #include "client.h"
 #include "disk-option.h"
+#include "extras.h"
 #include "net-option.h"
 #include "units.h"
 
@@ -24,6 +25,10 @@ const struct command_option needs_options[] = {
     {0, "desired-runtime", "TIME", "Take up to this much runtime if there is room"},
     {0, "priority", "N", "Priority, 1 to 99; higher runs first"},
     {0, "plugin", "NAME", "Ask only this plugin"},
+    {0, "lock-memory", "SIZE", "Let the process lock so much memory: 256MiB"},
+    {0, "cpu-latency", "TIME", "Let no CPU take longer to wake from idle"},
+    {0, "nice", "N", "The nice value, -20 to -1"},
+    {0, "clamp", "MIN-MAX", "Utilization clamps, each 0 to 1024: 256-819"},
     {0, "ignore-admission", NULL, "Ask to be admitted even if the test fails"},
     {0, "cpus", "LIST", "Only on CPUs of this list: 0-3,6"},
     {0, "net", "[INTERFACE:]SIZE[/TIME]",
@@ -47,16 +52,16 @@ static bool is_one_of(const char *word, const char *const *words)
 
 static bool is_time(const char *key)
 {
-    static const char *const times[] = {"runtime",         "period",  "deadline",
-                                        "desired_runtime", "expires", NULL};
+    static const char *const times[] = {"runtime", "period",      "deadline", "desired_runtime",
+                                        "expires", "cpu_latency", NULL};
     return is_one_of(key, times);
 }
 
 /* The value of this key is a string, even if it looks like a number. */
 static bool is_word(const char *key)
 {
-    static const char *const words[] = {"plugin", "comment", "token",      "lifetime",
-                                        "move",   "cpus",    "on_refusal", NULL};
+    static const char *const words[] = {"plugin", "comment",    "token",       "lifetime", "move",
+                                        "cpus",   "on_refusal", "lock_memory", NULL};
     return is_time(key) || is_one_of(key, words);
 }
 
@@ -188,6 +193,28 @@ static void add_option(struct needs *needs, const char *option, const char *valu
         add_or_null(needs, name, key, value);
 }
 
+/* MIN-MAX, MIN- or -MAX. */
+static json_t *clamp_option(const char *value)
+{
+    char least[8] = "";
+    uint64_t number;
+    json_t *clamp = json_object();
+    const size_t length = strcspn(value, "-");
+    if (value[length] == '-' && length < sizeof least) {
+        snprintf(least, sizeof least, "%.*s", (int)length, value);
+        if (parse_number(least, CLAMP_MAX, &number))
+            json_object_set_new(clamp, "min", json_integer((json_int_t)number));
+        if (parse_number(value + length + 1, CLAMP_MAX, &number))
+            json_object_set_new(clamp, "max", json_integer((json_int_t)number));
+    }
+    const size_t stated =
+        (length > 0 ? 1U : 0U) + (value[length] != '\0' && value[length + 1] != '\0' ? 1U : 0U);
+    if (stated == 0 || json_object_size(clamp) != stated)
+        command_wrong("--clamp %s: this is MIN-MAX, MIN- or -MAX, each a number from 0 to %d",
+                      command_typed(value), CLAMP_MAX);
+    return clamp;
+}
+
 static void add_net(struct needs *needs, const char *value)
 {
     json_decref(text_of("--net", value));
@@ -204,15 +231,18 @@ static void add_set(struct needs *needs, const char *pair)
 
 bool needs_take(struct needs *needs, const char *option, const char *value)
 {
-    static const char *const keys[] = {"runtime",  "period", "deadline", "desired-runtime",
-                                       "priority", "plugin", "cpus",     "expires",
-                                       "comment",  NULL};
+    static const char *const keys[] = {"runtime",  "period",      "deadline",    "desired-runtime",
+                                       "priority", "plugin",      "cpus",        "expires",
+                                       "comment",  "lock-memory", "cpu-latency", "nice",
+                                       NULL};
     static const char chrt[] = "sched-";
     option += strncmp(option, chrt, sizeof chrt - 1) == 0 ? sizeof chrt - 1 : 0;
     if (is_one_of(option, keys))
         add_option(needs, option, value);
     else if (strcmp(option, "ignore-admission") == 0)
         append(needs, "ignore_admission", json_true());
+    else if (strcmp(option, "clamp") == 0)
+        append(needs, "clamp", value[0] == '\0' ? NULL : clamp_option(value));
     else if (strcmp(option, "net") == 0)
         add_net(needs, value);
     else if (strcmp(option, "disk") == 0)

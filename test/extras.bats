@@ -285,6 +285,25 @@ released() { [ ! -e "$SPECS/$ALICE/$1.verdict" ]; }
     eventually nice_is "$SLEEPER" 0
 }
 
+@test "rtf-run has an option for each, and its command has the values from the beginning until it ends" {
+    broker_start
+    [ "$(as $ALICE "$RTF_BIN/rtf-run" --spool "$SPOOL" --nice -5 nice)" = -5 ]
+    become $ALICE "$RTF_BIN/rtf-run" --spool "$SPOOL" --nice=-5 -T 1ms -P 100ms --priority 15 --plugin FP --cpu-latency 55us --name cam -- sleep 300 3>&- &
+    one=$!
+    echo "$one" >>"$WORK/pids"
+    eventually is_sleep "$one"
+    latency_is 55
+    told '.grant.nice == -5 and .grant.cpu_latency == 55 and .grant.plugin == "FP"' "$(cat "$SPECS/$ALICE/cam.verdict")"
+    kill -KILL "$one"
+    eventually latency_is 2000000000
+    [[ $(as $ALICE "$RTF_BIN/rtf" what-if --spool "$SPOOL" -T 1ms -P 100ms --nice -5 --cpu-latency 55us --lock-memory 1MiB) == *', 1048576 bytes to lock, CPUs wake within 55us, nice -5'* ]]
+    for wrong in 5 - a-b 1025- -1025 6-5x ''; do
+        run as $ALICE "$RTF_BIN/rtf-run" --spool "$SPOOL" "--clamp=$wrong" true
+        [ "$status" = 125 ]
+    done
+    told '.reason | contains("lock_memory 1073741824B asked")' "$(as $ALICE "$RTF_BIN/rtf" what-if --spool "$SPOOL" --lock-memory 1GiB --clamp= -T 1ms -P 100ms --json || true)"
+}
+
 @test "the keys on rtf-verdict(5) for more than CPU time are those of a grant, in this order" {
     broker_start
     names=$(awk '/^## A grant with more than CPU time/ { inside = 1; next } /^## / { inside = 0 } inside && /^\|  / { print $2 }' "$RTF_SOURCE/man/rtf-verdict.5.scd" | tr -d '\\\\')

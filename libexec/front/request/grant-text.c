@@ -84,6 +84,22 @@ static void add_claim(char *text, const json_t *claim)
             (long long)json_integer_value(json_object_get(claim, "period")), plugin);
 }
 
+static void add_extras(char *text, const json_t *grant)
+{
+    const json_t *memory = json_object_get(grant, "lock_memory"),
+                 *latency = json_object_get(grant, "cpu_latency"),
+                 *nice = json_object_get(grant, "nice");
+    char time[TIME_TEXT];
+    if (json_is_integer(memory))
+        add(text, ", %lld bytes to lock", (long long)json_integer_value(memory));
+    if (json_is_integer(latency))
+        add(text, ", CPUs wake within %s", time_text(latency, time));
+    if (json_is_integer(nice))
+        add(text, ", nice %lld", (long long)json_integer_value(nice));
+    if (json_is_object(json_object_get(grant, "clamp")))
+        add(text, ", utilization clamps");
+}
+
 char *grant_text(const json_t *grant, char text[static GRANT_TEXT])
 {
     char raw[GRANT_TEXT] = "";
@@ -94,5 +110,6 @@ char *grant_text(const json_t *grant, char text[static GRANT_TEXT])
     else
         add_cpu(raw, grant);
     json_array_foreach(json_object_get(grant, "claims"), i, claim) add_claim(raw, claim);
+    add_extras(raw, grant);
     return client_printable(raw, text, GRANT_TEXT);
 }
