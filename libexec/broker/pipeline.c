@@ -203,8 +203,7 @@ static void tell_successor(const struct reservation *reservation)
 
 static enum step_result released(struct request *request)
 {
-    static const char *const reasons[] = {[ENDED_REVOKE] =
-                                              "an administrator has revoked the reservation",
+    static const char *const reasons[] = {[ENDED_REVOKE] = "revoked by an administrator",
                                           [ENDED_LEASE] = "the spec was not renewed in time",
                                           [ENDED_THREAD] = "the thread has ended",
                                           [ENDED_USER] = "the owner has removed the spec"};

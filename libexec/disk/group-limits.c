@@ -18,7 +18,8 @@ static const struct kind {
              {"cpu.max", "+cpu", true}};
 enum { KINDS = sizeof kinds / sizeof *kinds, LINE_BYTES = 64 };
 
-/* `amount` per period. period = 1: a kind without periods; period = 0: no limit. */
+/* A limit of `amount` in each period. period = 1: the limit of a kind that has no periods; period =
+ * 0: no limit. */
 struct limit {
     uint64_t amount, period;
 };

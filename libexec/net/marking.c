@@ -38,7 +38,7 @@ bool marking_open(char reason[static MARKING_REASON])
         namespace.st_ino != (ino_t)PID_NAMESPACE_OF_ALL)
         return fails(
             reason,
-            "the broker runs in a pid namespace of its own, and the kernel's programs know threads by other ids",
+            "the broker runs in a pid namespace of its own, and BPF programs see other thread ids than the broker",
             ENOTSUP);
     const char *const why = tickets_open();
     return why == NULL || fails(reason, why, errno);
@@ -182,7 +182,7 @@ static int mark_in_child(const struct task *task)
     const pid_t child = clone(run_child, (char *)stack + STACK, CLONE_VM | SIGCHLD, own);
     if (child > 0 && !wait_for(child, &status)) {
         (void)kill(child, SIGKILL);
-        /* space is left: is_late checks that */
+        /* `late` has room for the child: is_late was asked before */
         late[late_count++] = (struct late){child, task->owner, stack};
         return NO_CHILD;
     }

@@ -46,8 +46,8 @@ void debt_drop(uint64_t task);
 void debt_feed(int plugin);
 struct grant *debt_grant(uint64_t task);
 
-/* The sum of debts, as utilization: of all debts, or of debts that are charged to a user; and the
- * latest time at which the last one is paid back. */
+/* debt_sum: the sum of all debts, or of the debts that are charged to a user, as utilization.
+ * debt_last: the last of these debts is paid back at this time or earlier. */
 uint64_t debt_sum(bool by_quota);
 int64_t debt_last(bool by_quota);
 

@@ -16,8 +16,8 @@
 #include "loop.h"
 #include "child-kind.h"
 
-/* argv[0] is an absolute path; all words are copied. Before launcher_fork. Returns the child's
- * number. */
+/* Adds a program that can be a child. Call this before launcher_fork. argv[0] is an absolute path;
+ * all words are copied. Returns the child's number. */
 int launcher_add(enum child_kind kind, char *const argv[], struct identity_to_run_as as);
 
 /* With `silent`, the children's standard error goes to /dev/null, because the caller has its

@@ -1,9 +1,10 @@
-/* The programs that plugins.conf names: rtf-plugin(7). They decide; nothing they say is believed
- * before ledger.c has looked at it.
+/* The programs that plugins.conf names: rtf-plugin(7). Plugins decide, and ledger.c checks each
+ * decision.
  *
- * Requests are written without waiting and answered in order. A plugin that does not answer within
- * its timeout, answers out of form or ends is killed, started again after a growing pause, and told
- * again what it had scheduled; whoever waited for it is told ANSWER_RESTARTING. */
+ * The broker writes requests without waiting, and a plugin answers in order. A plugin that does not
+ * answer within its timeout, breaks the protocol or ends is killed. It is started again after a
+ * growing pause, and hears again of its scheduled tasks. Requests that waited for it get
+ * ANSWER_RESTARTING. */
 #ifndef RTF_PLUGINS_H
 #define RTF_PLUGINS_H
 

@@ -253,7 +253,7 @@ static void status_tell(bool running)
     }
     if (status.told_text != NULL && strcmp(text, status.told_text) == 0 && !has_come) {
         free(text);
-        status_go_to(SETTLED, INT64_MAX); /* what has changed has changed back */
+        status_go_to(SETTLED, INT64_MAX); /* the books are again as the last text says */
         return;
     }
     status_forget();

@@ -19,7 +19,7 @@ void expiry_go_on(struct reservation *reservation);
  * (rtf-change(1)). */
 void expiry_for(struct reservation *reservation, uint64_t length, int64_t modified, bool granted);
 
-/* Replaces the end of the lease; 0: no lease. */
+/* Sets the end of the lease; 0: there is no lease. */
 void expiry_until(struct reservation *reservation, int64_t until);
 
 /* When the lease ends; 0: the spec has no lease. */

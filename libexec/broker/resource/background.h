@@ -4,8 +4,8 @@
 
 #include "reservation.h"
 
-/* The first line that admits the grant without a guarantee, and the next one; NO_PLUGIN: none. And
- * the grant's claim on such a line. */
+/* The first line that admits the grant without a guarantee, and the next such line; NO_PLUGIN:
+ * none. The last function returns the grant's claim on such a line. */
 int grant_background(const struct grant *grant);
 int grant_background_after(const struct grant *grant, int plugin);
 struct claim grant_background_claim(int plugin);

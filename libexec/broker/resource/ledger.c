@@ -123,7 +123,7 @@ void ledger_as_if(const struct grant *counts, const struct grant * not )
     (void)each_pool(counts, put_in, NULL);
 }
 
-/* ---- what is accepted and not granted yet ---- */
+/* ---- accepted claims that are not granted yet ---- */
 
 static bool copy_pool(const struct pool *pool, const struct grant *grant, void *context)
 {

@@ -6,8 +6,8 @@
 
 #include "pools.h"
 
-/* Do all sums fit with `grant` added and `old` (or NULL) removed? False: *reason names the sum that
- * does not. */
+/* True: all sums fit with `grant` added and `old` (or NULL) removed. False: *reason names a sum
+ * that does not fit. */
 bool ledger_fits(const struct grant *grant, const struct grant *old,
                  char reason[static REASON_BYTES]);
 
@@ -15,7 +15,7 @@ bool ledger_fits(const struct grant *grant, const struct grant *old,
 bool ledger_fits_line(const struct grant *grant, const struct grant *old,
                       char reason[static REASON_BYTES]);
 
-/* How much of a pool is free with `old` (or NULL) removed. */
+/* The free part of a pool with `old` (or NULL) removed. */
 uint64_t ledger_left(const struct pool *pool, const struct grant *old);
 
 void ledger_add(const struct grant *grant);

@@ -6,13 +6,13 @@
 
 #include "resource-kinds.h"
 
-/* May the plugin make this plan for this spec? False: *reason names what the plugin may not
- * give. */
+/* True: the plugin may make this plan for this spec. False: *reason names the part of the plan that
+ * the plugin may not choose. */
 bool cpu_plan_is_its_own(int plugin, const struct spec *spec, uint64_t max_runtime,
                          const struct attributes *plan, char reason[static REASON_BYTES]);
 
-/* Has the plan only CPUs that the spec allows? A plugin need not know of the key "cpus". False:
- * *reason says so. */
+/* True: the plan has only CPUs that the spec allows. A plugin need not know the key "cpus". False:
+ * *reason names the CPUs. */
 bool cpu_plan_keeps_within(const struct spec *spec, const struct attributes *plan,
                            char reason[static REASON_BYTES]);
 
@@ -39,7 +39,7 @@ bool cpu_take_up(const struct paragraph *record, struct grant *grant);
 /* The plan as the kernel has it: with the runtime of the mode that is on. */
 struct attributes cpu_in_mode(const struct grant *grant);
 
-/* Does a thread with these attributes run as granted? */
+/* True: a thread with these attributes runs as granted. */
 bool cpu_is_shown(const struct grant *grant, const struct attributes *now);
 
 void cpu_show(json_t *object, const struct grant *grant);
