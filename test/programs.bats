@@ -8,7 +8,7 @@ program() {
     shift
     rm -f "$WORK/orders" "$WORK/said"
     mkfifo "$WORK/orders" "$WORK/said"
-    setpriv --reuid "$user" --regid "$user" --clear-groups -- /usr/bin/python3 -S "$RTF_SOURCE/test/fixtures/threads" "$@" <"$WORK/orders" >"$WORK/said" 3>&- &
+    setpriv --reuid "$user" --regid "$user" --clear-groups -- "${PYTHON:-/usr/bin/python3}" -S "$RTF_SOURCE/test/fixtures/threads" "$@" <"$WORK/orders" >"$WORK/said" 3>&- &
     PROGRAM=$!
     echo "$PROGRAM" >>"$WORK/pids"
     exec 7>"$WORK/orders"
@@ -49,4 +49,197 @@ camera='{"name": "camera*", "runtime": "1ms", "period": "20ms"}'
     eventually is_ordinary camera-1
     eventually is_ordinary audio
     eventually test ! -e "$SPECS/$ALICE/player.verdict"
+}
+
+@test "a thread that appears later, gets a matching name or is made again has its reservation at once, and the end of a thread frees its capacity" {
+    broker_start
+    program $ALICE camera-1
+    said=$(spec $ALICE player "$(rules "$camera")")
+    told '.grant.threads == 1' "$said"
+    tell '+camera-2'
+    eventually is_deadline camera-2
+    tell '+other'
+    tell '=other camera-3'
+    eventually is_deadline camera-3
+    eventually says player '.grant.threads == 3'
+    tell '-camera-2'
+    eventually says player '.grant.threads == 2'
+    tell '+camera-2'
+    eventually is_deadline camera-2
+    tell '=camera-3 plain'
+    eventually is_ordinary plain
+    eventually says player '.grant.threads == 2 and ([.threads[].name] | sort) == ["camera-1", "camera-2"]'
+}
+
+@test "a thread whose new name matches another rule has what that rule says" {
+    broker_start
+    program $ALICE camera-1
+    spec $ALICE player "$(rules "$camera"', {"name": "slow", "runtime": "1ms", "period": "40ms"}')" >/dev/null
+    tell '=camera-1 slow'
+    eventually says player '.threads[0].rule == 2 and .threads[0].grant.period == 40000'
+    [[ $(chrt -p "$(thread slow)") = */40000000* ]]
+}
+
+@test "the first reservation is all or none: on refusal the verdict names the thread and what would fit, and nothing stays reserved" {
+    configure_rules "$ALICE - max_utilization 3"
+    broker_start
+    program $ALICE camera-1 camera-2 big-1 big-2
+    said=$(spec $ALICE player "$(rules "$camera"', {"name": "big*", "runtime": "100ms", "period": "100ms"}')")
+    told '.result == "SCHEDULE_FAIL" and .grant == null and .program.state == "refused"' "$said"
+    told '.reason | test("^thread big-2 \\([0-9]+\\), rule 2: ")' "$said"
+    told '.refusal.nearest > 0 and .refusal.nearest < 100000 and .refusal.code == "full"' "$said"
+    told '[.threads[] | .grant] == [null, null, null, null]' "$said"
+    is_ordinary camera-1
+    eventually reservations 0
+    tell '+camera-3'
+    sleep 0.1
+    is_ordinary camera-3
+    nearest=$(field .refusal.nearest "$said")
+    tell '-camera-3'
+    eventually has_no_thread camera-3
+    fits=$(spec $ALICE player "$(rules "$camera"', {"name": "big-1", "runtime": "100ms", "period": "100ms"}, {"name": "big-2", "runtime": '"$nearest"', "period": "100ms"}')")
+    told '.result == "OK" and .grant.threads == 4' "$fits"
+}
+has_no_thread() { ! thread "$1" >/dev/null; }
+reservations() { [ "$(jq .reservations "$SPOOL/status.json")" = "$1" ]; } # so many
+
+@test "a late thread stays within the quota, and waits for room if the file says so" {
+    configure_rules "$ALICE - max_utilization 0.1"
+    broker_start
+    program $ALICE camera-1
+    told '.result == "OK"' "$(spec $ALICE player "$(rules "$camera" '"on_refusal": "wait"')")"
+    tell '+camera-2'
+    eventually is_deadline camera-2
+    tell '+camera-3'
+    eventually says player '.result == "WAITING" and .grant.threads == 2 and (.reason | test("^thread camera-3 "))'
+    tell '-camera-1'
+    eventually is_deadline camera-3
+    eventually says player '.result == "OK" and .grant.threads == 2'
+    told '.result == "OK"' "$(spec $ALICE player "$(rules "$camera")")"
+    tell '+camera-4'
+    eventually says player '.result == "ACL_FAIL" and .grant.threads == 2 and (.reason | test("^thread camera-4 "))'
+    is_ordinary camera-4
+}
+
+@test "the process has to be the user's" {
+    broker_start
+    program $BOB camera-1
+    said=$(spec $ALICE player "$(rules "$camera")")
+    told '.result == "ATTACH_FAIL" and .refusal.code == "not-yours" and .grant == null and .threads == []' "$said"
+    is_ordinary camera-1
+}
+
+@test "a wrong program file is refused with the rule and the key, and a wrong rewrite keeps what was granted" {
+    broker_start
+    program $ALICE camera-1
+    said=$(spec $ALICE player '{"process": 1, "threads": [{"name": "a"}]}')
+    told '.result == "BAD_SPEC" and (.reason | test("rule 1: key \"leave\""))' "$said"
+    told '.grant.threads == 1' "$(spec $ALICE player "$(rules "$camera")")"
+    said=$(spec $ALICE player '{"process": 1, "threads": [{"name": "a"}]}')
+    told '.result == "BAD_SPEC" and .grant.threads == 1' "$said"
+    is_deadline camera-1
+}
+
+@test "the process ends: its capacity is free, and a file with lifetime process goes" {
+    broker_start
+    program $ALICE camera-1
+    told '.grant.threads == 1' "$(spec $ALICE player "$(rules "$camera")")"
+    told '.grant.threads == 1' "$(spec $ALICE audio "$(rules '{"name": "python3", "priority": 15, "plugin": "FP", "runtime": 1000, "period": 10000}' '"lifetime": "process"')")"
+    kill -KILL "$PROGRAM"
+    eventually says player '.grant == null and .program.state == "over" and .threads == []'
+    eventually test ! -e "$SPECS/$ALICE/audio.json"
+    eventually test ! -e "$SPECS/$ALICE/audio.verdict"
+}
+
+again() { # what a restart must not change
+    before=$(jq -c '[.threads[] | [.name, .tid, .grant.plugin]]' "$SPECS/$ALICE/player.verdict")
+    "$@"
+    is_deadline camera-1
+    tell '+camera-9'
+    eventually is_deadline camera-9
+    is_deadline camera-1
+    tell '-camera-9'
+    eventually says player '.result == "OK" and ([.threads[] | [.name, .tid, .grant.plugin]]) == '"$before"
+}
+reader() { helpers rtf-reader; }
+killed() { # PROGRAM
+    local one
+    one=$(helpers "$1")
+    kill -KILL "$one"
+    eventually is_gone "$one"
+    eventually runs_another "$1" "$one"
+}
+
+@test "reservations and rules stand over a kill of the reader, of rtf-tasks and of the broker, and over a restart" {
+    broker_start
+    program $ALICE camera-1 camera-2
+    told '.grant.threads == 2' "$(spec $ALICE player "$(rules "$camera")")"
+    again killed rtf-reader
+    again killed rtf-tasks
+    again broker_kill_and_start
+    again broker_stop_and_start
+    # a thread that ends meanwhile is released
+    broker_stop INT
+    tell '-camera-2'
+    broker_start
+    eventually says player '.grant.threads == 1 and .threads[0].name == "camera-1"'
+    eventually reservations 1
+}
+runs_another() { # PROGRAM FORMER
+    local one
+    one=$(helpers "$1") && [ "$one" != "$2" ]
+}
+broker_kill_and_start() {
+    kill -KILL "$BROKER"
+    eventually is_gone "$BROKER"
+    broker_start
+}
+broker_stop_and_start() {
+    broker_stop INT
+    broker_start
+}
+
+@test "a refused program file stays refused over a restart, until it is rewritten" {
+    configure_rules "$ALICE - max_utilization 3"
+    broker_start
+    program $ALICE camera-1 big-1 big-2
+    told '.result == "SCHEDULE_FAIL"' "$(spec $ALICE player "$(rules "$camera"', {"name": "big*", "runtime": "100ms", "period": "100ms"}')")"
+    before=$(stat -c %.9Y "$SPECS/$ALICE/player.verdict")
+    broker_kill_and_start
+    tell '-big-1'
+    sleep 0.3
+    [ "$(stat -c %.9Y "$SPECS/$ALICE/player.verdict")" = "$before" ]
+    is_ordinary camera-1
+    as $ALICE touch "$SPECS/$ALICE/player.json"
+    eventually is_deadline camera-1
+}
+
+@test "a program is taken at each of its starts, and its capacity is free while it does not run" {
+    broker_start
+    cp /usr/bin/python3 "$WORK/player"
+    said=$(spec $ALICE player '{"program": "'"$WORK/player"'", "threads": ['"$camera"']}')
+    told '.result == "OK" and .grant == null and .program.state == "away"' "$said"
+    for _ in 1 2; do
+        PYTHON="$WORK/player" program $ALICE camera-1 camera-2
+        eventually is_deadline camera-1
+        eventually is_deadline camera-2
+        eventually says player '.grant.threads == 2 and .program == {"process": '"$PROGRAM"', "state": "stands"}'
+        kill -KILL "$PROGRAM"
+        eventually says player '.grant == null and .program.state == "away"'
+        eventually reservations 0
+    done
+    PYTHON="$WORK/player" program $BOB camera-1
+    sleep 0.2
+    is_ordinary camera-1
+}
+
+@test "a program that runs already is taken, also by a broker that starts later" {
+    broker_start
+    cp /usr/bin/python3 "$WORK/player"
+    PYTHON="$WORK/player" program $ALICE camera-1
+    told '.grant.threads == 1' "$(spec $ALICE player '{"program": "'"$WORK/player"'", "threads": ['"$camera"']}')"
+    broker_kill_and_start
+    tell '+camera-2'
+    eventually is_deadline camera-2
+    eventually says player '.grant.threads == 2'
 }

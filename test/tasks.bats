@@ -24,7 +24,7 @@ answers() { # WHAT PROGRAM LINE...
 
 @test "a program is watched from each of its starts by this user, and from no start by another" {
     cp /usr/bin/sleep "$WORK/sleep"
-    answers program "$WORK/sleep" True 'event=ended id=1' True 'event=ended id=1' None
+    answers program "$WORK/sleep" 'event=ended id=1' True 'event=ended id=1' True 'event=ended id=1' None
 }
 
 @test "the helper sleeps while nothing is watched" {

@@ -117,8 +117,8 @@ static void set_result(json_t *verdict, const struct program_summary *summary, j
     char reason[80];
     json_t *row = row_of_refusal(rows);
     const int granted = count_granted(rows);
-    snprintf(reason, sizeof reason, "%d thread%s reserved for", granted,
-             granted == 1 ? " is" : "s are");
+    snprintf(reason, sizeof reason, "%d thread%s a reservation", granted,
+             granted == 1 ? " has" : "s have");
     if (summary->result != NULL)
         set_own(verdict, summary);
     else if (row == NULL)

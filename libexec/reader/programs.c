@@ -57,8 +57,16 @@ struct program {
     char name[NAME_BYTES];
 };
 
+/* A verdict about a thread that is not known yet: a broker says after a scan what stands. */
+struct early {
+    json_t *verdict;
+    UT_hash_handle hh;
+    char name[RESERVATION_NAME_BYTES];
+};
+
 static struct {
     struct program *table;
+    struct early *early;
     void (*news)(const char *name);
     void (*listed)(const char *program);
 } programs;
@@ -147,6 +155,30 @@ static void row_free(struct program *program, struct row *row)
     free(row);
 }
 
+/* NULL: there is none. */
+static json_t *take_early(const char *name)
+{
+    struct early *early;
+    HASH_FIND_STR(programs.early, name, early);
+    if (early == NULL)
+        return NULL;
+    json_t *const verdict = early->verdict;
+    HASH_DEL(programs.early, early);
+    free(early);
+    return verdict;
+}
+
+static void keep_early(const char *name, json_t *verdict)
+{
+    json_decref(take_early(name));
+    struct early *early = calloc(1, sizeof *early);
+    if (early == NULL)
+        abort();
+    snprintf(early->name, sizeof early->name, "%s", name);
+    early->verdict = verdict;
+    HASH_ADD_STR(programs.early, name, early);
+}
+
 static struct row *row_new(struct program *program, pid_t tid)
 {
     struct row *row = calloc(1, sizeof *row);
@@ -155,6 +187,7 @@ static struct row *row_new(struct program *program, pid_t tid)
     row->tid = tid;
     row->rule = -1;
     snprintf(row->name, sizeof row->name, "%.64s+%d", program->name, (int)tid);
+    row->verdict = take_early(row->name);
     HASH_ADD_INT(program->rows, tid, row);
     return row;
 }
@@ -540,10 +573,13 @@ void programs_verdict(const char *name, const char *text, size_t length, bool an
 {
     struct row *row;
     struct program *program = find_row(name, &row);
-    if (row == NULL)
+    json_t *const verdict = json_loadb(text, length, 0, NULL);
+    if (row == NULL) {
+        keep_early(name, verdict);
         return;
+    }
     json_decref(row->verdict);
-    row->verdict = json_loadb(text, length, 0, NULL);
+    row->verdict = verdict;
     if (answers)
         row->answered = row->told;
     note_news(program);
@@ -554,8 +590,10 @@ void programs_done(const char *name)
 {
     struct row *row;
     struct program *program = find_row(name, &row);
-    if (row == NULL)
+    if (row == NULL) {
+        json_decref(take_early(name)); /* nothing is left of it */
         return;
+    }
     row->answered = row->told;
     if (row->is_leaving && row->told == FORM_ABSENT) {
         if (row->comes_back) {

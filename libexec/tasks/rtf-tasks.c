@@ -12,7 +12,8 @@
  *     event=thread  id tid comm             a thread has appeared, or has another name
  *     event=gone    id tid                  a thread has ended
  *     event=listed  id                      all threads that the process had have been told
- *     event=ended   id                      the process has ended, or is not the user's any more
+ *     event=ended   id                      the process has ended, or is not the user's any more; or the
+ *                                           program does not run when its watch begins
  *     event=refused id reason               the process cannot be watched
  *
  * Attack surface: processes and names of all users. A user learns only of processes whose uids are
@@ -196,16 +197,26 @@ static bool turn(void)
     return good;
 }
 
-/* CAP_SYS_PTRACE: the link /proc/PID/exe of a user's process. Landlock would hide this link, so
- * files are bounded by the filter of system calls: they are opened only for reading. */
+/* CAP_SETUID, CAP_SETGID: to see the link /proc/PID/exe as the user. Landlock would hide this link,
+ * so files are bounded by the filter of system calls: they are opened only for reading. */
 static bool confine(void)
 {
-    const int powers[] = {capability_for_perf(), CAP_SYS_PTRACE, CAP_IPC_LOCK, -1};
+    enum { END_OF_LIST = -1 };
+    const int powers[] = {capability_for_perf(),
+                          CAP_IPC_LOCK,
+                          CAP_SETUID,
+                          CAP_SETGID,
+                          confine_proc_is_hidden() ? CAP_SYS_PTRACE : END_OF_LIST,
+                          END_OF_LIST};
     static const char *const calls[] = {"perf_event_open",
                                         "recvmsg",
                                         "sendmsg",
                                         "read",
                                         "getdents64",
+                                        "setfsuid",
+                                        "setfsgid",
+                                        "stat",
+                                        "statx",
                                         "readlink",
                                         "readlinkat",
                                         "close",

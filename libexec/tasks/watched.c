@@ -6,7 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/fsuid.h>
 #include <sys/queue.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <uthash.h>
 
@@ -237,11 +239,22 @@ static const char *not_to_be_watched(pid_t pid, uid_t uid, int64_t *started)
     return thread_is_of(&identity, uid) ? NULL : "the process is not yours";
 }
 
-static bool runs_program(pid_t pid, const char *program)
+/* The kernel shows the link to a process with the rights of the user. So the helper needs no right to
+ * trace, and sees no process that has more rights than its user. A directory in /proc belongs to the
+ * user and group of the process. */
+static bool runs_program(pid_t pid, uid_t uid, const char *program)
 {
     char path[PATH_BYTES], exe[PROGRAM_PATH_BYTES];
+    struct stat status;
+    snprintf(path, sizeof path, "/proc/%d", (int)pid);
+    if (stat(path, &status) != 0 || status.st_uid != uid)
+        return false;
     snprintf(path, sizeof path, "/proc/%d/exe", (int)pid);
+    (void)setfsgid(status.st_gid);
+    (void)setfsuid(uid);
     const ssize_t length = readlink(path, exe, sizeof exe);
+    (void)setfsuid(0);
+    (void)setfsgid(0);
     return length > 0 && (size_t)length == strlen(program) &&
            memcmp(exe, program, (size_t)length) == 0;
 }
@@ -250,7 +263,7 @@ static bool runs_program(pid_t pid, const char *program)
 static bool try_process(struct watch *watch, pid_t pid)
 {
     int64_t started;
-    if (watch->process != 0 || !runs_program(pid, watch->program) ||
+    if (watch->process != 0 || !runs_program(pid, watch->uid, watch->program) ||
         not_to_be_watched(pid, watch->uid, &started) != NULL)
         return false;
     enter_process(watch, pid, started);
@@ -285,7 +298,7 @@ static void look_after_exec(struct watch *watch)
     int64_t started;
     watch->is_execed = false;
     if (not_to_be_watched(watch->process, watch->uid, &started) != NULL ||
-        (watch->program != NULL && !runs_program(watch->process, watch->program)))
+        (watch->program != NULL && !runs_program(watch->process, watch->uid, watch->program)))
         end_process(watch);
     else
         list_threads(watch);
@@ -328,6 +341,8 @@ const char *watch_program(uint64_t id, uid_t uid, const char *program)
         abort();
     watched.programs++;
     find_process(watch);
+    if (watch->process == 0)
+        watched.tell->ended(id);
     return NULL;
 }
 

@@ -150,6 +150,7 @@ def others():
 def programs():
     sleeper = sys.argv[5]
     ask(op="watch", id=1, uid=uid, program=sleeper)
+    show(hear())
 
     def start(owner):
         return subprocess.Popen([sleeper, "30"], user=owner, group=owner, extra_groups=[])
