@@ -48,7 +48,7 @@ nothing_is_owed() {
     done
     spec $BOB refused '{"runtime": 0}' >/dev/null
     eventually no_readers # they end when there is nothing to do
-    [ "$(everybody | wc -w)" -eq 11 ] # broker, launcher, helper, guard, log, publisher, names, adopter, three plugins
+    [ "$(everybody | wc -w)" -eq 12 ] # broker, launcher, helper, guard, rtf-tasks, log, publisher, names, adopter, three plugins
     sleep 0.2
     before=$(switches)
     sleep 2

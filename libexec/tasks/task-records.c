@@ -169,7 +169,7 @@ static int by_time(const void *one, const void *other)
 
 /* The order matters for one thread id: its end on one CPU comes before its next fork on another. A
  * batch that has the later record has the earlier one, too. */
-bool task_records_take(bool (*is_wanted)(const struct task_record *record),
+bool task_records_take(int *count, bool (*is_wanted)(const struct task_record *record),
                        void (*take)(const struct task_record *record))
 {
     records.taken_count = 0;
@@ -179,6 +179,7 @@ bool task_records_take(bool (*is_wanted)(const struct task_record *record),
         qsort(records.taken, (size_t)records.taken_count, sizeof *records.taken, by_time);
     for (int i = 0; i < records.taken_count; i++)
         take(&records.taken[i]);
+    *count = records.taken_count;
     const bool whole = !records.lost;
     records.lost = false;
     return whole;

@@ -23,9 +23,9 @@ void task_records_close(void);
 /* Fills in what poll(2) has to wait for, at most `size` of them. Returns their number. */
 int task_records_poll(struct pollfd *wanted, int size);
 
-/* Takes all records of processes that `is_wanted`, in the order of their times. False: records were
- * lost. */
-bool task_records_take(bool (*is_wanted)(const struct task_record *record),
+/* Takes all records of processes that `is_wanted`, in the order of their times. *count: how many.
+ * False: records were lost. */
+bool task_records_take(int *count, bool (*is_wanted)(const struct task_record *record),
                        void (*take)(const struct task_record *record));
 
 #endif
