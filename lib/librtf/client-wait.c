@@ -144,7 +144,7 @@ static void end_sight(struct client *client, const struct client_wait *wait, str
             close(sight->watch.events);
         return;
     }
-    if (wait->inode == 0) /* back to the mask of the caller */
+    if (wait->inode == 0 && !sight->watch.wide) /* back to the mask of the caller */
         watch_directory(client, &sight->watch, 0);
     client->watch = sight->watch;
 }
@@ -154,6 +154,9 @@ static bool begin_kept_sight(struct client *client, const struct client_wait *wa
 {
     sight->heard = hears(client, &sight->watch);
     sight->answers = sight->heard && sight->watch.wide && wait->inode != 0;
+    /* a wide watch hears of each verdict, and does not wake for what precedes the verdict */
+    if (sight->heard && sight->watch.wide)
+        return true;
     if (set_watches(client, wait, &sight->watch))
         return true;
     const int reason = errno;

@@ -1,7 +1,7 @@
 /* library [BUILD [ROUNDS]]: the cost of rtf_spec_create of librtf, against bench's own client. Both
  * create the same spec, in turns, each after a release. Needs root. Prints medians in us, and the
- * median of the quotients of the pairs. Then the cost of rtf_spec_attach and rtf_spec_detach in
- * turns, for the calling thread. */
+ * median of the quotients of the pairs. Then the cost of rtf_spec_attach and rtf_spec_detach, for
+ * the calling thread. */
 #include <err.h>
 #include <rtf.h>
 #include <stdio.h>
@@ -30,7 +30,8 @@ static const struct pinning {
     const char *name;
     int client, broker;
 } pinnings[] = {{"one CPU", 1, 1}, {"two CPUs", 0, 1}, {"not pinned", -1, -1}};
-enum { OURS, THEIRS, ATTACH, DETACH, SIDES };
+enum { OURS, THEIRS, ATTACH, DETACH, AGAIN, SIDES };
+enum { ATTACHMENTS = 200 };
 
 static int64_t create(struct rtf_connection *connection, const struct kind *kind)
 {
@@ -57,30 +58,40 @@ static int64_t put(struct client *client, const struct kind *kind)
     return took;
 }
 
-/* The two calls in turns, on one reservation. The thread sleeps in between: what a deadline thread
- * has used is owed until its 0-lag time, and a detachment of a thread that has run waits for it. */
+static void must(enum rtf_result result, const struct rtf_spec *spec)
+{
+    if (result != RTF_OK)
+        errx(EX_SOFTWARE, "%s", rtf_spec_reason(spec));
+}
+
+static void attach_and_detach(struct rtf_spec *spec, struct samples *attached,
+                              struct samples *detached)
+{
+    const int64_t begun = now();
+    must(rtf_spec_attach(spec, 0), spec);
+    const int64_t between = now();
+    must(rtf_spec_detach(spec), spec);
+    samples_add(attached, between - begun);
+    if (detached != NULL)
+        samples_add(detached, now() - between);
+}
+
+/* The two calls in turns, on one reservation. The runtime that the thread has used is owed until
+ * its 0-lag time, and an attachment waits for that: ATTACH begins after it, AGAIN before it. */
 static void attach(struct rtf_connection *connection, const struct kind *kind, int rounds,
                    struct samples *samples)
 {
     struct rtf_params params = RTF_PARAMS_INIT;
     struct rtf_spec spec = RTF_SPEC_INIT;
     rtf_params_set_priority(&params, kind->priority);
-    rtf_params_set_runtime(&params, kind->runtime);
-    rtf_params_set_period(&params, kind->period);
-    enum rtf_result result = rtf_spec_create(connection, &spec, &params);
-    for (int i = -WARM_UP; i < rounds && result == RTF_OK; i++) {
-        const int64_t begun = now();
-        result = rtf_spec_attach(&spec, 0);
-        const int64_t attached = now();
-        if (result == RTF_OK)
-            result = rtf_spec_detach(&spec);
-        if (i < 0)
-            continue;
-        samples_add(&samples[ATTACH], attached - begun);
-        samples_add(&samples[DETACH], now() - attached);
+    rtf_params_set_runtime(&params, kind->runtime == 0 ? 0 : 5000);
+    rtf_params_set_period(&params, kind->period == 0 ? 0 : 20000);
+    must(rtf_spec_create(connection, &spec, &params), &spec);
+    for (int i = 0; i < rounds; i++) {
+        (void)usleep(kind->period == 0 ? 0 : 25000);
+        attach_and_detach(&spec, &samples[ATTACH], &samples[DETACH]);
+        attach_and_detach(&spec, &samples[AGAIN], NULL);
     }
-    if (result != RTF_OK)
-        errx(EX_SOFTWARE, "%s", rtf_spec_reason(&spec));
     (void)rtf_spec_release(&spec);
 }
 
@@ -103,7 +114,7 @@ static void measure(const struct broker *broker, const struct kind *kind, int ro
         if (i >= 0)
             samples_add(&samples[side], took);
     }
-    attach(&connection, kind, rounds, samples);
+    attach(&connection, kind, rounds < ATTACHMENTS ? rounds : ATTACHMENTS, samples);
     rtf_disconnect(&connection);
 }
 
@@ -142,10 +153,11 @@ static void run(const char *build, const struct kind *kind, const struct pinning
                          theirs = samples_summary(&samples[THEIRS]);
     printf("%-4s %-11s librtf %7.1f   bench's client %7.1f   x %.2f, in turns x %.2f\n", kind->name,
            pinning->name, ours.p50, theirs.p50, ours.p50 / theirs.p50, median_quotient(samples));
-    const struct summary attached = samples_summary(&samples[ATTACH]),
-                         detached = samples_summary(&samples[DETACH]);
-    printf("%-4s %-11s attach %7.1f   detach %7.1f\n", kind->name, pinning->name, attached.p50,
-           detached.p50);
+    const double attached = samples_summary(&samples[ATTACH]).p50,
+                 detached = samples_summary(&samples[DETACH]).p50,
+                 again = samples_summary(&samples[AGAIN]).p50;
+    printf("%-4s %-11s attach %7.1f   detach %7.1f   pair %7.1f   attach at once %7.1f\n",
+           kind->name, pinning->name, attached, detached, attached + detached, again);
     fflush(stdout);
     samples_free(samples, SIDES);
 }

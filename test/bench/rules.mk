@@ -20,7 +20,7 @@ bench-paper: programs $(B)/bench/paper
 	cd $(B)/bench/figures && gnuplot $(CURDIR)/test/bench/paper.gnuplot
 $(B)/bench/paper:   $(call objects,$(addprefix test/bench/,paper.c broker.c client.c samples.c))
 $(B)/bench/paper:   LDLIBS = -lcap-ng
-# rtf_spec_create against bench's own client.
+# rtf_spec_create against bench's own client; rtf_spec_attach and rtf_spec_detach.
 bench-library: programs $(B)/bench/library
 	$(B)/bench/library $(B) $(if $(QUICK),200)
 $(B)/bench/library: $(call objects,$(addprefix test/bench/,library.c broker.c client.c samples.c)) $(B)/lib/librtf.a
