@@ -10,6 +10,7 @@
 
 #include "command-line.h"
 #include "needs.h"
+#include "units.h"
 #include "preload/profile.h"
 
 enum { EXIT_OURS = 125, EXIT_CANNOT_RUN = 126, EXIT_NOT_FOUND = 127 };
@@ -17,20 +18,33 @@ enum { WORDS = 256 };
 
 static struct {
     struct needs needs;
-    const char *profiles; /* NULL: not stated */
+    const char *profiles;  /* NULL: not stated */
+    uint64_t max_priority; /* 0: not stated */
 } options = {.needs = {.in_microseconds = true}};
 
 static const struct command_option table[] = {
     COMMAND_NEEDS,
     {0, "profiles", "DIR",
      "Read budgets from the files in DIR, not from preload.d of user and system"},
+    {'m', "max-priority", "N",
+     "Ask for no higher priority: higher ones move closer together (default 49)"},
     {0}};
+
+static uint64_t command_priority(const char *value)
+{
+    const uint64_t priority = command_number("--max-priority", value);
+    if (priority == 0 || priority > PRIORITY_MAX)
+        command_misused("--max-priority is from 1 to 99");
+    return priority;
+}
 
 static void take(void *context, const char *name, const char *value)
 {
     (void)context;
     if (strcmp(name, "profiles") == 0)
         options.profiles = value;
+    else if (strcmp(name, "max-priority") == 0)
+        options.max_priority = command_priority(value);
     else
         (void)needs_take(&options.needs, name, value);
 }
@@ -89,6 +103,10 @@ static void say_words(char words[static WORDS])
     if (plugin != NULL)
         snprintf(words + used, WORDS - used, "plugin=%.64s", plugin);
     json_decref(spec);
+    const size_t length = strlen(words);
+    if (options.max_priority != 0)
+        snprintf(words + length, WORDS - length, " max_priority=%u",
+                 (unsigned)options.max_priority);
 }
 
 /* Sets the environment variables that the library reads, in the command and in the programs that

@@ -8,11 +8,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "default-budget.h"
 #include "profile.h"
 #include "rtf.h"
 #include "units.h"
 
-enum { THREAD_NAME = 16, RESERVATION = 32, SENTENCE = 1024 };
+/* USUAL_PRIORITIES: the rules as shipped allow no higher priority, because the kernel's interrupt
+ * threads have priority 50. */
+enum { THREAD_NAME = 16, RESERVATION = 32, SENTENCE = 1024, USUAL_PRIORITIES = 49 };
 
 static const char *policy_name(int policy)
 {
@@ -38,6 +41,17 @@ static void say(pid_t thread, const struct wanted *wanted, const char *reason)
     name_of_thread(thread, name);
     const int length = snprintf(line, sizeof line, "rtf-preload: %s (%d) does not get %s: %.800s\n",
                                 name, (int)thread, policy_name(wanted->policy), reason);
+    if (length > 0 && write(STDERR_FILENO, line, (size_t)length) < 0)
+        return; /* there is no standard error: the line is dropped */
+}
+
+void budget_warn(int policy)
+{
+    char line[SENTENCE];
+    const int length = snprintf(
+        line, sizeof line,
+        "rtf-preload: %s (%d) creates a thread with %s in its attributes, which libc ignores: the program does not set PTHREAD_EXPLICIT_SCHED\n",
+        program_invocation_short_name, (int)getpid(), policy_name(policy & ~SCHED_RESET_ON_FORK));
     if (length > 0 && write(STDERR_FILENO, line, (size_t)length) < 0)
         return; /* there is no standard error: the line is dropped */
 }
@@ -70,17 +84,31 @@ static bool gives(const struct rtf_status *status, size_t plugin, int policy)
     return strcmp(rtf_plugin_program(status, plugin), policy == SCHED_FIFO ? "fp" : "rr") == 0;
 }
 
+/* The highest priority of the plugin; 0: it has none. */
+static int highest_of(const struct rtf_status *status, size_t plugin)
+{
+    uint64_t highest;
+    const char *range = rtf_plugin_priorities(status, plugin), *dash = strchr(range, '-');
+    return parse_number(dash == NULL ? range : dash + 1, PRIORITY_MAX, &highest) ? (int)highest : 0;
+}
+
 /* Chooses a plugin of the policy. Without a plugin in the spec, another plugin could grant the
- * budget, and the thread would get another policy than the program asked for. */
+ * budget, and the thread would get another policy than the program asked for. Without a stated
+ * limit of priorities, a plugin with higher priorities gets these, too. */
 static bool choose_plugin(struct rtf_connection *connection, int policy, struct profile *profile)
 {
-    if (profile->plugin[0] != '\0')
-        return true;
     struct rtf_status *status = rtf_status_read(connection);
-    for (size_t i = 0;
-         status != NULL && profile->plugin[0] == '\0' && i < rtf_status_plugins(status); i++)
-        if (gives(status, i, policy))
-            snprintf(profile->plugin, sizeof profile->plugin, "%s", rtf_plugin_name(status, i));
+    const bool is_stated = profile->max_priority != 0;
+    if (!is_stated)
+        profile->max_priority = USUAL_PRIORITIES;
+    for (size_t i = 0; status != NULL && i < rtf_status_plugins(status); i++) {
+        const char *name = rtf_plugin_name(status, i);
+        if (profile->plugin[0] == '\0' && gives(status, i, policy))
+            snprintf(profile->plugin, sizeof profile->plugin, "%s", name);
+        if (!is_stated && strcmp(name, profile->plugin) == 0 &&
+            highest_of(status, i) > profile->max_priority)
+            profile->max_priority = highest_of(status, i);
+    }
     rtf_status_free(status);
     return profile->plugin[0] != '\0';
 }
@@ -96,14 +124,26 @@ static void add_cpus(pid_t thread, struct rtf_params *params)
         (void)rtf_params_set_cpus(params, format_cpus(&own, text));
 }
 
+/* A program states times only for SCHED_DEADLINE. */
+static void add_times(const struct wanted *wanted, const struct profile *profile,
+                      struct rtf_params *params)
+{
+    const bool has_times = wanted->policy == SCHED_DEADLINE,
+               is_stated = profile->runtime != 0 || profile->period != 0;
+    const uint64_t runtime = is_stated ? profile->runtime : DEFAULT_RUNTIME,
+                   period = is_stated ? profile->period : DEFAULT_PERIOD;
+    rtf_params_set_runtime(params, has_times ? wanted->runtime : runtime);
+    rtf_params_set_period(params, has_times ? wanted->period : period);
+    rtf_params_set_deadline(params, wanted->deadline);
+}
+
 static void make_params(const struct wanted *wanted, const struct profile *profile,
                         struct rtf_params *params)
 {
-    const bool has_times = wanted->policy == SCHED_DEADLINE;
-    rtf_params_set_runtime(params, has_times ? wanted->runtime : profile->runtime);
-    rtf_params_set_period(params, has_times ? wanted->period : profile->period);
-    rtf_params_set_deadline(params, wanted->deadline);
-    rtf_params_set_priority(params, (unsigned)wanted->priority);
+    add_times(wanted, profile, params);
+    if (wanted->priority != 0)
+        rtf_params_set_priority(params, (unsigned)profile_priority(wanted->priority,
+                                                                   profile->max_priority));
     (void)rtf_params_set_scheduler(params, profile->plugin);
 }
 

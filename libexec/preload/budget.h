@@ -21,4 +21,8 @@ int budget_reserve(pid_t thread, const struct wanted *wanted);
 /* Ends the thread's reservation, if it has one: the thread becomes ordinary. */
 void budget_release(pid_t thread);
 
+/* Says that a new thread does not get the policy of its attributes, because the program did not set
+ * PTHREAD_EXPLICIT_SCHED. */
+void budget_warn(int policy);
+
 #endif

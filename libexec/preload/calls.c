@@ -8,27 +8,66 @@
 #include <sched.h>
 #include <semaphore.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "asked.h"
 #include "budget.h"
 #include "schedattr.h"
 
 /* Newer libcs declare sched_setattr with a struct of their own. */
 int set_attr(pid_t thread, const void *attributes, unsigned flags) __asm__("sched_setattr");
 
+enum { HIGHEST = 99 }; /* the highest priority of SCHED_FIFO and SCHED_RR */
+
 /* Converts dlsym's pointer to a function pointer of the right type. */
 #define LIBC(name) ((__typeof__(&(name)))libc_function(#name))
 typedef void function(void);
-static function *libc_function(const char *name)
+static struct {
+    const char *name;
+    function *found;
+} replaced[] = {{.name = "sched_getscheduler"},
+                {.name = "sched_getparam"},
+                {.name = "sched_setscheduler"},
+                {.name = "sched_setparam"},
+                {.name = "pthread_getschedparam"},
+                {.name = "pthread_setschedparam"},
+                {.name = "pthread_setschedprio"},
+                {.name = "pthread_create"},
+                {.name = "getrlimit"},
+                {.name = "getrlimit64"},
+                {.name = "syscall"}};
+enum { REPLACED = sizeof replaced / sizeof *replaced };
+
+static function *look_up(const char *name)
 {
     function *found;
     void *address = dlsym(RTLD_NEXT, name);
     memcpy(&found, &address, sizeof found);
     return found;
+}
+
+/* dlsym takes the loader's lock. A new thread must not wait for the lock: its creator may be a
+ * library's constructor, which holds the lock and waits for the thread. */
+__attribute__((constructor)) static void look_up_all(void)
+{
+    for (size_t i = 0; i < REPLACED; i++)
+        replaced[i].found = look_up(replaced[i].name);
+}
+
+/* Before the constructor runs, constructors of other libraries may make calls. */
+static function *libc_function(const char *name)
+{
+    size_t i = 0;
+    while (i < REPLACED && strcmp(replaced[i].name, name) != 0)
+        i++;
+    function *const found = i < REPLACED ? replaced[i].found : NULL;
+    return found != NULL ? found : look_up(name);
 }
 
 static bool is_fixed(int policy)
@@ -77,12 +116,22 @@ static int reserve(pid_t thread, const struct wanted *wanted)
 static int reserve_fixed(pid_t thread, int policy, int priority)
 {
     const struct wanted wanted = {.policy = policy & ~SCHED_RESET_ON_FORK, .priority = priority};
-    return priority < 1 || priority > 99 ? EINVAL : reserve(thread, &wanted);
+    const int error = priority < 1 || priority > HIGHEST ? EINVAL : reserve(thread, &wanted);
+    if (error == 0)
+        asked_remember(thread, policy, priority);
+    return error;
+}
+
+/* The policy in the kernel; -1 with errno. */
+static int policy_of(pid_t thread)
+{
+    return LIBC(sched_getscheduler)(thread);
 }
 
 static void end_if_reserved(pid_t thread)
 {
-    const int before = errno, state = put_off_cancellation(), policy = sched_getscheduler(thread);
+    const int before = errno, state = put_off_cancellation(), policy = policy_of(thread);
+    asked_forget(thread);
     if (policy > 0 && (policy & SCHED_RESET_ON_FORK) != 0) /* every grant sets this flag */
         budget_release(thread);
     allow_cancellation(state);
@@ -100,7 +149,7 @@ int sched_setscheduler(pid_t pid, int policy, const struct sched_param *param)
 
 int sched_setparam(pid_t pid, const struct sched_param *param)
 {
-    const int policy = pid < 0 ? -1 : sched_getscheduler(pid);
+    const int policy = pid < 0 ? -1 : policy_of(pid);
     if (policy >= 0 && is_fixed(policy) && param != NULL)
         return answer(reserve_fixed(id_of(pid), policy, param->sched_priority));
     return LIBC(sched_setparam)(pid, param);
@@ -129,10 +178,77 @@ int pthread_setschedparam(pthread_t target_thread, int policy, const struct sche
 int pthread_setschedprio(pthread_t target_thread, int prio)
 {
     const pid_t id = id_of_pthread(target_thread);
-    const int policy = id <= 0 ? -1 : sched_getscheduler(id);
+    const int policy = id <= 0 ? -1 : policy_of(id);
     if (policy >= 0 && is_fixed(policy))
         return reserve_fixed(id, policy, prio);
     return LIBC(pthread_setschedprio)(target_thread, prio);
+}
+
+/* ---- what the program reads back ---- */
+
+/* True: the thread has a reservation, and the program asked for this. A program that compares finds
+ * what it asked for; chrt(1) shows what the kernel has. */
+static bool reads_back(pid_t thread, int *policy, int *priority)
+{
+    const int now = policy_of(thread);
+    return now >= 0 && is_fixed(now) && (now & SCHED_RESET_ON_FORK) != 0 &&
+           asked_recall(thread, policy, priority);
+}
+
+int sched_getscheduler(pid_t pid)
+{
+    const int before = errno;
+    int policy, priority;
+    if (pid >= 0 && reads_back(id_of(pid), &policy, &priority))
+        return policy;
+    errno = before;
+    return policy_of(pid);
+}
+
+int sched_getparam(pid_t pid, struct sched_param *param)
+{
+    const int before = errno;
+    int policy, priority;
+    if (pid >= 0 && param != NULL && reads_back(id_of(pid), &policy, &priority)) {
+        param->sched_priority = priority;
+        return 0;
+    }
+    errno = before;
+    return LIBC(sched_getparam)(pid, param);
+}
+
+/* libc keeps what it was told last, and knows nothing of reservations. */
+int pthread_getschedparam(pthread_t target_thread, int *policy, struct sched_param *param)
+{
+    const pid_t id = id_of_pthread(target_thread);
+    const int before = errno;
+    if (id <= 0)
+        return ESRCH;
+    const int now = sched_getscheduler(id);
+    const bool known = now >= 0 && sched_getparam(id, param) == 0;
+    errno = before;
+    if (!known)
+        return LIBC(pthread_getschedparam)(target_thread, policy, param);
+    *policy = now;
+    return 0;
+}
+
+/* Some programs ask for no priority above this limit. Here the rules of rtf decide, and not the
+ * limit. */
+int getrlimit(__rlimit_resource_t resource, struct rlimit *rlimits)
+{
+    const int result = LIBC(getrlimit)(resource, rlimits);
+    if (result == 0 && resource == RLIMIT_RTPRIO)
+        rlimits->rlim_cur = rlimits->rlim_max = HIGHEST;
+    return result;
+}
+
+int getrlimit64(__rlimit_resource_t resource, struct rlimit64 *rlimits)
+{
+    const int result = LIBC(getrlimit64)(resource, rlimits);
+    if (result == 0 && resource == RLIMIT_RTPRIO)
+        rlimits->rlim_cur = rlimits->rlim_max = HIGHEST;
+    return result;
 }
 
 /* Rounds the runtime up, and deadline and period down: the thread never gets less than it asked
@@ -247,6 +363,15 @@ static int create_and_decide(pthread_t *thread, const pthread_attr_t *attributes
     return start->error;
 }
 
+/* POSIX ignores the policy of attributes without PTHREAD_EXPLICIT_SCHED, and many programs forget
+ * it. One line for each process is enough. */
+static void warn_of_ignored_policy(int policy)
+{
+    static atomic_flag warned = ATOMIC_FLAG_INIT;
+    if (!atomic_flag_test_and_set(&warned))
+        budget_warn(policy);
+}
+
 int pthread_create(pthread_t *newthread, const pthread_attr_t *attr, void *(*start_routine)(void *),
                    void *arg)
 {
@@ -256,6 +381,8 @@ int pthread_create(pthread_t *newthread, const pthread_attr_t *attr, void *(*sta
                          pthread_attr_getschedpolicy(attr, &policy) != 0 ||
                          pthread_attr_getschedparam(attr, &param) != 0))
         inherits = PTHREAD_INHERIT_SCHED;
+    if (inherits != PTHREAD_EXPLICIT_SCHED && is_fixed(policy))
+        warn_of_ignored_policy(policy);
     if (inherits != PTHREAD_EXPLICIT_SCHED || !is_fixed(policy))
         return LIBC(pthread_create)(newthread, attr, start_routine, arg);
     struct start start = {.routine = start_routine, .argument = arg};

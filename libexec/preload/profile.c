@@ -22,16 +22,37 @@ struct search {
     bool found;
 };
 
+static bool take_priority(const char *text, struct profile *profile)
+{
+    uint64_t number;
+    if (!parse_number(text, PRIORITY_MAX, &number) || number == 0)
+        return false;
+    profile->max_priority = (int)number;
+    return true;
+}
+
 bool profile_take(struct profile *profile, const char *word)
 {
     if (strncmp(word, "runtime=", 8) == 0)
         return parse_time(word + 8, &profile->runtime);
     if (strncmp(word, "period=", 7) == 0)
         return parse_time(word + 7, &profile->period);
+    if (strncmp(word, "max_priority=", 13) == 0)
+        return take_priority(word + 13, profile);
     if (strncmp(word, "plugin=", 7) != 0 || word[7] == '\0' || strlen(word + 7) >= PROFILE_PLUGIN)
         return false;
     snprintf(profile->plugin, sizeof profile->plugin, "%s", word + 7);
     return true;
+}
+
+/* The lower half of the allowed priorities stays as it is. The upper half has room for all higher
+ * priorities: they move closer together, and keep their order as far as they stay different. */
+int profile_priority(int priority, int most)
+{
+    const int kept = most / 2, above = PRIORITY_MAX - kept;
+    if (priority <= kept)
+        return priority;
+    return kept + ((priority - kept) * (most - kept) + above - 1) / above;
 }
 
 /* NULL, or the fault of the line. */
@@ -49,7 +70,7 @@ static const char *take_line(struct search *search, char *line)
     for (const char *word = strtok_r(NULL, " \t", &rest); word != NULL;
          word = strtok_r(NULL, " \t", &rest))
         if (!profile_take(&said, word))
-            return "a word is not one of runtime=TIME, period=TIME, plugin=NAME";
+            return "a word is not one of " PROFILE_WORDS;
     if (!search->found && fnmatch(program, search->program, 0) == 0 &&
         fnmatch(thread, search->thread, 0) == 0) {
         *search->profile = said;

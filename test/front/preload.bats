@@ -28,6 +28,7 @@ has_threads() { [ "$(threads "$1" | grep -c "^$2")" -ge "$3" ]; }
     diff <(awk '/^# / { inside = $0 == "# OPTIONS" } inside && /^\*-/' "$RTF_SOURCE/man/rtf-preload.1.scd" | sed 's/\\//g' | grep -oE '\*--?[a-zA-Z?][a-z-]*' | tr -d '*' | sort -u) \
         <(grep -E '^ {1,8}-' "$WORK/out" | grep -oE '(^|[ ,])--?[a-zA-Z?][a-z-]*' | tr -d ' ,' | sort -u) >&2
     fails 125 'rtf preload: -T 5: a time needs a unit (us, ms, s, min, h or d)*' rtf preload -T 5 -- true
+    for wrong in 0 100; do fails 125 'rtf preload: --max-priority is from 1 to 99*' rtf preload --max-priority $wrong -- true; done
     fails 127 'rtf preload: no-such-command: *' env PATH=/usr/bin:/bin "$RTF_BIN/rtf" preload -- no-such-command
     fails 126 'rtf preload: /etc/passwd: *' rtf preload -- /etc/passwd
     run -7 rtf preload -- sh -c 'exit 7'
@@ -91,7 +92,7 @@ END
 # jackd_starts COMMAND...: starts JACK's server by this command, with the dummy driver and a real-time thread. $JACKD is its process; $WORK/out has its
 # output.
 jackd_starts() {
-    become $ALICE env HOME="$WORK/home" USER=$ALICE JACK_NO_AUDIO_RESERVATION=1 "$@" jackd -n "rtf$ALICE" -R -P 15 -d dummy >"$WORK/out" 2>&1 3>&- &
+    become $ALICE env HOME="$WORK/home" USER=$ALICE JACK_NO_AUDIO_RESERVATION=1 "$@" jackd -n "rtf$ALICE" -R -P "${JACK_PRIORITY:-15}" -d dummy >"$WORK/out" 2>&1 3>&- &
     JACKD=$!
     echo "$JACKD" >>"$WORK/pids"
 }
@@ -219,7 +220,7 @@ END
     echo 'chrt * runtime=fast' >"$WORK/profiles/a.conf"
     chmod -R a+rX "$WORK/profiles"
     run -125 preloaded --profiles "$WORK/profiles" -- true
-    [ "$output" = "rtf preload: $WORK/profiles/a.conf:1: a word is not one of runtime=TIME, period=TIME, plugin=NAME" ]
+    [ "$output" = "rtf preload: $WORK/profiles/a.conf:1: a word is not one of runtime=TIME, period=TIME, plugin=NAME, max_priority=N" ]
 }
 
 # with_profile WORDS [VARIABLE=VALUE]: runs chrt on a sleeper with this line in /etc/rtf/preload.d, and prints the verdict.
@@ -244,7 +245,7 @@ with_profile() {
     echo 'chrt sleep runtime=4ms period=40ms' >"$WORK/elsewhere/rtf/preload.d/a.conf"
     [ "$(with_profile 'chrt sleep runtime=2ms period=20ms' "XDG_CONFIG_HOME=$WORK/elsewhere")" = '[4000,40000]' ]
     run -125 with_profile 'chrt sleep runtime=2ms priority=9'
-    [ "$output" = 'rtf preload: /etc/rtf/preload.d/50-site.conf:1: a word is not one of runtime=TIME, period=TIME, plugin=NAME' ]
+    [ "$output" = 'rtf preload: /etc/rtf/preload.d/50-site.conf:1: a word is not one of runtime=TIME, period=TIME, plugin=NAME, max_priority=N' ]
 }
 
 @test "a FIFO and a device are no profiles, and rtf preload does not wait for them" {
@@ -252,7 +253,7 @@ with_profile() {
     mknod -m 644 "$WORK/profiles/b.conf" c 1 5 # /dev/zero
     echo 'chrt * runtime=fast' >"$WORK/profiles/c.conf"
     run -125 timeout 20 "$RTF_BIN/rtf" --spool "$SPOOL" preload --profiles "$WORK/profiles" -- true
-    [ "$output" = "rtf preload: $WORK/profiles/c.conf:1: a word is not one of runtime=TIME, period=TIME, plugin=NAME" ]
+    [ "$output" = "rtf preload: $WORK/profiles/c.conf:1: a word is not one of runtime=TIME, period=TIME, plugin=NAME, max_priority=N" ]
 }
 
 @test "pthread_create is no cancellation point" {
@@ -310,4 +311,100 @@ END
     as $ALICE env HOME="$WORK/home" USER=$ALICE PATH="$WORK/bin:$PATH" sh -eu "$WORK/script" >"$WORK/out" 2>&1 || { cat "$WORK/out" >&2; false; }
     grep -q '^T: 0' "$WORK/out"
     grep -q 'SCHED_FIFO|SCHED_RESET_ON_FORK' "$WORK/out"
+}
+
+@test "jackd -P 70, cyclictest -p 80 and PipeWire run unchanged and without options under the configuration as shipped" {
+    for program in jackd cyclictest pipewire; do command -v $program >/dev/null || skip "$program is not here"; done
+    had_registry=$(find /dev/shm -name jack-shm-registry)
+    configure_as_shipped
+    broker_start
+    JACK_PRIORITY=70
+    jackd_starts "$RTF_BIN/rtf" --spool "$SPOOL" preload
+    eventually has_threads "$JACKD" fifo 1 || { cat "$WORK/out" >&2; false; }
+    [ "$(jq -c '[.grant.runtime, .grant.period, .grant.plugin]' "$OWN"/preload-*.verdict)" = '[1000,10000,"FP"]' ]
+    jackd_ends
+    lacks 'does not get' "$WORK/out"
+    preloaded -- cyclictest -p 80 -t 2 -l 50 -q >"$WORK/out" 2>&1
+    [ "$(grep -c '^T: ' "$WORK/out")" = 2 ]
+    lacks 'does not get' "$WORK/out"
+    install -d -o $ALICE -m 700 "$WORK/run"
+    # With another nice value than its own, PipeWire 0.3 asks for a policy by RealtimeKit alone.
+    install -d "$WORK/home/.config/pipewire/pipewire.conf.d"
+    echo 'context.modules = [ { name = libpipewire-module-rt args = { nice.level = 20 } } ]' >"$WORK/home/.config/pipewire/pipewire.conf.d/nice.conf"
+    become $ALICE env -u XDG_CONFIG_HOME DISABLE_RTKIT=1 XDG_RUNTIME_DIR="$WORK/run" HOME="$WORK/home" USER=$ALICE \
+        "$RTF_BIN/rtf" --spool "$SPOOL" preload -- pipewire -v >"$WORK/out" 2>&1 3>&- &
+    local pid=$!
+    echo "$pid" >>"$WORK/pids"
+    eventually has_threads "$pid" fifo 1 || { cat "$WORK/out" >&2; false; }
+    lacks 'does not get' "$WORK/out"
+    [ "$(jq .priority "$OWN"/preload-*.json)" = 46 ] # 88
+    kill "$pid"
+    wait "$pid" || true
+    nothing_is_left
+}
+
+@test "higher priorities are asked for in their order, none above --max-priority, and a program reads back what it asked for" {
+    configure_as_shipped
+    cat >"$WORK/reads.c" <<'END'
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+int main(int argc, char **argv)
+{
+    struct sched_param wanted = {atoi(argv[argc - 1])}, got = {0};
+    int policy = -1;
+    if (pthread_getschedparam(pthread_self(), &policy, &got) != 0 || policy != SCHED_OTHER)
+        return 2; /* libc keeps this answer */
+    if (pthread_setschedparam(pthread_self(), SCHED_FIFO, &wanted) != 0)
+        return 3;
+    pthread_getschedparam(pthread_self(), &policy, &got);
+    printf("%d %d ", policy == SCHED_FIFO, got.sched_priority);
+    fflush(stdout);
+    sched_getparam(0, &got);
+    printf("%d %d ", sched_getscheduler(0) == SCHED_FIFO, got.sched_priority);
+    fflush(stdout);
+    return system("jq -j .grant.priority,.grant.policy \"$OWN/preload-$PPID.verdict\" && jq .priority \"$OWN/preload-$PPID.json\"");
+}
+END
+    cc -std=c17 -D_GNU_SOURCE -Wall -Wextra -Werror -o "$WORK/reads" "$WORK/reads.c" -pthread
+    broker_start
+    export OWN
+    # asked FOR MAX: the priority in the spec. The lower half of 1 to MAX stays.
+    asked() { preloaded ${2:+--max-priority "$2"} -- "$WORK/reads" "$1" | sed -n "s/^1 $1 1 $1 [12][0-9]fifo//p"; }
+    for pair in 15:15 24:24 50:33 70:40 88:46 99:49; do [ "$(asked ${pair%:*})" = "${pair#*:}" ] || { echo "$pair: $(asked ${pair%:*})" >&2; false; }; done
+    [ "$(asked 99 20)" = 20 ]
+    [ "$(asked 70 20)" = 17 ]
+    [ "$(asked 10 20)" = 10 ]
+    run -1 preloaded --max-priority 99 -- chrt -f 70 true
+    [[ $output == *'does not get SCHED_FIFO: '*'max_priority 49'* ]]
+    # Another program sees what the kernel has.
+    sleeper $ALICE
+    preloaded -- chrt -f -p 70 "$SLEEPER"
+    kernel "$SLEEPER" | grep -Eq '^fifo (1[1-9]|20) '
+}
+
+@test "a policy in attributes that libc ignores gets one line for each process" {
+    cat >"$WORK/forgets.c" <<'END'
+#include <pthread.h>
+#include <sched.h>
+static void *begin(void *unused) { return unused; }
+int main(void)
+{
+    for (int i = 0; i < 3; i++) {
+        pthread_attr_t attributes;
+        pthread_t thread;
+        pthread_attr_init(&attributes);
+        pthread_attr_setschedpolicy(&attributes, SCHED_FIFO);
+        pthread_attr_setschedparam(&attributes, &(struct sched_param){15});
+        if (pthread_create(&thread, &attributes, begin, NULL) != 0 || pthread_join(thread, NULL) != 0)
+            return 1;
+    }
+}
+END
+    cc -std=c17 -D_GNU_SOURCE -Wall -Wextra -Werror -o "$WORK/forgets" "$WORK/forgets.c" -pthread
+    broker_start
+    run -0 preloaded -- "$WORK/forgets"
+    [[ $output == 'rtf-preload: forgets ('*') creates a thread with SCHED_FIFO in its attributes, which libc ignores: the program does not set PTHREAD_EXPLICIT_SCHED' ]]
+    nothing_is_left
 }

@@ -1,0 +1,8 @@
+/* The budget of a thread whose program states a priority alone, as programs for sound do: rtf-rtkit
+ * and rtf preload ask for it. The rules as shipped grant it to five threads at a time. */
+#ifndef RTF_DEFAULT_BUDGET_H
+#define RTF_DEFAULT_BUDGET_H
+
+enum { DEFAULT_RUNTIME = 1000, DEFAULT_PERIOD = 10000 }; /* us */
+
+#endif
