@@ -256,7 +256,7 @@ static char *make_spec(const struct options *options, const char *token, pid_t t
         return make_rules(options, token);
     json_t *spec = json_copy(options->spec);
     if (thread != 0)
-        json_object_set_new(spec, "attach", json_integer(thread));
+        json_object_set_new(spec, "attach", client_thread_key(thread));
     json_object_set_new(spec, "lifetime", json_string("thread"));
     if (options->waits)
         json_object_set_new(spec, "on_refusal", json_string("wait"));

@@ -79,6 +79,11 @@ static json_t *text_of(const char *name, const char *value)
 static json_t *typed(const char *name, const char *key, const char *value)
 {
     json_t *json = is_word(key) ? NULL : json_loads(value, JSON_DECODE_ANY, NULL);
+    if (strcmp(key, "attach") == 0 && json_is_integer(json)) {
+        const pid_t thread = (pid_t)json_integer_value(json);
+        json_decref(json);
+        return client_thread_key(thread);
+    }
     return json != NULL ? json : text_of(name, value);
 }
 

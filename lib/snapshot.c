@@ -98,23 +98,27 @@ void snapshot_add(struct paragraph_output *output, const struct snapshot *snapsh
     } else if (snapshot->json.state == FILE_BAD && snapshot->spec.token != NULL)
         paragraph_add(output, "token", snapshot->spec.token);
     add_file(output, "tid", &snapshot->tid);
-    if (snapshot->tid.state == FILE_READ)
+    if (snapshot->tid.state == FILE_READ) {
         paragraph_add_number(output, "thread", (uint64_t)snapshot->thread);
+        paragraph_add_stated(output, "thread_unseen", (uint64_t)snapshot->thread_unseen);
+    }
 }
 
 bool snapshot_get(const struct paragraph *paragraph, struct snapshot *snapshot)
 {
-    uint64_t thread = 0, modified;
+    uint64_t thread = 0, unseen = 0, modified;
     snapshot->spec = (struct spec){0};
-    snapshot->thread = 0;
+    snapshot->thread = snapshot->thread_unseen = 0;
     if (!spec_get(paragraph, &snapshot->spec) || !get_file(paragraph, "json", &snapshot->json) ||
         !get_number(paragraph, "json", "modified", INT64_MAX, &modified) ||
         !get_file(paragraph, "tid", &snapshot->tid))
         return false;
     snapshot->json.modified = (int64_t)modified;
     if (snapshot->tid.state == FILE_READ &&
-        (paragraph_get_number(paragraph, "thread", TID_MAX, &thread) != 1 || thread == 0))
+        (paragraph_get_number(paragraph, "thread", TID_MAX, &thread) != 1 || thread == 0 ||
+         paragraph_get_number(paragraph, "thread_unseen", TID_MAX, &unseen) < 0))
         return false;
     snapshot->thread = (pid_t)thread;
+    snapshot->thread_unseen = (pid_t)unseen;
     return true;
 }

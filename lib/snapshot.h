@@ -45,6 +45,8 @@ struct snapshot {
     struct file json, tid;
     struct spec spec; /* of json when READ; when BAD, only the token */
     pid_t thread;     /* of tid when READ */
+    /* the number of a thread that the reader cannot find, and `thread` is no thread; 0: none */
+    pid_t thread_unseen;
 };
 
 void snapshot_add(struct paragraph_output *output, const struct snapshot *snapshot);

@@ -28,6 +28,7 @@ void spec_add(struct paragraph_output *output, const struct spec *spec)
     paragraph_add_stated(output, "weight", (uint64_t)spec->weight);
     extras_add(output, &spec->extras);
     paragraph_add_stated(output, "attach", (uint64_t)spec->attach);
+    paragraph_add_stated(output, "attach_unseen", (uint64_t)spec->attach_unseen);
     paragraph_add_stated(output, "ignore_admission", spec->ignore_admission);
     paragraph_add_stated(output, "lifetime_thread", spec->lifetime_thread);
     paragraph_add_stated(output, "attach_none", spec->attach_none);
@@ -93,7 +94,8 @@ bool spec_get_mode(const struct paragraph *paragraph, struct spec *spec)
 bool spec_get(const struct paragraph *paragraph, struct spec *spec)
 {
     char why[REASON_BYTES];
-    uint64_t priority, importance, weight, attach, none, ignore, thread, life, process, waits, dry;
+    uint64_t priority, importance, weight, attach, unseen, none, ignore, thread, life, process,
+        waits, dry;
     const char *cpus = paragraph_get(paragraph, "cpus");
     *spec = (struct spec){0};
     /* The token first, as in spec_parse: it belongs to the answer even if the rest is wrong. */
@@ -108,6 +110,7 @@ bool spec_get(const struct paragraph *paragraph, struct spec *spec)
         !get_number(paragraph, "expires", TIME_MAX, &spec->expires) ||
         !get_number(paragraph, "priority", PRIORITY_MAX, &priority) ||
         !get_number(paragraph, "attach", TID_MAX, &attach) ||
+        !get_number(paragraph, "attach_unseen", TID_MAX, &unseen) ||
         !get_number(paragraph, "importance", IMPORTANCE_MAX, &importance) ||
         !get_number(paragraph, "weight", WEIGHT_MAX, &weight) ||
         !extras_get(paragraph, &spec->extras) ||
@@ -123,11 +126,13 @@ bool spec_get(const struct paragraph *paragraph, struct spec *spec)
     spec->importance = (int)importance;
     spec->weight = (int)weight;
     spec->attach = (pid_t)attach;
+    spec->attach_unseen = (pid_t)unseen;
     spec->ignore_admission = ignore != 0;
     spec->lifetime_thread = thread != 0;
     spec->attach_none = none != 0;
     spec->lifetime_spec = life != 0;
-    if ((none != 0 && attach != 0) || (life != 0 && thread != 0))
+    if ((none != 0 && attach != 0) || (unseen != 0 && attach != TID_MAX) ||
+        (life != 0 && thread != 0))
         return false;
     spec->move_process = process != 0;
     spec->waits = waits != 0;

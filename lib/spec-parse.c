@@ -46,13 +46,22 @@ static struct spec *spec_of(void *into, size_t offset)
 
 static bool take_tid(const json_t *value, void *into, char *reason)
 {
-    json_int_t number = 0;
-    spec_of(into, offsetof(struct spec, attach))->attach_none = json_is_null(value);
+    json_int_t number = 0, inode = 0;
+    struct spec *spec = spec_of(into, offsetof(struct spec, attach));
+    const json_t *tid = json_is_object(value) ? json_object_get(value, "tid") : value;
+    spec->attach_none = json_is_null(value);
     if (json_is_null(value))
         return true;
-    if (!take_integer(value, TID_MAX, &number, reason))
+    if (json_is_object(value) &&
+        (json_object_size(value) != 2 || !json_is_integer(tid) ||
+         !take_integer(json_object_get(value, "inode"), INT64_MAX, &inode, reason)))
+        return fault(
+            reason,
+            "must be a whole number from 1 to 4194304, or {\"tid\": NUMBER, \"inode\": NUMBER}");
+    if (!take_integer(tid, TID_MAX, &number, reason))
         return false;
-    *(pid_t *)into = (pid_t)number;
+    spec->attach = (pid_t)number;
+    spec->attach_inode = (uint64_t)inode;
     return true;
 }
 
@@ -291,9 +300,9 @@ bool spec_parse(const char *text, size_t length, struct spec *spec,
     return good;
 }
 
-bool spec_parse_tid(const char *text, size_t length, pid_t *tid)
+bool spec_parse_tid(const char *text, size_t length, pid_t *tid, uint64_t *inode)
 {
-    char digits[16];
+    char digits[48];
     uint64_t number;
     if (length > 0 && text[length - 1] == '\n')
         length--;
@@ -301,6 +310,13 @@ bool spec_parse_tid(const char *text, size_t length, pid_t *tid)
         return false;
     memcpy(digits, text, length);
     digits[length] = '\0';
+    char *of_pidfd = strstr(digits, " inode=");
+    *inode = 0;
+    if (of_pidfd != NULL) {
+        *of_pidfd = '\0';
+        if (!parse_number(of_pidfd + 7, INT64_MAX, inode) || *inode == 0)
+            return false;
+    }
     if (!parse_number(digits, TID_MAX, &number) || number == 0)
         return false;
     *tid = (pid_t)number;

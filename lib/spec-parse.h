@@ -9,7 +9,8 @@
 bool spec_parse(const char *text, size_t length, struct spec *spec,
                 char reason[static REASON_BYTES]);
 
-/* Parses NAME.tid: one decimal thread id, and at most one newline. */
-bool spec_parse_tid(const char *text, size_t length, pid_t *tid);
+/* Parses NAME.tid: one decimal thread id, perhaps " inode=" and the inode of the thread's pidfd
+ * (else 0), and at most one newline. */
+bool spec_parse_tid(const char *text, size_t length, pid_t *tid, uint64_t *inode);
 
 #endif

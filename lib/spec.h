@@ -44,6 +44,10 @@ struct spec {
     int importance, weight;
     struct extras extras; /* for the attached thread beside CPU time */
     pid_t attach;
+    /* of the text: the inode of the thread's pidfd, where the number alone may be another pid
+     * namespace's; the reader translates both to a number here */
+    uint64_t attach_inode;
+    pid_t attach_unseen; /* the number of a thread that the reader cannot find; 0: none */
     bool ignore_admission, lifetime_thread;
     /* the spec states "attach": null, or "lifetime": "spec"; if it states neither, an attached
      * thread keeps what held before */

@@ -118,6 +118,13 @@ static void name_thread(pid_t thread, char text[static THREAD_NAMED])
              client_printable(name, printable, sizeof printable));
 }
 
+/* The number is one of the broker's pid namespace. In another namespace the caller cannot look, and
+ * the verdict says null when the thread has ended. */
+static bool has_ended(pid_t thread)
+{
+    return client_in_first_namespace() && kill(thread, 0) != 0 && errno == ESRCH;
+}
+
 enum client_outcome client_find_abandoned(struct client *client, const char *name, ino_t *inode)
 {
     struct stat spec;
@@ -135,7 +142,7 @@ enum client_outcome client_find_abandoned(struct client *client, const char *nam
     const pid_t thread =
         (pid_t)json_integer_value(json_object_get(json_object_get(verdict.json, "thread"), "tid"));
     client_free_verdict(&verdict);
-    if (thread <= 0 || (kill(thread, 0) != 0 && errno == ESRCH))
+    if (thread <= 0 || has_ended(thread))
         return CLIENT_OK;
     char named[THREAD_NAMED];
     name_thread(thread, named);

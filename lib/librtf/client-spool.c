@@ -240,20 +240,35 @@ static bool open_own(struct client *client, const char *user)
     return true;
 }
 
+/* The uid outside of the caller's user namespace: the broker knows the user by this uid. */
+static uid_t uid_outside(void)
+{
+    unsigned inside, outside, count;
+    uid_t uid = geteuid();
+    FILE *map = fopen("/proc/self/uid_map", "re");
+    while (map != NULL && fscanf(map, "%u %u %u", &inside, &outside, &count) == 3)
+        if (geteuid() >= inside && geteuid() - inside < count)
+            uid = geteuid() - inside + outside;
+    if (map != NULL)
+        (void)fclose(map);
+    return uid;
+}
+
 enum client_outcome client_enter(struct client *client, bool create)
 {
     char decimal[16];
-    snprintf(decimal, sizeof decimal, "%u", geteuid());
     const char *user = getenv("USER");
     if (user != NULL && user_ok(user) && open_own(client, user))
         return CLIENT_OK;
+    const uid_t uid = uid_outside();
+    snprintf(decimal, sizeof decimal, "%u", uid);
     if (open_own(client, decimal))
         return CLIENT_OK;
 
     /* Last, because the account database may be remote and slow. */
     char buffer[4096];
     struct passwd record, *account = NULL;
-    (void)getpwuid_r(geteuid(), &record, buffer, sizeof buffer, &account);
+    (void)getpwuid_r(uid, &record, buffer, sizeof buffer, &account);
     user = account != NULL && user_ok(account->pw_name) ? account->pw_name : decimal;
     bool there = !create || mkdirat(client->specs, user, 0700) == 0 || errno == EEXIST;
     if (there && open_own(client, user))
@@ -416,13 +431,17 @@ enum client_outcome client_change(struct client *client, const char *name, const
 
 enum client_outcome client_attach(struct client *client, const char *name, pid_t thread)
 {
-    char file[FILE_NAME], aside[FILE_NAME], token[CLIENT_TOKEN], text[16];
+    char file[FILE_NAME], aside[FILE_NAME], token[CLIENT_TOKEN], text[48];
     ino_t inode;
+    const uint64_t of_pidfd = client_thread_inode(thread);
     if (!client_make_token(token))
         return client_fail(client, CLIENT_ERROR, "no random numbers: %s", strerror(errno));
     snprintf(file, sizeof file, "%s.tid", name);
     snprintf(aside, sizeof aside, ".%s.tid.%s", name, token);
-    snprintf(text, sizeof text, "%d\n", (int)thread);
+    if (of_pidfd == 0)
+        snprintf(text, sizeof text, "%d\n", (int)thread);
+    else
+        snprintf(text, sizeof text, "%d inode=%llu\n", (int)thread, (unsigned long long)of_pidfd);
     if (put_unnamed(client, file, text, &inode)) /* there was no NAME.tid */
         return CLIENT_OK;
     if (put_renamed(client->directory, aside, file, 0, text, NULL, &inode))

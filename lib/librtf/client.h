@@ -142,6 +142,16 @@ enum client_outcome client_change(struct client *client, const char *name, const
 enum client_outcome client_put_back(struct client *client, const char *name, const char *text,
                                     const struct timespec *modified, ino_t *inode);
 
+/* False: the caller is in another pid namespace than the first. */
+bool client_in_first_namespace(void);
+
+/* The inode of the thread's pidfd if the caller is in another pid namespace than the first, where
+ * the number alone would mean another thread to the broker; else 0. */
+uint64_t client_thread_inode(pid_t thread);
+
+/* The value of the key "attach" for this thread. The caller owns it. */
+json_t *client_thread_key(pid_t thread);
+
 /* Makes or replaces NAME.tid: attach the thread. Removes NAME.tid: detach. client_wait without a
  * token waits for the answer. */
 enum client_outcome client_attach(struct client *client, const char *name, pid_t thread);

@@ -424,7 +424,7 @@ static char *make_amended_text(const struct rtf_spec_own *spec, const struct cli
     free(present);
     if (text == NULL)
         return NULL;
-    json_object_set_new(text, "attach", attach > 0 ? json_integer(attach) : json_null());
+    json_object_set_new(text, "attach", attach > 0 ? client_thread_key(attach) : json_null());
     json_object_set_new(text, "token", json_string(spec->token));
     char *line = json_dumps(text, JSON_COMPACT);
     json_decref(text);

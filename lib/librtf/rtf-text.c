@@ -108,6 +108,16 @@ static bool begin(struct text *text, const struct own_params *asked)
     return text->line != NULL;
 }
 
+static void add_thread(struct text *text, pid_t thread)
+{
+    const uint64_t inode = thread > 0 ? client_thread_inode(thread) : 0;
+    if (inode != 0)
+        add(text, "\"attach\":{\"tid\":%d,\"inode\":%llu},", (int)thread,
+            (unsigned long long)inode);
+    else if (thread > 0)
+        add(text, "\"attach\":%d,", (int)thread);
+}
+
 char *own_write(const struct own_params *asked, pid_t attach, const char *token)
 {
     struct text text;
@@ -122,9 +132,8 @@ char *own_write(const struct own_params *asked, pid_t attach, const char *token)
     }
     add_texts(&text, asked);
     add_flags(&text, asked);
-    if (attach > 0)
-        add(&text, "\"attach\":%d,", (int)attach);
-    else if (attach < 0)
+    add_thread(&text, attach);
+    if (attach < 0)
         add(&text, "\"attach\":null,");
     add(&text, "\"lifetime\":\"%s\",\"token\":\"%s\"}", asked->lasting ? "spec" : "thread", token);
     return text.line;

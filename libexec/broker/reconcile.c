@@ -193,6 +193,7 @@ static void judge_tid(struct reservation *reservation)
         if (reservation->grant->spec.attach_kept)
             leave_to_file(reservation, snapshot->thread);
         request->spec.attach = snapshot->thread;
+        request->spec.attach_unseen = snapshot->thread_unseen;
         request_answer(request, RESULT_OK, "thread %d is attached", (int)snapshot->thread);
         pipeline_begin(request, THREAD_IS_NAMED);
         return;

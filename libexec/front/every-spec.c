@@ -18,7 +18,7 @@ static char *make_spec(pid_t thread)
 {
     json_t *object = json_copy(every.options.spec);
     if (thread != 0) {
-        json_object_set_new(object, "attach", json_integer(thread));
+        json_object_set_new(object, "attach", client_thread_key(thread));
         json_object_set_new(object, "lifetime", json_string("thread"));
     } else
         json_object_set_new(object, "expires", json_integer(LEASE));
@@ -115,24 +115,12 @@ bool every_begin(void)
     return outcome == CLIENT_OK;
 }
 
-/* Writes NAME.tid, by rename(2): the broker sees no half of it. */
 bool every_put_thread(pid_t thread)
 {
-    char file[CLIENT_NAME_MAX + 8], aside[CLIENT_NAME_MAX + 32];
-    snprintf(file, sizeof file, "%s.tid", every.name);
-    snprintf(aside, sizeof aside, ".%s.tid.%d", every.name, getpid());
-    int fd = openat(every.client.directory, aside,
-                    O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
-    bool good = fd >= 0 && dprintf(fd, "%d\n", thread) > 0;
-    if (fd >= 0)
-        good = close(fd) == 0 && good;
-    good = good && renameat(every.client.directory, aside, every.client.directory, file) == 0;
-    if (!good) {
-        command_say("%s/specs/%s/%s: %s", command_spool(), every.client.user, file,
-                    strerror(errno));
-        unlinkat(every.client.directory, aside, 0);
-    }
-    return good;
+    if (client_attach(&every.client, every.name, thread) == CLIENT_OK)
+        return true;
+    command_say("%s", every.client.why);
+    return false;
 }
 
 void every_renew(void)

@@ -109,7 +109,7 @@ static json_t *spec_of(pid_t tid, const struct attributes *attributes)
                         (json_int_t)attributes->deadline, "period", (json_int_t)attributes->period)
             : json_pack("{s:i}", "priority", attributes->priority);
     add_plugin(spec, attributes->policy);
-    json_object_set_new(spec, "attach", json_integer(tid));
+    json_object_set_new(spec, "attach", client_thread_key(tid));
     json_object_set_new(spec, "lifetime", json_string("thread"));
     return spec;
 }

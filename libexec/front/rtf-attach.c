@@ -109,7 +109,7 @@ static ino_t put_thread(struct request *request, const char *name,
     const json_t *attach = json_object_get(former->json, "attach");
     if (attach == NULL || json_is_null(attach))
         return put_file(request, name, thread);
-    json_object_set_new(former->json, "attach", json_integer(thread));
+    json_object_set_new(former->json, "attach", client_thread_key(thread));
     request_change(request, name, former, former->json);
     return 0;
 }
@@ -199,7 +199,7 @@ static struct placed *new_place(pid_t thread, const char *base)
 static void put_one(struct request *request, json_t *spec, const char *base, pid_t thread)
 {
     struct placed *place = new_place(thread, base);
-    json_object_set_new(spec, "attach", json_integer(thread));
+    json_object_set_new(spec, "attach", client_thread_key(thread));
     json_object_set_new(spec, "lifetime", json_string("thread"));
     if (!request_put(request, place->name, spec))
         command_fail(EX_CANTCREAT, "%s exists already: 'rtf release %s' ends it", place->name,

@@ -11,6 +11,7 @@
 #include "files.h"
 #include "kept.h"
 #include "messages.h"
+#include "namespaces.h"
 #include "programs.h"
 #include "spec-parse.h"
 #include "watches.h"
@@ -236,18 +237,31 @@ static bool parse_program(const struct entry *entry, struct snapshot *snapshot)
     return parsed != PROGRAM_NOT || is_kept;
 }
 
+/* The broker hears of threads by their numbers here. No thread has the number TID_MAX. */
+static void translate(uint64_t inode, pid_t *thread, pid_t *unseen)
+{
+    if (inode == 0)
+        return;
+    const pid_t here = namespaces_translate(inode);
+    *unseen = here == 0 ? *thread : 0;
+    *thread = here == 0 ? TID_MAX : here;
+}
+
 static void parse(const struct entry *entry, struct snapshot *snapshot)
 {
     char reason[REASON_BYTES];
+    uint64_t inode = 0;
     if (!parse_program(entry, snapshot) && snapshot->json.state == FILE_READ &&
         !spec_parse(entry->json.text, entry->json.length, &snapshot->spec, reason))
         set_bad(entry, &snapshot->json, reason);
     if (snapshot->tid.state == FILE_READ &&
-        !spec_parse_tid(entry->tid.text, entry->tid.length, &snapshot->thread)) {
+        !spec_parse_tid(entry->tid.text, entry->tid.length, &snapshot->thread, &inode)) {
         snapshot->tid.state = FILE_BAD;
         snprintf(snapshot->tid.reason, sizeof snapshot->tid.reason,
                  "%s.tid must hold one thread id in decimal, from 1 to 4194304", entry->name);
     }
+    translate(snapshot->spec.attach_inode, &snapshot->spec.attach, &snapshot->spec.attach_unseen);
+    translate(inode, &snapshot->thread, &snapshot->thread_unseen);
 }
 
 /* Tells the broker the files. Where a thread may be attached, the open NAME.json goes along: the

@@ -41,6 +41,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
     static char reason[REASON_BYTES];
     struct spec spec;
     pid_t tid = 0;
+    uint64_t inode;
     /* exactly as long as the input, so that the sanitizer sees a read behind its end */
     char *text = malloc(length + 1);
     must(text != NULL);
@@ -63,7 +64,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
     else if (parsed == PROGRAM_BAD)
         must_be_text(reason, sizeof reason);
     program_free(file);
-    if (spec_parse_tid(text, length, &tid))
+    if (spec_parse_tid(text, length, &tid, &inode))
         must(tid > 0);
     free(text);
     return 0;

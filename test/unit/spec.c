@@ -390,28 +390,22 @@ static void the_window_is_the_shorter_of_what_is_stated(void **state)
 
 static void a_thread_id_is_one_number(void **state)
 {
-    static const char *const wrong[] = {"",
-                                        "\n",
-                                        "0",
-                                        "0\n",
-                                        "-1",
-                                        "+1",
-                                        " 1",
-                                        "1 ",
-                                        "1\n\n",
-                                        "1\r\n",
-                                        "1 2",
-                                        "4194305",
-                                        "99999999999999999999",
-                                        "0x10",
-                                        "1.0"};
+    static const char *const wrong[] = {
+        "",     "\n",    "0",     "0\n", "-1",        "+1",      " 1",
+        "1 ",   "1\n\n", "1\r\n", "1 2", "1 inode=0", "4194305", "99999999999999999999",
+        "0x10", "1.0"};
     pid_t tid = 0;
+    uint64_t inode;
     (void)state;
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
-        check(!spec_parse_tid(wrong[i], strlen(wrong[i]), &tid), "\"%s\"", wrong[i]);
-    assert_false(spec_parse_tid("1\0", 2, &tid));
-    assert_true(spec_parse_tid("4194304\n", 8, &tid) && tid == 4194304);
-    assert_true(spec_parse_tid("17", 2, &tid) && tid == 17);
+        check(!spec_parse_tid(wrong[i], strlen(wrong[i]), &tid, &inode), "\"%s\"", wrong[i]);
+    assert_false(spec_parse_tid("1\0", 2, &tid, &inode));
+    assert_true(spec_parse_tid("4194304\n", 8, &tid, &inode) && tid == 4194304);
+    assert_true(spec_parse_tid("17", 2, &tid, &inode) && tid == 17 && inode == 0);
+    assert_true(spec_parse_tid("7 inode=81234\n", 14, &tid, &inode) && tid == 7 && inode == 81234);
+    assert_false(spec_parse_tid("7 inode=", 8, &tid, &inode));
+    assert_false(spec_parse_tid("7 inode=1 2", 11, &tid, &inode));
+    assert_false(spec_parse_tid("7  inode=1", 10, &tid, &inode));
 }
 
 /* ---- from one process to another ---- */

@@ -12,6 +12,10 @@
 #include "plugin-lines.h"
 #include "readers.h"
 
+/* A number in a spec that was written by hand in a container. */
+#define OTHER_NAMESPACE \
+    "; if the number is that of a pid namespace (a container), rtf attach, rtf-run and librtf in there find the right thread"
+
 static bool is_attached_elsewhere(const struct reservation *reservation, pid_t tid)
 {
     const struct attachment *other = attachment_find(tid);
@@ -82,6 +86,15 @@ bool target_group(pid_t tid, char **group)
     return *group != NULL;
 }
 
+/* The owner is in another pid namespace. */
+static void refuse_unseen(struct request *request, pid_t unseen)
+{
+    refuse_thread(
+        request, WHY_NO_THREAD,
+        "thread %d of the pid namespace of its owner is not found: it has ended, or this kernel cannot find it (before Linux 6.14)",
+        (int)unseen);
+}
+
 /* Returns the thread that the owner means; NULL: the answer says why it cannot be attached. */
 struct attachment *target_thread(struct request *request, pid_t tid, bool by_file)
 {
@@ -92,19 +105,26 @@ struct attachment *target_thread(struct request *request, pid_t tid, bool by_fil
     uid_t uid = reservation->user->uid;
     const struct stamp *file = by_file ? &request->tid.stamp : &request->json.stamp;
     const char *name = by_file ? ".tid" : ".json";
+    const pid_t unseen =
+        by_file ? request->spec.attach_unseen : reservation->grant->spec.attach_unseen;
+    if (unseen != 0) {
+        refuse_unseen(request, unseen);
+        return NULL;
+    }
     int pidfd = thread_find(tid, !is_just_written(file), &identity);
     if (pidfd < 0) {
         refuse_thread(request, WHY_NO_THREAD, "there is no thread %d", (int)tid);
         if (is_older(file, &(struct identity){.start = 0}))
             target_is_outlived(request, by_file);
     } else if (identity.kernel)
-        refuse_thread(request, WHY_NO_USER_THREAD, "thread %d is a kernel thread", (int)tid);
+        refuse_thread(request, WHY_NO_USER_THREAD, "thread %d is a kernel thread" OTHER_NAMESPACE,
+                      (int)tid);
     else if (!thread_is_of(&identity, uid))
         refuse_thread(
             request, WHY_NOT_YOURS,
-            "thread %d is not yours: it runs as uid %u (effective %u, saved %u, for files %u), you are %u",
+            "thread %d is not yours: it runs as uid %u (effective %u, saved %u, for files %u), you are %u%s",
             (int)tid, identity.real_uid, identity.effective_uid, identity.saved_uid,
-            identity.files_uid, uid);
+            identity.files_uid, uid, identity.real_uid == 0 ? OTHER_NAMESPACE : "");
     else if (!is_of_program(reservation) && is_older(file, &identity)) {
         refuse_thread(request, WHY_STALE,
                       "%s%s is older than thread %d: the file means an earlier thread with this id",

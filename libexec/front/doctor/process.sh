@@ -39,7 +39,7 @@ check_namespaces() { # PROCESS WHO
     theirs=$pid_namespace
     if [ -n "$pids" ] && [ -n "$theirs" ] && [ "$pids" != "pid:[$theirs]" ]; then
         found namespace "$2 is in another pid namespace than the broker: a thread has another id there" \
-            'write the id on the host into NAME.tid (the first number behind NSpid: in /proc/TID/status on the host), or share the namespace (--pid=host)'
+            'use rtf-run or rtf attach in there, which name a thread so that the broker finds it (Linux 6.14), or write the id on the host into NAME.tid (the first number behind NSpid: in /proc/TID/status on the host), or share the namespace (--pid=host)'
     fi
     is_mapped "$1" ||
         found namespace "$2 is in a user namespace: its uids are other uids on the host" \

@@ -1,0 +1,44 @@
+#include <fcntl.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "client.h"
+
+#ifndef PIDFD_THREAD
+#define PIDFD_THREAD O_EXCL /* Linux 6.9 */
+#endif
+/* include/linux/proc_ns.h: the inode of the first pid namespace; include/uapi/linux/magic.h */
+enum { FIRST_PID_NAMESPACE = 0xeffffffc, PIDFS = 0x50494446 };
+
+/* In the first namespace all programs mean the same thread by a number. */
+bool client_in_first_namespace(void)
+{
+    struct stat status;
+    return stat("/proc/self/ns/pid", &status) != 0 || status.st_ino == FIRST_PID_NAMESPACE;
+}
+
+uint64_t client_thread_inode(pid_t thread)
+{
+    struct stat status;
+    struct statfs system;
+    if (client_in_first_namespace())
+        return 0;
+    const int pidfd = (int)syscall(SYS_pidfd_open, thread, PIDFD_THREAD);
+    if (pidfd < 0)
+        return 0;
+    const bool good =
+        fstatfs(pidfd, &system) == 0 && system.f_type == PIDFS && fstat(pidfd, &status) == 0;
+    close(pidfd);
+    return good ? status.st_ino : 0;
+}
+
+json_t *client_thread_key(pid_t thread)
+{
+    const uint64_t inode = client_thread_inode(thread);
+    return inode == 0 ? json_integer(thread)
+                      : json_pack("{s:i, s:I}", "tid", (int)thread, "inode", (json_int_t)inode);
+}
