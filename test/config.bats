@@ -453,7 +453,7 @@ last_line() { tail -n 1 "$EVENTS" | jq -e "$1" >/dev/null || { cat "$EVENTS" >&2
     grep -qx 'rtf-brokerd: plugins.conf:1: EDF cannot have partition=global with these CPUs' "$WORK/out"
     does_not_start 71 'EDF cannot have partition=global'
     configure_plugins 'EDF edf - all partition=cpuset'
-    check $EX_CONFIG 'take all CPUs: one at least has to be left for ordinary threads'
+    check $EX_CONFIG 'take all CPUs: leave at least one CPU for ordinary threads'
     configure_plugins 'EDF edf - all partition=global'
     check 0 ''
     [ "$(chrt -p $$ | head -n 1 | sed 's/.*: //')" = SCHED_OTHER ]

@@ -56,8 +56,9 @@ static bool no(char *reason, const char *what)
                  what, (int)process_in(what));
     else
         snprintf(reason, SERVE_REASON, "cgroup %s: %s", what,
-                 error == ETIMEDOUT ? "its processes fork faster than they can be moved, and stay"
-                                    : strerror(error));
+                 error == ETIMEDOUT
+                     ? "its processes fork faster than rtf can move them, and stay in the group"
+                     : strerror(error));
     errno = error;
     return false;
 }

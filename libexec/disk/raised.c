@@ -127,7 +127,7 @@ bool raised_sweep(uid_t uid, int ioprio, bool (*is_held)(pid_t tid),
     }
     snprintf(
         reason, SERVE_REASON,
-        "threads that inherited the I/O priority of an attached thread fork faster than they can be found, and keep it");
+        "threads that inherited the I/O priority of an attached thread fork faster than rtf can find them, and keep this priority");
     errno = ETIMEDOUT;
     return false;
 }

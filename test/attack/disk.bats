@@ -145,7 +145,7 @@ end_storm() {
     many() { [ "$(wc -l <"$blkio$group/cgroup.procs")" -ge 10 ]; }
     eventually many
     release_beside_storm
-    is_told() { grep -qE 'processes fork faster than they can be moved|is ending but does not end, and the group stays' "$EVENTS"; }
+    is_told() { grep -qE 'processes fork faster than rtf can move them|is ending but does not end, and the group stays' "$EVENTS"; }
     is_over() { [ ! -d "$blkio$group" ] || is_told; }
     eventually is_over
     if [ -d "$blkio$group" ]; then # the process was faster than rtf-disk
@@ -184,7 +184,7 @@ END
     eventually many
     release_beside_storm
     none() { [ "$(raised)" = 0 ]; }
-    is_over() { none || grep -q 'fork faster than they can be found' "$EVENTS"; }
+    is_over() { none || grep -q 'fork faster than rtf can find them' "$EVENTS"; }
     eventually is_over
     end_storm
     none || echo '# it was faster' >&3

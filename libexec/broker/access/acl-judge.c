@@ -450,7 +450,7 @@ bool acl_check_background(struct acl *acl, const struct account *account, int pl
         opens = true;
         if (rule->value == 0)
             rule_denies(&question, rule, NONE,
-                        "it closes the line, also to claims without a guarantee");
+                        "the rule closes the line, also for claims without a guarantee");
     }
     if (!opens)
         deny_by_default(&question, plugin_line(plugin)->name,

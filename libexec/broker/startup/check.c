@@ -87,7 +87,7 @@ static void ask_kernel(void)
     online_cpus(&online);
     if (CPU_EQUAL(&domains, &online))
         die(EX_CONFIG,
-            "plugins.conf: partition=cpuset and confine=cpuset take all CPUs: one at least has to be left for ordinary threads");
+            "plugins.conf: partition=cpuset and confine=cpuset take all CPUs: leave at least one CPU for ordinary threads");
 }
 
 /* rtf-programs says what is wrong. */
