@@ -75,13 +75,52 @@ guard() { helpers rtf-guard; }
         [ "$(field .result "$answer")" = SCHEDULE_FAIL ]
         [[ $(field .reason "$answer") == *'state "runtime", and "period" or "deadline"'* ]]
     done
-    for spec in '{"plugin": "FP", "priority": 15, "runtime": 499, "period": "10ms"}' '{"plugin": "FP", "priority": 15, "runtime": 500, "period": 4999}'; do
+    for spec in '{"plugin": "FP", "priority": 15, "runtime": 99, "period": "10ms"}' '{"plugin": "FP", "priority": 15, "runtime": 100, "period": 999}'; do
         answer=$(spec $ALICE cam "$spec")
         [ "$(field .result "$answer")" = SCHEDULE_FAIL ]
-        [[ $(field .reason "$answer") == *'the runtime must be at least 500us, and the period or deadline at least 5000us'* ]]
+        [[ $(field .reason "$answer") == *'the runtime must be at least 100us, and the period or deadline at least 1000us'* ]]
     done
-    [ "$(field .result "$(spec $ALICE cam '{"plugin": "FP", "priority": 15, "runtime": 500, "deadline": "5ms"}')")" = OK ]
+    [ "$(field .result "$(spec $ALICE cam '{"plugin": "FP", "priority": 15, "runtime": 100, "deadline": "1ms"}')")" = OK ]
 }
+
+@test "a thread with 100 us in 1 ms has no more, and costs the guard at most 500 wakeups per second, and one that keeps to its runtime loses nothing" {
+    broker_start
+    rival
+    hog $ALICE
+    granted cam "$HOG" '{"plugin": "FP", "priority": 15, "runtime": "100us", "period": "1ms"}'
+    sleep 2 # the guard lets it catch up for a second
+    once_of 5 is_held "$HOG"
+    as $ALICE rm "$SPECS/$ALICE/cam.json"
+    cc -std=c17 -D_GNU_SOURCE -O2 -o "$WORK/jobs" "$RTF_SOURCE/test/experiments/jobs.c"
+    once_of 6 is_on_time
+}
+
+# 1,000 jobs of 50 us, one in each ms
+is_on_time() {
+    local jobs late
+    become $ALICE "$WORK/jobs" "$(($(awk '{ print int($1 * 1000) }' /proc/uptime) * 1000 + 3000000))" 1000 1000 0:50 3>&- >"$WORK/times" &
+    jobs=$!
+    echo "$jobs" >>"$WORK/pids"
+    eventually is_jobs "$jobs"
+    granted cam "$jobs" '{"plugin": "FP", "priority": 15, "runtime": "100us", "period": "1ms"}'
+    wait $jobs
+    late=$(awk '$3 - $1 > 1000' "$WORK/times" | wc -l)
+    echo "# $late of $(wc -l <"$WORK/times") jobs were late" >&3
+    as $ALICE rm "$SPECS/$ALICE/cam.json"
+    [ "$(wc -l <"$WORK/times")" -eq 1000 ] && [ "$late" -le 100 ]
+}
+
+# is_held TID: at most 100 ms of 1,000, and 10 for the ordinary thread; and two wakeups of the guard in 4 ms
+is_held() {
+    local ms before after began
+    began=$(milliseconds)
+    before=$(wakeups)
+    ms=$(had "$1")
+    after=$((($(wakeups) - before) * 1000 / ($(milliseconds) - began)))
+    echo "# of 1,000 ms it had $ms ms; the guard woke $after times" >&3
+    [ "$ms" -le 110 ] && [ "$after" -ge 100 ] && [ "$after" -le 600 ]
+}
+wakeups() { awk '$1 == "voluntary_ctxt_switches:" { print $2 }' "/proc/$(guard)/status"; }
 
 @test "a spec with a deadline and no period is enforced, released and paid back, too" {
     broker_start

@@ -14,10 +14,22 @@ static int64_t later(int64_t one, int64_t other)
     return one > other ? one : other;
 }
 
+/* ns: between two suspensions on average, and over which time */
+static const int64_t apart = INT64_C(4000000), over = INT64_C(1000000000);
+
+int64_t window_suspend(struct window *window, int64_t now, int64_t until)
+{
+    const int64_t earliest = window->paid_until - over;
+    window->paid_until = later(now, window->paid_until) + apart;
+    return later(until, earliest);
+}
+
 int64_t window_used_up(struct window *window, int64_t now, int64_t waited, int64_t times)
 {
     const int64_t most = waited < window->period ? waited : window->period;
     window->began =
         later(window->began + window->period, now - most) + (times - 1) * window->period;
-    return window->began <= now + tolerance(window) ? 0 : window->began;
+    if (window->began <= now + tolerance(window))
+        return 0;
+    return window->began = window_suspend(window, now, window->began);
 }

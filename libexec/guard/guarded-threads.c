@@ -270,7 +270,7 @@ static struct last_window {
     pid_t tid; /* 0: unused */
     uint64_t started_by;
     int64_t began, until, used; /* used: ns, INT64_MAX: the whole runtime */
-    int64_t lend_window_began, lent;
+    int64_t lend_window_began, lent, paid_until;
 } last_windows[LAST_WINDOWS_MAX];
 static unsigned last_windows_count;
 
@@ -287,6 +287,7 @@ static void remember_window(const struct guarded *guarded)
         .used = is_suspended ? INT64_MAX : cpu_time_of(guarded) - guarded->count_at_window,
         .lend_window_began = guarded->lend_window_began,
         .lent = guarded->lent,
+        .paid_until = guarded->window.paid_until,
     };
 }
 
@@ -304,6 +305,8 @@ static struct last_window *find_last_window(const struct guarded *guarded)
 static void continue_window(struct guarded *guarded, int64_t now)
 {
     const struct last_window *one = find_last_window(guarded);
+    if (one != NULL)
+        guarded->window.paid_until = one->paid_until;
     if (one == NULL || one->until <= now)
         return;
     guarded->window.began = one->began;

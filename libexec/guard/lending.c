@@ -111,9 +111,8 @@ enum { REPORT_ATTEMPTS = 5 };
 static void suspend_lender(struct guarded *lender, int64_t now)
 {
     lender->report_attempts = lender->boost_count > 0 ? REPORT_ATTEMPTS : 0;
-    guarded_suspend(lender, lender->lend_window_began + lender->window.period > now
-                                ? lender->lend_window_began + lender->window.period
-                                : now + 1);
+    const int64_t end = later(lender->lend_window_began + lender->window.period, now + 1);
+    guarded_suspend(lender, window_suspend(&lender->window, now, end));
     forget(lender);
     lender->suspended_for_lending = true;
 }

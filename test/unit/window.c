@@ -46,8 +46,34 @@ static void a_quarter_too_early_is_no_runaway(void **state)
     assert_int_equal(window_used_up(&window, 1006 * MS, 0, 1), 0);
     assert_int_equal(window.began, 1008 * MS);
     assert_int_equal(window_used_up(&window, 1006 * MS + 2 * MS, 0, 1), 1016 * MS);
-    window.began = 1000 * MS;
+    window = (struct window){.began = 1000 * MS, .runtime = 2 * MS, .period = 8 * MS};
     assert_int_equal(window_used_up(&window, 1006 * MS - 1, 0, 1), 1008 * MS);
+}
+
+static int suspended_times(struct window *window, int64_t now, int64_t until)
+{
+    int suspended = 0;
+    window->began = now;
+    while (now < until) {
+        now += MS / 10;
+        const int64_t on = window_used_up(window, now, 0, 1);
+        suspended += on != 0;
+        now = on > now ? on : now;
+    }
+    return suspended;
+}
+
+/* Each suspension costs the guard time, so a thread with a short period that never keeps to its
+ * runtime pays with longer ones; one that has to catch up does not. */
+static void suspensions_are_four_ms_apart_on_average(void **state)
+{
+    struct window window = {.began = 1000 * MS, .runtime = MS / 10, .period = MS};
+    (void)state;
+    assert_in_range(suspended_times(&window, 1000 * MS, 1200 * MS), 199, 201);
+    (void)suspended_times(&window, 1200 * MS, 3000 * MS);
+    assert_in_range(suspended_times(&window, 3000 * MS, 7000 * MS), 990, 1010);
+    /* saved up, but not for more than a second */
+    assert_in_range(suspended_times(&window, 9000 * MS, 12000 * MS), 990, 1010);
 }
 
 /* A thread that does what it likes, and is kept waiting at random: from the end of one runtime on,
@@ -94,6 +120,7 @@ int main(void)
         cmocka_unit_test(several_at_once_take_as_many_periods),
         cmocka_unit_test(what_a_thread_waited_is_made_up_for_a_period_at_most),
         cmocka_unit_test(a_quarter_too_early_is_no_runaway),
+        cmocka_unit_test(suspensions_are_four_ms_apart_on_average),
         cmocka_unit_test(n_runtimes_take_n_less_one_periods),
     };
     return cmocka_run_group_tests_name("window", tests, NULL, NULL);

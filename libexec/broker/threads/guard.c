@@ -91,7 +91,7 @@ static void guard_name(struct paragraph_output *output, pid_t tid, uint64_t star
 }
 
 /* With shorter times the guard itself would use a large part of the CPU. */
-static const uint64_t least_runtime = 500, least_window = 5000; /* us */
+static const uint64_t least_runtime = 100, least_window = 1000; /* us */
 
 bool guard_can_enforce(int plugin, const struct spec *spec, char reason[static REASON_BYTES])
 {
