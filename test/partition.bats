@@ -325,6 +325,17 @@ is_pinned() { [ "$(kernel "$HOG")" = 'fifo 2 nice=0 0/0/0 cpus=0 reset=1' ]; }
     is_machine "$before"
 }
 
+@test "hrtick=on does not start where debugfs is closed, and leaves nothing behind" {
+    [ ! -w /sys/kernel/debug/sched/features ] || skip "the features of this kernel's scheduler can be set"
+    before=$(machine)
+    configure_plugins 'EDF edf - all partition=global hrtick=on'
+    run "$RTF_LIBEXEC/rtf-brokerd" --foreground --spool "$SPOOL" --config "$CONFIG" --group "$GROUP"
+    [ "$status" -eq 71 ]
+    [[ $output == *"plugins.conf:1: EDF cannot have hrtick=on: /sys/kernel/debug/sched/features cannot be opened: "* ]]
+    ! grep -qs "^by=$WORK/" /run/rtf/hrtick || false
+    is_machine "$before"
+}
+
 # bats test_tags=turn:0
 @test "partition=global beside domains, or on a part of a domain, does not start" {
     before=$(machine)

@@ -10,8 +10,11 @@
  *     op=restore id tid started_by + attributes         give back these former attributes
  *     op=watch   id tid started_by watch                only bring a descriptor, see below
  *     op=budget  id tid started_by budget               only bring a descriptor, see below
- *     op=lift    id by                                  lift sched_rt_runtime_us for `by` (rt-limit.h)
- *     op=limit   id by                                  `by` does not need that any more
+ *     op=set     id by setting                          change a setting of the kernel for `by`: rt-limit or
+ *                                                       hrtick (kernel-setting.h)
+ *     op=unset   id by setting                          `by` does not need that any more
+ *     op=tick    id                                     does a timer end SCHED_DEADLINE runtimes (ok), or the
+ *                                                       tick (no)? (tick-probe.h)
  *     op=probe   id cpus                                can SCHED_DEADLINE threads use all these CPUs?
  *     op=domains id by cpus                             make scheduling domains; without cpus=: remove
  *                                                       the domains of `by`
@@ -62,9 +65,10 @@
 #include "paragraph.h"
 #include "capabilities.h"
 #include "thread.h"
-#include "rt-limit.h"
+#include "kernel-setting.h"
 #include "units.h"
 #include "task-events.h"
+#include "tick-probe.h"
 
 static enum apply_result refuse(char *reason, const char *text)
 {
@@ -126,13 +130,17 @@ static enum apply_result serve_with(const struct paragraph *request, int pidfd, 
     return enforce(&target, &wanted, &placement, reason);
 }
 
-static enum apply_result serve_rt_limit(const struct paragraph *request,
-                                        bool (*change)(const char *by, char *reason), char *reason)
+static enum apply_result serve_setting(const struct paragraph *request,
+                                       bool (*change)(const struct kernel_setting *setting,
+                                                      const char *by, char *reason),
+                                       char *reason)
 {
-    const char *by = paragraph_get(request, "by");
-    if (by == NULL)
-        return refuse(reason, "lift or limit without by");
-    return change(by, reason) ? APPLY_DONE : APPLY_REFUSED;
+    const char *by = paragraph_get(request, "by"), *name = paragraph_get(request, "setting");
+    if (by == NULL || name == NULL)
+        return refuse(reason, "set or unset without by or setting");
+    const enum which_setting which =
+        strcmp(name, "hrtick") == 0 ? SETTING_HRTICK : SETTING_RT_LIMIT;
+    return change(setting_of(which), by, reason) ? APPLY_DONE : APPLY_REFUSED;
 }
 
 static enum apply_result serve_domains(const struct paragraph *request, char *reason)
@@ -191,10 +199,12 @@ static enum apply_result serve_one(const struct paragraph *request, const int fd
         return serve_sweep(request, reason);
     if (op != NULL && strcmp(op, "give") == 0)
         return give_extras(request, reason);
-    if (op != NULL && strcmp(op, "lift") == 0)
-        return serve_rt_limit(request, rt_limit_lift, reason);
-    if (op != NULL && strcmp(op, "limit") == 0)
-        return serve_rt_limit(request, rt_limit_restore, reason);
+    if (op != NULL && strcmp(op, "set") == 0)
+        return serve_setting(request, setting_take, reason);
+    if (op != NULL && strcmp(op, "unset") == 0)
+        return serve_setting(request, setting_restore, reason);
+    if (op != NULL && strcmp(op, "tick") == 0)
+        return tick_probe() ? APPLY_DONE : refuse(reason, "the tick ends SCHED_DEADLINE runtimes");
     if (op != NULL && strcmp(op, "probe") == 0)
         return serve_probe(request, reason);
     if (op != NULL && strcmp(op, "domains") == 0)
@@ -368,7 +378,7 @@ static bool confine(void)
                                          {CPU_LATENCY_DEVICE, MAY_WRITE},
                                          {has_cpusets ? mount : NULL, MAY_CHANGE},
                                          {0}};
-    (void)rt_limit_open(); /* rt_limit_lift reports a setting that cannot be written */
+    settings_open(); /* setting_take reports a setting that cannot be opened */
     if (!confine_for_good() || !capabilities_keep(powers))
         return false;
     if (!hidden)

@@ -26,7 +26,7 @@ static void ask_something(unsigned which)
         else if (which % 4 == 2)
             (void)attach_probe(&cpus);
         else
-            (void)attach_rt_limit(true, "/");
+            (void)attach_setting(SETTING_RT_LIMIT, true, "/");
 }
 
 static void take_attributes(const uint8_t *bytes, size_t length)

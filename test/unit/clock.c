@@ -41,3 +41,8 @@ bool tick_is_not_awaited(void)
 {
     return false;
 }
+
+void tick_know(bool timer)
+{
+    (void)timer;
+}

@@ -105,6 +105,8 @@ static void what_is_wrong_is_told_with_its_line(void **state)
         {"A sh - 0 =1", "a word after the CPUs is KEY=VALUE, not \"=1\""},
         {"A sh - 0 Key=1", "a word after the CPUs is KEY=VALUE, not \"Key=1\""},
         {"A sh - 0 timeout=5", "timeout= takes a time such as 50ms, not \"5\""},
+        {"A sh - 0 hrtick=yes", "hrtick= takes on or off, not \"yes\""},
+        {"A sh 1-9 0 hrtick=on", "hrtick= is for plugins with the range -"},
         {"A sh - 0 partition=some", "partition= takes global, unthrottled or cpuset, not \"some\""},
         {"A sh 5 0 partition=cpuset", "partition= is for SCHED_DEADLINE"},
         {"A sh - 0 confine=cpuset",

@@ -53,10 +53,17 @@ static struct {
     const char *asked;
 } helper;
 
-uint64_t attach_rt_limit(bool lifted, const char *by)
+uint64_t attach_setting(enum which_setting which, bool needed, const char *by)
 {
     (void)by;
-    return order(helper.asked = lifted ? "lift" : "limit");
+    if (which == SETTING_HRTICK)
+        return needed ? order("hrtick") : 1;
+    return order(helper.asked = needed ? "lift" : "limit");
+}
+
+uint64_t attach_tick(void)
+{
+    return 1;
 }
 
 uint64_t attach_domains(const cpu_set_t *cpus, const char *by)
@@ -1008,10 +1015,10 @@ static void each_setting_is_tried_whatever_fails(void **state)
 static void the_limit_alone_can_be_restored(void **state)
 {
     (void)state;
-    assert_true(put_back_limit(reason));
+    assert_true(put_back_settings(reason));
     assert_string_equal(orders, "limit");
     helper.limit_is_busy = 1000;
-    assert_false(put_back_limit(reason));
+    assert_false(put_back_settings(reason));
 }
 
 static void only_threads_of_this_boot_were_raised(void **state)

@@ -6,6 +6,7 @@
 #include "acl.h"
 #include "plugin-lines.h"
 #include "spec.h"
+#include "tick.h"
 #include "units.h"
 
 bool rule_is_of(const struct rule *rule, const struct account *account)
@@ -88,7 +89,7 @@ bool rule_opens(const struct rule *rule)
 
 bool rule_bounds_least(const struct rule *rule, int plugin)
 {
-    return !rule->tick || (rule->value != 0 && plugin_line(plugin)->deadline);
+    return !rule->tick || (!tick_is_not_awaited() && plugin_line(plugin)->deadline);
 }
 
 uint64_t acl_weight(const struct spec *spec, uint64_t runtime)

@@ -73,7 +73,7 @@ static bool parse_least_runtime(const char *word, struct rule *rule)
 {
     rule->tick = strcmp(word, "tick") == 0;
     if (rule->tick)
-        rule->value = tick_is_not_awaited() ? 0 : tick_length();
+        rule->value = tick_length();
     return rule->tick || (parse_number(word, TIME_MAX, &rule->value) && rule->value > 0) ||
            parse_time(word, &rule->value);
 }

@@ -160,11 +160,11 @@ static bool check_resource(struct plugin_line *line, const char *priorities, con
     if (line->capacity == 0)
         return wrong(reason, line->line, "resource=%s needs capacity=, the amount that there is",
                      resource_name(line->resource));
-    if (line->domains || line->enforced || line->partition != PARTITION_GLOBAL ||
+    if (line->domains || line->enforced || line->hrtick || line->partition != PARTITION_GLOBAL ||
         line->threshold != ONE_CPU)
         return wrong(
             reason, line->line,
-            "partition=, confine=, enforce= and threshold= are for CPU time, not for a line with this resource=");
+            "partition=, confine=, enforce=, hrtick= and threshold= are for CPU time, not for a line with this resource=");
     line->deadline = false;
     line->promises = true;
     return true;
@@ -256,6 +256,15 @@ static bool parse_enforce(const char *value, struct plugin_line *line, char *rea
     return true;
 }
 
+static bool parse_hrtick(const char *value, struct plugin_line *line, char *reason)
+{
+    if (!line->deadline)
+        return wrong(reason, line->line, "hrtick= is for plugins with the range -");
+    line->hrtick = strcmp(value, "on") == 0;
+    return line->hrtick || strcmp(value, "off") == 0 ||
+           wrong(reason, line->line, "hrtick= takes on or off, not \"%.40s\"", value);
+}
+
 static bool parse_desired(const char *value, struct plugin_line *line, char *reason)
 {
     line->keeps_desired = strcmp(value, "kept") == 0;
@@ -281,6 +290,7 @@ static const struct {
     {"timeout=", parse_timeout, false},    {"partition=", parse_partition, true},
     {"confine=", parse_confine, false},    {"enforce=", parse_enforce, false},
     {"threshold=", parse_threshold, true}, {"desired=", parse_desired, false},
+    {"hrtick=", parse_hrtick, false},
 };
 
 /* Only the broker may read if the kernel waits for the tick. */

@@ -29,6 +29,7 @@ struct plugin_line {
     enum partition partition;
     /* its threads run in a scheduling domain of their CPU: partition=cpuset, confine=cpuset */
     bool domains;
+    bool hrtick;             /* hrtick=on: a timer of the kernel ends the runtimes of its threads */
     bool enforced;           /* enforce=runtime: rtf-guard guards its threads (guard.h) */
     char where[WHERE_BYTES]; /* the interface of resource=network, or the disk of resource=disk */
     uint64_t rate;           /* of the link, bits a second */

@@ -33,6 +33,7 @@
 #include "spool.h"
 #include "journal.h"
 #include "tasks.h"
+#include "tick.h"
 #include "thread-events.h"
 #include "fair-queue.h"
 #include "wait-queue.h"
@@ -91,7 +92,7 @@ static bool set_rt_limit(bool lifted, int64_t patience, char *reason)
     static const struct timespec pause = {.tv_nsec = 20000000};
     struct helper_event last = {.reason = "sched_rt_runtime_us: the attach helper does not answer"};
     for (int64_t until = monotonic_now() + patience;; (void)nanosleep(&pause, NULL)) {
-        (void)attach_rt_limit(lifted, spool.path);
+        (void)attach_setting(SETTING_RT_LIMIT, lifted, spool.path);
         if (attach_drain(5, &last) && last.answer == HELPER_OK)
             return true;
         if (monotonic_now() >= until)
@@ -102,6 +103,16 @@ static bool set_rt_limit(bool lifted, int64_t patience, char *reason)
 }
 
 static const int64_t kernel_counts = INT64_C(5000000000); /* ns */
+
+static bool set_hrtick(bool on, char *reason)
+{
+    struct helper_event last = {.reason = "the attach helper does not answer"};
+    (void)attach_setting(SETTING_HRTICK, on, spool.path);
+    if (attach_drain(5, &last) && last.answer == HELPER_OK)
+        return true;
+    snprintf(reason, REASON_BYTES, "%.400s", last.reason);
+    return false;
+}
 
 static bool set_domains(const cpu_set_t *cpus, char *reason)
 {
@@ -166,10 +177,42 @@ static bool settle_rt_limit(char *reason)
     return !lifted;
 }
 
-static void restore_rt_limit(void)
+/* Also looks for a timer that ends runtimes without hrtick=on. */
+static bool settle_hrtick(char *reason)
+{
+    char why[REASON_BYTES];
+    struct helper_event last;
+    const struct plugin_line *asks = NULL, *deadline = NULL;
+    for (int i = 0; i < plugins_count(); i++) {
+        deadline = plugin_line(i)->deadline ? plugin_line(i) : deadline;
+        asks = plugin_line(i)->hrtick ? plugin_line(i) : asks;
+    }
+    if (!set_hrtick(asks != NULL, why)) {
+        snprintf(reason, REASON_BYTES, "plugins.conf:%d: %s cannot have hrtick=on: %.300s",
+                 asks == NULL ? 0 : asks->line, asks == NULL ? "no plugin" : asks->name, why);
+        if (asks != NULL)
+            return false;
+        event_broker("error", "%s", why);
+    }
+    if (deadline == NULL)
+        return true;
+    (void)attach_tick();
+    tick_know(attach_drain(5, &last) && last.answer == HELPER_OK);
+    if (asks != NULL && !tick_is_not_awaited())
+        event_broker("warning", "in spite of hrtick=on the tick ends SCHED_DEADLINE runtimes");
+    return true;
+}
+
+static bool restore_settings(char *reason)
+{
+    const bool good = set_rt_limit(false, kernel_counts, reason);
+    return set_hrtick(false, reason) && good;
+}
+
+static void restore_settings_or_tell(void)
 {
     char reason[REASON_BYTES];
-    if (!set_rt_limit(false, kernel_counts, reason))
+    if (!restore_settings(reason))
         event_broker("error", "%s", reason);
 }
 
@@ -430,15 +473,15 @@ bool recover(struct recorded_state *state, char reason[static REASON_BYTES])
     for (int i = 0; i < state->count; i++)
         apply[i] = take_up(&state->reservations[i], state->same_boot);
     follow_orphans(state);
-    bool good = settle_rt_limit(reason) && journal_afresh(reason) && make_domains(reason) &&
-                probe_global(reason);
+    bool good = settle_rt_limit(reason) && settle_hrtick(reason) && journal_afresh(reason) &&
+                make_domains(reason) && probe_global(reason);
     for (int i = 0; good && i < state->count; i++)
         go_on(&state->reservations[i], apply[i]);
     if (good)
         allocators_settle();
     else {
         char ignored[REASON_BYTES];
-        restore_rt_limit();
+        restore_settings_or_tell();
         (void)drop_domains(ignored);
     }
     free(apply);
@@ -504,7 +547,7 @@ void lay_down(void)
     if (!answered)
         event_broker("error",
                      "the attach helper did not answer: some threads may still be real-time");
-    restore_rt_limit();
+    restore_settings_or_tell();
     allocators_end();
     char reason[REASON_BYTES];
     if (!drop_domains(reason))
@@ -522,9 +565,9 @@ void leave_in_force(void)
     (void)journal_left();
 }
 
-bool put_back_limit(char reason[static REASON_BYTES])
+bool put_back_settings(char reason[static REASON_BYTES])
 {
-    return set_rt_limit(false, kernel_counts, reason);
+    return restore_settings(reason);
 }
 
 void recover_know_raised(const struct recorded_state *state)
@@ -543,7 +586,7 @@ bool put_back_kernel(allocators_path *path, char reason[static REASON_BYTES])
     bool good = true;
     recover_know_raised(&state);
     if (!state.left_in_force) {
-        good = set_rt_limit(false, kernel_counts, reason);
+        good = restore_settings(reason);
         good = drop_domains(reason) && allocators_put_back(path, reason) && good;
     }
     journal_free(&state);

@@ -32,8 +32,8 @@ void leave_in_force(void);
  * *reason. */
 bool put_back_kernel(allocators_path *path, char reason[static REASON_BYTES]);
 
-/* The same for a spool that does not exist any more: restores the kernel's limit of real-time
- * threads (rt-limit.h). */
-bool put_back_limit(char reason[static REASON_BYTES]);
+/* The same for a spool that does not exist any more: restores the kernel's settings
+ * (kernel-setting.h). */
+bool put_back_settings(char reason[static REASON_BYTES]);
 
 #endif

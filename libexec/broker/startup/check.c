@@ -23,16 +23,24 @@
 #include "serving.h"
 #include "spool.h"
 #include "launcher.h"
-#include "attach/rt-limit.h"
+#include "attach/kernel-setting.h"
 #include "tick.h"
 #include "units.h"
+
+static bool has_hrtick(void)
+{
+    for (int i = 0; i < plugins_count(); i++)
+        if (plugin_line(i)->hrtick)
+            return true;
+    return false;
+}
 
 /* Runs rtf-lint, which warns of correct lines that may still be mistakes. */
 __attribute__((noreturn)) static void lint(const char *config)
 {
     char tick[NUMBER_TEXT];
     execl(program_path("rtf-lint"), "rtf-lint", "--no-fault", "--config", config, "--tick",
-          format_number(tick_is_not_awaited() ? 0 : tick_length(), tick), (char *)NULL);
+          format_number(has_hrtick() ? 0 : tick_length(), tick), (char *)NULL);
     die_errno(EX_OSERR, program_path("rtf-lint"));
 }
 
@@ -122,20 +130,28 @@ void check(const struct options *options)
     exit(EX_UNAVAILABLE);
 }
 
+static bool is_setting_changed(void)
+{
+    for (int i = 0; i < SETTINGS; i++)
+        if (access(setting_record(i), F_OK) == 0)
+            return true;
+    return false;
+}
+
 int put_back(const struct options *options)
 {
     char reason[REASON_BYTES];
     int lock, there = spool_open_state(options->spool, &lock, reason);
     if (there < 0)
         die(EX_UNAVAILABLE, reason);
-    if (there == 0 && access(RT_LIMIT_RECORD, F_OK) != 0)
+    if (there == 0 && !is_setting_changed())
         return EX_OK; /* no broker has ever changed anything */
     if (there > 0)
         place_find();
     attach_prepare(program_path("rtf-attach"), NULL, NULL);
     if (!fork_launcher(false) || !attach_start(there > 0 ? lock : -1))
         die_errno(EX_OSERR, program_path("rtf-attach"));
-    bool good = there > 0 ? put_back_kernel(program_path, reason) : put_back_limit(reason);
+    bool good = there > 0 ? put_back_kernel(program_path, reason) : put_back_settings(reason);
     attach_stop();
     launcher_stop();
     if (!good)

@@ -178,9 +178,15 @@ uint64_t attach_domains(const cpu_set_t *cpus, const char *by)
     return finish(message, -1);
 }
 
-uint64_t attach_rt_limit(bool lifted, const char *by)
+uint64_t attach_setting(enum which_setting which, bool needed, const char *by)
 {
-    struct message *message = attach_message(lifted ? "lift" : "limit");
+    struct message *message = attach_message(needed ? "set" : "unset");
     paragraph_add(helper_text(message), "by", by);
+    paragraph_add(helper_text(message), "setting", which == SETTING_HRTICK ? "hrtick" : "rt-limit");
     return finish(message, -1);
+}
+
+uint64_t attach_tick(void)
+{
+    return finish(attach_message("tick"), -1);
 }

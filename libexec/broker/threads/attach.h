@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "attach/kernel-setting.h"
 #include "helper.h"
 #include "reservation.h"
 
@@ -39,8 +40,11 @@ uint64_t attach_sweep(const struct attachment *attachment);
 struct message *attach_give(const struct attachment *attachment);
 uint64_t attach_given(struct message *message);
 
-/* Lifts sched_rt_runtime_us for the spool `by`, or restores it (rt-limit.h). */
-uint64_t attach_rt_limit(bool lifted, const char *by);
+/* Has a setting of the kernel changed for the spool `by`, or restored (kernel-setting.h). */
+uint64_t attach_setting(enum which_setting which, bool needed, const char *by);
+
+/* Asks whether a timer ends SCHED_DEADLINE runtimes: ok, or no (tick-probe.h). */
+uint64_t attach_tick(void);
 
 /* Asks whether the kernel takes SCHED_DEADLINE threads that may be on all of these CPUs. */
 uint64_t attach_probe(const cpu_set_t *cpus);
