@@ -33,6 +33,7 @@ void spec_add(struct paragraph_output *output, const struct spec *spec)
     paragraph_add_stated(output, "lifetime_thread", spec->lifetime_thread);
     paragraph_add_stated(output, "attach_none", spec->attach_none);
     paragraph_add_stated(output, "lifetime_spec", spec->lifetime_spec);
+    paragraph_add_stated(output, "budget_process", spec->budget_process);
     paragraph_add_stated(output, "move_process", spec->move_process);
     if (spec->cpus != NULL)
         paragraph_add(output, "cpus", format_cpus(spec->cpus, cpus));
@@ -95,7 +96,7 @@ bool spec_get(const struct paragraph *paragraph, struct spec *spec)
 {
     char why[REASON_BYTES];
     uint64_t priority, importance, weight, attach, unseen, none, ignore, thread, life, process,
-        waits, dry;
+        budget, waits, dry;
     const char *cpus = paragraph_get(paragraph, "cpus");
     *spec = (struct spec){0};
     /* The token first, as in spec_parse: it belongs to the answer even if the rest is wrong. */
@@ -118,6 +119,7 @@ bool spec_get(const struct paragraph *paragraph, struct spec *spec)
         !get_number(paragraph, "lifetime_thread", 1, &thread) ||
         !get_number(paragraph, "attach_none", 1, &none) ||
         !get_number(paragraph, "lifetime_spec", 1, &life) ||
+        !get_number(paragraph, "budget_process", 1, &budget) ||
         !get_number(paragraph, "move_process", 1, &process) ||
         !get_number(paragraph, "waits", 1, &waits) || !get_number(paragraph, "dry_run", 1, &dry) ||
         !claims_get(paragraph, &spec->claims))
@@ -134,6 +136,7 @@ bool spec_get(const struct paragraph *paragraph, struct spec *spec)
     if ((none != 0 && attach != 0) || (unseen != 0 && attach != TID_MAX) ||
         (life != 0 && thread != 0))
         return false;
+    spec->budget_process = budget != 0;
     spec->move_process = process != 0;
     spec->waits = waits != 0;
     spec->dry_run = dry != 0;

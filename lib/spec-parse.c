@@ -104,6 +104,16 @@ static bool take_move(const json_t *value, void *into, char *reason)
     return true;
 }
 
+static bool take_budget(const json_t *value, void *into, char *reason)
+{
+    const char *text = json_string_value(value);
+    const bool process = text != NULL && strcmp(text, "process") == 0;
+    if (!process && (text == NULL || strcmp(text, "thread") != 0))
+        return fault(reason, "must be \"thread\" or \"process\"");
+    *(bool *)into = process;
+    return true;
+}
+
 static bool take_name(const json_t *value, char **into, size_t max, char *reason)
 {
     const char *text = json_string_value(value);
@@ -175,6 +185,7 @@ static const struct {
     {"ignore_admission", take_flag, offsetof(struct spec, ignore_admission)},
     {"attach", take_tid, offsetof(struct spec, attach)},
     {"lifetime", take_lifetime, offsetof(struct spec, lifetime_thread)},
+    {"budget", take_budget, offsetof(struct spec, budget_process)},
     {"move", take_move, offsetof(struct spec, move_process)},
     {"cpus", take_cpus, 0},
     {"expires", take_time, offsetof(struct spec, expires)},

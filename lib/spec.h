@@ -53,6 +53,7 @@ struct spec {
      * thread keeps what held before */
     bool attach_none, lifetime_spec;
     bool attach_kept;     /* of a grant: an earlier spec stated the thread */
+    bool budget_process;  /* the runtime is for all threads of the process together */
     bool move_process;    /* the whole process may be moved into a scheduling domain */
     bool waits;           /* if refused for lack of capacity, the request waits */
     bool dry_run;         /* only answer; reserve nothing */

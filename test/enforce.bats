@@ -148,7 +148,7 @@ wakeups() { awk '$1 == "voluntary_ctxt_switches:" { print $2 }' "/proc/$(guard)/
         configure_plugins "FP fp 11-20 1 $word"
         run "$RTF_LIBEXEC/rtf-brokerd" --check --config "$CONFIG"
         [ "$status" -eq 78 ]
-        [[ $output == *"enforce= takes runtime or none"* ]]
+        [[ $output == *"enforce= takes runtime, process or none"* ]]
     done
     configure_plugins 'EDF edf - 1 partition=unthrottled enforce=runtime'
     run "$RTF_LIBEXEC/rtf-brokerd" --check --config "$CONFIG"

@@ -60,6 +60,7 @@
 #include "scheduling.h"
 #include "one-shot.h"
 #include "options.h"
+#include "process-attach.h"
 #include "send-fds.h"
 #include "lock-memory.h"
 #include "paragraph.h"
@@ -163,14 +164,45 @@ static enum apply_result serve_probe(const struct paragraph *request, char *reas
                                                    : refuse(reason, "probe without cpus");
 }
 
+/* With whole= and without budget=, the process of the thread is to be what it was. */
+static bool ends_process(const struct paragraph *request)
+{
+    return paragraph_get(request, "whole") != NULL && paragraph_get(request, "budget") == NULL;
+}
+
 static enum apply_result serve_sweep(const struct paragraph *request, char *reason)
 {
     struct identity ended = {0};
+    struct attributes former;
     const char *group = paragraph_get(request, "group");
-    if (!get_thread(request, &ended.tid, &ended.started_by) || group == NULL)
-        return refuse(reason, "sweep without tid, started_by or group");
-    leaf_sweep(&ended, group);
+    if (!get_thread(request, &ended.tid, &ended.started_by) ||
+        (group == NULL && !ends_process(request)))
+        return refuse(reason, "sweep without tid, started_by, group or whole");
+    if (group != NULL)
+        leaf_sweep(&ended, group);
+    const struct target target = {ended.tid, ended.started_by, -1};
+    if (ends_process(request) && attributes_get(request, "", &former)) {
+        process_restore(&target, &former);
+        process_remove(&target);
+    }
     return APPLY_DONE;
+}
+
+static enum apply_result serve_restore(const struct paragraph *request, int pidfd, char *reason)
+{
+    struct attributes former;
+    struct target target = {.pidfd = pidfd};
+    const bool process = ends_process(request) &&
+                         get_thread(request, &target.tid, &target.started_by) &&
+                         attributes_get(request, "", &former);
+    if (process)
+        process_restore(&target, &former);
+    const enum apply_result done = serve_with(request, pidfd, reason, scheduling_restore);
+    if (process) {
+        process_restore(&target, &former); /* what the first thread has started meanwhile */
+        process_remove(&target);
+    }
+    return done;
 }
 
 static enum apply_result serve_descriptor(const struct paragraph *request, char *reason)
@@ -192,7 +224,7 @@ static enum apply_result serve_one(const struct paragraph *request, const int fd
     if (op != NULL && strcmp(op, "adjust") == 0)
         return serve_with(request, fds[0], reason, scheduling_adjust);
     if (op != NULL && strcmp(op, "restore") == 0)
-        return serve_with(request, fds[0], reason, scheduling_restore);
+        return serve_restore(request, fds[0], reason);
     if (op != NULL && (strcmp(op, "watch") == 0 || strcmp(op, "budget") == 0))
         return serve_descriptor(request, reason);
     if (op != NULL && strcmp(op, "sweep") == 0)
@@ -229,10 +261,11 @@ static int open_watch(const struct paragraph *request, enum apply_result done)
 
 /* Opened before the thread becomes real-time, so that its runtime is bounded from the first
  * moment. -1: no budget is asked for, or *done and *reason are the refusal. */
-static int open_budget(const struct paragraph *request, enum apply_result *done, char *reason)
+static int open_budget(const struct paragraph *request, int pidfd, enum apply_result *done,
+                       char *reason)
 {
     pid_t tid;
-    uint64_t started_by, budget;
+    uint64_t started_by, budget, cpu;
     const int asked = paragraph_get_number(request, "budget", INT32_MAX, &budget);
     *done = APPLY_DONE;
     if (asked == 0)
@@ -241,6 +274,9 @@ static int open_budget(const struct paragraph *request, enum apply_result *done,
         *done = refuse(reason, "budget without tid or started_by, or wrong");
         return -1;
     }
+    if (paragraph_get_number(request, "whole", CPU_SETSIZE - 1, &cpu) == 1)
+        return process_attach(&(struct target){tid, started_by, pidfd}, (int)cpu, budget, done,
+                              reason);
     const int event = cpu_budget_open(tid, budget);
     if (event < 0 && errno == ESRCH)
         *done = APPLY_GONE;
@@ -275,7 +311,8 @@ static bool answer(const char *id, enum apply_result done, char *reason, int wat
 }
 
 /* From here on the helper can do what the requests above need, and nothing else. */
-static bool confine(void)
+/* processes: runtimes of processes may be asked for, see process-attach.h. */
+static bool confine(bool processes)
 {
     /* CAP_SYS_NICE: scheduling. capability_for_perf: perf events. CAP_DAC_OVERRIDE: cgroups that
      * belong to a user. CAP_IPC_LOCK: memory that stays locked as it grows. CAP_SYS_RESOURCE: the
@@ -372,10 +409,14 @@ static bool confine(void)
                                         NULL};
     char mount[GROUP_BYTES];
     const bool has_cpusets = cgroups_find("cpuset", mount) != CGROUPS_NONE;
+    char groups[32];
+    const int hierarchy = process_attach_open(processes);
+    snprintf(groups, sizeof groups, "/proc/self/fd/%d", hierarchy);
     const struct confine_path files[] = {{"/proc", MAY_READ},
                                          {"/sys", MAY_READ},
                                          {RUN_DIRECTORY, MAY_CHANGE},
                                          {CPU_LATENCY_DEVICE, MAY_WRITE},
+                                         {groups, MAY_CHANGE}, /* nothing, without a hierarchy */
                                          {has_cpusets ? mount : NULL, MAY_CHANGE},
                                          {0}};
     settings_open(); /* setting_take reports a setting that cannot be opened */
@@ -386,11 +427,11 @@ static bool confine(void)
     return confine_calls(calls);
 }
 
-static int serve(void)
+static int serve(bool processes)
 {
     /* The helper must answer while the threads that it made real-time run. */
     int unlocked = memory_lock(0) ? 0 : errno;
-    if (!confine()) {
+    if (!confine(processes)) {
         fprintf(stderr, "rtf-attach: cannot drop unneeded privileges: %s\n", strerror(errno));
         return EX_OSERR;
     }
@@ -411,7 +452,7 @@ static int serve(void)
             (id = paragraph_get(&request, "id")) == NULL)
             return EX_DATAERR;
         enum apply_result done;
-        const int budget = open_budget(&request, &done, reason);
+        const int budget = open_budget(&request, fds[fds[1] >= 0 ? 1 : 0], &done, reason);
         if (done == APPLY_DONE)
             done = serve_one(&request, fds, reason);
         const int watch = budget >= 0 ? -1 : open_watch(&request, done);
@@ -497,7 +538,7 @@ static int probe(const char *list)
 }
 
 struct options {
-    bool serve;
+    bool serve, processes;
     const char *probed;
     char **words;
     int count;
@@ -509,6 +550,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     switch (key) {
     case 'p': options->probed = argument; return 0;
     case 's': options->serve = true; return 0;
+    case 'P': options->processes = true; return 0;
     case ARGP_KEY_ARGS:
         options->words = state->argv + state->next;
         options->count = state->argc - state->next;
@@ -525,6 +567,7 @@ int main(int argc, char **argv)
 {
     static const struct argp_option argp_options[] = {
         {"serve", 's', NULL, 0, "answer the broker on standard input, a SOCK_SEQPACKET socket", 0},
+        {"processes", 'P', NULL, 0, "with --serve: also enforce runtimes of whole processes", 0},
         {"probe", 'p', "LIST", 0,
          "report whether SCHED_DEADLINE threads can be on all of these CPUs, and change nothing",
          0},
@@ -541,7 +584,7 @@ int main(int argc, char **argv)
     struct paragraph words;
     parse_options(&argp, argc, argv, 0, &options, EX_USAGE, EX_IOERR);
     if (options.serve)
-        return serve();
+        return serve(options.processes);
     if (options.probed != NULL)
         return probe(options.probed);
     if (!one_shot_words(&input, &words, options.words, options.count))

@@ -26,7 +26,7 @@ static int64_t run_to_the_end(int64_t tick)
 }
 
 /* The runtime of 1/8 tick may already be used in part when the child looks for the first time, so
- * it it only looks for runs that are too long. */
+ * it only looks for runs that are too long. */
 static bool is_ended_in_time(int64_t tick)
 {
     const struct kernel_sched_attr wanted = {.size = sizeof wanted,

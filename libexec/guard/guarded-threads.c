@@ -50,10 +50,9 @@ struct guarded *guarded_first(void)
 static int64_t cpu_time_of(const struct guarded *guarded)
 {
     int64_t count;
-    return guarded->event >= 0 &&
-                   read(guarded->event, &count, sizeof count) == (ssize_t)sizeof count
-               ? count
-               : guarded->count_at_window;
+    if (guarded->event < 0 || read(guarded->event, &count, sizeof count) != (ssize_t)sizeof count)
+        return guarded->count_at_window;
+    return guarded->group == NULL ? count : count + process_group_used(guarded->group);
 }
 
 /* Opened once for each thread: opening the file for each used runtime would be a sixth of the
@@ -65,6 +64,7 @@ static int open_schedstat(pid_t tid)
     return open(path, O_RDONLY | O_CLOEXEC);
 }
 
+/* A thread of a process that waits for another one of them does not delay the process. */
 static bool read_schedstat(const struct guarded *guarded, long long *ran, long long *waits)
 {
     char text[96] = "";
@@ -75,7 +75,9 @@ static bool read_schedstat(const struct guarded *guarded, long long *ran, long l
 static int64_t wait_time_of(const struct guarded *guarded)
 {
     long long ran, waits;
-    return read_schedstat(guarded, &ran, &waits) ? waits : guarded->wait_at_window;
+    return guarded->group == NULL && read_schedstat(guarded, &ran, &waits)
+               ? waits
+               : guarded->wait_at_window;
 }
 
 int64_t guarded_ran(struct guarded *guarded)
@@ -97,6 +99,8 @@ static void count_cpu_time(const struct guarded *guarded, bool on)
 {
     if (guarded->event >= 0)
         (void)ioctl(guarded->event, on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0);
+    if (guarded->group != NULL)
+        process_group_count(guarded->group, on);
 }
 
 static bool is_deadline(const struct guarded *guarded)
@@ -111,12 +115,16 @@ static void make_ordinary(struct guarded *guarded)
         guarded->counted_until = suspend_deadline(&target, &guarded->overrun);
     else
         suspend_fixed_priority(&target, &guarded->suspended_policy, &guarded->suspended_priority);
+    if (guarded->group != NULL)
+        process_group_suspend(guarded->group);
 }
 
 static enum apply_result put_in_force(struct guarded *guarded)
 {
     enum apply_result done = APPLY_DONE;
     const struct target target = target_of(guarded);
+    if (guarded->group != NULL && !process_group_resume(guarded->group))
+        return APPLY_BUSY;
     /* The thread may still wait for a lock: the call then boosts the holder. */
     tell->attribute_boosts(guarded);
     if (is_deadline(guarded))
@@ -152,6 +160,14 @@ void guarded_suspend(struct guarded *guarded, int64_t until)
     enter_suspended(guarded, until);
 }
 
+/* ns. A process with too many threads is looked at once a second at most. */
+static int64_t pause_of(const struct guarded *guarded)
+{
+    const int64_t second = INT64_C(1000000000);
+    return guarded->group != NULL && guarded->window.period < second ? second
+                                                                     : guarded->window.period;
+}
+
 /* Puts a suspended thread in force. If the kernel refuses, the thread stays suspended for
  * another period, or is LOST because it sleeps. */
 static void resume(struct guarded *guarded)
@@ -166,8 +182,10 @@ static void resume(struct guarded *guarded)
     const enum apply_result done = put_in_force(guarded);
     if (done == APPLY_PENDING)
         guarded->state = GUARDED_LOST;
-    else if (done != APPLY_DONE && done != APPLY_GONE)
-        enter_suspended(guarded, monotonic_now() + guarded->window.period);
+    else if (done != APPLY_DONE && done != APPLY_GONE) {
+        count_cpu_time(guarded, false);
+        enter_suspended(guarded, monotonic_now() + pause_of(guarded));
+    }
 }
 
 void guarded_undo_suspension(struct guarded *guarded)
@@ -247,6 +265,42 @@ bool guarded_lose_counter(struct guarded *guarded)
         RB_REMOVE(suspended, &suspended, guarded);
     guarded->state = GUARDED_LOST;
     return true;
+}
+
+/* ---- threads that the first thread of a process has started ---- */
+
+/* ns. A thread that starts threads all the time wakes the guard no more often than that. */
+static const int64_t start_pause = INT64_C(1000000);
+
+static void look_for_started(struct guarded *guarded)
+{
+    guarded->look_at = INT64_MAX;
+    if (guarded->state == GUARDED_IN_FORCE && !process_group_resume(guarded->group))
+        guarded_suspend(guarded, monotonic_now() + pause_of(guarded));
+}
+
+void guarded_started(struct guarded *guarded, int64_t now)
+{
+    guarded->look_at = now + start_pause;
+}
+
+struct guarded *guarded_start_due(int64_t now)
+{
+    for (struct guarded *guarded = all; guarded != NULL; guarded = guarded->hh.next)
+        if (guarded->group != NULL && guarded->look_at <= now) {
+            look_for_started(guarded);
+            return guarded;
+        }
+    return NULL;
+}
+
+int64_t guarded_next_start(void)
+{
+    int64_t first = INT64_MAX;
+    for (const struct guarded *guarded = all; guarded != NULL; guarded = guarded->hh.next)
+        if (guarded->group != NULL && guarded->look_at < first)
+            first = guarded->look_at;
+    return first;
 }
 
 /* ---- boosts that the kernel did not report ---- */
@@ -334,6 +388,7 @@ static void free_guarded(struct guarded *guarded)
         close(guarded->event);
     if (guarded->schedstat >= 0)
         close(guarded->schedstat);
+    process_group_close(guarded->group);
     close(guarded->pidfd);
     free(guarded);
 }
@@ -392,6 +447,9 @@ void guarded_end(struct guarded *guarded)
     guarded_forget_ended();
     remember_window(guarded);
     if (!is_deadline(guarded)) {
+        /* The attach helper acts on all threads of the process, and begins with ordinary ones. */
+        process_group_close(guarded->group);
+        guarded->group = NULL;
         leave_in_force(guarded);
         return;
     }
@@ -420,6 +478,7 @@ struct guarded *guarded_begin(const struct guarded *wanted, bool again, const ch
         abort();
     *guarded = *wanted;
     guarded->event_page = MAP_FAILED;
+    guarded->look_at = INT64_MAX;
     guarded->schedstat = -1;
     guarded->suspended_policy = suspend_kernel_policy(wanted->granted.policy);
     guarded->suspended_priority = wanted->granted.priority;
@@ -451,6 +510,8 @@ struct guarded *guarded_begin(const struct guarded *wanted, bool again, const ch
     tell->may_lend(guarded, true);
     count_cpu_time(guarded, true);
     continue_window(guarded, monotonic_now());
+    if (guarded->group != NULL && guarded->state == GUARDED_IN_FORCE)
+        look_for_started(guarded);
     if (again && !came_back && find_last_window(guarded) == NULL)
         /* The kernel reported its boosts to an earlier guard, which has ended. */
         guarded_renew_boosts(guarded);

@@ -23,6 +23,7 @@
 #include <uthash.h>
 
 #include "demote.h"
+#include "process-group.h"
 #include "thread.h"
 #include "budget-window.h"
 
@@ -49,6 +50,9 @@ struct guarded {
     void *event_page;    /* owned: the mapping of `event`, two pages; or MAP_FAILED */
     enum guarded_state state;
     struct attributes granted;
+    /* owned: the runtime is for all threads of the process, and `tid` is the first; or NULL */
+    struct process_group *group;
+    int64_t look_at; /* for threads that the first thread has started; INT64_MAX: none is known */
     /* FIFO and RR: the kernel's policy and priority at suspension; the owner may have lowered
      * them. */
     int suspended_policy, suspended_priority;
@@ -95,7 +99,7 @@ struct guarded *guarded_find(pid_t tid); /* NULL: not guarded */
 struct guarded *guarded_first(void);     /* the others by hh.next; NULL: none */
 
 /* Begins to guard the thread of *wanted: tid, started_by, pidfd, event, granted, window.runtime,
- * window.period and counted_until. Takes over pidfd and event, also on failure. `again`: an earlier
+ * window.period, group and counted_until. Takes over pidfd, event and group, also on failure. `again`: an earlier
  * guard may have left the thread suspended. NULL: the thread is not guarded; *why is the reason. */
 struct guarded *guarded_begin(const struct guarded *wanted, bool again, const char **why);
 
@@ -115,6 +119,12 @@ void guarded_leave(struct guarded *guarded);
 
 /* `event` has fired: the thread has used one runtime, or more. */
 void guarded_used_up(struct guarded *guarded, int64_t now);
+
+/* The first thread has started others: they are real-time at guarded_next_start or soon after. */
+void guarded_started(struct guarded *guarded, int64_t now);
+/* Returns a thread whose new threads have been looked for: listen for further ones. NULL: no more. */
+struct guarded *guarded_start_due(int64_t now);
+int64_t guarded_next_start(void);
 
 /* CPU time that the thread has had since its start, ns; -1: unknown. */
 int64_t guarded_ran(struct guarded *guarded);

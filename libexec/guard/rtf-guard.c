@@ -1,10 +1,12 @@
 /* rtf-guard: holds real-time threads to their runtimes where the kernel does not. The broker
- * starts `rtf-guard --serve TRACEPOINT DOMAINS` with a SOCK_SEQPACKET socket as standard input.
+ * starts `rtf-guard --serve TRACEPOINT DOMAINS [processes]` with a SOCK_SEQPACKET socket as standard input.
  * Each datagram is one paragraph (lib/paragraph.h).
  *
  *     op=begin id tid started_by budget every + attributes, a pidfd, and an event
  *                               guard this thread; budget and every in us; again=1: an earlier
  *                               guard may have left it suspended
+ *                               with whole=1, the runtime is for all threads of the process of
+ *                               this thread together (process-group.h)
  *     op=end id tid started_by  do not make this thread real-time any more; the attach helper
  *                               acts on it from now on
  *     op=leave id               put all threads in force, except a thread that waits for a lock
@@ -55,11 +57,25 @@ static int epoll = -1;
 /* The data of an epoll event; a positive number is the id of the thread whose budget event it
  * is. */
 enum { FROM_BROKER = 0, FROM_PROMOTIONS = -1, FROM_INHERITANCE = -2 };
+#define OF_STARTS (INT64_C(1) << 32) /* with the id of the first thread of a process */
 
 static bool wait_on(int fd, int64_t as)
 {
     struct epoll_event wanted = {.events = EPOLLIN, .data.u64 = (uint64_t)as};
     return epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &wanted) == 0;
+}
+
+static bool wait_on_group(int fd, int64_t as, bool starts)
+{
+    return wait_on(fd, starts ? as | OF_STARTS : as);
+}
+
+/* No event of the kernel wakes the guard for a thread that it has yet to look at. */
+static void listen_to_starts(const struct guarded *guarded, bool on)
+{
+    struct epoll_event wanted = {.events = on ? EPOLLIN : 0,
+                                 .data.u64 = (uint64_t)(guarded->tid | OF_STARTS)};
+    (void)epoll_ctl(epoll, EPOLL_CTL_MOD, process_group_starts(guarded->group), &wanted);
 }
 
 /* ---- to the broker ---- */
@@ -155,6 +171,9 @@ static const char *begin(const struct paragraph *request, int fds[2])
         promotions_drain();
         wanted.counted_until = promotions_forget(tid);
     }
+    if (paragraph_get(request, "whole") != NULL &&
+        (wanted.group = process_group_open(tid, started_by, &granted, runtime)) == NULL)
+        return "the group of its process cannot be guarded";
     struct guarded *guarded = guarded_begin(&wanted, paragraph_get(request, "again") != NULL, &why);
     const int event = fds[1];
     fds[0] = fds[1] = -1;
@@ -162,7 +181,8 @@ static const char *begin(const struct paragraph *request, int fds[2])
         rise();
     if (guarded == NULL)
         return why;
-    if (event >= 0 && !wait_on(event, tid)) {
+    if ((event >= 0 && !wait_on(event, tid)) ||
+        (guarded->group != NULL && !process_group_wait(guarded->group, wait_on_group, tid))) {
         guarded_end(guarded);
         return "its event cannot be waited for";
     }
@@ -249,9 +269,16 @@ static bool take_request(void)
 
 static void take_budget_event(const struct epoll_event *ready, int64_t now)
 {
-    struct guarded *guarded = guarded_find((pid_t)ready->data.u64);
+    struct guarded *guarded = guarded_find((pid_t)(ready->data.u64 & ~(uint64_t)OF_STARTS));
     if (guarded == NULL || guarded->event < 0)
         return; /* no longer guarded */
+    if ((ready->data.u64 & (uint64_t)OF_STARTS) != 0) {
+        if (guarded->group != NULL) {
+            listen_to_starts(guarded, false);
+            guarded_started(guarded, now);
+        }
+        return;
+    }
     if ((ready->events & (EPOLLHUP | EPOLLERR)) != 0) {
         (void)epoll_ctl(epoll, EPOLL_CTL_DEL, guarded->event, NULL);
         if (guarded_lose_counter(guarded))
@@ -269,7 +296,9 @@ static void take_budget_event(const struct epoll_event *ready, int64_t now)
 static int wait_for_events(struct epoll_event *ready)
 {
     const int64_t of_boosts = lending_next_due(), of_windows = guarded_next_resume(),
-                  due = of_boosts < of_windows ? of_boosts : of_windows;
+                  of_starts = guarded_next_start(),
+                  first = of_boosts < of_windows ? of_boosts : of_windows,
+                  due = of_starts < first ? of_starts : first;
     const int64_t now = due == INT64_MAX ? 0 : monotonic_now(), left = due > now ? due - now : 0;
     const struct timespec time = {.tv_sec = left / 1000000000, .tv_nsec = left % 1000000000};
     return epoll_pwait2(epoll, ready, EVENTS, due == INT64_MAX ? NULL : &time, NULL);
@@ -280,7 +309,7 @@ static int wait_for_events(struct epoll_event *ready)
 static bool turn(void)
 {
     struct epoll_event ready[EVENTS];
-    struct guarded *lender, *sleeper;
+    struct guarded *lender, *sleeper, *starter;
     bool open = true;
     const int count = wait_for_events(ready);
     const int64_t now = monotonic_now();
@@ -296,6 +325,10 @@ static bool turn(void)
         report_suspended(lender, now);
     while ((sleeper = guarded_resume_due(now)) != NULL)
         (void)report(sleeper, "asleep");
+    while ((starter = guarded_start_due(now)) != NULL) {
+        listen_to_starts(starter, true);
+        report_suspended(starter, now);
+    }
     for (int i = 0; i < count; i++)
         if (ready[i].data.u64 == FROM_BROKER)
             open = take_request();
@@ -304,52 +337,60 @@ static bool turn(void)
 
 /* ---- set-up ---- */
 
-static bool confine(void)
+/* hierarchy: of the groups of processes; -1: there are none, and the guard needs no perf events of
+ * its own. */
+static bool confine(int hierarchy)
 {
     enum { END_OF_LIST = -1 };
     const bool hidden = confine_proc_is_hidden();
-    const int powers[] = {CAP_SYS_NICE, CAP_IPC_LOCK, hidden ? CAP_SYS_PTRACE : END_OF_LIST,
-                          END_OF_LIST};
-    static const struct confine_path files[] = {{"/proc", MAY_READ}, {0}};
-    static const char *const calls[] = {"sched_setattr",
-                                        "sched_setscheduler",
-                                        "sched_setaffinity",
-                                        "sched_getattr",
-                                        "sched_getscheduler",
-                                        "sched_getparam",
-                                        "sched_getaffinity",
-                                        "getpriority",
-                                        "epoll_pwait2",
-                                        "epoll_ctl",
-                                        "poll",
-                                        "ppoll",
-                                        "read",
-                                        "pread64",
-                                        "recvmsg",
-                                        "sendmsg",
-                                        "open",
-                                        "openat",
-                                        "close",
-                                        "fstat",
-                                        "newfstatat",
-                                        "clock_gettime",
-                                        "clock_getres",
-                                        "clock_nanosleep",
-                                        "nanosleep",
-                                        "mmap",
-                                        "munmap",
-                                        "mremap",
-                                        "brk",
-                                        "madvise",
-                                        "pidfd_open",
-                                        "rt_sigreturn",
-                                        "restart_syscall",
-                                        "futex",
-                                        "exit",
-                                        "exit_group",
-                                        "lseek",
-                                        "write",
-                                        NULL};
+    const int powers[] = {CAP_SYS_NICE, CAP_IPC_LOCK,
+                          hierarchy >= 0 ? capability_for_perf() : CAP_SYS_NICE,
+                          hidden ? CAP_SYS_PTRACE : END_OF_LIST, END_OF_LIST};
+    char groups[32];
+    const struct confine_path files[] = {{"/proc", MAY_READ},
+                                         {hierarchy >= 0 ? groups : NULL, MAY_READ},
+                                         {0}};
+    snprintf(groups, sizeof groups, "/proc/self/fd/%d", hierarchy);
+    const char *const calls[] = {"sched_setattr",
+                                 "sched_setscheduler",
+                                 "sched_setaffinity",
+                                 "sched_getattr",
+                                 "sched_getscheduler",
+                                 "sched_getparam",
+                                 "sched_getaffinity",
+                                 "getpriority",
+                                 "epoll_pwait2",
+                                 "epoll_ctl",
+                                 "poll",
+                                 "ppoll",
+                                 "read",
+                                 "pread64",
+                                 "recvmsg",
+                                 "sendmsg",
+                                 "open",
+                                 "openat",
+                                 "close",
+                                 "fstat",
+                                 "newfstatat",
+                                 "clock_gettime",
+                                 "clock_getres",
+                                 "clock_nanosleep",
+                                 "nanosleep",
+                                 "mmap",
+                                 "munmap",
+                                 "mremap",
+                                 "brk",
+                                 "madvise",
+                                 "pidfd_open",
+                                 "rt_sigreturn",
+                                 "restart_syscall",
+                                 "futex",
+                                 "exit",
+                                 "exit_group",
+                                 "lseek",
+                                 "write",
+                                 hierarchy >= 0 ? "perf_event_open" : NULL,
+                                 NULL};
     if (!confine_for_good() || !capabilities_keep(powers))
         return false;
     if (!hidden)
@@ -360,21 +401,24 @@ static bool confine(void)
 int main(int argc, char **argv)
 {
     cpu_set_t domains;
-    if (argc != 4 || strcmp(argv[1], "--serve") != 0 ||
+    int hierarchy = -1;
+    if (argc < 4 || argc > 5 || strcmp(argv[1], "--serve") != 0 ||
         (argv[3][0] != '\0' && !parse_cpus(argv[3], &domains))) {
         fprintf(
             stderr,
-            "rtf-guard: only the broker starts this program, as rtf-guard --serve TRACEPOINT DOMAINS\n");
+            "rtf-guard: only the broker starts this program, as rtf-guard --serve TRACEPOINT DOMAINS [processes]\n");
         return EX_USAGE;
     }
     if (argv[3][0] == '\0')
         CPU_ZERO(&domains);
     guard_rank_begin(&domains);
+    if (argc == 5)
+        hierarchy = process_groups_open();
     (void)memory_lock(0);
     epoll = epoll_create1(EPOLL_CLOEXEC);
     if (!lending_open(argv[2], epoll, (uint64_t)FROM_INHERITANCE))
         (void)report_unbounded_lending("blind", errno);
-    if (epoll < 0 || !wait_on(STDIN_FILENO, FROM_BROKER) || !confine()) {
+    if (epoll < 0 || !wait_on(STDIN_FILENO, FROM_BROKER) || !confine(hierarchy)) {
         fprintf(stderr, "rtf-guard: %s\n", strerror(errno));
         return EX_OSERR;
     }

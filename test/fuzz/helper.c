@@ -59,7 +59,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
     if (length == 0)
         return 0;
     if (helper.tell == NULL)
-        attach_prepare((char *)"/bin/true", must_be_an_answer);
+        attach_prepare((char *)"/bin/true", must_be_an_answer, NULL);
     helper_last_id = 0;
     ask_something(bytes[0]);
     take_attributes(bytes + 1, length - 1);

@@ -286,7 +286,7 @@ uint64_t attach_watch(const struct attachment *attachment)
     return tell_helper_about("watch", attachment);
 }
 
-uint64_t attach_budget(const struct attachment *attachment, const struct grant *grant)
+uint64_t attach_budget(struct attachment *attachment, const struct grant *grant)
 {
     (void)grant;
     return tell_helper_about("budget", attachment);

@@ -115,7 +115,7 @@ static void what_is_wrong_is_told_with_its_line(void **state)
         {"A sh - 0 enforce=runtime",
          "enforce= is for plugins with priorities: under SCHED_DEADLINE the kernel enforces runtimes itself"},
         {"A sh 5 0 desired=more", "desired= takes shared or kept, not \"more\""},
-        {"A sh 5 0 enforce=yes", "enforce= takes runtime or none, not \"yes\""},
+        {"A sh 5 0 enforce=yes", "enforce= takes runtime, process or none, not \"yes\""},
         {"A sh - - resource=disk device=sda throughput=1MB enforce=htb",
          "enforce= for a disk takes cgroup, ioprio or none, not \"htb\""},
         {"A sh - - resource=network interface=eth0 rate=1Mbit enforce=ioprio",

@@ -361,13 +361,13 @@ static void each_key_takes_its_whole_range(void **state)
             taken(json);
         }
     taken(
-        "{\"priority\": 1, \"attach\": 1, \"lifetime\": \"thread\", \"move\": \"process\", \"ignore_admission\": true}");
+        "{\"priority\": 1, \"attach\": 1, \"lifetime\": \"thread\", \"move\": \"process\", \"budget\": \"process\", \"ignore_admission\": true}");
     assert_true(spec.priority == 1 && spec.attach == 1 && spec.lifetime_thread &&
-                spec.move_process && spec.ignore_admission);
+                spec.move_process && spec.budget_process && spec.ignore_admission);
     taken(
-        "{\"priority\": 99, \"attach\": 4194304, \"lifetime\": \"spec\", \"move\": \"thread\", \"ignore_admission\": false}");
+        "{\"priority\": 99, \"attach\": 4194304, \"lifetime\": \"spec\", \"move\": \"thread\", \"budget\": \"thread\", \"ignore_admission\": false}");
     assert_true(spec.priority == 99 && spec.attach == 4194304 && !spec.lifetime_thread &&
-                !spec.move_process && !spec.ignore_admission);
+                !spec.move_process && !spec.budget_process && !spec.ignore_admission);
     taken(many("{\"plugin\": \"", "p", 32, "\"}"));
     taken(many("{\"token\": \"", "t", 64, "\"}"));
     taken("{\"token\": \"a.b@c:d-e_F9\"}");
@@ -448,6 +448,7 @@ static void what_is_told_is_checked_as_the_text_was(void **state)
                             .ignore_admission = random_below(2),
                             .lifetime_thread = random_below(2),
                             .move_process = random_below(2),
+                            .budget_process = random_below(2),
                             .dry_run = random_below(2)},
                     got;
         char json[400], *end = json;

@@ -139,7 +139,8 @@ enum step_result apply_grant_compare(struct request *request)
             "a thread cannot be attached: the grant has no CPU time, no claim in the background, and no network or disk with enforce=htb, cgroup or ioprio");
         return no_thread(request, "broker", true);
     }
-    bool same = is_attached(now, wanted);
+    /* a thread and a whole process are not bounded alike: the one is let go before the other */
+    bool same = is_attached(now, wanted) && now->whole == reservation->grant->spec.budget_process;
     if (wanted != 0 && debt_applies(reservation->grant) && !(same && now->served) &&
         zero_lag_wait_begin(request)) {
         if (same)

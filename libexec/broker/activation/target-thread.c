@@ -134,6 +134,11 @@ struct attachment *target_thread(struct request *request, pid_t tid, bool by_fil
         refuse_thread(request, WHY_ATTACHED_ELSEWHERE,
                       "thread %d is attached to another reservation already", (int)tid);
         request->activation.why_not = TARGET_TAKEN;
+    } else if (reservation->grant->spec.budget_process && identity.process != tid) {
+        refuse_thread(request, WHY_UNCLEAR_THREAD,
+                      "thread %d is not the first thread of its process, %d: with \"budget\": "
+                      "\"process\" state that one",
+                      (int)tid, (int)identity.process);
     } else if (leader_is_alike(&identity)) {
         refuse_thread(
             request, WHY_UNCLEAR_THREAD,

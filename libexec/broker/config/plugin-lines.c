@@ -250,9 +250,12 @@ static bool parse_enforce(const char *value, struct plugin_line *line, char *rea
         return wrong(
             reason, line->line,
             "enforce= is for plugins with priorities: under SCHED_DEADLINE the kernel enforces runtimes itself");
-    if (strcmp(value, "runtime") != 0 && strcmp(value, "none") != 0)
-        return wrong(reason, line->line, "enforce= takes runtime or none, not \"%.40s\"", value);
-    line->enforced = value[0] == 'r';
+    if (strcmp(value, "runtime") != 0 && strcmp(value, "process") != 0 &&
+        strcmp(value, "none") != 0)
+        return wrong(reason, line->line, "enforce= takes runtime, process or none, not \"%.40s\"",
+                     value);
+    line->whole = value[0] == 'p';
+    line->enforced = value[0] == 'r' || line->whole;
     return true;
 }
 
@@ -485,6 +488,14 @@ int plugins_highest_priority(void)
         if (plugin_lines.line[i].highest > highest)
             highest = plugin_lines.line[i].highest;
     return highest;
+}
+
+bool plugins_have_processes(void)
+{
+    for (int i = 0; i < plugin_lines.count; i++)
+        if (plugin_lines.line[i].whole)
+            return true;
+    return false;
 }
 
 void plugins_domains(cpu_set_t *cpus)

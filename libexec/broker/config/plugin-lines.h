@@ -31,6 +31,7 @@ struct plugin_line {
     bool domains;
     bool hrtick;             /* hrtick=on: a timer of the kernel ends the runtimes of its threads */
     bool enforced;           /* enforce=runtime: rtf-guard guards its threads (guard.h) */
+    bool whole;              /* enforce=process: as runtime, and the runtimes of processes, too */
     char where[WHERE_BYTES]; /* the interface of resource=network, or the disk of resource=disk */
     uint64_t rate;           /* of the link, bits a second */
     struct disk_rates rates; /* of the disk: throughput= */
@@ -64,6 +65,9 @@ int plugins_highest_priority(void);
 
 /* From here on the line grants nothing, and no helper keeps its promises. */
 void plugin_turn_off(int plugin, const char *reason);
+
+/* True if a line has enforce=process. */
+bool plugins_have_processes(void);
 
 /* The CPUs that need a scheduling domain of their own. */
 void plugins_domains(cpu_set_t *cpus);

@@ -10,15 +10,26 @@
 
 #include "confine.h"
 #include "capabilities.h"
+#include "process-budget.h"
 
 static struct {
     char stack[16384] __attribute__((aligned(64))); /* of a reader until its execve(2) */
     bool is_silent;
-} forking;
+    int hierarchy; /* lib/process-budget.h */
+} forking = {.hierarchy = -1};
 
 void child_be_silent(bool silent)
 {
     forking.is_silent = silent;
+}
+
+void child_open_hierarchy(void)
+{
+    const int root = budget_hierarchy_open();
+    /* above the descriptors of children */
+    forking.hierarchy = root < 0 ? -1 : fcntl(root, F_DUPFD_CLOEXEC, BUDGET_HIERARCHY + 1);
+    if (root >= 0)
+        close(root);
 }
 
 /* Below the broker, which has to be able to end the child, and above all grants. Processes that the
@@ -65,7 +76,11 @@ static bool arrange(enum child_kind kind, int in, int out, int keep)
         return false; /* such children write nothing to standard error */
     if (keep >= 0 && (keep = dup2(keep, 3)) < 0)
         return false;
-    close_range(keep >= 0 ? 4 : 3, ~0U, 0);
+    const bool groups = (kind == CHILD_HELPER || kind == CHILD_GUARD) &&
+                        dup2(forking.hierarchy, BUDGET_HIERARCHY) >= 0;
+    if (groups && keep < 0)
+        close(3);
+    close_range(groups ? BUDGET_HIERARCHY + 1 : keep >= 0 ? 4 : 3, ~0U, 0);
     return true;
 }
 

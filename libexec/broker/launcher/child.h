@@ -27,6 +27,10 @@ struct child {
 /* Whether the children's standard error goes to /dev/null. */
 void child_be_silent(bool silent);
 
+/* Opens the hierarchy that the attach helper and the guard get, before the launcher gives up its
+ * privileges. */
+void child_open_hierarchy(void);
+
 /* fds: standard input, standard output, and descriptor 3 or -1. */
 __attribute__((noreturn)) void child_run(const struct child *child, const int fds[DESCRIPTORS]);
 

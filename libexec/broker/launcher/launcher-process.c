@@ -20,6 +20,14 @@
 #include "register.h"
 #include "timers.h"
 
+/* The attach helper has a word more if runtimes of processes are enforced: attach_prepare. */
+static void open_hierarchy(void)
+{
+    const struct child *helper = children_of_kind(CHILD_HELPER);
+    if (helper != NULL && helper->argv[1] != NULL && helper->argv[2] != NULL)
+        child_open_hierarchy();
+}
+
 /* The capabilities that children need, or that starting and ending children needs. */
 static bool keep_powers(void)
 {
@@ -100,6 +108,7 @@ void launcher_serve(int socket, int state, pid_t broker)
     struct pollfd both[2] = {{.fd = socket, .events = POLLIN}, {.fd = ends, .events = POLLIN}};
     (void)prctl(PR_SET_NAME, "rtf-launcher");
     children_begin();
+    open_hierarchy();
     if (geteuid() == 0 && !keep_powers())
         _exit(126);
     (void)memory_lock(MCL_ONFAULT); /* a fork does not inherit locked memory */

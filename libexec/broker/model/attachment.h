@@ -71,6 +71,8 @@ struct attachment {
     struct presence presence;
     /* the cpuset group of the thread before; NULL: no line of plugins.conf has partition=cpuset */
     char *group;
+    /* the helper has moved the whole process into a group: "budget": "process" */
+    bool whole;
     /* rtf-guard guards the thread: it is ordinary from the end of its runtime to its next period */
     bool guarded;
     /* the thread was suspended because it lent its rank, also under SCHED_DEADLINE */

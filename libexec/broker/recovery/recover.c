@@ -226,6 +226,7 @@ static struct attachment recorded_attachment(const struct recorded_reservation *
                                .former = recorded->former,
                                .group = recorded->group,
                                .former_lock = recorded->former_lock,
+                               .whole = recorded->grant.spec.budget_process,
                                .pidfd = -1,
                                .watch = -1};
 }
@@ -250,10 +251,14 @@ static void restore_orphan(struct recorded_reservation *recorded)
     take_back_from_orphan(recorded);
     recorded->orphan =
         recorded->attached && !recorded->laid_down && strcmp(recorded->plugin, NO_PLUGIN_NAME) != 0;
-    if (!recorded->orphan || attachment_find(recorded->tid) != NULL ||
-        (!thread_is(recorded->tid, recorded->started_by) && errno == ESRCH))
+    if (!recorded->orphan || attachment_find(recorded->tid) != NULL)
         return;
-    (void)attach_restore(&orphan);
+    if (thread_is(recorded->tid, recorded->started_by) || errno != ESRCH)
+        (void)attach_restore(&orphan);
+    else if (orphan.whole)
+        (void)attach_sweep(&orphan); /* what it has started may still be real-time */
+    else
+        return;
     /* while the journal still has the thread, and before a reservation of another user asks for
      * it */
     (void)attach_drain(5, &last);
@@ -290,6 +295,7 @@ static void take_up_thread(struct reservation *reservation,
     identity.started_by = recorded->started_by;
     reservation->attachment =
         attachment_new(reservation, &identity, pidfd, recorded->by_file, &recorded->former);
+    reservation->attachment->whole = recorded->grant.spec.budget_process;
     /* the thread was ordinary when it ended */
     if (!there && recorded->laid_down)
         reservation->attachment->state = ATTACHMENT_LAID_DOWN;

@@ -117,6 +117,7 @@ static void add_grant(const struct grant *grant)
     paragraph_add_stated(&writer.output, "expires", grant->spec.expires);
     paragraph_add_stated(&writer.output, "importance", (uint64_t)grant->spec.importance);
     paragraph_add_stated(&writer.output, "weight", (uint64_t)grant->spec.weight);
+    paragraph_add_stated(&writer.output, "budget_process", grant->spec.budget_process);
     paragraph_add_stated(&writer.output, "move_process", grant->spec.move_process);
     paragraph_add_stated(&writer.output, "attach", (uint64_t)grant->spec.attach);
     paragraph_add_stated(&writer.output, "attach_kept", grant->spec.attach_kept);
@@ -334,6 +335,7 @@ static bool get_grant(const struct paragraph *record, struct recorded_reservatio
            extras_get(record, &spec->extras) &&
            get_int(record, "attach", INT32_MAX, &spec->attach) &&
            get_bool(record, "lifetime_thread", &spec->lifetime_thread) &&
+           get_bool(record, "budget_process", &spec->budget_process) &&
            get_bool(record, "move_process", &spec->move_process) &&
            get_bool(record, "attach_kept", &spec->attach_kept) &&
            journal_get(record, "expires", TIME_MAX, &spec->expires) &&

@@ -8,6 +8,7 @@
 #include "plugin-lines.h"
 #include "resource-cpu.h"
 #include "launcher.h"
+#include "process-budget.h"
 #include "units.h"
 
 /* If the helper dies this often at one message, the message is the cause. A restore is tried more
@@ -19,8 +20,10 @@ static struct helper helper;
 void attach_prepare(char *path, void (*event)(const struct helper_event *event),
                     void (*again)(void))
 {
-    char serve[] = "--serve"; /* the launcher copies it */
-    char *const argv[] = {path, serve, NULL};
+    char serve[] = "--serve", processes[] = "--processes"; /* the launcher copies them */
+    char *const argv[] = {path, serve,
+                          plugins_have_processes() || budget_record_is_left() ? processes : NULL,
+                          NULL};
     helper_prepare(&helper, "the attach helper", CHILD_HELPER, argv, event);
     helper.again = again;
 }
@@ -71,10 +74,25 @@ static struct message *about(const char *op, const struct attachment *attachment
 }
 
 /* The answer brings a perf event that tells when the runtime is used up. */
-static void budget(struct message *message, const struct grant *grant)
+static void budget(struct message *message, struct attachment *attachment,
+                   const struct grant *grant)
 {
     if (grant_is_enforced(grant))
         paragraph_add_number(helper_text(message), "budget", cpu_in_mode(grant).runtime);
+    if (!grant->spec.budget_process)
+        return;
+    attachment->whole = true;
+    int cpu = 0;
+    while (cpu < CPU_SETSIZE - 1 && !CPU_ISSET((size_t)cpu, &grant->plan.cpus))
+        cpu++;
+    paragraph_add_number(helper_text(message), "whole", (uint64_t)cpu);
+}
+
+/* Without a budget: all threads of the process are to be what they were. */
+static void end_of_process(struct message *message, const struct attachment *attachment)
+{
+    if (attachment->whole)
+        paragraph_add_number(helper_text(message), "whole", 0);
 }
 
 static struct message *about_grant(const char *op, struct attachment *attachment,
@@ -85,7 +103,7 @@ static struct message *about_grant(const char *op, struct attachment *attachment
     guard_expect(attachment, grant);
     placement_expect(&attachment->presence, &grant->plan);
     struct message *message = about(op, attachment);
-    budget(message, grant);
+    budget(message, attachment, grant);
     struct attributes wanted = cpu_in_mode(grant);
     wanted.reset_on_fork = true;
     wanted.domain = plugin_line(grant->plugin)->domains;
@@ -128,6 +146,7 @@ uint64_t attach_restore(struct attachment *attachment)
     guard_end(attachment);
     struct message *message = about("restore", attachment);
     attributes_add(helper_text(message), "", &attachment->former);
+    end_of_process(message, attachment);
     return finish(message, attachment->pidfd);
 }
 
@@ -138,16 +157,20 @@ uint64_t attach_watch(const struct attachment *attachment)
     return finish(message, attachment->pidfd);
 }
 
-uint64_t attach_budget(const struct attachment *attachment, const struct grant *grant)
+uint64_t attach_budget(struct attachment *attachment, const struct grant *grant)
 {
     struct message *message = about("budget", attachment);
-    budget(message, grant);
+    budget(message, attachment, grant);
     return finish(message, attachment->pidfd);
 }
 
 uint64_t attach_sweep(const struct attachment *attachment)
 {
-    return finish(about("sweep", attachment), attachment->pidfd);
+    struct message *message = about("sweep", attachment);
+    if (attachment->whole)
+        attributes_add(helper_text(message), "", &attachment->former);
+    end_of_process(message, attachment);
+    return finish(message, attachment->pidfd);
 }
 
 struct message *attach_give(const struct attachment *attachment)

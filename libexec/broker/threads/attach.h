@@ -32,7 +32,7 @@ uint64_t attach_watch(const struct attachment *attachment);
 
 /* Asks for a new perf event that tells when the runtime is used up: the one from apply, adjust or
  * apply_again was lost. */
-uint64_t attach_budget(const struct attachment *attachment, const struct grant *grant);
+uint64_t attach_budget(struct attachment *attachment, const struct grant *grant);
 uint64_t attach_sweep(const struct attachment *attachment);
 
 /* Gives and takes back what the thread has beside CPU time, for given-extras.c. The text gets more

@@ -230,7 +230,8 @@ void attachment_end(struct reservation *reservation)
     shares_unbind(attachment);
     (void)extras_take_back(attachment);
     reservation->attachment = NULL;
-    if (attachment->group != NULL)
-        (void)attach_sweep(attachment); /* a child of the thread may still be in its domain */
+    /* a child of the thread may still be in its domain, or real-time in its group */
+    if (attachment->group != NULL || attachment->whole)
+        (void)attach_sweep(attachment);
     attachment_bury(attachment);
 }

@@ -96,6 +96,11 @@ static const uint64_t least_runtime = 100, least_window = 1000; /* us */
 bool guard_can_enforce(int plugin, const struct spec *spec, char reason[static REASON_BYTES])
 {
     const uint64_t window = spec->period != 0 ? spec->period : spec_window(spec);
+    if (spec->budget_process && !plugin_line(plugin)->whole) {
+        snprintf(reason, REASON_BYTES,
+                 "it bounds no runtimes of whole processes: its line has no enforce=process");
+        return false;
+    }
     if (!plugin_line(plugin)->enforced)
         return true;
     if (spec->runtime == 0 || window == 0)
@@ -120,6 +125,8 @@ void guard_child(const struct guarded_child *guarded, bool again)
     paragraph_add_number(output, "every", guarded->period);
     if (again)
         paragraph_add(output, "again", "1");
+    if (guarded->whole)
+        paragraph_add(output, "whole", "1");
     attributes_add(output, "", &guarded->rank);
     (void)guard_send(output, fds, guarded->event >= 0 ? 2 : 1);
 }
@@ -132,7 +139,8 @@ void guard_begin(struct attachment *attachment, const struct grant *grant, int e
                                     .runtime = cpu_in_mode(grant).runtime,
                                     .period = cpu_window(grant),
                                     .pidfd = attachment->pidfd,
-                                    .event = event};
+                                    .event = event,
+                                    .whole = grant->spec.budget_process};
     guarded.rank.reset_on_fork = true;
     if (attachment->pidfd >= 0 && (event >= 0 || grant->plan.policy == POLICY_DEADLINE)) {
         guard_child(&guarded, again);
@@ -298,8 +306,10 @@ void guard_prepare(char *path, const struct guard_listener *who)
 {
     guard.listener = who;
     /* the launcher copies them */
-    char serve[] = "--serve", where[TRACEPOINT_TEXT], keep_off[CPU_LIST_TEXT];
-    char *const argv[] = {path, serve, where, keep_off, NULL};
+    char serve[] = "--serve", where[TRACEPOINT_TEXT], keep_off[CPU_LIST_TEXT],
+         processes[] = "processes";
+    char *const argv[] = {path, serve, where, keep_off, plugins_have_processes() ? processes : NULL,
+                          NULL};
     cpu_set_t domains;
     tracepoint_find(where);
     plugins_domains(&domains);

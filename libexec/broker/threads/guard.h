@@ -55,6 +55,7 @@ struct guarded_child {
     struct attributes rank;
     uint64_t runtime, period;
     int pidfd, event;
+    bool whole; /* the runtime is for all threads of the process together */
 };
 void guard_child(const struct guarded_child *guarded, bool again);
 

@@ -1,0 +1,170 @@
+#include "process-budget.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "cgroup.h"
+
+static const char controller[] = "perf_event";
+
+static int mount_own(void)
+{
+    int root = -1;
+    const int context = (int)syscall(SYS_fsopen, "cgroup", FSOPEN_CLOEXEC);
+    if (context >= 0 &&
+        syscall(SYS_fsconfig, context, FSCONFIG_SET_FLAG, controller, NULL, 0) == 0 &&
+        syscall(SYS_fsconfig, context, FSCONFIG_CMD_CREATE, NULL, NULL, 0) == 0)
+        root = (int)syscall(SYS_fsmount, context, FSMOUNT_CLOEXEC, 0);
+    const int error = errno;
+    if (context >= 0)
+        close(context);
+    errno = error;
+    return root;
+}
+
+/* A hierarchy that the administrator has mounted may have further controllers. Then it cannot be
+ * mounted with this one alone. */
+int budget_hierarchy_open(void)
+{
+    char mount[GROUP_BYTES];
+    return cgroups_find(controller, mount) == CGROUPS_V1
+               ? open(mount, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+               : mount_own();
+}
+
+int budget_hierarchy_got(void)
+{
+    return fcntl(BUDGET_HIERARCHY, F_SETFD, FD_CLOEXEC) == 0 ? BUDGET_HIERARCHY : -1;
+}
+
+bool budget_record_is_left(void)
+{
+    glob_t found;
+    const bool left = glob(BUDGET_RECORDS "*", GLOB_NOSORT, NULL, &found) == 0;
+    globfree(&found);
+    return left;
+}
+
+void budget_group_name(pid_t process, uint64_t started_by, char name[static BUDGET_GROUP_BYTES])
+{
+    snprintf(name, BUDGET_GROUP_BYTES, "rtf-%d.%llu", (int)process, (unsigned long long)started_by);
+}
+
+static bool move_to(int group, pid_t process)
+{
+    char number[24];
+    snprintf(number, sizeof number, "%d", (int)process);
+    return group_write(group, ".", "cgroup.procs", number);
+}
+
+int budget_group_open(int hierarchy, const char *name)
+{
+    return openat(hierarchy, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+int budget_group_make(int hierarchy, const char *name, pid_t process)
+{
+    if (mkdirat(hierarchy, name, S_IRWXU) != 0 && errno != EEXIST)
+        return -1;
+    const int group = budget_group_open(hierarchy, name);
+    if (group >= 0 && move_to(group, process))
+        return group;
+    const int error = errno;
+    if (group >= 0)
+        close(group);
+    (void)unlinkat(hierarchy, name, AT_REMOVEDIR); /* only if it is empty */
+    errno = error;
+    return -1;
+}
+
+/* The whole file `tasks`. Opened anew each time: a descriptor that is read again may show an older
+ * list (cgroup_pidlist_start). */
+static char *read_tasks(int group)
+{
+    enum { AT_ONCE = 16384 };
+    size_t has = 0, room = 0;
+    ssize_t got = -1;
+    char *text = NULL;
+    const int fd = openat(group, "tasks", O_RDONLY | O_CLOEXEC);
+    while (fd >= 0) {
+        if (room - has < AT_ONCE) {
+            room += 4 * (size_t)AT_ONCE;
+            char *more = realloc(text, room);
+            if (more == NULL)
+                abort();
+            text = more;
+        }
+        got = read(fd, text + has, room - has - 1);
+        if (got <= 0)
+            break;
+        has += (size_t)got;
+    }
+    if (text != NULL)
+        text[has] = '\0';
+    if (fd >= 0)
+        close(fd);
+    if (got == 0)
+        return text;
+    free(text);
+    return NULL;
+}
+
+ssize_t budget_group_members(int group, pid_t **tids)
+{
+    char *text = read_tasks(group), *rest = text;
+    ssize_t count = 0;
+    *tids = NULL;
+    if (text == NULL)
+        return -1;
+    /* each line has two bytes at least */
+    *tids = malloc((strlen(text) / 2 + 1) * sizeof **tids);
+    if (*tids == NULL)
+        abort();
+    for (long tid; (tid = strtol(rest, &rest, 10)) > 0;)
+        (*tids)[count++] = (pid_t)tid;
+    free(text);
+    return count;
+}
+
+bool budget_group_remove(int hierarchy, const char *name)
+{
+    return (group_empty(CGROUPS_V1, hierarchy, name, ".") || errno == EINPROGRESS) &&
+           unlinkat(hierarchy, name, AT_REMOVEDIR) == 0;
+}
+
+static int event_open(const struct perf_event_attr *event, int group, int cpu)
+{
+    return (int)syscall(SYS_perf_event_open, event, group, cpu, -1,
+                        PERF_FLAG_PID_CGROUP | PERF_FLAG_FD_CLOEXEC);
+}
+
+int budget_counter_open(int group, int cpu, uint64_t nanoseconds)
+{
+    const struct perf_event_attr counter = {.type = PERF_TYPE_SOFTWARE,
+                                            .size = sizeof counter,
+                                            .config = PERF_COUNT_SW_TASK_CLOCK,
+                                            .sample_period = nanoseconds,
+                                            .wakeup_events = 1,
+                                            .disabled = 1};
+    return event_open(&counter, group, cpu);
+}
+
+int budget_starts_open(int group, int cpu)
+{
+    const struct perf_event_attr starts = {.type = PERF_TYPE_SOFTWARE,
+                                           .size = sizeof starts,
+                                           .config = PERF_COUNT_SW_DUMMY,
+                                           .watermark = 1,
+                                           .wakeup_watermark = 1,
+                                           .task = 1};
+    return event_open(&starts, group, cpu);
+}

@@ -1,0 +1,234 @@
+#include "process-attach.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "paragraph.h"
+#include "process-budget.h"
+#include "run-directory.h"
+#include "thread.h"
+
+/* A fork storm ends when no member is real-time: what an ordinary thread starts is ordinary. */
+enum { PASSES = 200, RECORD_PATH = sizeof RUN_DIRECTORY + BUDGET_GROUP_BYTES + 16 };
+
+static struct {
+    int hierarchy;
+    int error; /* why there is none */
+} own = {.hierarchy = -1, .error = ENOSYS};
+
+int process_attach_open(bool wanted)
+{
+    if (!wanted)
+        return -1;
+    own.hierarchy = budget_hierarchy_got();
+    own.error = errno;
+    return own.hierarchy;
+}
+
+/* ---- the record ---- */
+
+static void record_path(const char *name, char path[static RECORD_PATH])
+{
+    snprintf(path, RECORD_PATH, RUN_DIRECTORY "/%s", name);
+}
+
+static void add_thread(struct paragraph_output *output, pid_t tid)
+{
+    struct identity identity;
+    struct attributes former;
+    if (!thread_look(tid, &identity) || !thread_attributes(tid, &former))
+        return; /* it has ended */
+    paragraph_add_number(output, "tid", (uint64_t)tid);
+    paragraph_add_number(output, "start", identity.start);
+    attributes_add(output, "", &former);
+    paragraph_close(output);
+}
+
+/* Written under another name first: a killed helper leaves the whole record, or none. */
+static bool write_record(const char *path, const struct paragraph_output *output)
+{
+    char fresh[RECORD_PATH + 8];
+    snprintf(fresh, sizeof fresh, "%s.new", path);
+    const int fd = open(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+    const bool good = fd >= 0 && write(fd, output->data, output->length) == (ssize_t)output->length;
+    if (fd >= 0)
+        close(fd);
+    return good && rename(fresh, path) == 0;
+}
+
+/* The members before any of them is changed. Threads that are started later are as the threads that
+ * start them. */
+static bool record_members(const char *name, int group)
+{
+    pid_t *tids = NULL;
+    struct paragraph_output output = {0};
+    char path[RECORD_PATH];
+    record_path(name, path);
+    if (access(path, F_OK) == 0)
+        return true;
+    const ssize_t count = budget_group_members(group, &tids);
+    for (ssize_t i = 0; i < count; i++)
+        add_thread(&output, tids[i]);
+    const bool good = count > 0 && write_record(path, &output);
+    paragraph_output_free(&output);
+    free(tids);
+    return good;
+}
+
+struct former {
+    pid_t tid;
+    uint64_t start;
+    struct attributes attributes;
+};
+
+static bool take_former(const struct paragraph *said, struct former *former)
+{
+    uint64_t tid;
+    const bool good = paragraph_get_number(said, "tid", INT32_MAX, &tid) == 1 &&
+                      paragraph_get_number(said, "start", UINT64_MAX, &former->start) == 1 &&
+                      attributes_get(said, "", &former->attributes);
+    former->tid = (pid_t)tid;
+    return good;
+}
+
+/* Returns an array that the caller frees; NULL: no record. */
+static struct former *read_record(const char *name, int *count)
+{
+    static struct paragraph_input input;
+    struct paragraph said;
+    struct former *all = NULL, one;
+    const char *why;
+    char path[RECORD_PATH];
+    int taken;
+    record_path(name, path);
+    const int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    input = (struct paragraph_input){0};
+    *count = 0;
+    while (fd >= 0 && ((taken = paragraph_take(&input, &said, &why)) == 1 ||
+                       (taken == 0 && paragraph_fill(&input, fd) > 0))) {
+        if (taken != 1 || !take_former(&said, &one))
+            continue;
+        all = realloc(all, (size_t)(*count + 1) * sizeof *all);
+        if (all == NULL)
+            abort();
+        all[(*count)++] = one;
+    }
+    if (fd >= 0)
+        close(fd);
+    return all;
+}
+
+/* ---- into the group ---- */
+
+static int refuse(enum apply_result *done, char *reason, const char *what)
+{
+    const int error = errno;
+    *done = error == ESRCH
+                ? APPLY_GONE
+                : apply_refuse(reason, "the runtime of a process cannot be enforced: %s: %s", what,
+                               strerror(error));
+    return -1;
+}
+
+int process_attach(const struct target *target, int cpu, uint64_t microseconds,
+                   enum apply_result *done, char reason[static APPLY_REASON])
+{
+    char name[BUDGET_GROUP_BYTES];
+    *done = APPLY_DONE;
+    errno = own.error;
+    if (own.hierarchy < 0)
+        return refuse(done, reason, "the perf_event hierarchy of cgroup version 1");
+    if (!thread_is(target->tid, target->started_by))
+        return refuse(done, reason, "/proc");
+    budget_group_name(target->tid, target->started_by, name);
+    const int group = budget_group_make(own.hierarchy, name, target->tid);
+    if (group < 0)
+        return refuse(done, reason, "its cgroup");
+    const bool recorded = record_members(name, group);
+    if (!recorded)
+        (void)refuse(done, reason, RUN_DIRECTORY);
+    /* The id may have been another process's when that was moved. */
+    errno = ESRCH;
+    const bool is_it = target->pidfd < 0 ? thread_is(target->tid, target->started_by)
+                                         : !thread_has_ended(target->pidfd);
+    const int counter =
+        is_it && recorded ? budget_counter_open(group, cpu, microseconds * 1000) : -1;
+    const int error = errno;
+    close(group);
+    errno = error;
+    if (counter < 0 && recorded)
+        (void)refuse(done, reason, "a perf event of its cgroup");
+    return counter;
+}
+
+/* ---- and back ---- */
+
+static const struct attributes *former_of(const struct former *all, int count, pid_t tid,
+                                          uint64_t start, const struct attributes *first)
+{
+    for (int i = 0; i < count; i++)
+        if (all[i].tid == tid && all[i].start == start)
+            return &all[i].attributes;
+    return first;
+}
+
+static bool is_as(const struct attributes *one, const struct attributes *other)
+{
+    return one->policy == other->policy && CPU_EQUAL(&one->cpus, &other->cpus) &&
+           one->priority == other->priority;
+}
+
+/* True: the thread was changed. Its nice value and reset-on-fork are its own. */
+static bool restore_thread(pid_t tid, const struct former *all, int count,
+                           const struct attributes *first)
+{
+    char ignored[APPLY_REASON];
+    struct identity identity;
+    struct attributes now, former;
+    if (!thread_look(tid, &identity) || identity.ended || !thread_attributes(tid, &now))
+        return false;
+    former = *former_of(all, count, tid, identity.start, first);
+    if (is_as(&now, &former))
+        return false;
+    former.nice = now.nice;
+    former.reset_on_fork = now.reset_on_fork;
+    return scheduling_restore(&(struct target){tid, identity.start, -1}, &former,
+                              &(struct placement){0}, ignored) == APPLY_DONE;
+}
+
+void process_restore(const struct target *target, const struct attributes *first)
+{
+    char name[BUDGET_GROUP_BYTES];
+    int count = 0;
+    budget_group_name(target->tid, target->started_by, name);
+    const int group = own.hierarchy < 0 ? -1 : budget_group_open(own.hierarchy, name);
+    struct former *all = read_record(name, &count);
+    bool changed = group >= 0;
+    for (int pass = 0; changed && pass < PASSES; pass++) {
+        pid_t *tids;
+        const ssize_t members = budget_group_members(group, &tids);
+        changed = false;
+        for (ssize_t i = 0; i < members; i++)
+            if (tids[i] != target->tid)
+                changed |= restore_thread(tids[i], all, count, first);
+        free(tids);
+    }
+    free(all);
+    if (group >= 0)
+        close(group);
+}
+
+void process_remove(const struct target *target)
+{
+    char name[BUDGET_GROUP_BYTES], path[RECORD_PATH];
+    if (own.hierarchy < 0)
+        return;
+    budget_group_name(target->tid, target->started_by, name);
+    record_path(name, path);
+    if (budget_group_remove(own.hierarchy, name) || errno == ENOENT)
+        (void)unlink(path);
+}

@@ -1,0 +1,245 @@
+#include "process-group.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "cgroup.h"
+#include "process-budget.h"
+#include "suspension.h"
+
+enum { PASSES = 1000 };
+static const int64_t elsewhere = INT64_C(1000000); /* ns */
+
+static int hierarchy = -1;
+
+struct event {
+    int fd;
+    void *page;
+};
+
+struct process_group {
+    pid_t process;
+    int directory;
+    struct attributes granted;
+    struct event starts, *counters; /* counters: on the other CPUs */
+    int count;
+};
+
+int process_groups_open(void)
+{
+    hierarchy = budget_hierarchy_got();
+    return hierarchy;
+}
+
+/* ---- events ---- */
+
+/* Read-only, as the event of a guarded thread. */
+static struct event mapped(int fd)
+{
+    struct event event = {.fd = fd, .page = MAP_FAILED};
+    if (fd >= 0)
+        event.page = mmap(NULL, (size_t)sysconf(_SC_PAGESIZE) * 2, PROT_READ, MAP_SHARED, fd, 0);
+    return event;
+}
+
+static bool is_good(const struct event *event)
+{
+    return event->fd >= 0 && event->page != MAP_FAILED;
+}
+
+static void close_event(struct event *event)
+{
+    if (event->page != MAP_FAILED)
+        (void)munmap(event->page, (size_t)sysconf(_SC_PAGESIZE) * 2);
+    if (event->fd >= 0)
+        close(event->fd);
+}
+
+static int own_cpu(const struct attributes *granted)
+{
+    int cpu = 0;
+    while (cpu < CPU_SETSIZE - 1 && !CPU_ISSET((size_t)cpu, &granted->cpus))
+        cpu++;
+    return cpu;
+}
+
+/* The first thread has one CPU, so its forks are recorded there. */
+static bool open_events(struct process_group *group, int64_t runtime)
+{
+    cpu_set_t online;
+    const int own = own_cpu(&group->granted);
+    bool good = true;
+    online_cpus(&online);
+    group->counters = calloc((size_t)CPU_COUNT(&online), sizeof *group->counters);
+    if (group->counters == NULL)
+        abort();
+    for (int cpu = 0; good && cpu < CPU_SETSIZE; cpu++) {
+        if (cpu == own || !CPU_ISSET((size_t)cpu, &online))
+            continue;
+        struct event *counter = &group->counters[group->count++];
+        *counter =
+            mapped(budget_counter_open(group->directory, cpu,
+                                       (uint64_t)(runtime < elsewhere ? runtime : elsewhere)));
+        good = is_good(counter);
+    }
+    group->starts = mapped(good ? budget_starts_open(group->directory, own) : -1);
+    return good && is_good(&group->starts);
+}
+
+struct process_group *process_group_open(pid_t process, uint64_t started_by,
+                                         const struct attributes *granted, int64_t runtime)
+{
+    char name[BUDGET_GROUP_BYTES];
+    budget_group_name(process, started_by, name);
+    const int directory = budget_group_open(hierarchy, name);
+    if (directory < 0)
+        return NULL;
+    struct process_group *group = calloc(1, sizeof *group);
+    if (group == NULL)
+        abort();
+    *group =
+        (struct process_group){.process = process, .directory = directory, .granted = *granted};
+    if (open_events(group, runtime))
+        return group;
+    const int error = errno;
+    process_group_close(group);
+    errno = error;
+    return NULL;
+}
+
+void process_group_close(struct process_group *group)
+{
+    if (group == NULL)
+        return;
+    for (int i = 0; i < group->count; i++)
+        close_event(&group->counters[i]);
+    close_event(&group->starts);
+    free(group->counters);
+    close(group->directory);
+    free(group);
+}
+
+bool process_group_wait(const struct process_group *group,
+                        bool (*wait_on)(int fd, int64_t as, bool starts), int64_t as)
+{
+    bool good = wait_on(group->starts.fd, as, true);
+    for (int i = 0; good && i < group->count; i++)
+        good = wait_on(group->counters[i].fd, as, false);
+    return good;
+}
+
+int process_group_starts(const struct process_group *group)
+{
+    return group->starts.fd;
+}
+
+int64_t process_group_used(const struct process_group *group)
+{
+    int64_t sum = 0, one;
+    for (int i = 0; i < group->count; i++)
+        if (read(group->counters[i].fd, &one, sizeof one) == (ssize_t)sizeof one)
+            sum += one;
+    return sum;
+}
+
+void process_group_count(const struct process_group *group, bool on)
+{
+    const unsigned long order = on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE;
+    for (int i = 0; i < group->count; i++)
+        (void)ioctl(group->counters[i].fd, order, 0);
+}
+
+/* ---- members ---- */
+
+static bool make_member_ordinary(pid_t tid)
+{
+    const struct sched_param none = {0};
+    const int policy = sched_getscheduler(tid) & ~SCHED_RESET_ON_FORK;
+    return (policy == SCHED_FIFO || policy == SCHED_RR) &&
+           sched_setscheduler(tid, SCHED_OTHER, &none) == 0;
+}
+
+/* While the guard runs on the members' CPU, none of them does, and so none starts another. */
+static void go_to(const struct process_group *group, cpu_set_t *former)
+{
+    if (sched_getaffinity(0, sizeof *former, former) != 0)
+        CPU_ZERO(former);
+    (void)sched_setaffinity(0, sizeof group->granted.cpus, &group->granted.cpus);
+}
+
+static void go_back(const cpu_set_t *former)
+{
+    if (CPU_COUNT(former) > 0)
+        (void)sched_setaffinity(0, sizeof *former, former);
+}
+
+void process_group_suspend(const struct process_group *group)
+{
+    cpu_set_t former;
+    bool changed = true;
+    go_to(group, &former);
+    for (int pass = 0; changed && pass < PASSES; pass++) {
+        pid_t *tids;
+        const ssize_t count = budget_group_members(group->directory, &tids);
+        changed = false;
+        for (ssize_t i = 0; i < count; i++)
+            if (tids[i] != group->process)
+                changed |= make_member_ordinary(tids[i]);
+        free(tids);
+    }
+    go_back(&former);
+}
+
+static bool make_member_real_time(const struct process_group *group, pid_t tid)
+{
+    const struct sched_param param = {.sched_priority = group->granted.priority};
+    const int policy = suspend_kernel_policy(group->granted.policy);
+    struct sched_param now;
+    if (sched_getscheduler(tid) == policy && sched_getparam(tid, &now) == 0 &&
+        now.sched_priority == param.sched_priority)
+        return false;
+    (void)sched_setaffinity(tid, sizeof group->granted.cpus, &group->granted.cpus);
+    return sched_setscheduler(tid, policy, &param) == 0;
+}
+
+static bool is_listed(const pid_t *tids, ssize_t count, pid_t tid)
+{
+    for (ssize_t i = 0; i < count; i++)
+        if (tids[i] == tid)
+            return true;
+    return false;
+}
+
+/* An id may have passed to a thread that is no member since it was listed. Makes that one ordinary:
+ * it cannot be told whether it was real-time before. */
+static void take_back(const struct process_group *group, const pid_t *made, ssize_t count)
+{
+    pid_t *tids;
+    const ssize_t now = budget_group_members(group->directory, &tids);
+    for (ssize_t i = 0; i < count && now >= 0; i++)
+        if (made[i] != 0 && !is_listed(tids, now, made[i]))
+            (void)make_member_ordinary(made[i]);
+    free(tids);
+}
+
+bool process_group_resume(const struct process_group *group)
+{
+    pid_t *tids;
+    const ssize_t count = budget_group_members(group->directory, &tids);
+    bool changed = false;
+    for (ssize_t i = 0; i < count && count <= PROCESS_MEMBERS_MAX; i++) {
+        const bool made = tids[i] != group->process && make_member_real_time(group, tids[i]);
+        changed |= made;
+        tids[i] = made ? tids[i] : 0;
+    }
+    if (changed)
+        take_back(group, tids, count);
+    free(tids);
+    return count <= PROCESS_MEMBERS_MAX;
+}

@@ -1,0 +1,129 @@
+# bats file_tags=lane:alone
+# "budget": "process": all threads of a process have one runtime together, and are what they were when the reservation ends.
+load helper
+
+prepare() {
+    configure_plugins 'FP fp 11-20 1 enforce=process' 'RR rr 1-10 1 enforce=runtime'
+    cc -std=c17 -D_GNU_SOURCE -O2 -pthread -o "$WORK/team" "$RTF_SOURCE/test/team.c"
+    cc -std=c17 -D_GNU_SOURCE -O2 -o "$WORK/jobs" "$RTF_SOURCE/test/experiments/jobs.c"
+}
+
+SPEC='{"plugin": "FP", "priority": 15, "runtime": "20ms", "period": "100ms", "budget": "process"}'
+
+# team N [WAY]: Alice's process of N threads that never sleep, see test/team.c; its id is in TEAM
+team() {
+    become $ALICE "$WORK/team" "$@" 3>&- &
+    TEAM=$!
+    echo "$TEAM" >>"$WORK/pids"
+    eventually is_team "$TEAM"
+}
+is_team() { [ "$(cat "/proc/$1/comm")" = team ]; }
+has_threads() { [ "$(ls "/proc/$TEAM/task" | wc -l)" -eq "$1" ]; }
+
+granted() { [ "$(field .result "$(spec $ALICE cam "${SPEC%\}}, \"attach\": $TEAM}")")" = OK ]; }
+released() {
+    as $ALICE rm "$SPECS/$ALICE/cam.json"
+    eventually test ! -e "$SPECS/$ALICE/cam.verdict"
+}
+
+# views: policy, CPUs and group of all threads, each another one on a line
+views() {
+    local task
+    for task in "/proc/$TEAM/task"/*; do
+        echo "$(taskset -c 0 "$RTF_STAGE/kernel-view" "${task##*/}" | cut -d ' ' -f 1,5) $(grep -o 'perf_event:.*' "$task/cgroup" || echo none)"
+    done | sort | uniq -c
+}
+has_no_group() { [ ! -e "/run/rtf/rtf-$TEAM".* ] && [[ $(views) != *perf_event:/rtf-* ]]; }
+
+# A thread of a lower priority than the team's has 70 ms of CPU 1 in each of 20 periods of 100 ms. It is late if the team has more than 30 ms in one of them.
+victim_is_on_time() {
+    local jobs late
+    become $BOB "$WORK/jobs" "$(($(awk '{ print int($1 * 1000) }' /proc/uptime) * 1000 + 1500000))" 100000 20 0:70000 3>&- >"$WORK/times" &
+    jobs=$!
+    echo "$jobs" >>"$WORK/pids"
+    eventually is_jobs "$jobs"
+    [ "$(field .result "$(spec $BOB arm "{\"plugin\": \"FP\", \"priority\": 12, \"runtime\": \"76ms\", \"period\": \"100ms\", \"attach\": $jobs}")")" = OK ]
+    eventually is_gone "$jobs" || return
+    late=$(awk '$3 - $1 > 100000' "$WORK/times" | wc -l)
+    echo "# $late of $(wc -l <"$WORK/times") jobs were late, the longest took $(awk '{ print $3 - $1 }' "$WORK/times" | sort -n | tail -1) us" >&3
+    as $BOB rm "$SPECS/$BOB/arm.json"
+    eventually test ! -e "$SPECS/$BOB/arm.verdict"
+    [ "$(wc -l <"$WORK/times")" -eq 20 ] && [ "$late" -eq 0 ]
+}
+is_jobs() { [ "$(cat "/proc/$1/comm")" = jobs ]; }
+
+@test "64 threads have 20 ms together in each 100 ms, including threads that are started later" {
+    broker_start
+    team 64 late
+    granted
+    kill -USR1 "$TEAM"
+    eventually has_threads 64
+    once_of 6 victim_is_on_time
+}
+
+@test "threads that their owner moves to other CPUs, and a storm of processes, have no more" {
+    broker_start
+    team 8 roam
+    granted
+    once_of 6 victim_is_on_time
+    released
+    kill -KILL "$TEAM"
+    team 4 storm
+    granted
+    once_of 6 victim_is_on_time
+}
+
+@test "each thread is what it was when the reservation ends, after a restart of broker and guard, too" {
+    broker_start
+    team 5
+    eventually has_threads 5
+    before=$(views)
+    [[ $before == *' 1 batch cpus=0 '* ]]
+    granted
+    are_real_time
+    kill -KILL "$(helpers rtf-guard)"
+    are_real_time
+    kill -KILL "$BROKER"
+    wait "$BROKER" 2>/dev/null || true
+    eventually none_of_ours
+    broker_start
+    are_real_time
+    once_of 6 victim_is_on_time
+    released
+    eventually has_no_group
+    [ "$(views | sed 's/ perf_event.*\| none//')" = "$(sed 's/ perf_event.*\| none//' <<<"$before")" ]
+}
+# Each thread, at one moment or another: all of them are ordinary most of the time.
+are_real_time() {
+    local task
+    for task in "/proc/$TEAM/task"/*; do
+        eventually is_real_time "${task##*/}"
+        grep -q "perf_event:/rtf-$TEAM\." "$task/cgroup"
+    done
+}
+is_real_time() { [[ $(taskset -c 0 "$RTF_STAGE/kernel-view" "$1") == 'fifo 15 '*' cpus=1 '* ]]; }
+
+@test "processes that a process with a budget leaves behind are ordinary" {
+    broker_start
+    team 3 storm
+    granted
+    kill -KILL "$TEAM"
+    eventually test ! -e "/run/rtf/rtf-$TEAM".*
+    eventually none_is_real_time
+}
+
+none_is_real_time() { [ -z "$(ps -u $ALICE -o cls= | grep -v TS || true)" ]; }
+
+@test "a line without enforce=process, and a thread that is not the first, are refused" {
+    broker_start
+    team 2
+    answer=$(spec $ALICE cam '{"plugin": "RR", "priority": 5, "runtime": "20ms", "period": "100ms", "budget": "process"}')
+    [ "$(field .result "$answer")" = SCHEDULE_FAIL ]
+    [[ $(field .reason "$answer") == *'its line has no enforce=process'* ]]
+    eventually has_threads 2
+    first=$TEAM
+    TEAM=$(ls "/proc/$first/task" | tail -1)
+    answer=$(spec $ALICE arm "${SPEC%\}}, \"attach\": $TEAM}")
+    [ "$(field .result "$answer")" = ATTACH_FAIL ]
+    [[ $(field .reason "$answer") == *"is not the first thread of its process, $first"* ]]
+}
