@@ -138,3 +138,31 @@ END
     [[ $said == *'runs under it'*125 ]] || { echo "$said" >&2; false; }
     is_policy "$CONTAINED" deadline
 }
+
+@test "threads with one number in two containers of a user each keep a reservation of their own under rtf preload" {
+    broker_start
+    container one
+    one=$CONTAINED
+    container two
+    two=$CONTAINED
+    for which in one two one; do
+        said=$(within $which '"$BIN/rtf" --spool "$SPOOL" preload -T 1ms -P 20ms -- chrt -f -p 12 $$; echo "$?"')
+        [ "$said" = 0 ] || { echo "$said" >&2; false; }
+    done
+    for tid in "$one" "$two"; do is_policy "$tid" fifo; done
+    [ "$(find "$OWN" -name 'preload-1-*.json' | wc -l)" = 2 ]
+    within one '"$BIN/rtf" --spool "$SPOOL" preload -- chrt -o -p 0 $$' >/dev/null
+    eventually is_policy "$one" other
+    is_policy "$two" fifo
+}
+
+@test "rtf-run takes another name when a program of another container of its user has the first" {
+    broker_start
+    for which in one two; do
+        become $ALICE env USER=$ALICE unshare --user --map-root-user --pid --fork --kill-child --mount-proc \
+            "$RTF_BIN/rtf-run" --spool "$SPOOL" -T 1ms -P 20ms -- sleep "$SLEEPS" 2>"$WORK/said.$which" 3>&- &
+        echo "$!" >>"$WORK/pids"
+    done
+    both_run() { [ "$(cat "$OWN"/run-1*.verdict 2>/dev/null | jq -s '[.[] | select(.thread.state == "attached")] | length')" = 2 ]; }
+    eventually both_run || { cat "$WORK"/said.* >&2; false; }
+}

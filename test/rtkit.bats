@@ -89,7 +89,7 @@ property() {
     client $ALICE 7
     [ "$SAID" = ok ]
     [[ $(kernel "$TID") == "fifo "* ]]
-    jq -e --argjson tid "$TID" '.grant.plugin == "FP" and .grant.runtime == 10000 and .grant.period == 100000 and .thread.tid == $tid' "$SPECS/$ALICE/rtkit-$TID.verdict"
+    jq -e --argjson tid "$TID" '.grant.plugin == "FP" and .grant.runtime == 1000 and .grant.period == 10000 and .thread.tid == $tid' "$SPECS/$ALICE/rtkit-$TID.verdict"
     [ "$(stat -c %u "$SPECS/$ALICE/rtkit-$TID.json")" = $ALICE ]
     jq -e 'select(.name == "rtkit-'"$TID"'" and .stage == "verdict" and .decision == "ok")' "$EVENTS" >/dev/null
     [ "$(property MaxRealtimePriority) $(property RTTimeUSecMax) $(property MinNiceLevel)" = '20 200000 0' ]
@@ -369,6 +369,17 @@ has_real_time() {
     return 1
 }
 
+# has_real_time_of NAME: the same under any policy that a grant can have.
+has_real_time_of() {
+    local process thread
+    for process in $(pgrep -u $ALICE -x "$1"); do
+        for thread in "/proc/$process/task/"*; do
+            case $(kernel "${thread##*/}") in fifo* | rr* | deadline*) jq -e '.grant != null' "$SPECS/$ALICE/rtkit-${thread##*/}.verdict" >/dev/null && return 0 ;; esac
+        done
+    done
+    return 1
+}
+
 # bats test_tags=turn:0
 @test "PipeWire and PulseAudio, as Debian has them, get their threads; refused, they run on without" {
     broker_start
@@ -382,13 +393,27 @@ has_real_time() {
     eventually has_real_time pulseaudio
     pkill -TERM -u $ALICE -x pulseaudio
     wait "$SESSION" || true
-    configure_rules "$BOB - max_utilization 0.3" "$ALICE - max_runtime 1ms"
+    configure_rules "$BOB - max_utilization 0.3" "$ALICE - max_runtime 500us"
     kill -HUP "$BROKER"
     eventually grep -q '"decision":"reloaded"' "$EVENTS"
     in_session pipewire -v
     eventually grep -q 'mod.rt.*RTKit' "$WORK/session.out"
     no has_real_time pipewire
     pgrep -u $ALICE -x pipewire
+}
+
+@test "PipeWire and PulseAudio get their threads without options under the configuration as shipped" {
+    configure_as_shipped
+    broker_start
+    serves
+    for program in pipewire 'pulseaudio -n --daemonize=no --exit-idle-time=-1 --realtime=yes -L module-null-sink'; do
+        # shellcheck disable=SC2086 # words
+        in_session $program
+        eventually has_real_time_of "${program%% *}"
+        [ "$(jq -c '[.grant.runtime, .grant.period]' "$SPECS/$ALICE"/rtkit-*.verdict | sort -u)" = '[1000,10000]' ]
+        pkill -TERM -u $ALICE -x "${program%% *}"
+        wait "$SESSION" || true
+    done
 }
 
 @test "rtf-rtkit ends with its bus, so that it is started anew" {

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "client.h"
 #include "default-budget.h"
 #include "profile.h"
 #include "rtf.h"
@@ -15,7 +16,7 @@
 
 /* USUAL_PRIORITIES: the rules as shipped allow no higher priority, because the kernel's interrupt
  * threads have priority 50. */
-enum { THREAD_NAME = 16, RESERVATION = 32, SENTENCE = 1024, USUAL_PRIORITIES = 49 };
+enum { THREAD_NAME = 16, RESERVATION = 48, SENTENCE = 1024, USUAL_PRIORITIES = 49 };
 
 static const char *policy_name(int policy)
 {
@@ -180,14 +181,27 @@ static int error_of(enum rtf_result result, int policy, const char *code)
     return EPERM;
 }
 
+/* True: no other thread can have the name. Two containers of a user have threads of the same number,
+ * and the broker knows them by other numbers. */
+static bool name_of_reservation(pid_t thread, char name[static RESERVATION])
+{
+    const uint64_t inode = client_thread_inode(thread);
+    if (inode == 0)
+        snprintf(name, RESERVATION, "preload-%d", (int)thread);
+    else
+        snprintf(name, RESERVATION, "preload-%d-%llu", (int)thread, (unsigned long long)inode);
+    return inode != 0;
+}
+
 /* A spec with this name may belong to an earlier thread with the same id; then it is released
  * first. */
 static enum rtf_result ask(struct rtf_connection *connection, struct rtf_spec *spec,
                            struct rtf_params *params, pid_t thread, const struct wanted *wanted)
 {
     char name[RESERVATION];
-    snprintf(name, sizeof name, "preload-%d", (int)thread);
-    if (rtf_spec_find(connection, spec, name) == RTF_OK && rtf_spec_get_thread(spec) == thread)
+    const bool is_unique = name_of_reservation(thread, name);
+    if (rtf_spec_find(connection, spec, name) == RTF_OK &&
+        (is_unique ? rtf_spec_is_attached(spec) : rtf_spec_get_thread(spec) == thread))
         return rtf_spec_change(spec, params);
     if (rtf_spec_result(spec) != RTF_GONE)
         (void)rtf_spec_release(spec);
@@ -225,7 +239,7 @@ void budget_release(pid_t thread)
     struct rtf_connection connection = RTF_CONNECTION_INIT;
     struct rtf_spec spec = RTF_SPEC_INIT;
     char name[RESERVATION];
-    snprintf(name, sizeof name, "preload-%d", (int)thread);
+    (void)name_of_reservation(thread, name);
     if (rtf_connect(&connection, NULL) == RTF_OK &&
         rtf_spec_find(&connection, &spec, name) == RTF_OK)
         (void)rtf_spec_release(&spec);

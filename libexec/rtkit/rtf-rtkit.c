@@ -28,6 +28,7 @@
 
 #include "client.h"
 #include "confine.h"
+#include "default-budget.h"
 #include "options.h"
 #include "capabilities.h"
 #include "thread.h"
@@ -48,8 +49,10 @@ struct options {
     const char *user;
     uint32_t highest;
 };
-static struct options options = {
-    .terms = {.spool = "/var/spool/rtf", .runtime = 10000, .period = 100000}, .highest = 20};
+static struct options options = {.terms = {.spool = "/var/spool/rtf",
+                                           .runtime = DEFAULT_RUNTIME,
+                                           .period = DEFAULT_PERIOD},
+                                 .highest = 20};
 
 struct caller {
     uid_t uid;
@@ -434,8 +437,8 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
 
 static const struct argp_option argp_options[] = {
     {"spool", 's', "DIR", 0, "The spool (default /var/spool/rtf)", 0},
-    {"runtime", 'T', "TIME", 0, "The runtime of each thread (default 10ms)", 0},
-    {"period", 'P', "TIME", 0, "The period of each thread (default 100ms)", 0},
+    {"runtime", 'T', "TIME", 0, "The runtime of each thread (default 1ms)", 0},
+    {"period", 'P', "TIME", 0, "The period of each thread (default 10ms)", 0},
     {"plugin", 'p', "NAME", 0, "The plugin to ask (default: all, in the order of plugins.conf)", 0},
     {"max-priority", 'm', "N", 0, "The highest allowed priority (default 20)", 0},
     {"user", 'u', "USER", 0, "The account to run as (default rtf-reader, else nobody)", 0},

@@ -10,7 +10,8 @@
 
 enum { WORKER_WHY = 600 };
 
-/* The parameters of every spec, except for the priority. */
+/* The parameters of a spec, except for the priority. A worker has one set for all threads; a set for
+ * a program would be chosen where write_spec takes it (worker.c). */
 struct terms {
     const char *spool, *plugin; /* plugin = NULL: any plugin */
     uint64_t runtime, period;   /* us */
