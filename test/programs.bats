@@ -243,3 +243,35 @@ broker_stop_and_start() {
     eventually is_deadline camera-2
     eventually says player '.grant.threads == 2'
 }
+
+@test "with hold, the reservation of an ended thread stays for the next thread of its rule, also over starts of the program and of the broker" {
+    configure_rules "$ALICE - max_utilization 0.1" "$BOB - max_utilization 2"
+    broker_start
+    cp /usr/bin/python3 "$WORK/player"
+    PYTHON="$WORK/player" program $ALICE camera-1 camera-2
+    told '.grant.threads == 2' "$(spec $ALICE player '{"program": "'"$WORK/player"'", "hold": true, "threads": ['"$camera"']}')"
+    tell '-camera-2'
+    eventually says player '.grant.threads == 2 and ([.threads[] | select(.held)] | length) == 1'
+    tell '+camera-3'
+    eventually is_deadline camera-3
+    eventually says player '.grant.threads == 2 and ([.threads[] | select(.held)] | length) == 0'
+    for _ in 1 2; do
+        kill -KILL "$PROGRAM"
+        eventually says player '.grant.threads == 2 and .program.state == "away" and ([.threads[] | select(.held)] | length) == 2'
+        told '.result == "ACL_FAIL"' "$(spec $ALICE one '{"runtime": "1ms", "period": "20ms"}')"
+        as $ALICE rm "$SPECS/$ALICE/one.json"
+        PYTHON="$WORK/player" program $ALICE camera-1 camera-2
+        eventually is_deadline camera-1
+        eventually is_deadline camera-2
+        eventually says player '.grant.threads == 2 and .result == "OK" and ([.threads[] | select(.held)] | length) == 0'
+        broker_kill_and_start
+        is_deadline camera-1
+        eventually says player '.grant.threads == 2 and .result == "OK" and ([.threads[] | select(.held)] | length) == 0'
+    done
+    kill -KILL "$PROGRAM"
+    eventually says player '.program.state == "away"'
+    broker_kill_and_start
+    eventually reservations 2
+    as $ALICE rm "$SPECS/$ALICE/player.json"
+    eventually reservations 0
+}

@@ -1,5 +1,6 @@
 #include "program-verdict.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,11 +16,13 @@ static json_t *copy_or_null(json_t *from, const char *key)
     return value == NULL ? json_null() : json_incref(value);
 }
 
-json_t *verdict_row(const char *comm, pid_t tid, int rule, json_t *told)
+json_t *verdict_row(const char *comm, pid_t tid, int rule, const char *reservation, bool is_held,
+                    json_t *told)
 {
     static const char *const keys[] = {"result",  "reason", "sentence",
                                        "refusal", "grant",  "thread"};
-    json_t *row = json_pack("{s:s, s:i, s:i}", "name", comm, "tid", (int)tid, "rule", rule + 1);
+    json_t *row = json_pack("{s:s, s:i, s:i, s:s, s:b}", "name", comm, "tid", (int)tid, "rule",
+                            rule + 1, "reservation", reservation, "held", is_held);
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         (void)json_object_set_new(row, keys[i], copy_or_null(told, keys[i]));
     return row;
@@ -165,7 +168,8 @@ char *verdict_of_program(const struct program_summary *summary, json_t *rows)
     return line;
 }
 
-bool verdict_state(const char *text, size_t length, const struct stamp *spec, char state[static 16])
+json_t *verdict_about(const char *text, size_t length, const struct stamp *spec,
+                      char state[static 16])
 {
     char changed[SECONDS_TEXT];
     json_t *verdict = json_loadb(text, length, 0, NULL);
@@ -174,6 +178,39 @@ bool verdict_state(const char *text, size_t length, const struct stamp *spec, ch
     const bool is_it = (uint64_t)json_integer_value(json_object_get(of, "inode")) == spec->inode &&
                        strcmp(text_of(of, "changed"), format_seconds(spec->changed, changed)) == 0;
     snprintf(state, 16, "%.15s", text_of(program, "state"));
+    if (is_it && state[0] != '\0')
+        return verdict;
     json_decref(verdict);
-    return is_it && state[0] != '\0';
+    return NULL;
+}
+
+static bool number_of(const json_t *row, const char *key, int max, int *number)
+{
+    const json_int_t value = json_integer_value(json_object_get(row, key));
+    *number = (int)value;
+    return value >= 1 && value <= max;
+}
+
+size_t verdict_row_count(const json_t *verdict)
+{
+    return json_array_size(json_object_get(verdict, "threads"));
+}
+
+bool verdict_row_at(const json_t *verdict, size_t i, struct row_of_verdict *row)
+{
+    json_t *const rows = json_object_get(verdict, "threads"), *found = json_array_get(rows, i);
+    const char *plus = strchr(text_of(found, "reservation"), '+');
+    uint64_t slot = 0;
+    int tid = 0, rule = 0;
+    if (found == NULL || plus == NULL || !parse_number(plus + 1, TID_MAX, &slot) || slot == 0 ||
+        !number_of(found, "tid", TID_MAX, &tid) || !number_of(found, "rule", INT_MAX, &rule) ||
+        !json_is_object(json_object_get(found, "grant")))
+        return false;
+    *row = (struct row_of_verdict){.slot = (pid_t)slot,
+                                   .tid = tid,
+                                   .rule = rule - 1,
+                                   .is_held = json_is_true(json_object_get(found, "held")),
+                                   .row = json_incref(found)};
+    snprintf(row->comm, sizeof row->comm, "%.15s", text_of(found, "name"));
+    return true;
 }

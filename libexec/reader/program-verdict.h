@@ -8,8 +8,10 @@
 
 #include "snapshot.h"
 
-/* The row of one thread. told: the broker's verdict about the thread; NULL: none yet. */
-json_t *verdict_row(const char *comm, pid_t tid, int rule, json_t *told);
+/* The row of one thread, with this reservation. told: the broker's verdict about the thread; NULL:
+ * none yet. */
+json_t *verdict_row(const char *comm, pid_t tid, int rule, const char *reservation, bool is_held,
+                    json_t *told);
 
 /* True if the row has this result. */
 bool verdict_row_is(const json_t *row, const char *result);
@@ -27,9 +29,21 @@ struct program_summary {
 /* The caller owns the text, one line with its newline. rows: an array. */
 char *verdict_of_program(const struct program_summary *summary, json_t *rows);
 
-/* The state of the program in this text of a verdict, if the verdict is about this version of the
- * file. False: it is not. */
-bool verdict_state(const char *text, size_t length, const struct stamp *spec,
-                   char state[static 16]);
+/* The verdict in this text, if it is about this version of the file, and the state of its program.
+ * The caller owns the object; NULL: it is about another version. */
+json_t *verdict_about(const char *text, size_t length, const struct stamp *spec,
+                      char state[static 16]);
+
+/* The i-th row, if it has a grant. The caller owns `row`. False: it has none. The user may have forged
+ * the verdict. */
+size_t verdict_row_count(const json_t *verdict);
+struct row_of_verdict {
+    pid_t slot, tid;
+    int rule;
+    bool is_held;
+    char comm[16];
+    json_t *row;
+};
+bool verdict_row_at(const json_t *verdict, size_t i, struct row_of_verdict *row);
 
 #endif

@@ -16,19 +16,22 @@
 /* ABSENT: no file; HOLD: a spec without "attach"; ATTACH: one with it. */
 enum form { FORM_ABSENT, FORM_HOLD, FORM_ATTACH };
 
-/* A thread, and the reservation NAME+TID.
+/* A thread, and its reservation NAME+SLOT. The slot is the thread's id, except where the file says
+ * "hold": there a thread takes over the reservation of an ended thread of its rule.
+ *
+ * is_spare: the thread has ended, and the reservation is held.
  *
  * is_leaving: the row is told absent once, and then it is removed, or begins anew if `comes_back`. */
 struct row {
-    pid_t tid;
+    pid_t slot, tid;
     char comm[THREAD_NAME_BYTES];
     int rule; /* -1: none; or the rule leaves the thread alone */
     enum form told, answered;
-    bool is_listed, is_leaving, comes_back;
+    bool is_listed, is_leaving, comes_back, is_spare;
     bool is_ended; /* the broker has ended the reservation */
     bool is_dirty; /* its news has not been told */
     json_t *verdict;
-    UT_hash_handle hh;
+    UT_hash_handle hh; /* by slot */
     char name[RESERVATION_NAME_BYTES];
 };
 
@@ -73,7 +76,7 @@ static struct {
 
 /* ns. write_after: news of several threads are written together. blur: as in the broker. */
 static const int64_t write_after = 20000000, blur = 20000000;
-enum { VERDICT_MAX = 1 << 20 };
+enum { VERDICT_MAX = 1 << 20, THREADS_APART = 1 << 16 };
 
 void programs_begin(void (*news)(const char *name), void (*listed)(const char *program))
 {
@@ -104,9 +107,9 @@ static struct program *find_row(const char *name, struct row **row)
     memcpy(of, name, length);
     of[length] = '\0';
     struct program *program = find(of);
-    const pid_t tid = (pid_t)strtol(name + length + 1, NULL, 10);
+    const pid_t slot = (pid_t)strtol(name + length + 1, NULL, 10);
     if (program != NULL)
-        HASH_FIND_INT(program->rows, &tid, *row);
+        HASH_FIND_INT(program->rows, &slot, *row);
     return program;
 }
 
@@ -132,9 +135,9 @@ static enum form wanted(const struct program *program, const struct row *row)
     switch (program->state) {
     case HOLDING: return FORM_HOLD;
     case ATTACHING:
-    case STANDING: return FORM_ATTACH;
+    case STANDING:
+    case AWAY: return row->is_spare ? FORM_HOLD : FORM_ATTACH;
     case LISTING:
-    case AWAY:
     case OVER:
     case REFUSING:
     case REFUSED: break;
@@ -179,16 +182,48 @@ static void keep_early(const char *name, json_t *verdict)
     HASH_ADD_STR(programs.early, name, early);
 }
 
+static struct row *row_of_slot(const struct program *program, pid_t slot)
+{
+    struct row *row;
+    HASH_FIND_INT(program->rows, &slot, row);
+    return row;
+}
+
+static struct row *row_of_thread(const struct program *program, pid_t tid)
+{
+    struct row *row = row_of_slot(program, tid);
+    if (row != NULL && row->tid == tid && !row->is_spare)
+        return row;
+    for (row = program->rows; row != NULL; row = row->hh.next)
+        if (row->tid == tid && !row->is_spare)
+            return row;
+    return NULL;
+}
+
+/* A held reservation of this rule. */
+static struct row *row_to_spare(const struct program *program, int rule)
+{
+    struct row *row = program->rows;
+    while (row != NULL && !(row->is_spare && !row->is_leaving && row->rule == rule))
+        row = row->hh.next;
+    return row;
+}
+
+/* The slot may be taken by a held reservation. */
 static struct row *row_new(struct program *program, pid_t tid)
 {
+    pid_t slot = tid;
+    while (row_of_slot(program, slot) != NULL)
+        slot = slot == TID_MAX ? 1 : slot + 1;
     struct row *row = calloc(1, sizeof *row);
     if (row == NULL)
         abort(); /* the broker starts another reader, which scans the whole directory */
     row->tid = tid;
+    row->slot = slot;
     row->rule = -1;
-    snprintf(row->name, sizeof row->name, "%.64s+%d", program->name, (int)tid);
+    snprintf(row->name, sizeof row->name, "%.64s+%d", program->name, (int)slot);
     row->verdict = take_early(row->name);
-    HASH_ADD_INT(program->rows, tid, row);
+    HASH_ADD_INT(program->rows, slot, row);
     return row;
 }
 
@@ -203,6 +238,29 @@ static void row_leave(struct program *program, struct row *row)
     row->is_leaving = true;
     row->comes_back = false;
     mark_dirty(program, row);
+}
+
+/* The thread has ended: its reservation ends or is held. */
+static void row_gone(struct program *program, struct row *row)
+{
+    const bool is_held = program->file->hold && row->told != FORM_ABSENT && !row->is_leaving &&
+                         !row->is_ended && is_matched(program, row) &&
+                         json_is_object(json_object_get(row->verdict, "grant"));
+    if (!is_held) {
+        row_leave(program, row);
+        return;
+    }
+    row->is_spare = true;
+    mark_dirty(program, row);
+    note_news(program);
+}
+
+static void rows_gone(struct program *program)
+{
+    struct row *row, *next;
+    HASH_ITER (hh, program->rows, row, next)
+        if (!row->is_spare)
+            row_gone(program, row);
 }
 
 static void rows_leave(struct program *program)
@@ -238,8 +296,8 @@ static json_t *rows_json(struct program *program)
     HASH_SORT(program->rows, by_rule);
     for (struct row *row = program->rows; row != NULL; row = row->hh.next)
         if (!row->is_leaving && is_matched(program, row))
-            (void)json_array_append_new(rows,
-                                        verdict_row(row->comm, row->tid, row->rule, row->verdict));
+            (void)json_array_append_new(rows, verdict_row(row->comm, row->tid, row->rule, row->name,
+                                                          row->is_spare, row->verdict));
     return rows;
 }
 
@@ -264,19 +322,20 @@ static void write_verdict(struct program *program)
     json_decref(rows);
 }
 
-/* The verdict that an earlier reader has written about this version of the file. */
-static bool read_state(const struct program *program, char state[static 16])
+/* The verdict that an earlier reader has written about this version of the file; NULL: there is none.
+ * The caller owns the object. */
+static json_t *read_verdict(const struct program *program, char state[static 16])
 {
     char file[NAME_MAX + 1];
     char *text = malloc(VERDICT_MAX);
     const int fd = open_plain(file_name(file, program->name, ".verdict"), O_RDONLY | O_NONBLOCK);
     const ssize_t length = fd < 0 || text == NULL ? -1 : pread(fd, text, VERDICT_MAX, 0);
-    const bool is_it =
-        length > 0 && verdict_state(text, (size_t)length, &program->json.stamp, state);
+    json_t *verdict =
+        length <= 0 ? NULL : verdict_about(text, (size_t)length, &program->json.stamp, state);
     if (fd >= 0)
         close(fd);
     free(text);
-    return is_it;
+    return verdict;
 }
 
 /* ---- states ---- */
@@ -390,7 +449,7 @@ static void go_away(struct program *program)
         return;
     program->process = 0;
     program->stood = true; /* the threads of the next process come one after another */
-    rows_leave(program);
+    rows_gone(program);
     program->state = is_process ? OVER : AWAY;
     say(program, "OK", NULL, is_process ? "the process has ended" : "the program does not run");
     if (!is_process)
@@ -428,10 +487,37 @@ static void use_file(struct program *program, struct program_file *file, const s
     program->result = program->code = NULL;
 }
 
+/* Reservations that are held, and which thread has which. */
+static void take_up_rows(struct program *program, const json_t *verdict)
+{
+    struct row_of_verdict told;
+    for (size_t i = 0; i < verdict_row_count(verdict); i++) {
+        if (!verdict_row_at(verdict, i, &told))
+            continue;
+        if (told.rule >= program->file->rule_count || row_of_slot(program, told.slot) != NULL) {
+            json_decref(told.row);
+            continue;
+        }
+        struct row *row = row_new(program, told.slot);
+        row->tid = told.tid;
+        row->rule = told.rule;
+        snprintf(row->comm, sizeof row->comm, "%s", told.comm);
+        row->is_spare = told.is_held;
+        row->told = told.is_held ? FORM_HOLD : FORM_ATTACH;
+        row->verdict = row->verdict == NULL ? told.row : row->verdict;
+        if (row->verdict != told.row)
+            json_decref(told.row);
+    }
+}
+
 static void begin(struct program *program)
 {
     char state[16];
-    const bool is_known = read_state(program, state);
+    json_t *const verdict = read_verdict(program, state);
+    const bool is_known = verdict != NULL;
+    if (is_known && program->file->hold && strcmp(state, "refused") != 0)
+        take_up_rows(program, verdict);
+    json_decref(verdict);
     program->stood = is_known && strcmp(state, "refused") != 0;
     if (is_known && strcmp(state, "refused") == 0) {
         program->state = REFUSED; /* until it is rewritten */
@@ -523,11 +609,13 @@ static char *copy_of(const char *text)
 }
 
 /* Each rule and each form has a version of its own: the broker judges a thread again when its name
- * matches another rule. The change time tells versions apart, in ns. */
+ * matches another rule. So has each thread that takes over a reservation. The change time tells versions apart, in ns. */
 static struct stamp stamp_of(const struct program *program, const struct row *row, enum form form)
 {
     struct stamp stamp = program->json.stamp;
     stamp.changed -= row->rule + (form == FORM_HOLD ? RULES_MAX : 0) + 1;
+    if (program->file->hold)
+        stamp.changed -= (int64_t)(row->tid % THREADS_APART) * 2 * RULES_MAX;
     return stamp;
 }
 
@@ -542,7 +630,8 @@ static void make_spec(const struct program *program, const struct row *row, enum
     if (form != FORM_ATTACH)
         return;
     spec->attach = row->tid;
-    spec->lifetime_thread = true;
+    spec->lifetime_thread = !program->file->hold;
+    spec->lifetime_spec = program->file->hold;
 }
 
 enum program_look programs_look(const char *name, struct snapshot *snapshot, struct content *json)
@@ -645,18 +734,33 @@ static void take_process(struct program *program, pid_t process, int64_t started
         row->is_listed = false;
 }
 
+/* The row of this thread, which has a name of this rule: perhaps one that is held. */
+static struct row *row_for(struct program *program, pid_t tid, int rule)
+{
+    struct row *row = row_of_thread(program, tid);
+    const bool is_matched_now = rule >= 0 && !program->file->rules[rule].leave;
+    if (row != NULL && (row->told != FORM_ABSENT || row->is_leaving || !is_matched_now))
+        return row;
+    struct row *spare = is_matched_now ? row_to_spare(program, rule) : NULL;
+    if (spare == NULL)
+        return row != NULL ? row : row_new(program, tid);
+    if (row != NULL)
+        row_free(program, row);
+    spare->tid = tid;
+    spare->is_spare = false;
+    return spare;
+}
+
 /* A row that the broker still knows under this id was of another thread. */
 static void take_thread(struct program *program, pid_t tid, const char *comm)
 {
-    struct row *row;
-    HASH_FIND_INT(program->rows, &tid, row);
-    if (row == NULL)
-        row = row_new(program, tid);
+    const int rule = program_rule_for(program->file, comm);
+    struct row *row = row_for(program, tid, rule);
     if (row->is_leaving)
         row->comes_back = true;
     row->is_listed = true;
     snprintf(row->comm, sizeof row->comm, "%s", comm);
-    row->rule = program_rule_for(program->file, row->comm);
+    row->rule = rule;
     mark_dirty(program, row);
     note_news(program);
 }
@@ -667,18 +771,17 @@ static void take_listed(struct program *program)
     if (program->state != LISTING)
         return;
     HASH_ITER (hh, program->rows, row, next)
-        if (!row->is_listed)
-            row_leave(program, row);
+        if (!row->is_listed && !row->is_spare)
+            row_gone(program, row);
     go_to(program, program->stood || !any_is_matched(program) ? STANDING : HOLDING);
     programs.listed(program->name);
 }
 
 static void take_gone(struct program *program, pid_t tid)
 {
-    struct row *row;
-    HASH_FIND_INT(program->rows, &tid, row);
+    struct row *row = row_of_thread(program, tid);
     if (row != NULL)
-        row_leave(program, row);
+        row_gone(program, row);
     advance(program);
 }
 
