@@ -115,6 +115,7 @@ prepare() {
 755 usr/libexec/rtf/rtf-publisher
 755 usr/libexec/rtf/rtf-reader
 755 usr/libexec/rtf/rtf-rtkit
+755 usr/libexec/rtf/rtf-tasks
 755 usr/libexec/rtf/rtf-threads
 755 usr/sbin
 777 usr/sbin/rtf-brokerd
