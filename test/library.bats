@@ -209,6 +209,8 @@ with_units() {
 }
 
 @test "modes and claims are set as JSON, and read as numbers" { with_units; row texts; }
+@test "a program file for the threads of this process, by their names" { row threads; }
+@test "further keys are set as JSON" { row keys; }
 @test "importance and weight" { row importance; }
 @test "a dry run reserves nothing, and says what would be granted" { row 'dry run'; }
 

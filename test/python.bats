@@ -137,6 +137,24 @@ raises(rtf.BadSpec, lambda: rtf.reserve(plugin=5))
 END
 }
 
+@test "the threads of a program by their names, and further keys" {
+    broker_start
+    python <<'END'
+import ctypes
+ctypes.CDLL(None).prctl(15, b"audio", 0, 0, 0)
+with rtf.reserve(threads=[{"name": "audio", "runtime": "2ms", "period": datetime.timedelta(milliseconds=20)}]) as r:
+    assert policy() == DEADLINE and r.granted and r.amount("threads") == 1
+while policy() != 0:
+    time.sleep(0.01)
+with rtf.reserve(runtime="2ms", period="20ms", comment="of a test", nice=None) as r:
+    raises(TypeError, lambda: r.change(comment="another"))
+    r.change(runtime="3ms")
+e = raises(rtf.AclFail, rtf.reserve(runtime="2ms", period="20ms", nice=-5).acquire)
+assert "nice" in e.reason, e.reason
+END
+    nothing_is_left
+}
+
 @test "a reservation tells what it is" {
     broker_start
     python <<'END'

@@ -34,7 +34,7 @@ uint64_t rtf_spec_get_accepted_amount(const struct rtf_spec *spec, const char *r
 {
     const struct rtf_spec_own *own = own_of(spec);
     const int text = own == NULL || resource == NULL ? -1 : own_text_of(resource);
-    return text >= OWN_UNITS && text <= OWN_DISK ? own->amounts[text - OWN_UNITS] : 0;
+    return text >= OWN_UNITS && text <= OWN_THREADS ? own->amounts[text - OWN_UNITS] : 0;
 }
 
 /* These two are asked in loops, and tell what holds now. */

@@ -12,7 +12,7 @@ enum { OWN_PLUGIN = 33, OWN_CPUS = 128, OWN_CODE = 32, OWN_TIME = 32 };
 
 /* Values of keys, as JSON. OWN_REST, the last: an object of all keys that have no parameter. */
 enum { OWN_MODES, OWN_UNITS, OWN_NETWORK, OWN_DISK, OWN_THREADS, OWN_REST, OWN_TEXTS };
-enum { OWN_MODE = 32, OWN_CLAIMS = OWN_DISK - OWN_UNITS + 1 };
+enum { OWN_MODE = 32, OWN_AMOUNTS = OWN_THREADS - OWN_UNITS + 1 };
 
 struct own_params {
     uint64_t runtime, desired_runtime, period, deadline, expires;
@@ -64,6 +64,7 @@ struct rtf_spec_own {
     pid_t awaited; /* the thread to be attached; 0: none */
     bool has_key;  /* the thread was attached with the key "attach", not with NAME.tid */
     bool lasting;
+    bool is_program; /* a program file: no thread need have a reservation yet */
     /* the text in force, from a change that is not granted on; NULL: the file has this text */
     char *former;
     /* "time" of the verdict in the members below: another verdict has another time */
@@ -81,7 +82,7 @@ struct rtf_spec_own {
     _Atomic uint64_t accepted_runtime, period;
     uint64_t deadline;
     char plugin[OWN_PLUGIN], policy[16], cpus[CLIENT_WHY], mode[OWN_MODE];
-    uint64_t runtime_in_mode, amounts[OWN_CLAIMS];
+    uint64_t runtime_in_mode, amounts[OWN_AMOUNTS];
     char *texts[OWN_TEXTS]; /* of rtf_params_from_spec */
     _Atomic pid_t thread;
     uint64_t pace;      /* us: the last period of rtf_task_wait */

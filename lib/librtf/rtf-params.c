@@ -133,6 +133,14 @@ enum rtf_result rtf_params_set_threads(struct rtf_params *params, const char *js
     return keep_json(params, OWN_THREADS, json);
 }
 
+enum rtf_result rtf_params_set_keys(struct rtf_params *params, const char *json)
+{
+    json_t *value = client_parse_object(json);
+    const bool is_object = json == NULL || value != NULL, is_empty = json_object_size(value) == 0;
+    json_decref(value);
+    return is_object ? keep_json(params, OWN_REST, is_empty ? NULL : json) : RTF_BAD_SPEC;
+}
+
 enum rtf_result rtf_params_set_claim(struct rtf_params *params, const char *resource,
                                      const char *json)
 {

@@ -42,9 +42,11 @@ static void take_text(const json_t *object, const char *key, char *text, size_t 
 }
 
 /* The largest amount of all modes, where there are modes. */
-static void take_amounts(struct rtf_spec_own *spec, const json_t *claims)
+static void take_amounts(struct rtf_spec_own *spec, const json_t *grant)
 {
+    const json_t *claims = json_object_get(grant, "claims");
     memset(spec->amounts, 0, sizeof spec->amounts);
+    spec->amounts[OWN_THREADS - OWN_UNITS] = number(grant, "threads");
     for (size_t i = 0; i < json_array_size(claims); i++) {
         const json_t *claim = json_array_get(claims, i);
         const char *resource = client_string(claim, "resource");
@@ -61,7 +63,7 @@ static void take_grant(struct rtf_spec_own *spec, const json_t *grant, const jso
     take_text(grant, "mode", spec->mode, sizeof spec->mode);
     spec->runtime_in_mode =
         number(grant, spec->mode[0] == '\0' ? "accepted_runtime" : "runtime_in_mode");
-    take_amounts(spec, json_object_get(grant, "claims"));
+    take_amounts(spec, grant);
     spec->accepted_runtime = number(grant, "accepted_runtime");
     spec->period = number(grant, "period");
     spec->deadline = number(grant, "deadline");
@@ -303,7 +305,8 @@ static enum rtf_result take_outcome(struct rtf_spec_own *spec, const struct clie
     if (spec->request == OWN_CHANGE && result == RTF_OK)
         forget_former(spec);
     /* the broker keeps nothing for a spec that ends with its thread */
-    if (!spec->granted && (spec->request == OWN_CREATE || spec->request == OWN_ATTACH)) {
+    if (!spec->granted && !(spec->is_program && result == RTF_OK) &&
+        (spec->request == OWN_CREATE || spec->request == OWN_ATTACH)) {
         client_withdraw(client, spec->name, spec->inode);
         spec->inode = 0;
     }
@@ -367,6 +370,7 @@ static enum rtf_result ask(struct rtf_spec_own *spec, struct client *client,
     enum client_outcome outcome;
     spec->request = OWN_CREATE;
     spec->lasting = asked->lasting;
+    spec->is_program = asked->texts[OWN_THREADS] != NULL;
     spec->has_key = thread != 0;
     spec->awaited = thread;
     own_make_token(spec->connection, spec->token);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "rtf-own.h"
 #include "units.h"
@@ -85,8 +86,18 @@ static void add_texts(struct text *text, const struct own_params *asked)
         if (value != NULL && text_keys[i] != NULL)
             add(text, "\"%s\":%s,", text_keys[i], value);
         else if (value != NULL) /* OWN_REST: the members of an object */
-            add(text, "%.*s,", (int)strlen(value) - 2, value + 1);
+            add(text, "%.*s,", (int)(strrchr(value, '}') - strchr(value, '{')) - 1,
+                strchr(value, '{') + 1);
     }
+}
+
+/* A program file is for the threads of this process. */
+static void add_lifetime(struct text *text, const struct own_params *asked)
+{
+    const bool is_program = asked->texts[OWN_THREADS] != NULL;
+    if (is_program)
+        add(text, "\"process\":%d,", (int)getpid());
+    add(text, "\"lifetime\":\"%s\",", asked->lasting ? "spec" : is_program ? "process" : "thread");
 }
 
 static void add_flags(struct text *text, const struct own_params *asked)
@@ -135,7 +146,8 @@ char *own_write(const struct own_params *asked, pid_t attach, const char *token)
     add_thread(&text, attach);
     if (attach < 0)
         add(&text, "\"attach\":null,");
-    add(&text, "\"lifetime\":\"%s\",\"token\":\"%s\"}", asked->lasting ? "spec" : "thread", token);
+    add_lifetime(&text, asked);
+    add(&text, "\"token\":\"%s\"}", token);
     return text.line;
 }
 
@@ -199,7 +211,7 @@ static bool read_words(json_t *spec, struct own_params *params)
                           read_word(spec, "mode", params->mode, sizeof params->mode) &&
                           read_word(spec, "lifetime", lifetime, sizeof lifetime) &&
                           read_word(spec, "on_refusal", on_refusal, sizeof on_refusal);
-    params->lasting = strcmp(lifetime, "thread") != 0;
+    params->lasting = strcmp(lifetime, "thread") != 0 && strcmp(lifetime, "process") != 0;
     params->waits = strcmp(on_refusal, "wait") == 0;
     return are_read;
 }
@@ -216,7 +228,11 @@ static bool read_flag(json_t *spec, const char *key)
 static bool read_texts(json_t *spec, struct own_params *params, char *texts[static OWN_TEXTS])
 {
     bool are_read = true;
+    const bool has_process = json_object_get(spec, "process") != NULL;
+    json_decref(take(spec, "process"));
     for (int i = 0; i < OWN_TEXTS; i++) {
+        if (i == OWN_THREADS && !has_process) /* of a program by its path: among the rest */
+            continue;
         json_t *value = text_keys[i] == NULL ? json_incref(spec) : take(spec, text_keys[i]);
         const bool is_stated = value != NULL && (value != spec || json_object_size(spec) > 0);
         free(texts[i]);

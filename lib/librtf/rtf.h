@@ -179,7 +179,7 @@ void rtf_params_set_importance(struct rtf_params *params, unsigned importance);
 /* 1 to 100: the part of spare capacity among specs of equal importance; 0: not stated. */
 void rtf_params_set_weight(struct rtf_params *params, unsigned weight);
 
-/* These four take values of keys of rtf-spec(5), as JSON. The library does not copy the text: the
+/* These four calls, and rtf_params_set_keys, take values of keys of rtf-spec(5), as JSON. The library does not copy the text: the
  * text must live as long as these parameters are used. NULL: the key is not stated. RTF_BAD_SPEC:
  * the text is not one JSON object or array; params is unchanged. Only the broker looks into the
  * text: rtf_spec_create returns RTF_BAD_SPEC for a text that is wrong. */
@@ -193,8 +193,16 @@ enum rtf_result rtf_params_set_mode(struct rtf_params *params, const char *mode)
  * RTF_BAD_SPEC also for another resource. */
 enum rtf_result rtf_params_set_claim(struct rtf_params *params, const char *resource,
                                      const char *json);
-/* The rules of the key "threads", for a program with several threads. */
+/* The array of rules of a program file: reservations for the threads of this process by their
+ * names, such as [{"name": "audio*", "runtime": 1000, "period": 10000}]. Of the other parameters
+ * only a name, a plugin, rtf_params_set_wait and rtf_params_set_lasting can be stated. Use
+ * rtf_spec_create: RTF_OK means that each thread that a rule matches now has a reservation, or that
+ * no rule matches. A thread that gets such a name later has its reservation then. The reservations
+ * end with the process, or with the spec. After rtf_spec_release the threads have their former
+ * scheduling a moment later. */
 enum rtf_result rtf_params_set_threads(struct rtf_params *params, const char *json);
+/* Further keys that have no call here, as one JSON object, such as {"nice": -5}. */
+enum rtf_result rtf_params_set_keys(struct rtf_params *params, const char *json);
 
 /* true: rtf_spec_create only asks. RTF_OK: the reservation would be granted now, and the getters of
  * the spec return what would be granted; rtf_spec_is_granted is false. Nothing is reserved, and no
@@ -287,7 +295,7 @@ const char *rtf_spec_get_mode(const struct rtf_spec *spec);
 /* us: the runtime in the current mode; without modes the accepted runtime */
 uint64_t rtf_spec_get_runtime_in_mode(const struct rtf_spec *spec);
 /* The reserved amount of a resource: a count of "units", bytes of "network" and "disk" in each period;
- * of all modes the largest. 0: no such claim, or a claim without a guarantee. */
+ * of all modes the largest. "threads": how many threads of a program file have a reservation. 0: no such claim, or a claim without a guarantee. */
 uint64_t rtf_spec_get_accepted_amount(const struct rtf_spec *spec, const char *resource);
 /* The kernel schedules the thread as granted now. Looks at the verdict, as rtf_spec_is_granted. */
 bool rtf_spec_is_attached(const struct rtf_spec *spec);

@@ -722,6 +722,38 @@ static void row_texts(void)
        rtf_spec_get_accepted_amount(&spec, "units") == 0);
 }
 
+static void row_threads(void)
+{
+    IS(rtf_params_set_threads(&params,
+                              "[{\"name\": \"audio\", \"runtime\": 2000, \"period\": 20000}]") ==
+       RTF_OK);
+    IS(rtf_spec_create(&connection, &spec, &params) == RTF_OK && policy(0) == SCHED_OTHER);
+    IS(!rtf_spec_is_granted(&spec) && rtf_spec_get_accepted_amount(&spec, "threads") == 0);
+    (void)prctl(PR_SET_NAME, "audio");
+    for (int tries = 0; tries < 1000 && !rtf_spec_is_granted(&spec); tries++)
+        usleep(10000);
+    IS(policy(0) == SCHED_DEADLINE && rtf_spec_get_accepted_amount(&spec, "threads") == 1);
+    struct rtf_params read = RTF_PARAMS_INIT;
+    IS(rtf_params_from_spec(&read, &spec) == RTF_OK && rtf_spec_change(&spec, &read) == RTF_OK);
+    IS(policy(0) == SCHED_DEADLINE);
+    IS(rtf_spec_release(&spec) == RTF_OK);
+    for (int tries = 0; tries < 1000 && policy(0) != SCHED_OTHER; tries++)
+        usleep(10000);
+    IS(policy(0) == SCHED_OTHER);
+}
+
+static void row_keys(void)
+{
+    IS(rtf_params_set_keys(&params, "[]") == RTF_BAD_SPEC);
+    IS(rtf_params_set_keys(&params, "{}") == RTF_OK);
+    reserve(2000, 20000);
+    IS(rtf_params_set_keys(&params, " {\"comment\": \"of a test\"}\n") == RTF_OK);
+    IS(rtf_spec_change(&spec, &params) == RTF_OK);
+    IS(rtf_params_set_keys(&params, "{\"coment\": \"of a test\"}") == RTF_OK);
+    IS(rtf_spec_change(&spec, &params) == RTF_BAD_SPEC);
+    IS(strstr(rtf_spec_reason(&spec), "did you mean \"comment\"") != NULL);
+}
+
 static void row_importance(void)
 {
     rtf_params_set_importance(&params, 5);
@@ -787,6 +819,8 @@ static const struct {
             {"expired", row_expired},
             {"from spec", row_from_spec},
             {"texts", row_texts},
+            {"threads", row_threads},
+            {"keys", row_keys},
             {"importance", row_importance},
             {"dry run", row_dry_run},
             {"unruly", row_unruly},

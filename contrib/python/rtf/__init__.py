@@ -99,7 +99,7 @@ _CALLS: Dict[str, Any] = {
     "rtf_params_set_lasting": (None, _POINTER, _FLAG), "rtf_params_set_expires": (None, _POINTER, _TIME), "rtf_params_set_wait": (None, _POINTER, _FLAG),
     "rtf_params_set_importance": (None, _POINTER, ctypes.c_uint), "rtf_params_set_weight": (None, _POINTER, ctypes.c_uint),
     "rtf_params_set_modes": (_INT, _POINTER, _TEXT), "rtf_params_set_mode": (_INT, _POINTER, _TEXT), "rtf_params_set_claim": (_INT, _POINTER, _TEXT, _TEXT),
-    "rtf_params_set_threads": (_INT, _POINTER, _TEXT), "rtf_params_set_dry_run": (None, _POINTER, _FLAG), "rtf_params_from_spec": (_INT, _POINTER, _POINTER),
+    "rtf_params_set_threads": (_INT, _POINTER, _TEXT), "rtf_params_set_keys": (_INT, _POINTER, _TEXT), "rtf_params_set_dry_run": (None, _POINTER, _FLAG), "rtf_params_from_spec": (_INT, _POINTER, _POINTER),
     "rtf_spec_create": (_INT, _POINTER, _POINTER, _POINTER), "rtf_spec_create_attached": (_INT, _POINTER, _POINTER, _POINTER, _INT),
     "rtf_spec_change": (_INT, _POINTER, _POINTER), "rtf_spec_release": (_INT, _POINTER), "rtf_spec_attach": (_INT, _POINTER, _INT),
     "rtf_spec_detach": (_INT, _POINTER), "rtf_spec_result": (_INT, _POINTER), "rtf_spec_reason": (_TEXT, _POINTER), "rtf_spec_code": (_TEXT, _POINTER),
@@ -160,6 +160,7 @@ _NUMBERS = ("priority", "importance", "weight")
 _TEXTS = ("plugin", "name", "cpus", "mode")
 _CLAIMS = ("units", "network", "disk")
 _OBJECTS = ("modes", "threads") + _CLAIMS
+_FURTHER = ("lock_memory", "cpu_latency", "nice", "clamp", "move", "comment")
 
 
 def _in_json(value: Any) -> Any:
@@ -196,8 +197,13 @@ def _set(params: _Params, key: str, value: Any) -> None:
 def _make_params(asked: Dict[str, Any]) -> _Params:
     params = _Params()
     params.texts = {}
+    further = {key: value for key, value in asked.items() if key in _FURTHER and value is not None}
     for key, value in asked.items():
-        _set(params, key, value)
+        if key not in _FURTHER:
+            _set(params, key, value)
+    if further:
+        params.texts["further"] = json.dumps(further, default=_in_json).encode()
+        _rtf.rtf_params_set_keys(ctypes.byref(params), params.texts["further"])
     return params
 
 
@@ -206,6 +212,7 @@ class Reservation:
 
     def __init__(self, asked: Dict[str, Any], thread: Union[int, bool, None], spool: Optional[str], timeout: Time) -> None:
         self._params = _make_params(asked)
+        self._by_name = asked.get("threads") is not None
         self._thread, self._spool, self._timeout = thread, spool, _microseconds("timeout", timeout)
         self._connection, self._spec = _Handle(), _Handle()
 
@@ -265,7 +272,7 @@ class Reservation:
 
     def _create(self) -> int:
         connection, params = ctypes.byref(self._connection), ctypes.byref(self._params)
-        if self._thread is False:
+        if self._thread is False or (self._thread is None and self._by_name):
             return int(_rtf.rtf_spec_create(connection, self._at, params))
         thread = threading.get_native_id() if self._thread is None or self._thread is True else int(self._thread or 0)
         return int(_rtf.rtf_spec_create_attached(connection, self._at, params, thread))
@@ -284,8 +291,9 @@ class Reservation:
 
     def _changed(self, asked: Dict[str, Any]) -> _Params:
         """The parameters in force, and these instead. A program may not change the name."""
-        if "name" in asked:
-            raise TypeError("a reservation keeps its name")
+        for key in asked:
+            if key == "name" or key in _FURTHER:
+                raise TypeError(f"a reservation keeps its {key}")
         params = _make_params({})
         self._check(_rtf.rtf_params_from_spec(ctypes.byref(params), self._at))
         for key, value in asked.items():
@@ -418,9 +426,10 @@ class _Periods:
 
 def reserve(*, thread: Union[int, bool, None] = None, spool: Optional[str] = None, timeout: Time = "30s", **asked: Any) -> Reservation:
     """What is to be reserved: runtime, period, deadline, desired_runtime, priority, plugin, cpus, name, lasting, expires, wait, ignore_admission, importance, weight,
-    modes, mode, units, network, disk, threads. The last four and modes are what rtf-spec(5) has there, as dict or list.
+    modes, mode, units, network, disk, threads, lock_memory, cpu_latency, nice, clamp, move, comment. Objects of rtf-spec(5) are a dict, and threads is a list of dicts: the
+    rules of a program file for the threads of this process.
 
-    thread: whom it is for; None: the calling thread, False: nobody yet."""
+    thread: whom it is for; None: the calling thread (with threads: those that the rules name), False: nobody yet."""
     return Reservation(asked, thread, spool, timeout)
 
 
