@@ -143,7 +143,7 @@ struct attachment *target_thread(struct request *request, pid_t tid, bool by_fil
         refuse_thread(
             request, WHY_UNCLEAR_THREAD,
             "thread %d is not the first thread of its process, and the first thread, %d, is real-time with reset-on-fork, but not by rtf: after an execve the broker could not tell the two apart",
-            (int)identity.process, (int)tid);
+            (int)tid, (int)identity.process);
         request->activation.why_not = TARGET_TAKEN;
     } else if (!thread_attributes(tid, &former))
         refuse_thread(request, WHY_UNCLEAR_THREAD, "thread %d cannot be looked at: %s", (int)tid,
