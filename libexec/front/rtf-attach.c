@@ -24,7 +24,7 @@ struct options {
     struct needs needs;
     const char *file, *pattern; /* pattern of --thread: names of threads; NULL: any name */
     uint64_t timeout, process;  /* timeout in us; process of -p, 0: none */
-    bool all, json, verbose;
+    bool all, json, verbose, replace;
 };
 
 static const struct command_option table[] = {
@@ -34,6 +34,7 @@ static const struct command_option table[] = {
     {'p', "pid", "PID", "Attach the main thread of this process"},
     {'a', "all-threads", NULL, "With -p: attach all threads of the process"},
     {0, "thread", "GLOB", "With -a: only threads whose names match this pattern"},
+    {0, "replace", NULL, "Let another thread go that has the reservation NAME"},
     {0, "timeout", "TIME", "Wait no longer than this for each answer (default: 30s)"},
     {0, "json", NULL, "Print the answers, a line of JSON each"},
     {'v', "verbose", NULL, "Say what is granted"},
@@ -52,6 +53,8 @@ static void take(void *context, const char *name, const char *value)
         options->pattern = value;
     else if (strcmp(name, "timeout") == 0)
         options->timeout = command_wait("--timeout", value);
+    else if (strcmp(name, "replace") == 0)
+        options->replace = true;
     else if (strcmp(name, "json") == 0)
         options->json = true;
     else if (strcmp(name, "verbose") == 0)
@@ -136,11 +139,25 @@ static void attach_to(struct request *request, const struct options *options, co
     }
 }
 
+/* A thread that has the reservation must not lose it to a mistyped name. In another pid namespace
+ * the verdict's number cannot be compared with ours. */
+static void check_free(const struct request *request, const char *name, pid_t thread)
+{
+    const pid_t now = request_thread(request, name);
+    if (now > 0 && (now != thread || !client_in_first_namespace()))
+        command_fail(
+            EX_TEMPFAIL,
+            "thread %d has the reservation %s: 'rtf detach %s' lets it go, --replace puts another thread in its place",
+            (int)now, name, name);
+}
+
 static void attach_one(struct request *request, const struct options *options, const char *name,
                        pid_t thread)
 {
     request_open(request, command_spool(), options->timeout, false);
     struct request_spec former = request_read(request, name);
+    if (!options->replace)
+        check_free(request, name, thread);
     if (request_connect(request))
         attach_to(request, options, name, &former, thread);
     else

@@ -34,7 +34,10 @@ policies() { for task in "/proc/$MANY/task"/*; do kernel "${task##*/}" | cut -d 
     silent rtf attach cam "$first"
     is_policy "$first" deadline
     sleeper $ALICE
-    silent rtf attach cam "$SLEEPER"
+    fails 75 "rtf attach: thread $first has the reservation cam: 'rtf detach cam' lets it go, --replace puts another thread in its place" rtf attach cam "$SLEEPER"
+    is_attached $ALICE cam "$first"
+    silent rtf attach cam "$first" # again
+    silent rtf attach --replace cam "$SLEEPER"
     is_policy "$SLEEPER" deadline
     is_policy "$first" other
     silent rtf detach cam
@@ -74,7 +77,7 @@ policies() { for task in "/proc/$MANY/task"/*; do kernel "${task##*/}" | cut -d 
     first=$SLEEPER
     silent rtf declare cam -T 2ms -P 20ms --attach "$first"
     sleeper $ALICE
-    silent rtf attach cam "$SLEEPER"
+    silent rtf attach --replace cam "$SLEEPER"
     is_policy "$SLEEPER" deadline
     is_policy "$first" other
 }
