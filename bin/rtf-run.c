@@ -676,7 +676,7 @@ int main(int argc, char **argv)
         .options = table,
         .needs = needs_options,
         .needs_named =
-            " runtime period deadline desired-runtime priority plugin lock-memory cpu-latency nice clamp ignore-admission cpus net disk comment sched-runtime sched-period sched-deadline ",
+            " runtime period deadline desired-runtime priority plugin lock-memory cpu-latency nice clamp whole ignore-admission cpus net disk comment sched-runtime sched-period sched-deadline ",
         .runs_command = true,
         .failure = EXIT_OURS,
         .take = take};

@@ -103,6 +103,20 @@ are_real_time() {
 }
 is_real_time() { [[ $(taskset -c 0 "$RTF_STAGE/kernel-view" "$1") == 'fifo 15 '*' cpus=1 '* ]]; }
 
+@test "rtf-run --whole runs a command whose threads have one runtime" {
+    broker_start
+    become $ALICE env USER=$ALICE "$RTF_BIN/rtf-run" --spool "$SPOOL" --whole --plugin FP --priority 15 -T 20ms -P 100ms -- "$WORK/team" 4 3>&- &
+    TEAM=$!
+    echo "$TEAM" >>"$WORK/pids"
+    eventually has_child
+    TEAM=$CHILD
+    echo "$TEAM" >>"$WORK/pids"
+    eventually has_threads 4
+    are_real_time
+    once_of 6 victim_is_on_time
+}
+has_child() { CHILD=$(pgrep -x team -u $ALICE | head -1) && [ -n "$CHILD" ]; }
+
 @test "processes that a process with a budget leaves behind are ordinary" {
     broker_start
     team 3 storm
