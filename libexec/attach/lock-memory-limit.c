@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include <uthash.h>
 
+#include "clock.h"
 #include "thread.h"
 #include "units.h"
 
@@ -168,11 +169,14 @@ static void sweep_once(struct sweep *sweep)
         closedir(directory);
 }
 
+/* ns. The helper serves no other user meanwhile. */
+static const int64_t sweep_most = INT64_C(200000000);
+
 /* A process that is started during a round is found in the next one. When the kernel's ids wrap
  * around, a new process may get an id that the round has passed: so two rounds must find nothing. */
 static enum apply_result sweep_all(const struct limited *limited, uid_t owner, char *reason)
 {
-    enum { ROUNDS = 32 };
+    const int64_t until = monotonic_now() + sweep_most;
     const struct lock_limit *limit = &limited->limit, none = {.former = limit->former},
                             before = {.former = limit->former, .is = limit->was},
                             after = {.former = limit->former, .is = limit->is};
@@ -180,7 +184,7 @@ static enum apply_result sweep_all(const struct limited *limited, uid_t owner, c
                           .owner = owner,
                           .above = lock_limit_next(&after, &none.former),
                           .most = lock_limit_next(&before, &none.former)};
-    for (int i = 0, without = 0; i < ROUNDS; i++) {
+    for (int without = 0; monotonic_now() < until;) {
         sweep_once(&sweep);
         without = sweep.found == 0 ? without + 1 : 0;
         if (without == 2)
