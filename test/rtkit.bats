@@ -92,10 +92,34 @@ property() {
     jq -e --argjson tid "$TID" '.grant.plugin == "FP" and .grant.runtime == 1000 and .grant.period == 10000 and .thread.tid == $tid' "$SPECS/$ALICE/rtkit-$TID.verdict"
     [ "$(stat -c %u "$SPECS/$ALICE/rtkit-$TID.json")" = $ALICE ]
     jq -e 'select(.name == "rtkit-'"$TID"'" and .stage == "verdict" and .decision == "ok")' "$EVENTS" >/dev/null
-    [ "$(property MaxRealtimePriority) $(property RTTimeUSecMax) $(property MinNiceLevel)" = '20 200000 0' ]
+    [ "$(property MaxRealtimePriority) $(property RTTimeUSecMax) $(property MinNiceLevel)" = '20 200000 -20' ]
     exec {INPUT}>&-
     gone() { [ ! -e "$SPECS/$ALICE/rtkit-$TID.json" ]; }
     eventually gone
+}
+
+@test "a thread gets a nice level that the rules allow its user, and keeps its policy" {
+    echo "$ALICE - min_nice -11" >>"$CONFIG/acl.conf"
+    broker_start
+    serves
+    sleeper $ALICE
+    wants_nice() { # LEVEL
+        as $ALICE env DBUS_SYSTEM_BUS_ADDRESS="$ADDRESS" dbus-send --system --print-reply --dest=org.freedesktop.RealtimeKit1 /org/freedesktop/RealtimeKit1 \
+            org.freedesktop.RealtimeKit1.MakeThreadHighPriorityWithPID "uint64:$SLEEPER" "uint64:$SLEEPER" "int32:$1" 2>&1
+    }
+    run wants_nice -12
+    [[ $output == *AccessDenied*"min_nice -11: nice -12 asked"* ]]
+    [ ! -e "$SPECS/$ALICE/rtkit-$SLEEPER.json" ]
+    wants_nice -11
+    [ "$(ps -o ni= -p "$SLEEPER" | tr -d ' ')" = -11 ]
+    is_policy "$SLEEPER" other
+    told '.grant.nice == -11 and .grant.plugin == null' "$(cat "$SPECS/$ALICE/rtkit-$SLEEPER.verdict")"
+    wants_nice -5
+    [ "$(ps -o ni= -p "$SLEEPER" | tr -d ' ')" = -5 ]
+    for wrong in 0 1 -21; do
+        run wants_nice "$wrong"
+        [[ $output == *InvalidArgs*"must be from -20 to -1"* ]]
+    done
 }
 
 # bats test_tags=turn:0

@@ -29,6 +29,7 @@
 #include "client.h"
 #include "confine.h"
 #include "default-budget.h"
+#include "extras.h"
 #include "options.h"
 #include "capabilities.h"
 #include "thread.h"
@@ -274,18 +275,13 @@ static int give_job(struct worker *worker, sd_bus_message *message, struct job j
 
 /* Requires the caller's uid before anything else, because all limits are per uid. The thread is
  * looked up by the worker, so a slow lookup delays only calls of the same user. */
-static int make_real_time(sd_bus_message *message, uint64_t process, uint64_t thread,
-                          uint32_t priority)
+static int ask_for(sd_bus_message *message, struct job job)
 {
     struct caller found;
     const struct caller *caller = &found;
     const int error = find_caller(message, &found);
     if (error < 0)
         return error;
-    if (priority == 0 || priority > options.highest)
-        return sd_bus_reply_method_errorf(message, SD_BUS_ERROR_INVALID_ARGS,
-                                          "rtf: the priority must be from 1 to %u",
-                                          options.highest);
     if (caller->uid == 0)
         return sd_bus_reply_method_errorf(
             message, SD_BUS_ERROR_ACCESS_DENIED,
@@ -299,12 +295,28 @@ static int make_real_time(sd_bus_message *message, uint64_t process, uint64_t th
         return sd_bus_reply_method_errorf(message, SD_BUS_ERROR_LIMITS_EXCEEDED,
                                           "rtf: %d calls of this user already wait for an answer",
                                           JOBS_MOST);
-    return give_job(worker, message,
-                    (struct job){.caller = caller->process,
-                                 .started_by = caller->started_by,
-                                 .process = process,
-                                 .thread = thread,
-                                 .priority = priority});
+    job.caller = caller->process;
+    job.started_by = caller->started_by;
+    return give_job(worker, message, job);
+}
+
+static int make_real_time(sd_bus_message *message, uint64_t process, uint64_t thread,
+                          uint32_t priority)
+{
+    if (priority == 0 || priority > options.highest)
+        return sd_bus_reply_method_errorf(message, SD_BUS_ERROR_INVALID_ARGS,
+                                          "rtf: the priority must be from 1 to %u",
+                                          options.highest);
+    return ask_for(message,
+                   (struct job){.process = process, .thread = thread, .priority = priority});
+}
+
+static int make_nice(sd_bus_message *message, uint64_t process, uint64_t thread, int32_t nice)
+{
+    if (nice < NICE_LEAST || nice > -1)
+        return sd_bus_reply_method_errorf(message, SD_BUS_ERROR_INVALID_ARGS,
+                                          "rtf: the nice level must be from %d to -1", NICE_LEAST);
+    return ask_for(message, (struct job){.process = process, .thread = thread, .nice = nice});
 }
 
 static int make_thread_real_time(sd_bus_message *message, void *unused, sd_bus_error *error)
@@ -317,6 +329,12 @@ static int make_thread_real_time(sd_bus_message *message, void *unused, sd_bus_e
     return result < 0 ? result : make_real_time(message, 0, thread, priority);
 }
 
+static int no_such_thread(sd_bus_message *message)
+{
+    return sd_bus_reply_method_errorf(message, SD_BUS_ERROR_INVALID_ARGS,
+                                      "rtf: the process has no such thread");
+}
+
 static int make_thread_real_time_with_pid(sd_bus_message *message, void *unused,
                                           sd_bus_error *error)
 {
@@ -327,18 +345,30 @@ static int make_thread_real_time_with_pid(sd_bus_message *message, void *unused,
     const int result = sd_bus_message_read(message, "ttu", &process, &thread, &priority);
     if (result < 0)
         return result;
-    if (process == 0)
-        return sd_bus_reply_method_errorf(message, SD_BUS_ERROR_INVALID_ARGS,
-                                          "rtf: the process has no such thread");
-    return make_real_time(message, process, thread, priority);
+    return process == 0 ? no_such_thread(message)
+                        : make_real_time(message, process, thread, priority);
 }
 
 static int make_high_priority(sd_bus_message *message, void *unused, sd_bus_error *error)
 {
+    uint64_t thread;
+    int32_t nice;
     (void)unused;
     (void)error;
-    return sd_bus_reply_method_errorf(message, SD_BUS_ERROR_ACCESS_DENIED,
-                                      "rtf: nice levels are not supported: ask for real time");
+    const int result = sd_bus_message_read(message, "ti", &thread, &nice);
+    return result < 0 ? result : make_nice(message, 0, thread, nice);
+}
+
+static int make_high_priority_with_pid(sd_bus_message *message, void *unused, sd_bus_error *error)
+{
+    uint64_t process, thread;
+    int32_t nice;
+    (void)unused;
+    (void)error;
+    const int result = sd_bus_message_read(message, "tti", &process, &thread, &nice);
+    if (result < 0)
+        return result;
+    return process == 0 ? no_such_thread(message) : make_nice(message, process, thread, nice);
 }
 
 /* A client that reads the properties is about to make a call. So its uid is looked up and its
@@ -385,7 +415,7 @@ static int get_nice(sd_bus *bus, const char *path, const char *interface, const 
                     sd_bus_message *answer, void *unused, sd_bus_error *error)
 {
     (void)bus, (void)path, (void)interface, (void)property, (void)unused, (void)error;
-    return sd_bus_message_append(answer, "i", (int32_t)0);
+    return sd_bus_message_append(answer, "i", (int32_t)NICE_LEAST);
 }
 
 static const sd_bus_vtable methods[] = {
@@ -396,7 +426,7 @@ static const sd_bus_vtable methods[] = {
                   SD_BUS_VTABLE_UNPRIVILEGED),
     SD_BUS_METHOD("MakeThreadHighPriority", "ti", "", make_high_priority,
                   SD_BUS_VTABLE_UNPRIVILEGED),
-    SD_BUS_METHOD("MakeThreadHighPriorityWithPID", "tti", "", make_high_priority,
+    SD_BUS_METHOD("MakeThreadHighPriorityWithPID", "tti", "", make_high_priority_with_pid,
                   SD_BUS_VTABLE_UNPRIVILEGED),
     SD_BUS_PROPERTY("RTTimeUSecMax", "x", get_rttime, 0, SD_BUS_VTABLE_PROPERTY_CONST),
     SD_BUS_PROPERTY("MaxRealtimePriority", "i", get_highest, 0, SD_BUS_VTABLE_PROPERTY_CONST),

@@ -52,12 +52,16 @@ static void close_spool(void)
 static char *write_spec(const struct terms *terms, const struct job *job, pid_t tid,
                         const char *token)
 {
-    json_t *spec = json_pack("{s:I, s:I, s:I, s:I, s:s, s:s, s:s}", "runtime",
-                             (json_int_t)terms->runtime, "period", (json_int_t)terms->period,
-                             "priority", (json_int_t)job->priority, "attach", (json_int_t)tid,
-                             "lifetime", "thread", "token", token, "comment", "asked for by D-Bus");
-    if (spec != NULL && terms->plugin != NULL)
+    json_t *spec =
+        job->nice != 0
+            ? json_pack("{s:i}", "nice", job->nice)
+            : json_pack("{s:I, s:I, s:I}", "runtime", (json_int_t)terms->runtime, "period",
+                        (json_int_t)terms->period, "priority", (json_int_t)job->priority);
+    if (spec != NULL && job->nice == 0 && terms->plugin != NULL)
         json_object_set_new(spec, "plugin", json_string(terms->plugin));
+    (void)json_object_update_new(spec, json_pack("{s:I, s:s, s:s, s:s}", "attach", (json_int_t)tid,
+                                                 "lifetime", "thread", "token", token, "comment",
+                                                 "asked for by D-Bus"));
     char *text = json_dumps(spec, JSON_COMPACT);
     json_decref(spec);
     return text;

@@ -24,6 +24,7 @@ struct job {
     uint64_t started_by;      /* see lib/thread.h */
     uint64_t process, thread; /* ids in the caller's namespace; process = 0: the caller */
     unsigned priority;
+    int nice; /* below 0: only this nice value is asked for; 0: real time */
 };
 
 enum job_result { JOB_DONE, JOB_REFUSED, JOB_FULL, JOB_NO_BROKER, JOB_NO_THREAD, JOB_FAILED };
