@@ -81,13 +81,13 @@ camera='{"name": "camera*", "runtime": "1ms", "period": "20ms"}'
 }
 
 @test "the first reservation is all or none: on refusal the verdict names the thread and what would fit, and nothing stays reserved" {
-    configure_rules "$ALICE - max_utilization 3"
+    configure_plugins 'EDF edf - all partition=global threshold='"$(jq -n "0.4 / $(nproc)")"
     broker_start
     program $ALICE camera-1 camera-2 big-1 big-2
-    said=$(spec $ALICE player "$(rules "$camera"', {"name": "big*", "runtime": "100ms", "period": "100ms"}')")
+    said=$(spec $ALICE player "$(rules "$camera"', {"name": "big*", "runtime": "20ms", "period": "100ms"}')")
     told '.result == "SCHEDULE_FAIL" and .grant == null and .program.state == "refused"' "$said"
     told '.reason | test("^thread big-2 \\([0-9]+\\), rule 2: ")' "$said"
-    told '.refusal.nearest > 0 and .refusal.nearest < 100000 and .refusal.code == "full"' "$said"
+    told '.refusal.nearest > 0 and .refusal.nearest < 20000 and .refusal.code == "full"' "$said"
     told '[.threads[] | .grant] == [null, null, null, null]' "$said"
     is_ordinary camera-1
     eventually reservations 0
@@ -97,7 +97,7 @@ camera='{"name": "camera*", "runtime": "1ms", "period": "20ms"}'
     nearest=$(field .refusal.nearest "$said")
     tell '-camera-3'
     eventually has_no_thread camera-3
-    fits=$(spec $ALICE player "$(rules "$camera"', {"name": "big-1", "runtime": "100ms", "period": "100ms"}, {"name": "big-2", "runtime": '"$nearest"', "period": "100ms"}')")
+    fits=$(spec $ALICE player "$(rules "$camera"', {"name": "big-1", "runtime": "20ms", "period": "100ms"}, {"name": "big-2", "runtime": '"$nearest"', "period": "100ms"}')")
     told '.result == "OK" and .grant.threads == 4' "$fits"
 }
 has_no_thread() { ! thread "$1" >/dev/null; }
@@ -200,10 +200,10 @@ broker_stop_and_start() {
 }
 
 @test "a refused program file stays refused over a restart, until it is rewritten" {
-    configure_rules "$ALICE - max_utilization 3"
+    configure_plugins 'EDF edf - all partition=global threshold='"$(jq -n "0.4 / $(nproc)")"
     broker_start
     program $ALICE camera-1 big-1 big-2
-    told '.result == "SCHEDULE_FAIL"' "$(spec $ALICE player "$(rules "$camera"', {"name": "big*", "runtime": "100ms", "period": "100ms"}')")"
+    told '.result == "SCHEDULE_FAIL"' "$(spec $ALICE player "$(rules "$camera"', {"name": "big*", "runtime": "20ms", "period": "100ms"}')")"
     before=$(stat -c %.9Y "$SPECS/$ALICE/player.verdict")
     broker_kill_and_start
     tell '-big-1'
@@ -274,4 +274,51 @@ broker_stop_and_start() {
     eventually reservations 2
     as $ALICE rm "$SPECS/$ALICE/player.json"
     eventually reservations 0
+}
+
+@test "what root has revoked for a thread stays revoked until the file is rewritten" {
+    broker_start
+    program $ALICE camera-1 camera-2
+    told '.grant.threads == 2' "$(spec $ALICE player "$(rules "$camera")")"
+    "$RTF_BIN/rtf" revoke --spool "$SPOOL" "$ALICE/player+$(thread camera-1)"
+    eventually is_ordinary camera-1
+    is_deadline camera-2
+    eventually says player '.grant.threads == 1'
+    as $ALICE touch "$SPECS/$ALICE/player.json"
+    eventually is_deadline camera-1
+    eventually says player '.grant.threads == 2'
+    "$RTF_BIN/rtf" revoke --spool "$SPOOL" "$ALICE/player"
+    eventually is_ordinary camera-1
+    eventually is_ordinary camera-2
+    eventually test ! -e "$SPECS/$ALICE/player.json"
+    eventually test ! -e "$SPECS/$ALICE/player.verdict"
+    tell '+camera-3'
+    sleep 0.2
+    is_ordinary camera-3
+}
+
+@test "a user who rewrites program files without end does not keep the threads of others waiting" {
+    broker_start
+    program $BOB camera-1
+    for i in 1 2 3 4; do
+        /usr/bin/python3 -S -c 'import os, sys, time
+os.chdir(sys.argv[1]); os.setgroups([]); os.setresgid(*[int(sys.argv[2])] * 3); os.setresuid(*[int(sys.argv[2])] * 3)
+while True:
+    for i in range(20):
+        with open(f".{sys.argv[3]}", "w") as f: f.write("{\"program\": \"/nothing\", \"threads\": [{\"name\": \"a\", \"priority\": 1}]}")
+        os.rename(f".{sys.argv[3]}", f"p{sys.argv[3]}-{i}.json")' "$(made $BOB)" $BOB $i 3>&- &
+        echo $! >>"$WORK/pids"
+    done
+    program $ALICE camera-1
+    told '.grant.threads == 1' "$(spec $ALICE player "$(rules "$camera")")"
+    for i in 1 2 3; do
+        from=$(milliseconds)
+        tell "+camera-x$i"
+        eventually is_deadline "camera-x$i"
+        [ $(($(milliseconds) - from)) -lt $((1500 * PATIENCE)) ]
+    done
+}
+made() { # UID: the user's directory
+    as "$1" mkdir -p "$SPECS/$1"
+    echo "$SPECS/$1"
 }

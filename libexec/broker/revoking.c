@@ -126,11 +126,23 @@ static bool matches(const char *pattern, const char *name)
     return strcmp(pattern, name) == 0 || fnmatch(pattern, name, 0) == 0;
 }
 
+/* The name of a program file means the reservations of all its threads. */
+static bool matches_reservation(const char *pattern, const char *name)
+{
+    char of_file[RESERVATION_NAME_BYTES];
+    const size_t length = reservation_name_of_program(name);
+    if (matches(pattern, name) || length == 0 || length >= sizeof of_file)
+        return matches(pattern, name);
+    memcpy(of_file, name, length);
+    of_file[length] = '\0';
+    return matches(pattern, of_file);
+}
+
 static void withdraw_all(struct order *order, struct user *user, const char *name)
 {
     for (struct reservation *reservation = user->reservations; reservation != NULL;
          reservation = reservation->hh.next)
-        if (name == NULL || matches(name, reservation->name))
+        if (name == NULL || matches_reservation(name, reservation->name))
             withdraw(order, reservation);
 }
 

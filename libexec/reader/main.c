@@ -113,8 +113,11 @@ static void take_remove_of_thread(const char *name, const char *file, const char
 {
     if (strcmp(file, "json") == 0)
         programs_end_row(name);
-    else if (why != NULL)
+    else if (why != NULL) {
         kept_release(name, why);
+        if (strcmp(why, "revoke") == 0)
+            programs_revoked(name);
+    }
 }
 
 static void take_remove(const struct paragraph *said, const char *name)

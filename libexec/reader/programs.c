@@ -9,7 +9,6 @@
 #include <uthash.h>
 
 #include "clock.h"
-#include "kept.h"
 #include "messages.h"
 #include "program-verdict.h"
 
@@ -316,8 +315,7 @@ static void write_verdict(struct program *program)
     const size_t length = strlen(text);
     program->has_news = verdict_put(program->name, text, length, 0) != 0;
     program->write_at = monotonic_now() + INT64_C(1000000000); /* if it could not be written */
-    kept_verdict(program->name, text, length - 1);
-    file_touch(program->name); /* tells the owner */
+    file_touch(program->name);                                 /* tells the owner */
     free(text);
     json_decref(rows);
 }
@@ -710,6 +708,18 @@ void programs_end_row(const char *name)
     row->is_ended = true;
     mark_dirty(program, row);
     note_news(program);
+}
+
+void programs_revoked(const char *name)
+{
+    struct row *row;
+    const struct program *program = find_row(name, &row);
+    if (program == NULL)
+        return;
+    for (row = program->rows; row != NULL; row = row->hh.next)
+        if (is_matched(program, row) && !row->is_leaving && !row->is_ended)
+            return;
+    file_remove(program->name, ".json", &program->json.stamp);
 }
 
 /* ---- what rtf-tasks tells ---- */

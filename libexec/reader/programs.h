@@ -47,6 +47,10 @@ void programs_done(const char *name);
 /* The broker ends the reservation NAME+TID: as if its file was removed. */
 void programs_end_row(const char *name);
 
+/* Root has revoked the reservation NAME+TID. When nothing is left to any thread, NAME.json goes, as
+ * that of another revoked reservation does. */
+void programs_revoked(const char *name);
+
 /* Takes news of a thread or process: op=task. False: a fault. */
 bool programs_task(const char *name, const struct paragraph *said);
 

@@ -12,13 +12,15 @@
 /* The most watches that a user may have. */
 enum { WATCHES_MAX = 64 };
 
-/* ENDING: rtf-tasks has not been told of the end. */
-enum watch_state { WATCH_UNSENT, WATCH_SENT, WATCH_ENDING };
+/* ENDING: rtf-tasks has not been told of the end. ENDED: it has, and its answer to the beginning is
+ * still to come. */
+enum watch_state { WATCH_UNSENT, WATCH_SENT, WATCH_ENDING, WATCH_ENDED };
 
 struct task_watch {
     uint64_t id;
     enum watch_state state;
-    struct user *user; /* ENDING: it may not exist any more */
+    bool is_pending;   /* rtf-tasks has not told all threads */
+    struct user *user; /* NULL in ENDING and ENDED: the user may not exist any more */
     uid_t uid;
     pid_t process;
     char *program; /* NULL: the process */
@@ -62,6 +64,29 @@ static bool watch_send(const struct task_watch *watch)
     return coprocess_send_fds(&watches.program.process, output->data, output->length, NULL, 0);
 }
 
+static void watch_sent(struct task_watch *watch)
+{
+    if (watch->state == WATCH_UNSENT) {
+        watch->state = WATCH_SENT;
+        watch->is_pending = true;
+    } else if (watch->is_pending)
+        watch->state = WATCH_ENDED;
+    else
+        watch_free(watch);
+}
+
+/* The beginning of a watch costs rtf-tasks some ms. So each user has one under way at a time, and
+ * users who begin watches without end delay others little. */
+static bool watch_has_to_wait(const struct task_watch *watch)
+{
+    const struct task_watch *other;
+    if (watch->state == WATCH_UNSENT)
+        TAILQ_FOREACH (other, &watches.list, of_list)
+            if (other->is_pending && other->uid == watch->uid)
+                return true;
+    return watch->state == WATCH_SENT || watch->state == WATCH_ENDED;
+}
+
 /* Sends as much as the socket takes, and the rest when it has room again. */
 static void watches_send(void)
 {
@@ -71,13 +96,11 @@ static void watches_send(void)
         return; /* on_start sends all */
     for (watch = TAILQ_FIRST(&watches.list); watch != NULL && !full; watch = next) {
         next = TAILQ_NEXT(watch, of_list);
-        if (watch->state == WATCH_SENT)
+        if (watch_has_to_wait(watch))
             continue;
         full = !watch_send(watch);
-        if (!full && watch->state == WATCH_ENDING)
-            watch_free(watch);
-        else if (!full)
-            watch->state = WATCH_SENT;
+        if (!full)
+            watch_sent(watch);
     }
     coprocess_wait_for_room(&watches.program.process, full);
 }
@@ -90,7 +113,8 @@ static void watches_on_start(struct program *program, bool again)
     (void)again;
     for (watch = TAILQ_FIRST(&watches.list); watch != NULL; watch = next) {
         next = TAILQ_NEXT(watch, of_list);
-        if (watch->state == WATCH_ENDING)
+        watch->is_pending = false;
+        if (watch->user == NULL)
             watch_free(watch);
         else
             watch->state = WATCH_UNSENT;
@@ -106,18 +130,32 @@ static void watches_on_room(struct program *program)
 
 /* ---- from rtf-tasks ---- */
 
+/* The last message about the beginning of a watch. */
+static void watch_answered(struct task_watch *watch, const char *event)
+{
+    if (!watch->is_pending || (strcmp(event, "listed") != 0 && strcmp(event, "ended") != 0 &&
+                               strcmp(event, "refused") != 0))
+        return;
+    watch->is_pending = false;
+    if (watch->state == WATCH_ENDED)
+        watch_free(watch);
+    watches_send();
+}
+
 static bool watches_on_message(struct program *program, const struct paragraph *said, int *fd)
 {
     struct task_watch *watch;
     uint64_t id;
     (void)program;
     (void)fd;
-    if (paragraph_get(said, "event") == NULL ||
-        paragraph_get_number(said, "id", UINT64_MAX, &id) != 1)
+    const char *event = paragraph_get(said, "event");
+    if (event == NULL || paragraph_get_number(said, "id", UINT64_MAX, &id) != 1)
         return false;
     HASH_FIND(hh, watches.by_id, &id, sizeof id, watch);
     if (watch != NULL && watch->state == WATCH_SENT)
         reader_task(watch->user, watch->name, said);
+    if (watch != NULL)
+        watch_answered(watch, event);
     return true; /* it may have been sent before the end of the watch was read */
 }
 
@@ -137,7 +175,7 @@ void task_watch_begin(struct user *user, const char *name, pid_t process, const 
     int count = 0;
     task_watch_end(user, name);
     TAILQ_FOREACH (other, &watches.list, of_list)
-        count += other->user == user && other->state != WATCH_ENDING;
+        count += other->user == user;
     if (count >= WATCHES_MAX) {
         watch_refuse(user, name);
         return;
@@ -164,8 +202,7 @@ void task_watch_end(struct user *user, const char *name)
     struct task_watch *watch, *next;
     for (watch = TAILQ_FIRST(&watches.list); watch != NULL; watch = next) {
         next = TAILQ_NEXT(watch, of_list);
-        if (watch->user != user || watch->state == WATCH_ENDING ||
-            (name != NULL && strcmp(watch->name, name) != 0))
+        if (watch->user != user || (name != NULL && strcmp(watch->name, name) != 0))
             continue;
         if (watch->state == WATCH_UNSENT) {
             watch_free(watch);
