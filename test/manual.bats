@@ -83,7 +83,7 @@ session() {
 
 @test "every cross reference to a page of ours leads to a page, and every page is referred to" {
     known=$(cd "$MAN" && ls -- *.scd | sed 's/\.\([0-9]\)\.scd$/(\1)/' | sort)
-    references=$(sed -e 's/[*\\]//g' "$MAN"/*.scd "$RTF_SOURCE"/README.md "$RTF_SOURCE"/etc/* | grep -oE '\b(rtf[a-z-]*|muse|acl\.conf|plugins\.conf)\([0-9]\)' | sort -u)
+    references=$(sed -e 's/[*\\]//g' "$MAN"/*.scd "$RTF_SOURCE"/README.md "$RTF_SOURCE"/etc/*.* | grep -oE '\b(rtf[a-z-]*|muse|acl\.conf|plugins\.conf)\([0-9]\)' | sort -u)
     [ "$(grep -vxF 'rtf-detach(8)' <<<"$references")" = "$known" ] || { diff <(echo "$known") <(echo "$references") >&2; false; }
     for page in "$MAN"/*.scd; do
         name=$(basename "$page" .scd)
@@ -151,15 +151,17 @@ session() {
     for path in $paths; do
         [ -e "$RTF_STAGE$path" ] || { echo "$path" >&2; false; }
     done
+    mkdir "$CONFIG/programs.d"
     broker_start
     kill -USR1 "$BROKER"
+    eventually test -e "$SPOOL/state/programs"
     eventually test -e "$SPOOL/state/current/books.json"
     touch "$SPOOL/draining" # as rtf drain does
-    paths=$(sed 's/\\//g' "$MAN"/*.scd "$RTF_SOURCE/README.md" | grep -oE '/var/spool/rtf[a-zA-Z./]*' | sed -E 's/[./]$//' | sort -u)
+    paths=$(sed 's/\\//g' "$MAN"/*.scd "$RTF_SOURCE/README.md" | grep -oE '/var/spool/rtf[a-zA-Z./:]*' | sed -E 's/[.:/]$//' | sort -u)
     [ -n "$paths" ]
     for path in $paths; do
         case $path in
-        */specs/?*) [[ $path =~ /specs/USER(/(NAME|run-PID|cam)\.(json|tid|verdict))?$|/specs/USER/run ]] || { echo "$path" >&2; false; } ;;
+        */specs/?*) [[ $path =~ /specs/USER(/(NAME|run-PID|cam|admin:NAME)\.(json|tid|verdict))?$|/specs/USER/run ]] || { echo "$path" >&2; false; } ;;
         *) [ -e "$SPOOL${path#/var/spool/rtf}" ] || { echo "$path" >&2; false; } ;;
         esac
     done

@@ -1,5 +1,5 @@
 /* rtf-show(1): shows one reservation: the spec, the verdict, and the kernel's attributes of the
- * thread.
+ * thread; or a program, with all its threads.
  *
  * Both files are in the user's own directory, where the user may have put any file. Root reads
  * another user's files as that user (as-user.h). */
@@ -27,8 +27,9 @@ static struct {
 
 static struct {
     const char *name;
-    json_t *spec, *verdict, *kernel; /* JSON null: there is no such file, or no thread */
-    bool current;                    /* the verdict answers the spec as it is now */
+    /* JSON null: there is no such file, or no thread; kernel: of a program an array */
+    json_t *spec, *verdict, *kernel;
+    bool current; /* the verdict answers the spec as it is now */
 } shown;
 
 /* ---- reading ---- */
@@ -113,6 +114,21 @@ static json_t *look_at_thread(const json_t *tid)
     return kernel;
 }
 
+static const json_t *rows(void)
+{
+    const json_t *threads = json_object_get(shown.verdict, "threads");
+    return json_is_array(threads) ? threads : NULL;
+}
+
+static json_t *look_at_rows(void)
+{
+    json_t *kernels = json_array(), *row;
+    size_t i;
+    json_array_foreach((json_t *)rows(), i, row)
+        json_array_append_new(kernels, look_at_thread(json_object_get(row, "tid")));
+    return kernels;
+}
+
 static void look(const struct request *request)
 {
     char file[FILE_NAME];
@@ -129,7 +145,10 @@ static void look(const struct request *request)
         command_fail(EX_NOINPUT, "there is no spec %s in %s/specs/%s", shown.name, client->spool,
                      client->user);
     shown.current = is_stamped(json_object_get(shown.verdict, "spec"), &spec);
-    shown.kernel = look_at_thread(json_object_get(json_object_get(shown.verdict, "thread"), "tid"));
+    shown.kernel =
+        rows() != NULL
+            ? look_at_rows()
+            : look_at_thread(json_object_get(json_object_get(shown.verdict, "thread"), "tid"));
 }
 
 /* ---- as lines ---- */
@@ -220,33 +239,29 @@ static char *thread_text(const json_t *thread)
     return text;
 }
 
-static const json_t *of_kernel(const char *key)
-{
-    return json_object_get(shown.kernel, key);
-}
-
 /* "deadline, 2ms of each 20ms, CPUs 0-3" */
-static void write_kernel(FILE *stream)
+static void write_kernel(FILE *stream, const json_t *kernel)
 {
     char time[TIME_TEXT];
-    const char *policy = text_of(shown.kernel, "policy");
+    const char *policy = text_of(kernel, "policy");
     fputs(policy, stream);
     if (strcmp(policy, "deadline") == 0) {
-        fprintf(stream, ", %s", time_text(of_kernel("runtime"), time));
-        fprintf(stream, " of each %s", time_text(of_kernel("period"), time));
-        if (!json_equal(of_kernel("deadline"), of_kernel("period")))
-            fprintf(stream, " within %s", time_text(of_kernel("deadline"), time));
-    } else if (json_integer_value(of_kernel("priority")) > 0)
-        fprintf(stream, ", priority %lld", (long long)json_integer_value(of_kernel("priority")));
-    fprintf(stream, ", CPUs %s", text_of(shown.kernel, "cpus"));
+        fprintf(stream, ", %s", time_text(json_object_get(kernel, "runtime"), time));
+        fprintf(stream, " of each %s", time_text(json_object_get(kernel, "period"), time));
+        if (!json_equal(json_object_get(kernel, "deadline"), json_object_get(kernel, "period")))
+            fprintf(stream, " within %s", time_text(json_object_get(kernel, "deadline"), time));
+    } else if (json_integer_value(json_object_get(kernel, "priority")) > 0)
+        fprintf(stream, ", priority %lld",
+                (long long)json_integer_value(json_object_get(kernel, "priority")));
+    fprintf(stream, ", CPUs %s", text_of(kernel, "cpus"));
 }
 
-static char *kernel_text(void)
+static char *kernel_text(const json_t *kernel)
 {
     char *text;
     FILE *stream = open_text(&text);
-    if (json_is_object(shown.kernel))
-        write_kernel(stream);
+    if (json_is_object(kernel))
+        write_kernel(stream, kernel);
     else
         fputs("the thread has ended", stream);
     fclose(stream);
@@ -292,7 +307,65 @@ static void print_refusal(void)
         print_reply(json_array_get(replies, i));
 }
 
-static void print_lines(void)
+/* ---- a program ---- */
+
+/* "4243 (camera-1), attached, rule 1: EDF grants 1ms of each 20ms on CPUs 0-1, 0.05 of a CPU" */
+static char *row_text(const json_t *row)
+{
+    char *text, granted[GRANT_TEXT], why[CLIENT_WHY];
+    const json_t *thread = json_object_get(row, "thread"), *grant = json_object_get(row, "grant");
+    FILE *stream = open_text(&text);
+    fprintf(stream, "%lld (%s)", (long long)json_integer_value(json_object_get(row, "tid")),
+            text_of(row, "name"));
+    if (json_is_object(thread))
+        fprintf(stream, ", %s", text_of(thread, "state"));
+    fprintf(stream, ", rule %lld", (long long)json_integer_value(json_object_get(row, "rule")));
+    if (json_is_object(grant))
+        fprintf(stream, ": %s", grant_text(grant, granted));
+    if (json_is_object(json_object_get(row, "refusal"))) {
+        client_tell_refusal(row, why);
+        fprintf(stream, ": %s", why);
+    }
+    fclose(stream);
+    return text;
+}
+
+static char *program_text(void)
+{
+    char *text;
+    const json_t *program = json_object_get(shown.verdict, "program"),
+                 *process = json_object_get(program, "process"),
+                 *granted = json_object_get(json_object_get(shown.verdict, "grant"), "threads");
+    FILE *stream = open_text(&text);
+    if (json_is_integer(granted))
+        fprintf(stream, "%lld thread%s", (long long)json_integer_value(granted),
+                json_integer_value(granted) == 1 ? "" : "s");
+    else
+        fputs("nothing", stream);
+    if (json_is_integer(process))
+        fprintf(stream, ", process %lld", (long long)json_integer_value(process));
+    fprintf(stream, ", %s", text_of(program, "state"));
+    fclose(stream);
+    return text;
+}
+
+static void print_program(void)
+{
+    const json_t *row;
+    size_t i;
+    puts(shown.name);
+    print_line("asked", asked());
+    print_line("granted", program_text());
+    json_array_foreach((json_t *)rows(), i, row)
+    {
+        print_line("thread", row_text(row));
+        print_line("kernel", kernel_text(json_array_get(shown.kernel, i)));
+    }
+    print_line("answer", answer_text());
+    print_refusal();
+}
+
+static void print_reservation(void)
 {
     char granted[GRANT_TEXT];
     const json_t *thread = json_object_get(shown.verdict, "thread"),
@@ -302,7 +375,7 @@ static void print_lines(void)
     printf("%-12s%s\n", "granted", json_is_object(grant) ? grant_text(grant, granted) : "nothing");
     print_line("thread", thread_text(thread));
     if (json_is_object(thread))
-        print_line("kernel", kernel_text());
+        print_line("kernel", kernel_text(shown.kernel));
     print_line("answer", answer_text());
     print_refusal();
 }
@@ -368,7 +441,12 @@ int main(int argc, char **argv)
     if (serving(request.client.root) == NOT_SERVED)
         command_say("%s: this is what was in force last",
                     client_tell_no_broker(command_spool(), text));
-    options.json ? print_json() : print_lines();
+    if (options.json)
+        print_json();
+    else if (rows() != NULL)
+        print_program();
+    else
+        print_reservation();
     if (!command_is_written())
         command_unwritten();
     request_close(&request);

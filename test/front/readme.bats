@@ -91,29 +91,35 @@ END
 }
 audio_of() { grep -lx audio "/proc/$1"/task/*/comm 2>/dev/null | sed -E 's,.*/task/([0-9]+)/.*,\1,'; }
 has_audio() { [ -n "$(audio_of "$1")" ]; }
-is_real_time() { [[ $(kernel "$(audio_of "$1")") == "deadline 0 "*" 10000/100000/100000 "* ]]; }
+is_audio() { [[ $(kernel "$(audio_of "$program")") == "$1 "* ]]; }
 
+# The first two lines are player.json; then rtf-run, rtf attach, rtf show, rtf release.
 @test "My program has threads" {
     broker_start
     player
-    [ "$(lines 'My program has threads' | wc -l)" -eq 2 ]
+    [ "$(lines 'My program has threads' | wc -l)" -eq 6 ]
+    lines 'My program has threads' | sed -n 1,2p >"$WORK/player.json"
+    chmod 644 "$WORK/player.json"
     become $ALICE "$WORK/player" <"$WORK/input" 3>&- &
     program=$!
     echo "$program" >>"$WORK/pids"
     exec 4>"$WORK/input"
     eventually has_audio "$program"
-    lines 'My program has threads' | sed -n "1s/PID/$program/p" | typed
-    is_real_time "$program"
-    is_policy "$program" other
-    exec 4>&-
-    eventually nothing_in "$OWN"
-
     cd "$WORK"
-    as $ALICE env -C "$WORK" PATH="$WORK/bin:/usr/bin:/bin" USER=$ALICE sh -c "$(lines 'My program has threads' | sed -n 2p)" <"$WORK/input" 3>&- &
+    lines 'My program has threads' | sed -n "4s/PID/$program/p" | typed
+    is_audio fifo
+    is_policy "$program" other
+    lines 'My program has threads' | sed -n 5p | typed
+    grep -q '^thread  *[0-9]* (audio), attached, rule 2: FP grants 1ms of each 10ms' "$WORK/out"
+    lines 'My program has threads' | sed -n 6p | typed
+    is_audio other
+    exec 4>&-
+
+    as $ALICE env -C "$WORK" PATH="$WORK/bin:/usr/bin:/bin" USER=$ALICE sh -c "$(lines 'My program has threads' | sed -n 3p)" <"$WORK/input" 3>&- &
     echo "$!" >>"$WORK/pids"
     exec 4>"$WORK/input"
     eventually eval 'program=$(pgrep -u $ALICE -f "$WORK/[p]layer|[.]/player" | tail -n 1) && has_audio "$program"'
-    eventually is_real_time "$program"
+    eventually is_audio fifo
     exec 4>&-
     eventually nothing_in "$OWN"
 }
