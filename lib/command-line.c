@@ -9,6 +9,7 @@
 #include <sysexits.h>
 
 #include "client.h"
+#include "name.h"
 #include "paragraph.h"
 #include "units.h"
 
@@ -153,6 +154,10 @@ const char *command_name(char *word)
     const size_t length = strlen(word), tail = sizeof suffix - 1;
     if (length > tail && strcmp(word + length - tail, suffix) == 0)
         word[length - tail] = '\0';
+    if (reservation_name_of_program(word) != 0)
+        command_wrong("%s is a thread of the program %.*s: say %.*s, which stands for all its threads",
+                      command_typed(word), (int)reservation_name_of_program(word), word,
+                      (int)reservation_name_of_program(word), word);
     if (!client_name_ok(word))
         command_wrong("%s: " CLIENT_NAME_RULE, command_typed(word));
     return word;

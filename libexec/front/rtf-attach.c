@@ -156,6 +156,9 @@ static void attach_one(struct request *request, const struct options *options, c
 {
     request_open(request, command_spool(), options->timeout, false);
     struct request_spec former = request_read(request, name);
+    if (thread_rules_are_in(former.json))
+        command_fail(EX_USAGE, "%s is a program file: its rules say which threads are attached",
+                     name);
     if (!options->replace)
         check_free(request, name, thread);
     if (request_connect(request))

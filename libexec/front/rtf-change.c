@@ -6,6 +6,7 @@
 #include "command-line.h"
 #include "needs.h"
 #include "request/request.h"
+#include "thread-rules.h"
 
 struct options {
     struct needs needs;
@@ -63,10 +64,22 @@ static void settle(struct request *request, const struct options *options,
     }
 }
 
+/* The needs of a program are in the rules of its file, which this command cannot name. */
+static void refuse_program(const struct request_spec *former, const char *name)
+{
+    if (thread_rules_are_in(former->json))
+        command_fail(
+            EX_USAGE,
+            "%s is a program file: change the rules in its file, or 'rtf release %s' and put "
+            "another one in its place",
+            name, name);
+}
+
 static void change(struct request *request, struct options *options, const char *name)
 {
     request_open(request, command_spool(), options->timeout, false);
     struct request_spec former = request_read(request, name);
+    refuse_program(&former, name);
     json_t *spec = json_deep_copy(former.json);
     if (request_thread_has_ended(request, name)) /* the broker would refuse to attach it again */
         (void)json_object_del(spec, "attach");

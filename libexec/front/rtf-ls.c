@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "client.h"
+#include "name.h"
 #include "read-journal.h"
 #include "options.h"
 #include "serving.h"
@@ -115,10 +116,15 @@ static void read_comm(pid_t tid, char comm[static 64])
     comm[length > 0 && comm[length - 1] == '\n' ? length - 1 : length > 0 ? length : 0] = '\0';
 }
 
+/* The name of a program stands for its threads NAME+TID, too. */
 static bool is_wanted(const char *name)
 {
+    char program[NAME_MAX + 1];
+    const size_t length = reservation_name_of_program(name);
+    snprintf(program, sizeof program, "%.*s", (int)length, name);
     for (int i = 0; i < options.pattern_count; i++)
-        if (fnmatch(options.patterns[i], name, 0) == 0)
+        if (fnmatch(options.patterns[i], name, 0) == 0 ||
+            (length > 0 && fnmatch(options.patterns[i], program, 0) == 0))
             return true;
     return options.pattern_count == 0;
 }
@@ -165,14 +171,30 @@ static int64_t left_since(const struct row *row, const struct stat *spec)
     return left < 0 ? 0 : left;
 }
 
+/* Adds a row NAME+TID for each thread of a program. Its part of the verdict is like a verdict. */
+static void add_threads(const char *user, const char *name, json_t *threads, bool is_current)
+{
+    char thread_name[RESERVATION_NAME_BYTES];
+    json_t *thread;
+    size_t i;
+    json_array_foreach(threads, i, thread)
+    {
+        snprintf(thread_name, sizeof thread_name, "%.64s+%d", name, (int)number(thread, "tid"));
+        struct row *row = new_row(user, thread_name);
+        take_verdict(row, json_incref(thread), is_current);
+    }
+}
+
 static void add_row(int directory, const char *user, const char *name, const struct stat *status)
 {
     char file[CLIENT_NAME_MAX + sizeof ".verdict"];
     struct row *row = new_row(user, name);
     snprintf(file, sizeof file, "%.*s.verdict", CLIENT_NAME_MAX, name);
     json_t *verdict = client_read_object(directory, file);
-    take_verdict(row, verdict, verdict != NULL && verdict_is_current(verdict, status));
+    const bool is_current = verdict != NULL && verdict_is_current(verdict, status);
+    take_verdict(row, verdict, is_current);
     row->left = left_since(row, status);
+    add_threads(user, name, json_object_get(verdict, "threads"), is_current);
 }
 
 /* Adds a row for each NAME.json. Closes the directory. */

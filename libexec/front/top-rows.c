@@ -14,6 +14,7 @@
 #include <sysexits.h>
 #include <unistd.h>
 
+#include "name.h"
 #include "read-journal.h"
 #include "units.h"
 
@@ -225,13 +226,50 @@ static void take_verdict(struct row *row, const json_t *verdict, bool is_current
     open_thread(row, tid > INT32_MAX ? 0 : (pid_t)tid);
 }
 
+/* ---- the threads of a program: rows NAME+TID, which have no files ---- */
+
+static bool is_of_program(const struct row *row, const char *program)
+{
+    const size_t length = reservation_name_of_program(row->name);
+    return length > 0 && strlen(program) == length && strncmp(row->name, program, length) == 0;
+}
+
+static bool is_among(const struct row *row, const json_t *threads)
+{
+    const json_t *thread;
+    size_t i;
+    json_array_foreach((json_t *)threads, i,
+                       thread) if (number(thread, "tid") ==
+                                   (uint64_t)strtoul(strchr(row->name, '+') + 1, NULL,
+                                                     10)) return true;
+    return false;
+}
+
+static void take_threads(struct member *member, const char *program, const json_t *threads,
+                         bool is_current)
+{
+    char name[RESERVATION_NAME_BYTES];
+    const json_t *thread;
+    struct row *row, *next;
+    size_t i;
+    HASH_ITER (hh, member->rows, row, next)
+        if (is_of_program(row, program) && !is_among(row, threads))
+            remove_row(row);
+    json_array_foreach((json_t *)threads, i, thread)
+    {
+        snprintf(name, sizeof name, "%.64s+%d", program, (int)number(thread, "tid"));
+        take_verdict(row_of(member, name), thread, is_current);
+    }
+}
+
 static void read_row(struct row *row)
 {
     struct stat spec;
     json_t *verdict = read_verdict(row->owner->directory, row->name);
-    const bool has = has_spec(row, &spec);
+    const bool has = has_spec(row, &spec), is_current = !has || verdict_is_current(verdict, &spec);
+    take_threads(row->owner, row->name, json_object_get(verdict, "threads"), is_current);
     if (has || verdict != NULL)
-        take_verdict(row, verdict, !has || verdict_is_current(verdict, &spec));
+        take_verdict(row, verdict, is_current);
     else
         remove_row(row);
     json_decref(verdict);
@@ -266,7 +304,8 @@ static void scan_member(struct member *member)
     DIR *entries = copy < 0 ? NULL : fdopendir(copy);
     member->scan = false;
     for (struct row *row = member->rows; row != NULL; row = row->hh.next)
-        is_news(row);
+        if (reservation_name_of_program(row->name) == 0)
+            is_news(row);
     for (const struct dirent *entry; entries != NULL && (entry = readdir(entries)) != NULL;)
         take_name(member, entry->d_name);
     if (entries != NULL)
@@ -306,7 +345,7 @@ static struct member *member_of_journal(const char *name)
 
 static void is_booked(const char *user, const char *name, json_t *verdict)
 {
-    if (client_name_ok(name))
+    if (reservation_name_is_valid(name))
         take_verdict(row_of(member_of_journal(user), name), verdict, true);
     json_decref(verdict);
 }

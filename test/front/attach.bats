@@ -247,3 +247,31 @@ JSON
         rtf attach app -f "$WORK/rules" -p "$SLEEPER"
     nothing_in "$OWN" || [ ! -e "$OWN" ]
 }
+
+@test "lists show the threads of a program as NAME+TID; commands for one reservation say that a program is one" {
+    broker_start
+    threads 2
+    silent rtf attach app -T 1ms -P 20ms -a -p "$MANY" --thread 'worker-?'
+    prints 0 rtf ls --noheadings -o NAME,STATE,COMMAND
+    [ "$(sed -E 's/\+[0-9]+/+TID/; s/ +/ /g' "$WORK/out")" = $'app granted -\napp+TID attached worker-0\napp+TID attached worker-1' ]
+    prints 0 rtf ls --noheadings -o NAME app
+    [ "$(wc -l <"$WORK/out")" -eq 3 ]
+    prints 0 "$RTF_BIN/rtf" --spool "$SPOOL" ls --all --noheadings -o NAME app
+    [ "$(wc -l <"$WORK/out")" -eq 2 ]
+    prints 0 rtf show app
+    [ "$(grep -c '^kernel *deadline, 1ms of each 20ms' "$WORK/out")" -eq 2 ]
+    prints 0 rtf show --json app
+    says '(.kernel | length) == 2 and all(.kernel[]; .policy == "deadline")'
+    for command in release show 'change runtime=2ms' 'attach 1' detach; do
+        # shellcheck disable=SC2086 # words
+        set -- $command
+        fails 64 "rtf $1: app+$MANY is a thread of the program app: say app, which stands for all its threads" rtf "$1" "app+$MANY" "${@:2}"
+    done
+    fails 64 'rtf change: app is a program file: *' rtf change app -T 2ms
+    fails 64 'rtf attach: app is a program file: *' rtf attach app "$MANY"
+    fails 64 'rtf detach: app is a program file: *' rtf detach app
+    [ "$(policies)" = '2 deadline 1 other' ]
+    prints 0 rtf wait app
+    prints 0 rtf top
+    [ "$(grep -c 'app+[0-9]* .*worker-' "$WORK/out")" -eq 2 ]
+}
