@@ -136,7 +136,6 @@ prepare() {
 755 usr/share/doc/rtf
 755 usr/share/doc/rtf/examples
 755 usr/share/doc/rtf/examples/programs.d
-644 usr/share/doc/rtf/examples/programs.d/cyclictest.json
 644 usr/share/doc/rtf/examples/programs.d/jackd.json
 644 usr/share/doc/rtf/examples/programs.d/mpd.json
 644 usr/share/doc/rtf/examples/programs.d/pipewire.json

@@ -160,3 +160,98 @@ while os.path.isdir(sys.argv[1]):
     no tells warning "$late"
     eventually tells warning "$late"
 }
+
+# ---- programs as they are, under the rules as shipped
+
+# example FILE [SED]: puts an example of the source into programs.d, for Alice.
+example() {
+    sed -E 's/"(user|group)": "[^"]*"/"user": "'$ALICE'"/; '"${2:-}" "$RTF_SOURCE/$1" >"$GIVEN/$(basename "$1")"
+}
+
+# policies PROCESS: NAME=POLICY of each thread.
+policies() { for task in "/proc/$1/task"/*; do echo "$(<"$task/comm")=$(kernel "${task##*/}" | cut -d ' ' -f 1)"; done 2>/dev/null | sort | uniq -c | xargs; }
+are() { [ "$(policies "$1")" = "$2" ]; }
+
+# runs COMMAND...: starts it as Alice without any right of hers in the spool. $PROGRAM is its process.
+runs() {
+    setpriv --reuid $ALICE --regid $ALICE --clear-groups -- env HOME="$WORK/home" "$@" >"$WORK/program" 2>&1 3>&- &
+    PROGRAM=$!
+    echo "$PROGRAM" >>"$WORK/pids"
+}
+ends() { kill "$PROGRAM"; wait "$PROGRAM" 2>/dev/null || true; }
+
+as_shipped() {
+    configure_as_shipped
+    mkdir -m 777 "$WORK/home"
+    [ "$(ulimit -r)" = 0 ]
+}
+
+@test "a program of five executors that does not know rtf: as it is, at each start, and over a restart of the broker" {
+    as_shipped
+    cc -O2 "$RTF_SOURCE/contrib/examples/unaware.c" -o "$WORK/unaware" -pthread
+    example contrib/examples/unaware.json "s,/usr/local/bin,$WORK,"
+    broker_start
+    eventually [ -e "$SPECS/$ALICE/admin:unaware.verdict" ]
+    local all='1 control=fifo 1 logging=other 1 perception-1=fifo 1 perception-2=fifo 1 planning=deadline 1 unaware=other'
+    runs "$WORK/unaware"
+    eventually are $PROGRAM "$all"
+    ends
+    runs "$WORK/unaware"
+    eventually are $PROGRAM "$all"
+    broker_stop INT
+    broker_start
+    are $PROGRAM "$all"
+    ends
+    runs "$WORK/unaware"
+    eventually are $PROGRAM "$all"
+    # All of it is Alice's.
+    [ "$(jq -r 'select(.stage == "attach" and .decision == "ok").user' "$EVENTS" | sort -u)" = $ALICE ]
+    rm "$GIVEN/unaware.json"
+    reload
+    eventually are $PROGRAM "$(sed 's/=[a-z]*/=other/g' <<<"$all")"
+    ends
+}
+
+@test "jackd -R -P 70, as it is, is real-time for a user without rights" {
+    command -v jackd >/dev/null || skip 'jackd is not here'
+    as_shipped
+    example etc/programs.d/jackd.json
+    broker_start
+    eventually [ -e "$SPECS/$ALICE/admin:jackd.verdict" ]
+    runs env JACK_NO_AUDIO_RESERVATION=1 jackd -n "rtf$ALICE" -R -P 70 -d dummy
+    eventually are $PROGRAM '4 jackd=fifo'
+    grep -q 'Cannot use real-time scheduling' "$WORK/program"
+    eventually jackd_waits
+    ends
+    runs env JACK_NO_AUDIO_RESERVATION=1 jackd -n "rtf$ALICE" -R -P 70 -d dummy
+    eventually are $PROGRAM '4 jackd=fifo'
+    eventually jackd_waits
+    ends
+}
+# A signal before jackd waits for signals can leave jackd waiting for ever. This also happens without rtf.
+jackd_waits() { grep -q sigtimedwait "/proc/$PROGRAM/wchan"; }
+
+@test "PipeWire, as it is, is real-time for a user without rights" {
+    command -v pipewire >/dev/null || skip 'PipeWire is not here'
+    as_shipped
+    example etc/programs.d/pipewire.json
+    broker_start
+    eventually [ -e "$SPECS/$ALICE/admin:pipewire.verdict" ]
+    runs env XDG_RUNTIME_DIR="$WORK/home" pipewire
+    eventually are $PROGRAM '2 pipewire=fifo'
+    ends
+}
+
+@test "rt-app, as it is, is real-time for a user without rights" {
+    command -v rt-app >/dev/null || skip 'rt-app is not here'
+    as_shipped
+    give rt-app "{\"user\": \"$ALICE\", \"program\": \"$(command -v rt-app)\", \"threads\": [{\"name\": \"ctl*\", \"plugin\": \"FP\", \"priority\": 15, \"runtime\": \"1ms\", \"period\": \"10ms\"}]}"
+    printf '{"tasks": {"ctl": {"instance": 3, "loop": -1, "run": 1000, "timer": {"ref": "unique", "period": 20000}}},
+        "global": {"duration": 30, "calibration": 100, "default_policy": "SCHED_OTHER", "log_basename": "rta", "logdir": "%s"}}\n' "$WORK/home" >"$WORK/load.json"
+    broker_start
+    eventually [ -e "$SPECS/$ALICE/admin:rt-app.verdict" ]
+    cd "$WORK/home"
+    runs rt-app "$WORK/load.json"
+    eventually are $PROGRAM '3 ctl=fifo 1 rt-app=other'
+    ends
+}

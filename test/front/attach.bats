@@ -272,6 +272,4 @@ JSON
     fails 64 'rtf detach: app is a program file: *' rtf detach app
     [ "$(policies)" = '2 deadline 1 other' ]
     prints 0 rtf wait app
-    prints 0 rtf top
-    [ "$(grep -c 'app+[0-9]* .*worker-' "$WORK/out")" -eq 2 ]
 }

@@ -244,6 +244,22 @@ END
 }
 
 # bats test_tags=turn:2
+@test "the threads of a program have a row each, which goes with the thread" {
+    broker_start
+    mkfifo "$WORK/orders"
+    become $ALICE /usr/bin/python3 -S "$RTF_SOURCE/test/fixtures/threads" camera-1 camera-2 <>"$WORK/orders" >"$WORK/said" 3>&- &
+    local process=$!
+    echo "$process" >>"$WORK/pids"
+    eventually grep -q ready "$WORK/said"
+    spec $ALICE app '{"process": '"$process"', "threads": [{"name": "camera*", "runtime": "1ms", "period": "20ms"}]}' >/dev/null
+    screen 100x24 setpriv --reuid $ALICE --regid $ALICE --groups $GROUP env USER=$ALICE "$RTF_BIN/rtf" --spool "$SPOOL" top
+    eventually sees '^app[+][0-9]+ .*camera-1'
+    eventually sees '^app[+][0-9]+ .*camera-2'
+    echo -camera-1 >"$WORK/orders"
+    eventually sees_not camera-1
+    sees '^app[+][0-9]+ .*camera-2'
+}
+
 @test "rtf top refuses wrong usage" {
     fails 69 'rtf top: *' rtf top
     broker_start
