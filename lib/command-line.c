@@ -155,9 +155,10 @@ const char *command_name(char *word)
     if (length > tail && strcmp(word + length - tail, suffix) == 0)
         word[length - tail] = '\0';
     if (reservation_name_of_program(word) != 0)
-        command_wrong("%s is a thread of the program %.*s: say %.*s, which stands for all its threads",
-                      command_typed(word), (int)reservation_name_of_program(word), word,
-                      (int)reservation_name_of_program(word), word);
+        command_wrong(
+            "%s is a thread of the program %.*s: say %.*s, which stands for all its threads",
+            command_typed(word), (int)reservation_name_of_program(word), word,
+            (int)reservation_name_of_program(word), word);
     if (!client_name_ok(word))
         command_wrong("%s: " CLIENT_NAME_RULE, command_typed(word));
     return word;
