@@ -172,7 +172,7 @@ example() {
 policies() { for task in "/proc/$1/task"/*; do echo "$(<"$task/comm")=$(kernel "${task##*/}" | cut -d ' ' -f 1)"; done 2>/dev/null | sort | uniq -c | xargs; }
 are() { [ "$(policies "$1")" = "$2" ]; }
 
-# runs COMMAND...: starts it as Alice without any right of hers in the spool. $PROGRAM is its process.
+# runs COMMAND...: starts the command as Alice, outside the group of the spool. $PROGRAM is its process.
 runs() {
     setpriv --reuid $ALICE --regid $ALICE --clear-groups -- env HOME="$WORK/home" "$@" >"$WORK/program" 2>&1 3>&- &
     PROGRAM=$!
