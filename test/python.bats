@@ -281,6 +281,6 @@ END
         count=$((count + 1))
     done
     [ "$count" -eq 3 ]
-    grep -qx 'deadline 10000' "$WORK/out"
+    grep -qx 'deadline 200' "$WORK/out"
     [ "$(grep -cx 20000 "$WORK/out")" -eq 2 ]
 }

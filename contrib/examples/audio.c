@@ -2,9 +2,9 @@
  * program prepare that thread (JACK's jack_set_thread_init_callback is such a place), and not in
  * the callback, which must never wait. 256 frames at 48 kHz are 5,333 us.
  *
- * The thread states a priority, and gets SCHED_FIFO. The kernel ends a runtime of SCHED_DEADLINE
- * only at a tick (often 4 ms), which is most of such a period, and the shipped rules want a runtime
- * of one tick at least. A runtime of SCHED_FIFO is held by rtf-guard, from 500 us in 5 ms on.
+ * The thread gets SCHED_DEADLINE. The kernel ends a runtime only at its tick (often 4 ms), and then
+ * postpones the next periods: a callback that takes too long makes the next buffers late, but no
+ * thread of another user.
  *
  *     cc audio.c -o audio $(pkg-config --cflags --libs librtf) -pthread */
 #include <pthread.h>
@@ -27,7 +27,6 @@ struct program {
 static void prepare_thread(struct program *program)
 {
     struct rtf_params params = RTF_PARAMS_INIT;
-    rtf_params_set_priority(&params, 15);
     rtf_params_set_runtime(&params, 1000);
     rtf_params_set_period(&params, FRAMES * 1000000 / RATE);
     if (rtf_spec_create_attached(&program->connection, &program->spec, &params, 0) != RTF_OK)

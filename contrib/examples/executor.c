@@ -1,7 +1,7 @@
 /* Executors as in ROS 2, without ROS: each executor runs its own callbacks in one thread, under one
  * reservation. Callbacks that must not be late have their own executor. Callbacks that may wait
- * share another executor, and cannot delay the first one. Runtimes are 10 ms, because the shipped
- * rules require at least one tick of the kernel (1 to 10 ms), and give a user half a CPU.
+ * share another executor, and cannot delay the first one. The shipped rules give a user half
+ * a CPU.
  *
  *     cc executor.c -o executor $(pkg-config --cflags --libs librtf) -pthread */
 #include <pthread.h>
@@ -65,8 +65,8 @@ int main(void)
     struct rtf_connection connection = RTF_CONNECTION_INIT;
     struct executor executors[] = {
         {.name = "control",
-         .runtime = 10000,
-         .period = 40000,
+         .runtime = 1000,
+         .period = 10000,
          .callbacks = control,
          .callback_count = 1,
          .periods = 25,

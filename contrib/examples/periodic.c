@@ -1,8 +1,7 @@
-/* A loop with a deadline: 10 ms of CPU time in every 50 ms. The shipped rules want a runtime of one
- * tick of the kernel at least (1 to 10 ms).
+/* A loop with a deadline, at 1 kHz: 200 us of CPU time in every 1 ms.
  *
  *     cc periodic.c -o periodic $(pkg-config --cflags --libs librtf)
- *     ./periodic 100 */
+ *     ./periodic 10000 */
 #include <rtf.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,14 +24,14 @@ int main(int argc, char **argv)
     struct rtf_connection connection = RTF_CONNECTION_INIT;
     struct rtf_spec spec = RTF_SPEC_INIT;
     struct rtf_params params = RTF_PARAMS_INIT;
-    const int periods = argc > 1 ? atoi(argv[1]) : 100;
+    const int periods = argc > 1 ? atoi(argv[1]) : 10000;
 
     if (rtf_connect(&connection, NULL) != RTF_OK) {
         fprintf(stderr, "periodic: %s\n", rtf_reason(&connection));
         return 69;
     }
-    rtf_params_set_runtime(&params, 10000);
-    rtf_params_set_period(&params, 50000);
+    rtf_params_set_runtime(&params, 200);
+    rtf_params_set_period(&params, 1000);
     if (rtf_spec_create_attached(&connection, &spec, &params, 0) != RTF_OK) {
         fprintf(stderr, "periodic: %s\n", rtf_spec_reason(&spec));
         if (rtf_spec_nearest(&spec) != 0)

@@ -1,13 +1,13 @@
 #!/usr/bin/python3
-"""The same in Python: 10 ms of every 100 ms. PYTHONPATH is contrib/python, or the package python3-rtf is there."""
+"""The same in Python: 200 us of every 1 ms. PYTHONPATH is contrib/python, or the package python3-rtf is there."""
 import sys
 
 import rtf
 
-periods = int(sys.argv[1]) if len(sys.argv) > 1 else 20
+periods = int(sys.argv[1]) if len(sys.argv) > 1 else 10000
 missed = 0
 try:
-    with rtf.reserve(runtime="10ms", period="100ms") as r:
+    with rtf.reserve(runtime="200us", period="1ms") as r:
         for tick in r.every():
             missed += tick.missed
             sum(range(1000))  # the work
