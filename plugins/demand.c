@@ -43,19 +43,40 @@ static uint64_t bound_by_busy_period(const struct set_task *task, size_t count, 
     return next <= length ? next : bound;
 }
 
-/* Of tasks whose deadline is at most t. Like h, it never falls as t grows. */
-static uint64_t overruns_within(const struct set_task *task, size_t count, uint64_t t)
+/* The time that a task of another user can take in an interval of t beyond its part of h(t): an
+ * overrun; and a part of one job, if the thread sleeps until shortly before the deadline of this
+ * job. Then the kernel leaves the thread the same share of the runtime as of the time. */
+static uint64_t beyond(const struct set_task *task, uint64_t t)
 {
-    uint64_t most = 0;
-    for (size_t i = 0; i < count; i++)
-        if (task[i].timing.deadline <= t && task[i].overruns > most)
-            most = task[i].overruns;
+    const struct timing *own = &task->timing;
+    const uint64_t rest = t % own->period;
+    if (task->overrun == 0 || rest >= own->deadline)
+        return task->overrun;
+    return task->overrun + (own->runtime * rest + own->deadline - 1) / own->deadline;
+}
+
+/* The most that all other users' tasks take beyond h(t) from a user who has a deadline within t.
+ * With h(t), this never falls as t grows; and between deadlines it exceeds t only if it does so at
+ * the next deadline. */
+static uint64_t taken_by_others(const struct set_task *task, size_t count, uint64_t t)
+{
+    uint64_t all = 0, most = 0, of_user[SET_TASKS + 1] = {0};
+    bool is_due[SET_TASKS + 1] = {false};
+    for (size_t i = 0; i < count; i++) {
+        const uint64_t taken = beyond(&task[i], t);
+        all += taken;
+        of_user[task[i].user] += taken;
+        is_due[task[i].user] |= task[i].timing.deadline <= t;
+    }
+    for (int user = 1; user <= SET_TASKS; user++)
+        if (is_due[user] && all - of_user[user] > most)
+            most = all - of_user[user];
     return most;
 }
 
 static uint64_t demand(const struct set_task *task, size_t count, uint64_t t)
 {
-    uint64_t sum = overruns_within(task, count, t);
+    uint64_t sum = taken_by_others(task, count, t);
     for (size_t i = 0; i < count; i++)
         if (task[i].timing.deadline <= t)
             sum += ((t - task[i].timing.deadline) / task[i].timing.period + 1) *
@@ -85,23 +106,40 @@ static uint64_t first_deadline(const struct set_task *task, size_t count)
     return first;
 }
 
+/* The most that taken_by_others can be: overruns, and a runtime of each task. All 0 with one user. */
+struct extra {
+    uint64_t overruns, runtimes;
+};
+
+static struct extra extra_of(const struct set_task *task, size_t count)
+{
+    struct extra extra = {0};
+    int users = 0;
+    for (size_t i = 0; i < count; i++) {
+        users = task[i].user > users ? task[i].user : users;
+        extra.overruns += task[i].overrun;
+        extra.runtimes += task[i].overrun > 0 ? task[i].timing.runtime : 0;
+    }
+    return users > 1 ? extra : (struct extra){0};
+}
+
 /* Checks deadlines from the bound downwards. h never falls as t grows, so h(t) = s < t proves that
  * no deadline in [s, t] is missed. */
 enum outcome demand_fits(const struct set_task *task, size_t count, uint64_t blocking,
                          uint64_t *steps)
 {
     int full = compare_utilization(task, count, ONE_CPU);
-    uint64_t delay = blocking + overruns_within(task, count, UINT64_MAX);
-    if (full > 0 || (full == 0 && delay > 0)) /* with U = 1, h(hyperperiod) = hyperperiod */
-        return TOO_MUCH;
+    const struct extra extra = extra_of(task, count);
+    if (full > 0 || (full == 0 && blocking + extra.overruns > 0))
+        return TOO_MUCH; /* with U = 1, h(hyperperiod) = hyperperiod */
     uint64_t first = first_deadline(task, count);
-    uint64_t bound = bound_by_utilization(task, count, delay);
-    bound = bound_by_busy_period(task, count, delay, bound, steps);
+    uint64_t bound = bound_by_utilization(task, count, blocking + extra.overruns + extra.runtimes);
+    bound = bound_by_busy_period(task, count, blocking + extra.overruns, bound, steps);
     if (bound == NEVER)
         return TOO_COMPLEX;
     uint64_t t = last_deadline_before(task, count, bound);
     while (t >= first) {
-        if (!spend(steps, count))
+        if (!spend(steps, extra.overruns > 0 ? 3 * count : count))
             return TOO_COMPLEX;
         uint64_t needed = demand(task, count, t) + blocking;
         if (needed > t)

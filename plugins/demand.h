@@ -6,9 +6,9 @@
 
 #include "task_set.h"
 
-/* FITS if h(t) + blocking + overruns(t) <= t for all t (us), where overruns(t) is the largest
- * `overruns` of a task whose deadline is at most t. Requires C <= T for every task. steps: the
- * budget for the search, reduced by its cost. */
+/* FITS if h(t) + blocking <= t for all t (us); where tasks have an overrun, also beside what the
+ * tasks of other users can take beyond h(t). Requires C <= T for every task. steps: the budget for
+ * the search, reduced by its cost. */
 enum outcome demand_fits(const struct set_task *task, size_t count, uint64_t blocking,
                          uint64_t *steps);
 

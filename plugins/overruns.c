@@ -60,10 +60,13 @@ struct overruns overruns_on(const struct cpu *cpu, const struct share *gone,
 
 void overruns_enter(struct task_set *set, uint64_t overrun)
 {
+    int users = 0;
     for (size_t i = 1; i <= set->count; i++) {
-        uint64_t others = 0;
-        for (size_t j = 1; j <= set->count; j++)
-            others += set->task[j].timing.owner != set->task[i].timing.owner;
-        set->task[i].overruns = others * overrun;
+        struct set_task *task = &set->task[i];
+        size_t known = 1;
+        while (set->task[known].timing.owner != task->timing.owner)
+            known++;
+        task->user = known < i ? set->task[known].user : ++users;
+        task->overrun = overrun;
     }
 }

@@ -14,7 +14,8 @@
  * Deadlines on one CPU (processor demand): a job that misses its deadline d began at or after the
  * last instant s before d at which no job due by d was pending. In [s, d], which is at least as long
  * as the shortest deadline of the user, the threads would have to take more than d - s. With
- * densities their runtimes make up at most (d - s) times the sum of the densities.
+ * densities their runtimes make up at most (d - s) times the sum of the densities. Without densities
+ * a thread that wakes late has, in addition to its whole jobs, a part of one job (demand.c).
  *
  * Deadlines on m CPUs (Goossens, Funk and Baruah; the proof is Baker's, "Multiprocessor EDF and
  * Deadline Monotonic Schedulability Analysis", RTSS 2003): a missed deadline ends an interval in
@@ -38,7 +39,7 @@ struct overruns {
 struct overruns overruns_on(const struct cpu *cpu, const struct share *gone,
                             const struct timing *asked, uint64_t overrun);
 
-/* For an exact test: fills in the `overruns` of each task. */
+/* For an exact test: fills in the overrun and the user of each task. */
 void overruns_enter(struct task_set *set, uint64_t overrun);
 
 #endif

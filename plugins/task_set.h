@@ -26,7 +26,8 @@ struct timing {
 
 struct set_task {
     struct timing timing;
-    uint64_t overruns; /* us: how long the overruns of other users' tasks can delay this task */
+    uint64_t overrun; /* us: what the task can take from other users' tasks; 0: not counted */
+    int user;         /* a number from 1 on for each owner; only with an overrun */
     /* larger is more urgent; LEVEL_ABOVE: another plugin's task, counted but not tested */
     int level;
 };

@@ -299,12 +299,12 @@ declines() {
     spec 1 4000 10000 owner=1; spec 2 5001 10000 owner=2; is no nearest=5000
     spec 2 5000 10000 owner=2; is ok; spec 3 2 10000 owner=3; is no nearest=
     start edf partition=unthrottled threshold=1 admission=demand fair_server=0us overrun=1ms
-    spec 1 4000 10000 owner=1; spec 2 2 20000 deadline=1001 owner=2; is no nearest=
-    spec 2 3 20000 deadline=1002 owner=2; is no nearest=2
-    spec 2 15001 40000 deadline=20000 owner=2; is no nearest=11000 # 2 * 4 + 11 + 1 ms in 20
-    spec 2 11000 40000 deadline=20000 owner=2; is ok
-    spec 3 4000 40000 owner=1; is no nearest=; spec 2 10000 40000 deadline=20000 owner=2
-    spec 3 4000 40000 owner=1; is ok # two overruns in 20 ms
+    spec 1 4000 10000 owner=1; spec 2 2 20000 deadline=1669 owner=2; is no nearest=
+    spec 2 3 20000 deadline=1670 owner=2; is no nearest=2 # 2 us, 1 ms, and 0.4 of 1.67 ms: the other may wake so late
+    spec 2 15001 40000 deadline=20000 owner=2; is no nearest=10000 # 4 + 1 ms and half of it in 10
+    spec 2 10000 40000 deadline=20000 owner=2; is ok
+    spec 3 4000 40000 owner=1; is no nearest=; spec 2 8000 40000 deadline=20000 owner=2
+    spec 3 4000 40000 owner=1; is ok # 8 + 8 ms, two overruns, and half of 4 ms in 20
 }
 
 @test "a user's threads go where no other user's are, and loads of other users count" {

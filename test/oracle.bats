@@ -33,7 +33,8 @@ finds() {
 
 exact=('edf demand' 'rm rta' 'edf demand + rm rta' 'edf demand + rm rta + rm rta')
 sufficient=('edf density' 'edf demand, 2 CPUs' 'edf gfb, 2 CPUs' 'edf gfb, 4 CPUs' 'rm liu-layland' 'rm hyperbolic'
-    'rm rta, 3 levels' 'rm rta, 2 CPUs')
+    'rm rta, 3 levels' 'rm rta, 2 CPUs' 'edf density, overruns' 'edf demand, overruns' 'edf demand, 2 CPUs, overruns'
+    'edf gfb, 2 CPUs, overruns' 'edf gfb, 4 CPUs, overruns')
 
 # bats test_tags=turn:0
 @test "of 5,000 random task sets, no admitted set misses a deadline, and an exact test refuses no set that never misses" {

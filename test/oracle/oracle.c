@@ -27,7 +27,19 @@ enum { SHOWN = 10 }; /* sets that are printed for each mode */
 
 /* How the whole set is simulated. IN_PARTS: only the plugin's own partition of the tasks can be
  * simulated. */
-enum system { BY_DEADLINE, BY_RATE, TWO, THREE, GLOBAL_2, GLOBAL_4, IN_PARTS, SYSTEMS };
+enum system {
+    BY_DEADLINE,
+    BY_RATE,
+    TWO,
+    THREE,
+    GLOBAL_2,
+    GLOBAL_4,
+    OVERRUN_1,
+    OVERRUN_2,
+    OVERRUN_4,
+    IN_PARTS,
+    SYSTEMS
+};
 
 enum claim { NECESSARY, SUFFICIENT, EXACT };
 
@@ -52,6 +64,9 @@ struct layer {
             "cpus=" cpus, "priority=" priority, "threshold=1", __VA_ARGS__ \
         }                                                                  \
     }
+/* us; the sets have periods from 100 us on */
+enum { OVERRUN = 300 };
+#define OVERRUNS            "overrun=300us"
 #define DEMAND(cpus)        EDF(cpus, "unthrottled", "admission=demand", PURE)
 #define RTA(cpus, priority) RM(cpus, priority, "admission=rta", PURE)
 
@@ -61,6 +76,7 @@ static struct mode {
     enum system system;
     enum claim claim;
     struct layer layer[LAYERS];
+    int64_t overrun; /* of each thread of other users; 0: nobody overruns */
 
     int layers;
     struct plugin_process plugin[LAYERS];
@@ -101,6 +117,36 @@ static struct mode {
      .system = GLOBAL_4,
      .claim = NECESSARY,
      .layer = {EDF("0-3", "global", "admission=bandwidth")}},
+    {.name = "edf density, overruns",
+     .cpus = 1,
+     .system = OVERRUN_1,
+     .claim = SUFFICIENT,
+     .overrun = OVERRUN,
+     .layer = {EDF("0", "unthrottled", "admission=density", OVERRUNS)}},
+    {.name = "edf demand, overruns",
+     .cpus = 1,
+     .system = OVERRUN_1,
+     .claim = SUFFICIENT,
+     .overrun = OVERRUN,
+     .layer = {EDF("0", "unthrottled", "admission=demand", PURE, OVERRUNS)}},
+    {.name = "edf demand, 2 CPUs, overruns",
+     .cpus = 2,
+     .system = IN_PARTS,
+     .claim = SUFFICIENT,
+     .overrun = OVERRUN,
+     .layer = {EDF("0-1", "unthrottled", "admission=demand", PURE, OVERRUNS)}},
+    {.name = "edf gfb, 2 CPUs, overruns",
+     .cpus = 2,
+     .system = OVERRUN_2,
+     .claim = SUFFICIENT,
+     .overrun = OVERRUN,
+     .layer = {EDF("0-1", "global", "admission=gfb", OVERRUNS)}},
+    {.name = "edf gfb, 4 CPUs, overruns",
+     .cpus = 4,
+     .system = OVERRUN_4,
+     .claim = SUFFICIENT,
+     .overrun = OVERRUN,
+     .layer = {EDF("0-3", "global", "admission=gfb", OVERRUNS)}},
     {.name = "rm liu-layland",
      .cpus = 1,
      .system = BY_RATE,
@@ -154,6 +200,7 @@ struct verdict {
 
 struct trial {
     struct task_set set[POOLS];
+    struct task_set loose[POOLS]; /* the same with shorter runtimes, to leave room for overruns */
     struct verdict verdict[SYSTEMS];
 };
 
@@ -162,7 +209,7 @@ static const struct task_set *set_for(const struct trial *trial, const struct mo
     int pool = POOLS - 1;
     while (pool > 0 && pools[pool] != mode->cpus)
         pool--;
-    return &trial->set[pool];
+    return mode->overrun > 0 ? &trial->loose[pool] : &trial->set[pool];
 }
 
 static const struct verdict *simulate(struct trial *trial, const struct mode *mode)
@@ -170,6 +217,7 @@ static const struct verdict *simulate(struct trial *trial, const struct mode *mo
     static const enum arrangement arrangements[] = {
         [BY_DEADLINE] = ALL_DEADLINE, [BY_RATE] = ALL_RATE_MONOTONIC, [TWO] = TWO_LAYERS,
         [THREE] = THREE_LAYERS,       [GLOBAL_2] = ALL_DEADLINE,      [GLOBAL_4] = ALL_DEADLINE,
+        [OVERRUN_1] = ALL_DEADLINE,   [OVERRUN_2] = ALL_DEADLINE,     [OVERRUN_4] = ALL_DEADLINE,
     };
     struct verdict *verdict = &trial->verdict[mode->system];
     if (verdict->known)
@@ -345,6 +393,21 @@ static void try_batch(struct trial *trials, int count)
             try_mode(&modes[i], &trials[j]);
 }
 
+/* Runtimes from a fiftieth on: of many loose tasks a few are admitted beside overruns. */
+static void loosen(struct task_set *loose, const struct task_set *set, uint64_t seed,
+                   uint64_t number)
+{
+    struct random random = random_start(seed, ~number);
+    const int64_t part = 1 + random_below(&random, 50);
+    *loose = *set;
+    loose->overrun = OVERRUN;
+    loose->count = 2 + (int)random_below(&random, set->count - 1);
+    for (int i = 0; i < loose->count; i++) {
+        struct task *task = &loose->task[i];
+        task->runtime = task->runtime * part / 50 > 2 ? task->runtime * part / 50 : 2;
+    }
+}
+
 static void try_random(uint64_t sets, uint64_t seed)
 {
     static struct trial trials[BATCH];
@@ -354,6 +417,8 @@ static void try_random(uint64_t sets, uint64_t seed)
             trials[count] = (struct trial){0};
             for (int i = 0; i < POOLS; i++)
                 generate(&trials[count].set[i], seed, number, pools[i]);
+            for (int i = 0; i < POOLS; i++)
+                loosen(&trials[count].loose[i], &trials[count].set[i], seed, number);
         }
         try_batch(trials, count);
     }
@@ -395,8 +460,10 @@ static void replay(void)
         const char *name;
         json_t *document;
         read_set(line, &name, &set, &document);
-        for (int i = 0; i < POOLS; i++)
-            trial.set[i] = set;
+        for (int i = 0; i < POOLS; i++) {
+            trial.set[i] = trial.loose[i] = set;
+            trial.loose[i].overrun = OVERRUN;
+        }
         for (int i = 0; i < MODES; i++)
             if (strcmp(modes[i].name, name) == 0) {
                 ask_ahead(&modes[i], &trial);

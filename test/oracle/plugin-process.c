@@ -83,6 +83,7 @@ static void begin(struct plugin_process *plugin, const char *op, int number)
 
 static void add_times(struct plugin_process *plugin, const struct task *task)
 {
+    paragraph_add_number(&plugin->output, "owner", (uint64_t)task->layer);
     paragraph_add_number(&plugin->output, "runtime", (uint64_t)task->runtime);
     paragraph_add_number(&plugin->output, "deadline", (uint64_t)task->deadline);
     paragraph_add_number(&plugin->output, "period", (uint64_t)task->period);

@@ -30,6 +30,7 @@ struct job {
     int64_t left;
     bool loses_ties;
     bool running;
+    bool may_be_late; /* of a user whose threads overrun */
 };
 
 struct run {
@@ -127,7 +128,7 @@ static const struct job *advance(struct run *run, int64_t now, int64_t then)
             continue;
         if (job->running)
             job->left -= then - now;
-        if (job->due < then || (job->due == then && job->left > 0))
+        if (!job->may_be_late && (job->due < then || (job->due == then && job->left > 0)))
             late = job;
     }
     return late;
@@ -180,8 +181,64 @@ static int prepare(struct run *run, const struct task_set *set, int turn)
     return turns;
 }
 
+/* ---- Overruns ---- */
+
+enum { VARIANTS = 4 };
+
+/* A thread overruns in the job that is pending at 0, and is stopped until it has paid back. The job
+ * was released at 0; or the thread woke at 0, `laxity` before the absolute deadline of a job, with
+ * the part of the runtime that the kernel leaves then. */
+static void overrun(struct job *job, int64_t overrun, int64_t laxity)
+{
+    const struct task *task = job->task;
+    const int64_t periods = (overrun + task->runtime - 1) / task->runtime;
+    laxity = laxity < task->deadline ? laxity : task->deadline;
+    job->may_be_late = true;
+    job->left = task->runtime * laxity / task->deadline + overrun;
+    job->due = laxity;
+    job->next = laxity - task->deadline + (1 + periods) * task->period;
+}
+
+static int64_t shortest_deadline(const struct task_set *set, int user)
+{
+    int64_t shortest = 0;
+    for (int i = 0; i < set->count; i++)
+        if (set->task[i].layer == user && (shortest == 0 || set->task[i].deadline < shortest))
+            shortest = set->task[i].deadline;
+    return shortest;
+}
+
+/* The others' deadlines: as short as they can be and still come before those of the user; the same
+ * for every second thread; their own; and the shortest that the user has. */
+static int64_t laxity_in(int variant, int place, const struct task *task, int64_t shortest)
+{
+    const bool own = variant == 2 || (variant == 1 && place % 2 == 0);
+    return own ? task->deadline : variant == 3 ? shortest : 1;
+}
+
+static bool overruns_miss(const struct task_set *set, int cpus, const struct task **task,
+                          int64_t *at)
+{
+    for (int user = 0; user < LAYERS; user++) {
+        const int64_t shortest = shortest_deadline(set, user);
+        for (int variant = 0; shortest != 0 && variant < VARIANTS; variant++) {
+            struct run run;
+            (void)prepare(&run, set, 0);
+            for (int i = 0; i < run.count; i++)
+                if (set->task[i].layer != user)
+                    overrun(&run.job[i], set->overrun,
+                            laxity_in(variant, i, &set->task[i], shortest));
+            if (run_misses(&run, cpus, hyperperiod(set), task, at))
+                return true;
+        }
+    }
+    return false;
+}
+
 static bool misses(const struct task_set *set, int cpus, const struct task **task, int64_t *at)
 {
+    if (set->overrun > 0)
+        return overruns_miss(set, cpus, task, at);
     int64_t until = hyperperiod(set);
     int turns = 1;
     for (int turn = 0; turn < turns; turn++) {
@@ -206,7 +263,7 @@ bool partitioned_misses(const struct task_set *set, struct miss *miss)
 {
     bool done[TASKS_MAX] = {false};
     for (int first = 0; first < set->count; first++) {
-        struct task_set alone = {0};
+        struct task_set alone = {.overrun = set->overrun};
         int place[TASKS_MAX];
         for (int i = first; i < set->count; i++)
             if (!done[i] && set->task[i].cpu == set->task[first].cpu) {

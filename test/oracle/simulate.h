@@ -20,6 +20,9 @@ struct task {
 struct task_set {
     int count;
     struct task task[TASKS_MAX];
+    /* us: how far a thread can overrun. Then the tasks of a layer have one user, and the sets below
+     * are those of a user whose threads keep to their runtimes while all others overrun. */
+    int64_t overrun;
 };
 
 struct miss {
@@ -43,7 +46,7 @@ void arrange(struct task_set *set, enum arrangement arrangement);
 bool same_order(const struct task_set *a, const struct task_set *b);
 
 /* True if a job misses its deadline within a hyperperiod, with all tasks released at 0; each CPU is
- * simulated separately. */
+ * simulated separately. With overruns only jobs of the user count whose threads do not overrun. */
 bool partitioned_misses(const struct task_set *set, struct miss *miss);
 
 /* The same under global EDF on this number of CPUs. */
