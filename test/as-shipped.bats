@@ -161,3 +161,27 @@ reserves() { told '.result == "OK"' "$(spec "$1" "$2" '{"runtime": "10ms", "peri
         [[ $output == *"plugins.conf:"*": the user of plugins (uid "*") cannot run $WORK/closed/rtf/plugins/edf: install rtf, or copy it "* ]] || { echo "$output" >&2; false; }
     done
 }
+
+has_restarted() { jq -e 'select(.stage == "plugin" and .decision == "restarted" and .plugin == "EDF")' "$EVENTS" >/dev/null; }
+
+# bats test_tags=turn:1
+@test "a user alone has loops at 1 kHz, and another user as many threads beside them as their ticks have room; also after a restart of the plugin" {
+    local room=$((($(nproc) * 900 - 300) / 1000)) verdict # each thread can take a CPU for 1 ms
+    sed -i "s/^$ALICE /- /" "$CONFIG/acl.conf"
+    for user in $ALICE $BOB; do echo "$user - max_priority 48" >>"$CONFIG/acl.conf"; done # the rules name both
+    broker_start
+    quick() { spec "$1" "$2" '{"plugin": "EDF", "runtime": "100us", "period": "1ms"}'; }
+    slow() { spec $BOB "$1" '{"plugin": "EDF", "runtime": "10us", "period": "100ms"}'; }
+    for name in one two three; do told '.result == "OK"' "$(quick $ALICE $name)"; done
+    for ((i = 1; i <= room; i++)); do told '.result == "OK"' "$(slow "b$i")"; done
+    is_refused() {
+        verdict=$(slow more)
+        told ".refusal.retry == \"when-freed\" and .refusal.nearest == null and (.reason | test(\"when other users' threads overrun .$((room + 1)) times up to [0-9]+us in 1000us\"))" "$verdict"
+        told '.result == "OK"' "$(quick $ALICE "$1")"
+        told '.result != "OK"' "$(quick $BOB quick)"
+    }
+    is_refused four
+    kill -KILL "$(helpers plugins/edf)"
+    eventually has_restarted
+    is_refused four
+}
