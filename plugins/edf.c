@@ -27,8 +27,7 @@ static struct {
     struct exact exact;
 } edf = {.admission = UNSET, .exact = {.blocking = TIME_UNSET, .fair_server = TIME_UNSET}};
 
-/* The broker gives a time instead of the word tick: only the broker may read if the kernel waits for
- * the tick. */
+/* The length of a tick, also where a timer ends runtimes: this may cease. */
 static const char *take_overrun(const char *value)
 {
     if (strcmp(value, "tick") == 0)

@@ -10,7 +10,6 @@
 #include "cgroup.h"
 #include "config-lines.h"
 #include "spec.h"
-#include "tick.h"
 #include "units.h"
 #include "wire.h"
 
@@ -296,17 +295,6 @@ static const struct {
     {"hrtick=", parse_hrtick, false},
 };
 
-/* Only the broker may read if the kernel waits for the tick. */
-static const char *resolve_tick(const struct plugin_line *line, const char *word,
-                                char text[static 40])
-{
-    if (!line->deadline || strcmp(word, "overrun=tick") != 0)
-        return word;
-    snprintf(text, 40, "overrun=%lluus",
-             (unsigned long long)(tick_is_not_awaited() ? 0 : tick_length()));
-    return text;
-}
-
 static void keep_word(struct plugin_line *line, const char *word)
 {
     const size_t length = line->words == NULL ? 0 : strlen(line->words);
@@ -334,8 +322,7 @@ static bool parse_word(const char *word, struct plugin_line *line, char *reason)
         }
     if (is_resource_word(word, line) && !parse_resource_word(word, value, line, reason))
         return false;
-    char text[40];
-    keep_word(line, resolve_tick(line, word, text));
+    keep_word(line, word);
     return true;
 }
 
