@@ -11,6 +11,7 @@
 #include "memory.h"
 #include "reservations.h"
 #include "spec.h"
+#include "timers.h"
 
 enum { NICE_OFFSET = 20 };
 
@@ -27,25 +28,40 @@ bool extras_take_thread(const struct grant *grant)
 struct taken_back {
     LIST_ENTRY(taken_back) next;
     pid_t process;
-    uint64_t started_by, id;
+    uint64_t started_by;
+    uint64_t id;  /* of the message to the helper; 0: refused, and to be said again */
+    uint64_t was; /* bytes */
+    uid_t owner;
+    bool has_owner, is_told;
     struct former_lock former;
 };
-static LIST_HEAD(, taken_back) taken = LIST_HEAD_INITIALIZER(taken);
 
-static void note_taken_back(const struct attachment *attachment, uint64_t id)
+static void say_refused_again(struct timer *timer);
+
+static struct {
+    LIST_HEAD(, taken_back) taken;
+    struct timer again;
+    int64_t pause; /* ns, until the next try */
+} extras = {.again = {.due = say_refused_again}};
+
+static void note_taken_back(const struct attachment *attachment, uint64_t was, uint64_t id)
 {
+    const struct reservation *reservation = attachment->reservation;
     struct taken_back *one = allocate(sizeof *one);
     *one = (struct taken_back){.process = attachment->process,
                                .started_by = attachment->started_by,
                                .id = id,
+                               .was = was,
+                               .has_owner = reservation != NULL,
+                               .owner = reservation == NULL ? 0 : reservation->user->uid,
                                .former = attachment->former_lock};
-    LIST_INSERT_HEAD(&taken, one, next);
+    LIST_INSERT_HEAD(&extras.taken, one, next);
 }
 
 static bool former_of_taken_back(const struct attachment *attachment, struct former_lock *former)
 {
     const struct taken_back *one;
-    LIST_FOREACH (one, &taken, next)
+    LIST_FOREACH (one, &extras.taken, next)
         if (one->process == attachment->process && thread_is(one->process, one->started_by)) {
             *former = one->former;
             return true;
@@ -140,27 +156,26 @@ static uint64_t least_latency(void)
     return least;
 }
 
-static void add_limit(struct paragraph_output *text, const struct attachment *attachment,
-                      uint64_t was)
+static void add_limit(struct paragraph_output *text, const struct former_lock *former, uint64_t was,
+                      uint64_t is)
 {
-    const struct former_lock *former = &attachment->former_lock;
     if (!former->is_known)
         return; /* no limit was raised */
     paragraph_add_stated(text, "lock_was", was);
-    paragraph_add_stated(text, "lock_is", most_locked(attachment));
+    paragraph_add_stated(text, "lock_is", is);
     paragraph_add_number(text, "lock_soft", former->soft);
     paragraph_add_number(text, "lock_hard", former->hard);
     paragraph_add_number(text, "lock_since", former->since);
 }
 
-/* To give `extras` in place of what the thread has. */
-static uint64_t say(struct attachment *attachment, const struct extras *extras)
+/* To give `given` in place of what the thread has. */
+static uint64_t say(struct attachment *attachment, const struct extras *given)
 {
     const struct extras before = attachment->given;
     const struct reservation *reservation = attachment->reservation;
     const uint64_t was = most_locked(attachment);
     const int former_nice = attachment->former.nice + NICE_OFFSET;
-    attachment->given = *extras;
+    attachment->given = *given;
     struct message *message = attach_give(attachment);
     struct paragraph_output *text = helper_text(message);
     paragraph_add_number(text, "process", (uint64_t)attachment->process);
@@ -169,12 +184,12 @@ static uint64_t say(struct attachment *attachment, const struct extras *extras)
     paragraph_add_stated(text, "scheduled", attachment->scheduled);
     paragraph_add_number(text, "former_nice", (uint64_t)former_nice);
     paragraph_add_stated(text, "reset_on_fork", attachment->former.reset_on_fork);
-    paragraph_add_stated(text, "touches_nice", before.nice != 0 || extras->nice != 0);
+    paragraph_add_stated(text, "touches_nice", before.nice != 0 || given->nice != 0);
     paragraph_add_stated(text, "touches_clamp",
-                         before.clamp_min != 0 || before.clamp_max != 0 || extras->clamp_min != 0 ||
-                             extras->clamp_max != 0);
-    extras_add(text, extras);
-    add_limit(text, attachment, was);
+                         before.clamp_min != 0 || before.clamp_max != 0 || given->clamp_min != 0 ||
+                             given->clamp_max != 0);
+    extras_add(text, given);
+    add_limit(text, &attachment->former_lock, was, most_locked(attachment));
     paragraph_add_stated(text, "held_latency", least_latency());
     return attach_given(message);
 }
@@ -188,10 +203,10 @@ bool extras_are_due(const struct attachment *attachment)
 }
 
 /* The next reservation of the thread reads the limit anew. */
-static void forget_former(struct attachment *attachment, uint64_t id)
+static void forget_former(struct attachment *attachment, uint64_t was, uint64_t id)
 {
     if (attachment->former_lock.is_known)
-        note_taken_back(attachment, id);
+        note_taken_back(attachment, was, id);
     attachment->former_lock.is_known = false;
 }
 
@@ -199,8 +214,8 @@ uint64_t extras_take_back(struct attachment *attachment)
 {
     if (!extras_any(&attachment->given))
         return 0;
-    const uint64_t id = say(attachment, &nothing);
-    forget_former(attachment, id);
+    const uint64_t was = most_locked(attachment), id = say(attachment, &nothing);
+    forget_former(attachment, was, id);
     attachment->extras_said = false;
     return id;
 }
@@ -211,9 +226,9 @@ uint64_t extras_give(struct attachment *attachment)
     if (!extras_any(granted))
         return extras_take_back(attachment);
     attachment->extras_said = true;
-    const uint64_t id = say(attachment, granted);
+    const uint64_t was = most_locked(attachment), id = say(attachment, granted);
     if (granted->lock_memory == 0)
-        forget_former(attachment, id);
+        forget_former(attachment, was, id);
     return id;
 }
 
@@ -223,16 +238,57 @@ void extras_take_back_orphan(struct attachment *orphan, const struct extras *gra
     (void)extras_take_back(orphan);
 }
 
+/* Processes that inherited the limit may start one another faster than the helper finds them. They
+ * cannot do so for ever. The other threads of the process keep what they have. */
+static void say_refused_again(struct timer *timer)
+{
+    struct taken_back *one;
+    (void)timer;
+    LIST_FOREACH (one, &extras.taken, next) {
+        const struct attachment ended = {.tid = one->process,
+                                         .process = one->process,
+                                         .started_by = one->started_by,
+                                         .pidfd = -1};
+        if (one->id != 0)
+            continue;
+        struct message *message = attach_give(&ended);
+        struct paragraph_output *text = helper_text(message);
+        paragraph_add_number(text, "process", (uint64_t)one->process);
+        if (one->has_owner)
+            paragraph_add_number(text, "owner", one->owner);
+        add_limit(text, &one->former, one->was, most_locked(&ended));
+        paragraph_add_stated(text, "held_latency", least_latency());
+        one->id = attach_given(message);
+    }
+}
+
+static void try_later(struct taken_back *one, const char *reason)
+{
+    static const int64_t second = 1000000000;
+    if (!one->is_told)
+        event_broker("error", "process %d keeps a raised limit of locked memory for now: %.300s",
+                     (int)one->process, reason);
+    one->is_told = true;
+    one->id = 0;
+    if (extras.again.at != 0)
+        return;
+    extras.pause = extras.pause == 0 ? second : 2 * extras.pause;
+    extras.pause = extras.pause < 60 * second ? extras.pause : 60 * second;
+    timer_set(&extras.again, monotonic_now() + extras.pause);
+}
+
 void extras_answered(const struct helper_event *event)
 {
-    struct taken_back *one = LIST_FIRST(&taken);
+    struct taken_back *one = LIST_FIRST(&extras.taken);
     while (one != NULL && one->id != event->id)
         one = LIST_NEXT(one, next);
     if (one == NULL)
         return;
-    if (event->answer == HELPER_NO)
-        event_broker("error", "process %d keeps a raised limit of locked memory: %.300s",
-                     (int)one->process, event->reason);
+    if (event->answer == HELPER_NO) {
+        try_later(one, event->reason);
+        return;
+    }
+    extras.pause = 0;
     LIST_REMOVE(one, next);
     free(one);
 }
