@@ -70,6 +70,18 @@ RULES='"threads":[{"name":"*","runtime":"2ms","period":"20ms"}]'
     eventually has $ALICE player "{\"program\":\"/usr/bin/player\",$RULES}"
 }
 
+@test "a file of the user of the same name wins" {
+    give player "{\"user\": \"$ALICE\", \"program\": \"/usr/bin/player\", $RULES}"
+    broker_start
+    eventually has $ALICE player "{\"program\":\"/usr/bin/player\",$RULES}"
+    put $ALICE player "{\"program\": \"/usr/bin/player\", \"threads\": [{\"name\": \"*\", \"leave\": true}]}"
+    reload
+    eventually has_not $ALICE player
+    as $ALICE rm "$SPECS/$ALICE/player.json"
+    reload
+    eventually has $ALICE player "{\"program\":\"/usr/bin/player\",$RULES}"
+}
+
 @test "a wrong file is named with key and line, and the file in force stays" {
     give player "{\"user\": \"$ALICE\", \"program\": \"/usr/bin/player\", $RULES}"
     broker_start

@@ -39,9 +39,15 @@ static enum client_outcome put(struct client *client, const struct order *order)
     return client_change(client, order->name, order->text, &inode);
 }
 
+/* A file NAME.json of the user stands in the place of admin:NAME.json. */
+static bool is_replaced(const struct client *client, const struct order *order)
+{
+    return client_inode(client, order->name + strlen(GIVEN_PREFIX)) != 0;
+}
+
 static enum client_outcome obey(struct client *client, const struct order *order)
 {
-    if (order->what == PUT)
+    if (order->what == PUT && !is_replaced(client, order))
         return put(client, order);
     const ino_t inode = order->what == KEEP ? 0 : client_inode(client, order->name);
     return inode == 0 ? CLIENT_OK : client_remove(client, order->name, inode);
