@@ -226,7 +226,7 @@ session() {
     broker_start
     sleeper $ALICE
     keys=$(section rtf-spec.5 KEYS | sed 's/\\//g' | awk '/^##/ { exit } /^\|  / { print $2 }' | sort | xargs)
-    [ "$keys" = 'attach clamp comment cpu_latency cpus deadline desired_runtime disk dry_run expires ignore_admission importance lifetime lock_memory mode modes move network nice on_refusal period plugin priority runtime token units weight' ]
+    [ "$keys" = 'attach budget clamp comment cpu_latency cpus deadline desired_runtime disk dry_run expires ignore_admission importance lifetime lock_memory mode modes move network nice on_refusal period plugin priority runtime token units weight' ]
     blocks rtf-spec.5 SYNOPSIS
     [ "$(jq -rs 'map(keys) | add | unique | .[]' "$WORK"/block.* | xargs)" = "$keys" ]
     [[ $(field .reason "$(spec $ALICE cam '{"no_such_key": []}')") == *'is unknown: rtf-spec(5) lists the keys' ]]
@@ -235,7 +235,7 @@ session() {
         [[ $(field .reason "$answer") != *'is unknown'* ]] || { echo "$answer" >&2; false; }
     done
     # The broker knows no other keys.
-    [ "$({ sed -n 's/^    {"\([a-z_]*\)", take_.*/\1/p' "$RTF_SOURCE/lib/spec-parse.c"; printf '%s\n' disk network units; } | sort | xargs)" = "$keys" ]
+    [ "$({ sed -n 's/^    {"\([a-z_]*\)", \(spec_\)\{0,1\}take_.*/\1/p' "$RTF_SOURCE/lib/spec-parse.c"; printf '%s\n' disk network units; } | sort | xargs)" = "$keys" ]
 }
 
 @test "the keys on rtf-verdict(5) are those of a verdict, in this order" {
