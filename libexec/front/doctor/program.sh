@@ -59,7 +59,7 @@ check_locks() { # PROCESS WHO
     esac
     [ "$most" -lt $((size * 1024)) ] || return 0
     found memory-lock "$2 can lock its memory (mlockall), and may lock $((most / 1024)) KiB of $size KiB: the kernel refuses more (ENOMEM)" \
-        "'prlimit --pid $1 --memlock=unlimited' as root, or LimitMEMLOCK=infinity in its unit; a reservation gives no memory"
+        "'prlimit --pid $1 --memlock=unlimited' as root, or LimitMEMLOCK=infinity in its unit, or \"lock_memory\" in its spec where acl.conf has max_lock_memory"
 }
 
 # ---- the calls that a program names ----
