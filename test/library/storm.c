@@ -1,4 +1,4 @@
-/* storm SECONDS|FILE: 64 threads create, attach, change, detach and release for so long. Half of the threads share one connection; each other thread has its
+/* storm SECONDS|FILE: 64 threads create, attach, change, detach and release for so long, and one takes news. Half of the threads share one connection; each other thread has its
  * own. The exit status is 1 if a call has an impossible result. FILE begins with a slash: the storm lasts until FILE exists, and the broker may end
  * meanwhile. A broker must serve again before FILE exists, and each thread must find this broker. RTF_SPOOL: the
  * spool. */
@@ -59,6 +59,10 @@ static void one_round(struct rtf_connection *connection, struct rtf_spec *spec, 
     expect(spec, rtf_spec_create(connection, spec, &params), "create");
     if (rtf_spec_is_granted(spec)) {
         expect(spec, rtf_spec_attach(spec, 0), "attach");
+        if (number % 16 < 2 && rtf_task_start(spec) == RTF_OK) {
+            (void)rtf_task_wait(spec, NULL);
+            (void)rtf_spec_is_attached(spec);
+        }
         rtf_params_set_runtime(&params, 300);
         expect(spec, rtf_spec_change(spec, &params), "change");
         if (rtf_spec_get_thread(spec) != 0)
@@ -66,6 +70,17 @@ static void one_round(struct rtf_connection *connection, struct rtf_spec *spec, 
     }
     expect(spec, rtf_spec_release(spec), "release");
     atomic_fetch_add(&rounds, 1);
+}
+
+/* Beside the calls of others, as an event loop does. */
+static void *process(void *argument)
+{
+    const struct timespec pause = {.tv_nsec = 1000000};
+    while (!is_over() && atomic_load(&wrong) == 0) {
+        (void)rtf_process(argument);
+        nanosleep(&pause, NULL);
+    }
+    return NULL;
 }
 
 struct player {
@@ -98,6 +113,7 @@ static bool begin(struct player *player, unsigned number)
 int main(int argc, char **argv)
 {
     static struct player players[THREADS];
+    pthread_t processor;
     clock_gettime(CLOCK_MONOTONIC, &end);
     file = argc > 1 ? argv[1] : "5";
     is_killed = file[0] == '/';
@@ -112,8 +128,11 @@ int main(int argc, char **argv)
     for (unsigned i = 0; i < THREADS; i++)
         if (pthread_create(&players[i].thread, NULL, play, &players[i]) != 0)
             return 1;
+    if (pthread_create(&processor, NULL, process, &shared) != 0)
+        return 1;
     for (unsigned i = 0; i < THREADS; i++)
         pthread_join(players[i].thread, NULL);
+    pthread_join(processor, NULL);
     for (unsigned i = 0; i < THREADS; i++)
         rtf_disconnect(&players[i].own);
     rtf_disconnect(&shared);
