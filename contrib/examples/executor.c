@@ -36,8 +36,10 @@ static void *spin(void *argument)
     (void)rtf_params_set_name(&params, executor->name);
     executor->result = rtf_spec_create_attached(executor->connection, &spec, &params, 0);
     snprintf(executor->reason, sizeof executor->reason, "%s", rtf_spec_reason(&spec));
-    if (executor->result != RTF_OK)
+    if (executor->result != RTF_OK) {
+        rtf_spec_release(&spec); /* the handle is on this stack */
         return NULL;
+    }
     rtf_task_start(&spec);
     for (unsigned period = 0; period < executor->periods; period++) {
         for (unsigned i = 0; i < executor->callback_count; i++)

@@ -17,6 +17,9 @@
  * belongs to the object that was passed to the call, and lives until the next call with that
  * object.
  *
+ * Handles: a spec handle that was passed to a call has to live, in its place, until rtf_spec_release
+ * or rtf_disconnect has freed it, also after a refusal.
+ *
  * fork(2): the child must open a connection of its own.
  *
  * Waiting: a call waits for the broker's answer for at most the time set with rtf_set_timeout.

@@ -84,7 +84,7 @@ static void row_create(void)
     IS(strcmp(rtf_spec_get_policy(&spec), "deadline") == 0);
     IS(rtf_spec_create(&connection, &spec, &params) == RTF_ERROR); /* it holds one */
     IS(strcmp(rtf_spec_code(&spec), "misuse") == 0);
-    struct rtf_spec other = RTF_SPEC_INIT;
+    static struct rtf_spec other = RTF_SPEC_INIT; /* until rtf_disconnect */
     state(17000, 20000);
     IS(rtf_spec_create(&connection, &other, &params) == RTF_SCHEDULE_FAIL);
     IS(strcmp(rtf_spec_code(&other), "full") == 0);
@@ -347,7 +347,7 @@ static void row_more_parameters(void)
     rtf_params_set_expires(&params, 60000000);
     reserve(1000, 20000);
     IS(strcmp(rtf_spec_get_name(&spec), "cam") == 0 && strcmp(rtf_spec_get_cpus(&spec), "0") == 0);
-    struct rtf_spec other = RTF_SPEC_INIT;
+    static struct rtf_spec other = RTF_SPEC_INIT; /* until rtf_disconnect */
     IS(rtf_spec_create(&connection, &other, &params) == RTF_ERROR &&
        strcmp(rtf_spec_code(&other), "taken") == 0);
     rtf_disconnect(&connection); /* the grant lasts */
@@ -364,7 +364,7 @@ static void row_more_parameters(void)
 
 static void row_wait(void)
 {
-    struct rtf_spec other = RTF_SPEC_INIT;
+    static struct rtf_spec other = RTF_SPEC_INIT; /* until rtf_disconnect */
     rtf_set_timeout(&connection, 200000);
     reserve(12000, 20000);
     IS(rtf_spec_create(&connection, &other, &params) == RTF_SCHEDULE_FAIL);
@@ -390,7 +390,7 @@ static enum rtf_result processed(struct rtf_spec *of)
 
 static void row_poll(void)
 {
-    struct rtf_spec other = RTF_SPEC_INIT;
+    static struct rtf_spec other = RTF_SPEC_INIT; /* until rtf_disconnect */
     IS(rtf_fd(&connection) >= 0);
     rtf_set_blocking(&connection, false);
     state(12000, 20000);
@@ -467,7 +467,7 @@ static int descriptors(void)
 
 static void row_restart(void)
 {
-    struct rtf_spec other = RTF_SPEC_INIT;
+    static struct rtf_spec other = RTF_SPEC_INIT; /* until rtf_disconnect */
     reserve(2000, 20000);
     IS(rtf_spec_attach(&spec, 0) == RTF_OK);
     const int open = descriptors();
@@ -537,7 +537,7 @@ static void waits_until(enum rtf_result result)
 
 static void row_loses(enum rtf_result result, bool is_granted, enum rtf_result told)
 {
-    struct rtf_spec other = RTF_SPEC_INIT;
+    static struct rtf_spec other = RTF_SPEC_INIT; /* until rtf_disconnect */
     IS(rtf_task_wait(&spec, NULL) == RTF_ERROR);
     IS(rtf_params_set_name(&params, "cam") == RTF_OK);
     reserve(2000, 20000);
@@ -646,7 +646,7 @@ static void row_refused(void)
 
 static void row_release_pending(void)
 {
-    struct rtf_spec other = RTF_SPEC_INIT;
+    static struct rtf_spec other = RTF_SPEC_INIT; /* until rtf_disconnect */
     reserve(2000, 20000);
     IS(rtf_spec_attach(&spec, 0) == RTF_OK && policy(0) == SCHED_DEADLINE);
     IS(rtf_fd(&connection) >= 0);
@@ -669,7 +669,7 @@ static void row_release_pending(void)
 static void row_from_spec(void)
 {
     struct rtf_params read = RTF_PARAMS_INIT, none = RTF_PARAMS_INIT;
-    struct rtf_spec other = RTF_SPEC_INIT;
+    static struct rtf_spec other = RTF_SPEC_INIT; /* until rtf_disconnect */
     IS(rtf_params_from_spec(&read, &spec) == RTF_ERROR);
     IS(rtf_params_set_name(&params, "cam") == RTF_OK);
     rtf_params_set_deadline(&params, 15000);
