@@ -62,7 +62,6 @@
 #include "send-fds.h"
 #include "rights.h"
 #include "messages.h"
-#include "namespaces.h"
 #include "programs.h"
 #include "units.h"
 
@@ -298,7 +297,6 @@ int main(int argc, char **argv)
     const bool fresh = inotify < 0;
     if (fresh)
         inotify = rights_inotify((uid_t)owner);
-    namespaces_begin();
     if (!rights_become((uid_t)owner, (uid_t)uid, (gid_t)gid, DIRECTORY_FD)) {
         fprintf(stderr, "rtf-reader: privileges cannot be dropped: %s\n", strerror(errno));
         return EX_OSERR;

@@ -7,9 +7,6 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Call this once before namespaces_translate, while pidfd_open(2) is allowed. */
-void namespaces_begin(void);
-
 /* The number here of the thread whose pidfd has this inode; 0: there is no such thread, or the
  * kernel cannot find it (before Linux 6.14). The owner of the thread is not checked. */
 pid_t namespaces_translate(uint64_t inode);

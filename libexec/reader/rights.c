@@ -71,6 +71,7 @@ bool rights_become(uid_t owner, uid_t uid, gid_t gid, int directory)
                                         "open",
                                         "openat",
                                         "close",
+                                        "pidfd_open",
                                         "open_by_handle_at",
                                         "fstat",
                                         "newfstatat",
