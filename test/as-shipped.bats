@@ -33,7 +33,7 @@ typed() {
 @test "the commands within sentences of README.md that ask for something" {
     command -v cyclictest >/dev/null || skip 'cyclictest is not here'
     grep -oE '`rtf [a-z]+ [^`]*-T [^`]*`' "$RTF_SOURCE/README.md" | tr -d '`' | sort -u >"$WORK/commands"
-    [ "$(wc -l <"$WORK/commands")" -eq 3 ]
+    [ "$(wc -l <"$WORK/commands")" -eq 4 ]
     broker_start
     sleeper $ALICE
     # For a moment each, and one after another: they share half a CPU.
