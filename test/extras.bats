@@ -124,45 +124,6 @@ time.sleep(1000)' "$WORK/more" >"$WORK/children" 3>&- &
     limit_is "$bobs" $((30 * MIB)) $((30 * MIB))
 }
 
-@test "a user whose processes fork all the time, or who reserves anew at once, keeps no raised limit" {
-    root_may_raise
-    broker_start
-    become $ALICE /usr/bin/python3 -S -c 'import os, sys, time
-while not os.path.exists(sys.argv[1] + "/more"):
-    time.sleep(0.01)
-if os.fork() == 0: # each process ends when it has started the next one
-    while not os.path.exists(sys.argv[1] + "/enough"):
-        if os.fork() != 0:
-            os._exit(0)
-time.sleep(1000)' "$WORK" 3>&- &
-    one=$!
-    echo "$one" >>"$WORK/pids"
-    is_python() { [[ $(cat "/proc/$one/comm") == python3* ]]; }
-    eventually is_python
-    prlimit --pid "$one" --memlock=$MIB:$((8 * MIB))
-    for i in 1 2 3 4 5 6 7 8; do
-        lend "cam$i" "$one" "$locks"
-        limit_is "$one" $((32 * MIB)) $((32 * MIB))
-        [ "$i" != 7 ] || : >"$WORK/more"
-        as $ALICE rm "$SPECS/$ALICE/cam$i.json"
-    done
-    eventually limit_is "$one" $MIB $((8 * MIB))
-    eventually released cam8
-    : >"$WORK/enough"
-    none_has_more() {
-        local process limit count=0
-        for process in $(pgrep -u $ALICE); do
-            limit=$(lock_limit "$process" | cut -d ' ' -f 2)
-            [ -n "$limit" ] || continue # a zombie has none
-            [ "$limit" -le $((8 * MIB)) ] || return 1
-            echo "$process" >>"$WORK/pids"
-            count=$((count + 1))
-        done
-        [ "$count" -ge 2 ]
-    }
-    eventually none_has_more
-}
-
 @test "what a user lowers meanwhile stays lowered, and nothing is higher afterwards than before" {
     root_may_raise
     broker_start
