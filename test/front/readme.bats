@@ -114,6 +114,7 @@ is_audio() { [[ $(kernel "$(audio_of "$program")") == "$1 "* ]]; }
     lines 'My program has threads' | sed -n 6p | typed
     is_audio other
     exec 4>&-
+    eventually is_gone "$program"
 
     as $ALICE env -C "$WORK" PATH="$WORK/bin:/usr/bin:/bin" USER=$ALICE sh -c "$(lines 'My program has threads' | sed -n 3p)" <"$WORK/input" 3>&- &
     echo "$!" >>"$WORK/pids"
