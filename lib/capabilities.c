@@ -45,6 +45,16 @@ int capability_for_perf(void)
     return refused ? CAP_SYS_ADMIN : CAP_PERFMON;
 }
 
+bool capabilities_keep_as(uid_t uid, gid_t gid, const int keep[])
+{
+    capng_clear(CAPNG_SELECT_ALL);
+    for (int i = 0; keep[i] >= 0; i++)
+        if (capng_update(CAPNG_ADD, CAPNG_EFFECTIVE | CAPNG_PERMITTED, (unsigned)keep[i]) != 0)
+            return false;
+    return setgroups(0, NULL) == 0 &&
+           capng_change_id((int)uid, (int)gid, CAPNG_CLEAR_BOUNDING) == 0;
+}
+
 bool become_unprivileged(uid_t uid, gid_t gid, gid_t other)
 {
     capng_clear(CAPNG_SELECT_ALL);

@@ -15,6 +15,9 @@ bool capabilities_keep(const int keep[]);
  * it out. */
 int capability_for_perf(void);
 
+/* Becomes this user, without other groups, and keeps only these capabilities (as above). */
+bool capabilities_keep_as(uid_t uid, gid_t gid, const int keep[]);
+
 /* Becomes an unprivileged user without capabilities, with no group except its own and `other`; -1:
  * no other. */
 bool become_unprivileged(uid_t uid, gid_t gid, gid_t other);

@@ -40,6 +40,7 @@
 #include "paragraph.h"
 #include "send-fds.h"
 #include "transient.h"
+#include "units.h"
 #include "watched.h"
 
 /* FLUSHED_AT: the longest paragraph fits behind it into a datagram. */
@@ -202,9 +203,9 @@ static bool turn(void)
     return good;
 }
 
-/* CAP_SETUID, CAP_SETGID: to see the link /proc/PID/exe as the user. Landlock would hide this link,
- * so files are bounded by the filter of system calls: they are opened only for reading. */
-static bool confine(void)
+/* CAP_SETUID, CAP_SETGID: to see the link /proc/PID/exe as the user. Landlock would hide this link.
+ * So the program is no user who owns files, and opens files only for reading. */
+static bool confine(uid_t uid, gid_t gid)
 {
     enum { END_OF_LIST = -1 };
     const int powers[] = {capability_for_perf(),
@@ -241,6 +242,8 @@ static bool confine(void)
                                         "mremap",
                                         "madvise",
                                         "futex",
+                                        "geteuid",
+                                        "getegid",
                                         "getpid",
                                         "gettid",
                                         "sched_getaffinity",
@@ -253,24 +256,26 @@ static bool confine(void)
         {"openat", 1, {{FLAGS_ARGUMENT, O_RDONLY | O_CLOEXEC}}},
         {"openat", 1, {{FLAGS_ARGUMENT, O_RDONLY | O_CLOEXEC | O_DIRECTORY | O_NONBLOCK}}},
         {0}};
-    return confine_for_good() && capabilities_keep(powers) && confine_calls_exactly(calls, exact);
+    return confine_for_good() && capabilities_keep_as(uid, gid, powers) &&
+           confine_calls_exactly(calls, exact);
 }
 
 int main(int argc, char **argv)
 {
     static const struct watched_events events = {tell_process, tell_thread, tell_gone, tell_listed,
                                                  tell_ended};
-    (void)argv;
-    if (argc != 1) {
-        fprintf(stderr, "rtf-tasks: only the broker starts this program\n");
+    uint64_t uid, gid;
+    if (argc != 3 || !parse_number(argv[1], UINT32_MAX - 1, &uid) ||
+        !parse_number(argv[2], UINT32_MAX - 1, &gid)) {
+        fprintf(stderr, "rtf-tasks: only the broker starts this program, as rtf-tasks UID GID\n");
         return EX_USAGE;
     }
-    watched_begin(&events);
     (void)memory_lock(0);
-    if (!confine()) {
+    if (!confine((uid_t)uid, (gid_t)gid)) {
         fprintf(stderr, "rtf-tasks: cannot drop unneeded privileges: %s\n", strerror(errno));
         return EX_OSERR;
     }
+    watched_begin(&events);
     while (turn())
         ;
     /* no atexit(3): sanitizers would look for leaks with calls that the filter refuses */

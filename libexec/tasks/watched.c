@@ -49,6 +49,8 @@ struct process {
 
 static struct {
     const struct watched_events *tell;
+    uid_t own_uid;
+    gid_t own_gid;
     struct watch *by_id;
     struct process *processes;
     int programs; /* watches of programs that do not run */
@@ -61,6 +63,8 @@ static struct {
 void watched_begin(const struct watched_events *events)
 {
     watched.tell = events;
+    watched.own_uid = geteuid();
+    watched.own_gid = getegid();
 }
 
 bool watched_any(void)
@@ -253,8 +257,8 @@ static bool runs_program(pid_t pid, uid_t uid, const char *program)
     (void)setfsgid(status.st_gid);
     (void)setfsuid(uid);
     const ssize_t length = readlink(path, exe, sizeof exe);
-    (void)setfsuid(0);
-    (void)setfsgid(0);
+    (void)setfsuid(watched.own_uid);
+    (void)setfsgid(watched.own_gid);
     return length > 0 && (size_t)length == strlen(program) &&
            memcmp(exe, program, (size_t)length) == 0;
 }

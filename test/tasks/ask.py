@@ -17,7 +17,7 @@ import time
 
 program, uid, other, what = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4]
 broker, socket_of_helper = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-helper = subprocess.Popen([program], stdin=socket_of_helper)
+helper = subprocess.Popen([program, "65534", "65534"], stdin=socket_of_helper)
 socket_of_helper.close()
 
 # A process that obeys lines: "+NAME" a thread of this name, "=OLD NEW" renames it, "-NAME" ends it, "!PROGRAM" execve by another thread than the first.

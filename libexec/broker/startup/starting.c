@@ -110,7 +110,7 @@ static void prepare_children(const struct options *options)
     plugins_prepare(plugin_user, dispatch_plugin_event);
     directories_prepare(program_path("rtf-adopter"));
     readers_prepare(program_path("rtf-reader"), find_reader_user(options), &reader_events);
-    task_watches_prepare(program_path("rtf-tasks"));
+    task_watches_prepare(program_path("rtf-tasks"), find_reader_user(options));
     log_writer_prepare(program_path("rtf-logger"));
     status_prepare(program_path("rtf-publisher"), spool.group, options->config);
     programs_d_prepare(program_path("rtf-programs"), options->config, options->spool);

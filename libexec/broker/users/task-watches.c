@@ -8,6 +8,7 @@
 #include "readers.h"
 #include "reservation.h"
 #include "supervise.h"
+#include "units.h"
 
 /* The most watches that a user may have. */
 enum { WATCHES_MAX = 64 };
@@ -227,9 +228,10 @@ static const struct program_description watches_are = {
     .on_room = watches_on_room,
 };
 
-void task_watches_prepare(char *path)
+void task_watches_prepare(char *path, struct identity_to_run_as as)
 {
-    char *const argv[] = {path, NULL};
+    char uid[NUMBER_TEXT], gid[NUMBER_TEXT]; /* the launcher copies them */
+    char *const argv[] = {path, format_number(as.uid, uid), format_number(as.gid, gid), NULL};
     supervise_prepare(&watches.program, &watches_are, argv, (struct identity_to_run_as){0, 0});
 }
 

@@ -7,10 +7,12 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+#include "child-kind.h"
+
 struct user;
 
-/* Tells the launcher about the program, before the launcher is forked. */
-void task_watches_prepare(char *path);
+/* Tells the launcher about the program and its uid, before the launcher is forked. */
+void task_watches_prepare(char *path, struct identity_to_run_as as);
 
 /* False with errno. */
 bool task_watches_start(void);
