@@ -11,12 +11,12 @@ as_itself() { /usr/bin/python3 -S -c 'import ctypes, sys; sys.exit(ctypes.CDLL(N
 
 status_of() { awk -v key="$2:" '$1 == key { $1 = ""; print substr($0, 2) }' "/proc/$1/status"; }
 
-# powers PID: the names of its capabilities, effective, permitted and bounding, which are the same; the inheritable and
-# ambient ones are none.
+# powers PID: the names of its capabilities, effective, permitted and bounding, which are the same, or the bounding ones are none; the
+# inheritable and ambient ones are none.
 powers() {
     local effective
     effective=$(status_of "$1" CapEff)
-    [ "$effective" = "$(status_of "$1" CapPrm)" ] && [ "$effective" = "$(status_of "$1" CapBnd)" ] || { echo "they differ"; return; }
+    [ "$effective" = "$(status_of "$1" CapPrm)" ] && [[ "$(status_of "$1" CapBnd)" =~ ^($effective|0000000000000000)$ ]] || { echo "they differ"; return; }
     [ "$(status_of "$1" CapInh)$(status_of "$1" CapAmb)" = 00000000000000000000000000000000 ] || { echo "some are inheritable"; return; }
     /usr/bin/python3 -S - "$effective" <<'END'
 import sys
@@ -196,13 +196,45 @@ reader_of() {
     requires_x86_64
     requires_landlock
     as_plugin_user
-    publisher=$(helpers rtf-publisher)
     reader=$(reader_of $ALICE)
-    tasks=$(helpers rtf-tasks) # it may open files for reading, by one call, and is not root
-    for pid in "$reader" "$BROKER" $(helpers | grep -vx "$reader"); do # a reader with nothing to do ends
-        [ "$(tries "$pid" open /etc/shadow 0)" = "$([ "$pid" = "$publisher" ] || [ "$pid" = "$tasks" ] && echo EPERM || echo EACCES)" ] # the publisher can open nothing that is there
+    for pid in "$reader" "$BROKER" $(helpers | grep -vx "$reader") $(children "$(helpers rtf-tasks)"); do # a reader with nothing to do ends
+        # The filter of system calls refuses open(2) to the publisher, rtf-tasks and rtf-links, and openat(2) to the first and the last of them.
+        wanted=EACCES and_at=EACCES
+        case $(cat "/proc/$pid/comm") in
+        rtf-publisher | rtf-links) wanted=EPERM and_at=EPERM ;;
+        rtf-tasks) wanted=EPERM ;;
+        esac
+        [ "$(tries "$pid" open /etc/shadow 0)" = $wanted ]
+        [ "$(tries "$pid" openat -100 /etc/shadow 0x80000)" = $and_at ] # O_CLOEXEC, which rtf-tasks may use
     done
-    [ "$(tries "$tasks" openat -100 /etc/shadow 524288)" = EACCES ] # O_CLOEXEC
+}
+
+@test "rtf-tasks reads /proc, and only its child takes the rights of users, and opens nothing" {
+    requires_x86_64
+    as_plugin_user
+    tasks=$(helpers rtf-tasks)
+    links=$(children "$tasks")
+    [ "$(powers "$tasks")" = 'ipc_lock perfmon' ]
+    [ "$(powers "$links")" = 'setgid setuid' ]
+    for pid in "$tasks" "$links"; do
+        [ "$(status_of "$pid" Seccomp)" = 2 ]
+        [ "$(status_of "$pid" NoNewPrivs)" = 1 ]
+        [[ $(kernel "$pid") == 'fifo '*' reset=1' ]]
+        for call in 'setuid 1' 'execve /bin/true 0 0' 'kill 1 0' 'ptrace 16 1' 'socket 1 1 0' "mkdir $WORK/new 0x1ed" "openat -100 $WORK/new 0x80041 0x180"; do
+            [ "$(tries "$pid" $call)" = EPERM ] || { echo "$call"; false; }
+        done
+    done
+    [ "$(tries "$links" openat -100 /etc/passwd 0x80000)" = EPERM ]
+    [ "$(tries "$tasks" setfsuid $ALICE)" = EPERM ]
+    [ "$(descriptors "$links")" = '0 1 2' ]
+    if as_itself landlock; then [ "$(tries "$tasks" openat -100 /etc/passwd 0x80000)" = EACCES ]; fi
+    kill -KILL "$tasks"
+    eventually is_gone "$links"
+    eventually is_another_than "$tasks"
+}
+is_another_than() { # PID
+    local now
+    now=$(helpers rtf-tasks) && [ "$now" != "$1" ]
 }
 
 @test "the broker cannot run a program, trace, connect, or schedule anybody" {

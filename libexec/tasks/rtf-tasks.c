@@ -36,6 +36,7 @@
 #include "capabilities.h"
 #include "clock.h"
 #include "confine.h"
+#include "links.h"
 #include "lock-memory.h"
 #include "paragraph.h"
 #include "send-fds.h"
@@ -203,28 +204,24 @@ static bool turn(void)
     return good;
 }
 
-/* CAP_SETUID, CAP_SETGID: to see the link /proc/PID/exe as the user. Landlock would hide this link.
- * So the program is no user who owns files, and opens files only for reading. */
+/* The kernel tells of processes and threads in /proc, and of its CPUs in /sys (sysconf(3)). Where it
+ * has no Landlock, the program is at least no user who owns files. */
 static bool confine(uid_t uid, gid_t gid)
 {
     enum { END_OF_LIST = -1 };
-    const int powers[] = {capability_for_perf(),
-                          CAP_IPC_LOCK,
-                          CAP_SETUID,
-                          CAP_SETGID,
-                          confine_proc_is_hidden() ? CAP_SYS_PTRACE : END_OF_LIST,
-                          END_OF_LIST};
+    const bool is_hidden = confine_proc_is_hidden();
+    const int powers[] = {capability_for_perf(), CAP_IPC_LOCK,
+                          is_hidden ? CAP_SYS_PTRACE : END_OF_LIST, END_OF_LIST};
+    static const struct confine_path files[] = {{"/proc", MAY_READ},
+                                                {"/sys/devices/system/cpu", MAY_READ},
+                                                {NULL, MAY_READ}};
     static const char *const calls[] = {"perf_event_open",
                                         "recvmsg",
                                         "sendmsg",
                                         "read",
                                         "getdents64",
-                                        "setfsuid",
-                                        "setfsgid",
                                         "stat",
                                         "statx",
-                                        "readlink",
-                                        "readlinkat",
                                         "close",
                                         "fstat",
                                         "newfstatat",
@@ -242,8 +239,6 @@ static bool confine(uid_t uid, gid_t gid)
                                         "mremap",
                                         "madvise",
                                         "futex",
-                                        "geteuid",
-                                        "getegid",
                                         "getpid",
                                         "gettid",
                                         "sched_getaffinity",
@@ -256,8 +251,11 @@ static bool confine(uid_t uid, gid_t gid)
         {"openat", 1, {{FLAGS_ARGUMENT, O_RDONLY | O_CLOEXEC}}},
         {"openat", 1, {{FLAGS_ARGUMENT, O_RDONLY | O_CLOEXEC | O_DIRECTORY | O_NONBLOCK}}},
         {0}};
-    return confine_for_good() && capabilities_keep_as(uid, gid, powers) &&
-           confine_calls_exactly(calls, exact);
+    if (!confine_for_good() || !capabilities_keep_as(uid, gid, powers))
+        return false;
+    if (!is_hidden)
+        (void)confine_files(files); /* the broker reports a kernel without Landlock */
+    return confine_calls_exactly(calls, exact);
 }
 
 int main(int argc, char **argv)
@@ -271,7 +269,7 @@ int main(int argc, char **argv)
         return EX_USAGE;
     }
     (void)memory_lock(0);
-    if (!confine((uid_t)uid, (gid_t)gid)) {
+    if (!links_start((uid_t)uid, (gid_t)gid) || !confine((uid_t)uid, (gid_t)gid)) {
         fprintf(stderr, "rtf-tasks: cannot drop unneeded privileges: %s\n", strerror(errno));
         return EX_OSERR;
     }

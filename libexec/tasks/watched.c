@@ -6,12 +6,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/fsuid.h>
 #include <sys/queue.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <uthash.h>
 
+#include "links.h"
 #include "spec-program.h"
 #include "thread.h"
 #include "units.h"
@@ -49,8 +49,6 @@ struct process {
 
 static struct {
     const struct watched_events *tell;
-    uid_t own_uid;
-    gid_t own_gid;
     struct watch *by_id;
     struct process *processes;
     int programs; /* watches of programs that do not run */
@@ -63,8 +61,6 @@ static struct {
 void watched_begin(const struct watched_events *events)
 {
     watched.tell = events;
-    watched.own_uid = geteuid();
-    watched.own_gid = getegid();
 }
 
 bool watched_any(void)
@@ -243,9 +239,7 @@ static const char *not_to_be_watched(pid_t pid, uid_t uid, int64_t *started)
     return thread_is_of(&identity, uid) ? NULL : "the process is not yours";
 }
 
-/* The kernel shows the link to a process with the rights of the user. So the helper needs no right to
- * trace, and sees no process that has more rights than its user. A directory in /proc belongs to the
- * user and group of the process. */
+/* A directory in /proc belongs to the user and group of the process. */
 static bool runs_program(pid_t pid, uid_t uid, const char *program)
 {
     char path[PATH_BYTES], exe[PROGRAM_PATH_BYTES];
@@ -253,14 +247,8 @@ static bool runs_program(pid_t pid, uid_t uid, const char *program)
     snprintf(path, sizeof path, "/proc/%d", (int)pid);
     if (stat(path, &status) != 0 || status.st_uid != uid)
         return false;
-    snprintf(path, sizeof path, "/proc/%d/exe", (int)pid);
-    (void)setfsgid(status.st_gid);
-    (void)setfsuid(uid);
-    const ssize_t length = readlink(path, exe, sizeof exe);
-    (void)setfsuid(watched.own_uid);
-    (void)setfsgid(watched.own_gid);
-    return length > 0 && (size_t)length == strlen(program) &&
-           memcmp(exe, program, (size_t)length) == 0;
+    const size_t length = links_program_of(pid, uid, status.st_gid, exe, sizeof exe);
+    return length > 0 && length == strlen(program) && memcmp(exe, program, length) == 0;
 }
 
 /* True: the watch has the process. Of another user's process nothing is told. */

@@ -22,7 +22,6 @@ struct watched_events {
     void (*ended)(uint64_t id);
 };
 
-/* Call this with the ids that the program goes on with. */
 void watched_begin(const struct watched_events *events);
 
 /* Watches a process of this user, or the processes of this user that run the program. One of
