@@ -137,10 +137,11 @@ $(B)/obj/libexec/muse/separations.o: CFLAGS += -O3
 
 # Tools of the tests, and attacks that also run on other kernels (test/vm), where there is no compiler.
 ATTACKS = $(B)/test/identity $(B)/test/inherit $(B)/test/reuse
-TOOLS   = $(B)/test/kernel-view $(B)/test/overrun $(B)/test/rtkit-client $(B)/bed/slow-disk $(ATTACKS)
+TOOLS   = $(B)/test/kernel-view $(B)/test/group-times $(B)/test/overrun $(B)/test/rtkit-client $(B)/bed/slow-disk $(ATTACKS)
 $(ATTACKS): $(B)/test/%: $(B)/obj/test/attack/%.o
-$(B)/test/kernel-view $(B)/test/overrun $(B)/test/rtkit-client: $(B)/test/%: $(B)/obj/test/%.o
+$(B)/test/group-times $(B)/test/kernel-view $(B)/test/overrun $(B)/test/rtkit-client: $(B)/test/%: $(B)/obj/test/%.o
 $(B)/test/overrun:      $(B)/libexec/guard.a $(LIB)
+$(B)/test/group-times:  $(LIB)
 $(B)/test/rtkit-client: LDLIBS = -lsystemd
 $(B)/bed/slow-disk:     $(call objects,contrib/bed/slow-disk.c)
 $(B)/bed/slow-disk:     LDLIBS = -lfuse3

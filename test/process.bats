@@ -5,14 +5,13 @@ load helper
 prepare() {
     configure_plugins 'FP fp 11-20 1 enforce=process' 'RR rr 1-10 1 enforce=runtime'
     cc -std=c17 -D_GNU_SOURCE -O2 -pthread -o "$WORK/team" "$RTF_SOURCE/test/team.c"
-    cc -std=c17 -D_GNU_SOURCE -O2 -o "$WORK/jobs" "$RTF_SOURCE/test/experiments/jobs.c"
 }
 
 SPEC='{"plugin": "FP", "priority": 15, "runtime": "20ms", "period": "100ms", "budget": "process"}'
 
 # team N [WAY]: Alice's process of N threads that never sleep, see test/team.c; its id is in TEAM
 team() {
-    become $ALICE "$WORK/team" "$@" 3>&- &
+    become $ALICE nice -n 19 "$WORK/team" "$@" 3>&- &
     TEAM=$!
     echo "$TEAM" >>"$WORK/pids"
     eventually is_team "$TEAM"
@@ -35,22 +34,19 @@ views() {
 }
 has_no_group() { [ ! -e "/run/rtf/rtf-$TEAM".* ] && [[ $(views) != *perf_event:/rtf-* ]]; }
 
-# A thread of a lower priority than the team's has 70 ms of CPU 1 in each of 20 periods of 100 ms. It is late if the team has more than 30 ms in one of them.
-victim_is_on_time() {
-    local jobs late
-    become $BOB "$WORK/jobs" "$(($(awk '{ print int($1 * 1000) }' /proc/uptime) * 1000 + 1500000))" 100000 20 0:70000 3>&- >"$WORK/times" &
-    jobs=$!
-    echo "$jobs" >>"$WORK/pids"
-    eventually is_jobs "$jobs"
-    [ "$(field .result "$(spec $BOB arm "{\"plugin\": \"FP\", \"priority\": 12, \"runtime\": \"76ms\", \"period\": \"100ms\", \"attach\": $jobs}")")" = OK ]
-    eventually is_gone "$jobs" || return
-    late=$(awk '$3 - $1 > 100000' "$WORK/times" | wc -l)
-    echo "# $late of $(wc -l <"$WORK/times") jobs were late, the longest took $(awk '{ print $3 - $1 }' "$WORK/times" | sort -n | tail -1) us" >&3
-    as $BOB rm "$SPECS/$BOB/arm.json"
-    eventually test ! -e "$SPECS/$BOB/arm.verdict"
-    [ "$(wc -l <"$WORK/times")" -eq 20 ] && [ "$late" -eq 0 ]
+# The test judges the CPU time of all real-time threads together (test/group-times.c). Load of other programs does not change this time. The kernel's fair server gives
+# ordinary threads of a CPU 50 ms in a second. The members may get a part of this, in one period of the second.
+has_its_runtime_at_most() { # PERIODS of 100 ms, and the least mean in us
+    "$RTF_STAGE/group-times" "$(basename "/run/rtf/rtf-$TEAM".*)" 20000 100000 "$1" 3>&- >"$WORK/times"
+    awk '{ sum += $1; bound += $2; if ($1 > most) most = $1; if ($1 > $2) more++ } END {
+        printf "%d %d %d %d %d\n", NR, sum / NR, bound / NR, most, more }' "$WORK/times" >"$WORK/sums"
+    read -r periods mean bound most more <"$WORK/sums"
+    echo "# $periods periods: $mean us in the mean, $most at most; $more of them had more than the runtime and a tick" >&3
+    [ "$periods" -eq "$1" ]
+    [ "$mean" -ge "${2:-15000}" ] # and has it
+    [ "$mean" -le "$bound" ]
+    [ "$more" -le $(($1 / 10 + 1)) ]
 }
-is_jobs() { [ "$(cat "/proc/$1/comm")" = jobs ]; }
 
 @test "64 threads have 20 ms together in each 100 ms, including threads that are started later" {
     broker_start
@@ -58,19 +54,19 @@ is_jobs() { [ "$(cat "/proc/$1/comm")" = jobs ]; }
     granted
     kill -USR1 "$TEAM"
     eventually has_threads 64
-    once_of 6 victim_is_on_time
+    has_its_runtime_at_most 20
 }
 
 @test "threads that their owner moves to other CPUs, and a storm of processes, have no more" {
     broker_start
     team 8 roam
     granted
-    once_of 6 victim_is_on_time
+    has_its_runtime_at_most 20 500 # the process is ordinary for a period each time that one of its threads is on another CPU
     released
     kill -KILL "$TEAM"
     team 4 storm
     granted
-    once_of 6 victim_is_on_time
+    has_its_runtime_at_most 20
 }
 
 @test "each thread is what it was when the reservation ends, after a restart of broker and guard, too" {
@@ -88,7 +84,7 @@ is_jobs() { [ "$(cat "/proc/$1/comm")" = jobs ]; }
     eventually none_of_ours
     broker_start
     are_real_time
-    once_of 6 victim_is_on_time
+    has_its_runtime_at_most 20
     released
     eventually has_no_group
     [ "$(views | sed 's/ perf_event.*\| none//')" = "$(sed 's/ perf_event.*\| none//' <<<"$before")" ]
@@ -105,7 +101,7 @@ is_real_time() { [[ $(taskset -c 0 "$RTF_STAGE/kernel-view" "$1") == 'fifo 15 '*
 
 @test "rtf-run --whole runs a command whose threads have one runtime" {
     broker_start
-    become $ALICE env USER=$ALICE "$RTF_BIN/rtf-run" --spool "$SPOOL" --whole --plugin FP --priority 15 -T 20ms -P 100ms -- "$WORK/team" 4 3>&- &
+    become $ALICE env USER=$ALICE "$RTF_BIN/rtf-run" --spool "$SPOOL" --whole --plugin FP --priority 15 -T 20ms -P 100ms -- nice -n 19 "$WORK/team" 4 3>&- &
     TEAM=$!
     echo "$TEAM" >>"$WORK/pids"
     eventually has_child
@@ -113,7 +109,7 @@ is_real_time() { [[ $(taskset -c 0 "$RTF_STAGE/kernel-view" "$1") == 'fifo 15 '*
     echo "$TEAM" >>"$WORK/pids"
     eventually has_threads 4
     are_real_time
-    once_of 6 victim_is_on_time
+    has_its_runtime_at_most 20
 }
 has_child() { CHILD=$(pgrep -x team -u $ALICE | head -1) && [ -n "$CHILD" ]; }
 
