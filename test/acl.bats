@@ -208,6 +208,25 @@ who() { # as sentences name him
     denied $CAT e "$(share 1)" "$each: 0.25 used, 0.000001 asked"
 }
 
+# bats test_tags=turn:1
+@test "max_user_threads bounds the reservations of each member with the plugin, and a change adds none" {
+    broker_with '- - max_utilization 1' '@rtf EDF max_user_threads 2'
+    threads='acl.conf:2: @rtf EDF max_user_threads 2: 2 used, 1 asked'
+    granted $ANN a "$(share 2 EDF)"
+    granted $ANN b "$(share 2 EDF)"
+    denied $ANN c "$(share 2 EDF)" "$threads"
+    refusal_is access 'acl.conf:2: @rtf EDF max_user_threads 2' 1 0 - when-freed
+    granted $ANN b "$(share 3 EDF)"
+    granted $BEN a "$(share 2 EDF)"
+    granted $ANN d "$(share 2 FP)"
+    reload '- - max_utilization 1' '@rtf EDF max_user_threads 1'
+    events broker warning | grep -E '^acl.conf:2: @rtf EDF max_user_threads 1: 2 is in use by older grants of uid'
+    gone $ANN a
+    denied $ANN c "$(share 2 EDF)" 'acl.conf:2: @rtf EDF max_user_threads 1: 1 used, 1 asked'
+    gone $ANN b
+    granted $ANN c "$(share 2 EDF)"
+}
+
 # bats test_tags=turn:2
 @test "a spec without runtime, or without period, weighs one whole CPU" {
     no_runtime='{"plugin": "FP", "priority": 9, "period": 10000}' no_period='{"plugin": "FP", "priority": 9, "runtime": 10}'

@@ -9,9 +9,10 @@ def bandwidth: capture("^(?<number>[0-9]+)(?<unit>[A-Za-z]*)$") | (.number | ton
     ({bit: 1, kbit: 1000, Mbit: 1000000, Gbit: 1000000000, B: 8, kB: 8000, MB: 8000000, KiB: 8192, MiB: 8388608}[.unit] // 8) / 8 | floor;
 
 def opens: .property | test("^max_(user_)?(utilization|amount|bandwidth)$");
-def is_amount: .property | test("(amount|bandwidth)$");
+def is_threads: .property == "max_user_threads";
+def is_amount: is_threads or (.property | test("(amount|bandwidth)$"));
 def value: .property as $property | .value |
-    if $property | test("utilization$") then sum elif $property | test("amount$") then tonumber else bandwidth end;
+    if $property | test("utilization$") then sum elif $property | test("(amount|threads)$") then tonumber else bandwidth end;
 def amount($rule): if ($rule | is_amount) then tostring else cpus end;
 
 # The rule applies to the account. The broker decides in the same way (libexec/broker/access).
@@ -27,13 +28,13 @@ def key($plugins): (if .plugin == "-" then -1 else .plugin as $name | $plugins |
     (if .domain == "-" then "0 " elif .domain[:1] == "@" then (if .domain[1:] | test("^[0-9]+$") then "4 " else "3 " end) + .domain[1:]
      elif .domain | test("^[0-9]+$") then "2 " + .domain else "1 " + .domain end) + " \($index)";
 def used($account; $plugins; $sums): if $sums == null then null
-    elif $sums.told then $sums.told["\(.line)"] // null | if . == null then null else sum end
-    elif .property | test("^max_user_") then (if .plugin == "-" then -1 else .plugin as $name | $plugins | map(.name) | index($name) end) as $index | $sums["uid \($account.uid) \($index)"] // 0
+    elif $sums.told then is_threads as $whole | $sums.told["\(.line)"] // null | if . == null then null elif $whole then tonumber else sum end
+    elif .property | test("^max_user_") then (if .plugin == "-" then -1 else .plugin as $name | $plugins | map(.name) | index($name) end) as $index | $sums["\(if is_threads then "threads" else "uid" end) \($account.uid) \($index)"] // 0
     else $sums[key($plugins)] // 0 end;
 
 def told($account; $plugins; $sums): . as $rule | used($account; $plugins; $sums) as $used |
     {line, text, says: (if opens then (if value == 0 then "closes" else "opens" end) else "bounds" end)} +
-    (if opens then {used: (if $used == null then null else $used | amount($rule) end),
+    (if opens or is_threads then {used: (if $used == null then null else $used | amount($rule) end),
                     left: (if $used == null then null else ([value - $used, 0] | max) | amount($rule) end)} else {used: null, left: null} end);
 
 # For one account and each plugin: whether the account may use the plugin, how much in all, how much is left, and every rule that applies to both.

@@ -8,6 +8,8 @@ prepare() {
     local uid
     grep '^[A-Z]' "$RTF_SOURCE/etc/plugins.conf" >"$CONFIG/plugins.conf"
     for uid in $ALICE $BOB; do sed -n "s/^@rtf /$uid /p" "$RTF_SOURCE/etc/acl.conf"; done >"$CONFIG/acl.conf"
+    sed -i '/ max_user_threads /!b; w '"$CONFIG/threads"'
+d' "$CONFIG/acl.conf" # the last test has these rules
     TICK=$(/usr/bin/python3 -S -c 'import time; print(round(time.clock_getres(6) * 1000000))')
     RUNTIME=$((TICK > 4000 ? TICK : 4000)) # of the victim, in us; the period is two and a half times as long
     ATTACKERS=()
@@ -121,5 +123,20 @@ in_time() {
     victim_starts 0
     run ! wait "$VICTIM"
     grep -q "left when other users' threads overrun (160 times up to ${TICK}us in $((RUNTIME * 5 / 2))us" "$WORK/refused"
+    crumbs_go
+}
+
+@test "as shipped, a user with 160 short runtimes has some threads with EDF, the rest with FP or nothing, and another user gets 4 ms in 10" {
+    local most=$((ROOM < 8 ? ROOM : 8))
+    grep -q "^$ALICE *EDF *max_user_threads 8$" "$CONFIG/threads"
+    sed "s/8$/$most/" "$CONFIG/threads" >>"$CONFIG/acl.conf"
+    broker_start
+    crumbs_come 160 99999999 0 '"runtime": "100us", "period": "1s", "priority": 15'
+    are_deadline "$PARENT" "$most"
+    [ "$(cat "$SPECS/$ALICE"/*.verdict | jq -r .grant.plugin | sort | uniq -c | xargs)" = "$most EDF $((160 - most)) FP" ]
+    [ "$(field .reason "$(spec $ALICE one '{"runtime": "2us", "period": "1s"}')" | grep -c "max_user_threads $most: $most used, 1 asked$")" = 1 ]
+    victim_starts 1
+    wait "$VICTIM"
+    [ "$(wc -l <"$WORK/done")" = 150 ]
     crumbs_go
 }

@@ -60,6 +60,17 @@ END
 }
 
 # bats test_tags=turn:1
+@test "explain shows how many threads a user has of max_user_threads, to root and to the user" {
+    configure_rules "$ALICE - max_utilization 0.5" "$ALICE EDF max_user_threads 3"
+    broker_start
+    spec $ALICE cam '{"runtime": "2ms", "period": "20ms", "plugin": "EDF"}' >/dev/null
+    prints 0 acl explain $ALICE EDF
+    out "*acl.conf:2: $ALICE EDF max_user_threads 3: bounds, 1 used, 2 left"
+    says="$(as $ALICE "$RTF_BIN/rtf" --spool "$SPOOL" acl explain $ALICE EDF)"
+    [[ $says = *"acl.conf:2: $ALICE EDF max_user_threads 3: bounds, 1 used, 2 left" ]]
+}
+
+# bats test_tags=turn:1
 @test "explain shows each rule for a user and a plugin, with the used and the remaining amount" {
     broker_start
     spec $ALICE cam '{"runtime": "2ms", "period": "20ms", "plugin": "EDF"}' >/dev/null

@@ -585,6 +585,65 @@ static void what_is_asked_for_is_charged_before_the_answer(void **state)
     nothing_is_used();
 }
 
+static void threads_are_counted_for_each_user_and_plugin(void **state)
+{
+    struct charge rest;
+    (void)state;
+    rules_are("- - max_utilization 2\n@rtfteam EDF max_user_threads 2\n- FP max_user_threads 0\n");
+    struct grant *a = granted(&ann, EDF, share(1)), *b = granted(&ann, EDF, share(400000)), *other;
+    denied(&ann, EDF, share(1), "acl.conf:2: @rtfteam EDF max_user_threads 2: 2 used, 1 asked");
+    assert_true(refusal.code == WHY_RULE_USED_UP && !refusal.never && ceiling == 0);
+    assert_string_equal(refusal.asked, "1");
+    assert_string_equal(refusal.available, "0");
+    other = granted(&ben, EDF, share(1)); /* this user has another counter */
+    denied(&ann, FP, share(1), "acl.conf:3: - FP max_user_threads 0: 0 used, 1 asked");
+    assert_true(refusal.code == WHY_BEYOND_RULE && refusal.never);
+    a = grant_to(&ann, EDF, share(7), a); /* a change is no further thread */
+    assert_non_null(a);
+    denied(&ann, EDF, share(1), "acl.conf:2: @rtfteam EDF max_user_threads 2: 2 used, 1 asked");
+    gone(a);
+    /* a thread has ended and its capacity is in use: the thread counts. A part that a change gives up
+     * is no thread. */
+    acl_settle(&b->charge, 1);
+    a = granted(&ann, EDF, share(1));
+    denied(&ann, EDF, share(1), "acl.conf:2: @rtfteam EDF max_user_threads 2: 2 used, 1 asked");
+    rest = b->charge;
+    acl_settle_rest(&rest, 5);
+    b = granted(&ann, EDF, share(1));
+    acl_join(&rest, &b->charge);
+    denied(&ann, EDF, share(1), "acl.conf:2: @rtfteam EDF max_user_threads 2: 2 used, 1 asked");
+    acl_release(&rest);
+    gone(a);
+    gone(other);
+    nothing_is_used();
+}
+
+static void new_rules_count_the_threads_that_are_there(void **state)
+{
+    (void)state;
+    rules_are("- EDF max_user_threads 3\n- - max_utilization 1\n");
+    struct grant *a = granted(&ann, EDF, share(1)), *b = granted(&ann, EDF, share(200000));
+    struct acl *former = rules_now;
+    rules_now = NULL;
+    rules_are("- EDF max_user_threads 1\n- - max_utilization 0.1\n");
+    acl_charge_again(rules_now, &ann, EDF, &a->charge);
+    acl_charge_again(rules_now, &ann, EDF, &b->charge);
+    acl_free(former);
+    said_count = 0;
+    acl_report_overdrawn_by(rules_now, &ann);
+    assert_int_equal(said_count, 1);
+    assert_string_equal(
+        said,
+        "acl.conf:1: - EDF max_user_threads 1: 2 is in use by older grants of uid 20021, which stay");
+    acl_report_overdrawn(rules_now);
+    assert_string_equal(
+        said,
+        "acl.conf:2: - - max_utilization 0.1: 0.200001 is in use by older grants, which stay");
+    gone(a);
+    gone(b);
+    nothing_is_used();
+}
+
 static void root_is_neither_restricted_nor_counted(void **state)
 {
     (void)state;
@@ -686,6 +745,7 @@ static void each_wrong_line_is_named_with_what_is_allowed(void **state)
         {"@rtf - max_utilization 0.1234567891", "max_utilization" CPUS "\"0.1234567891\""},
         {"@rtf - max_utilization -1", "max_utilization" CPUS "\"-1\""},
         {"@rtf - max_user_utilization 0,5", "max_user_utilization" CPUS "\"0,5\""},
+        {"- EDF max_user_threads 0.5", "max_user_threads takes a number of threads, not \"0.5\""},
         {"@rtf - max_priority 0", "max_priority takes a priority from 1 to 100, not \"0\""},
         {"@rtf - min_priority 101", "min_priority takes a priority from 1 to 100, not \"101\""},
         {"@rtf - ignore_adm_test yes", "ignore_adm_test takes true or false, not \"yes\""},
@@ -753,7 +813,8 @@ static const bool domain_has[7][MODEL_PEOPLE] = {{true, true, true, true, true},
                                                  {false, false, false, true},
                                                  {false, false, true}};
 static const char *const words[] = {"max_utilization", "max_user_utilization", "max_runtime",
-                                    "min_runtime",     "max_period",           "max_priority"};
+                                    "min_runtime",     "max_period",           "max_priority",
+                                    "max_user_threads"};
 
 static struct model_rule {
     int domain, plugin, property;
@@ -772,9 +833,10 @@ static void random_rules(void)
     for (int i = 0; i < MODEL_RULES; i++) {
         struct model_rule *rule = &model[i];
         *rule = (struct model_rule){(int)random_below(7), (int)random_below(3) - 1,
-                                    i == 0 ? (int)random_below(2) : (int)random_below(6), 0};
+                                    i == 0 ? (int)random_below(2) : (int)random_below(7), 0};
         rule->value = rule->property < 2    ? random_below(2 * ONE_CPU)
                       : rule->property == 5 ? random_within(1, 40)
+                      : rule->property == 6 ? random_below(12)
                                             : random_within(1, 20000);
         if (rule->property == 3) /* least runtimes are short ones */
             rule->value = random_within(1, 500);
@@ -797,7 +859,7 @@ static uint64_t model_used(const struct model_rule *rule, int who, const struct 
         bool counts = rule->property == 0 ? domain_has[rule->domain][hold->who] : hold->who == who;
         if (hold->is && hold != but && all_people[hold->who]->uid != 0 && counts &&
             (rule->plugin < 0 || rule->plugin == hold->grant.plugin))
-            used += hold->weight;
+            used += rule->property == 6 ? 1 : hold->weight;
     }
     return used;
 }
@@ -817,6 +879,7 @@ static bool model_passes(int who, int plugin, const struct spec *spec, const str
             (rule->property == 2 && (spec->runtime == 0 || spec->runtime > rule->value)) ||
             (rule->property == 3 && spec->runtime < rule->value) ||
             (rule->property == 4 && spec->period > rule->value) ||
+            (rule->property == 6 && model_used(rule, who, but) >= rule->value) ||
             (rule->property == 5 && spec->priority > 0 && (uint64_t)spec->priority > rule->value))
             return false;
     }
@@ -1155,6 +1218,8 @@ int main(void)
         cmocka_unit_test(a_release_gives_back_exactly_what_was_charged),
         cmocka_unit_test(a_change_does_not_count_against_itself),
         cmocka_unit_test(what_is_asked_for_is_charged_before_the_answer),
+        cmocka_unit_test(threads_are_counted_for_each_user_and_plugin),
+        cmocka_unit_test(new_rules_count_the_threads_that_are_there),
         cmocka_unit_test(root_is_neither_restricted_nor_counted),
         cmocka_unit_test(a_stranger_is_known_by_his_uid_only),
         cmocka_unit_test(new_rules_charge_what_is_held_and_tell_who_is_over),

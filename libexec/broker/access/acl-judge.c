@@ -64,11 +64,20 @@ bool rule_matches(const struct rule *rule, const struct account *account, int pl
            rule_is_of(rule, account);
 }
 
-struct counter *acl_user_counter(struct acl *acl, uid_t uid, int plugin)
+bool rule_is_of_each(const struct rule *rule)
+{
+    return rule->property == MAX_USER_UTILIZATION || rule->property == MAX_USER_AMOUNT ||
+           rule->property == MAX_USER_THREADS;
+}
+
+struct counter *acl_user_counter(struct acl *acl, const struct rule *rule, uid_t uid)
 {
     char key[104];
-    snprintf(key, sizeof key, "uid %u %d", uid, plugin);
-    return acl_counter(acl, key);
+    const bool of_threads = rule->property == MAX_USER_THREADS;
+    snprintf(key, sizeof key, "%s %u %d", of_threads ? "threads" : "uid", uid, rule->plugin);
+    struct counter *counter = acl_counter(acl, key);
+    counter->of_threads = of_threads;
+    return counter;
 }
 
 struct counter *rule_counter(struct acl *acl, const struct rule *rule,
@@ -76,9 +85,7 @@ struct counter *rule_counter(struct acl *acl, const struct rule *rule,
 {
     if (rule->property == MAX_UTILIZATION || rule->property == MAX_AMOUNT)
         return rule->counter;
-    return rule->property == MAX_USER_UTILIZATION || rule->property == MAX_USER_AMOUNT
-               ? acl_user_counter(acl, account->uid, rule->plugin)
-               : NULL;
+    return rule_is_of_each(rule) ? acl_user_counter(acl, rule, account->uid) : NULL;
 }
 
 bool rule_opens(const struct rule *rule)
@@ -192,6 +199,22 @@ static void judge_utilization(struct question *question, const struct rule *rule
     }
 }
 
+/* No other runtime helps. The refusal has no counter: lower grants of others do not help either. */
+static void judge_threads(struct question *question, const struct rule *rule)
+{
+    const uint64_t used = rule_used(question, rule);
+    if (used < rule->value)
+        return;
+    const bool first = !question->denied;
+    question->ceiling = 0;
+    rule_denies(question, rule, rule->value == 0 ? NONE : WHEN_FREED, "%llu used, 1 asked",
+                (unsigned long long)used);
+    if (first) {
+        snprintf(question->refusal->asked, sizeof question->refusal->asked, "1");
+        snprintf(question->refusal->available, sizeof question->refusal->available, "0");
+    }
+}
+
 static void judge_runtime(struct question *question, const struct rule *rule)
 {
     uint64_t asked = question->spec->runtime;
@@ -251,6 +274,7 @@ void rule_judge(struct question *question, const struct rule *rule)
     switch (rule->property) {
     case MAX_UTILIZATION:
     case MAX_USER_UTILIZATION: judge_utilization(question, rule); break;
+    case MAX_USER_THREADS: judge_threads(question, rule); break;
     case MIN_RUNTIME: judge_least_runtime(question, rule); break;
     case MAX_RUNTIME: judge_runtime(question, rule); break;
     case MIN_PERIOD:

@@ -6,20 +6,32 @@
 #include "plugin-lines.h"
 #include "units.h"
 
-static json_t *sum_or_null(const struct rule *rule, uint64_t sum)
+/* CPU time in CPUs; threads, and another resource, in whole numbers. */
+static const char *format_sum(const struct rule *rule, uint64_t sum,
+                              char text[static UTILIZATION_TEXT])
+{
+    if (!rule_is_of_amounts(rule) && rule->property != MAX_USER_THREADS)
+        return format_utilization(sum, text);
+    snprintf(text, UTILIZATION_TEXT, "%llu", (unsigned long long)sum);
+    return text;
+}
+
+static json_t *sum_as_json(const struct rule *rule, uint64_t sum)
 {
     char text[UTILIZATION_TEXT];
-    return rule_opens(rule) ? json_string(format_utilization(sum, text)) : json_null();
+    return json_string(format_sum(rule, sum, text));
 }
 
 static json_t *judged(struct question *question, const struct rule *rule)
 {
+    const bool of_threads = rule->property == MAX_USER_THREADS,
+               has_sum = of_threads || rule_opens(rule);
+    const uint64_t asked = of_threads ? 1 : acl_weight(question->spec, question->spec->runtime);
     rule_judge(question, rule);
     return json_pack("{s:s, s:i, s:s, s:o, s:o, s:s}", "plugin",
                      plugin_line(question->plugin)->name, "line", rule->line, "text", rule->text,
-                     "used", sum_or_null(rule, rule_opens(rule) ? rule_used(question, rule) : 0),
-                     "asked",
-                     sum_or_null(rule, acl_weight(question->spec, question->spec->runtime)), "says",
+                     "used", has_sum ? sum_as_json(rule, rule_used(question, rule)) : json_null(),
+                     "asked", has_sum ? sum_as_json(rule, asked) : json_null(), "says",
                      question->denied   ? "refuses"
                      : rule_opens(rule) ? "opens"
                                         : "passes");
@@ -53,13 +65,9 @@ void acl_tell(struct acl *acl, const struct account *account, int plugin, const 
 static void report_overdrawn(const struct rule *rule, uint64_t used, const char *whose)
 {
     char text[UTILIZATION_TEXT];
-    if (rule_is_of_amounts(rule))
-        snprintf(text, sizeof text, "%llu", (unsigned long long)used);
-    else
-        format_utilization(used, text);
     if (used > rule->value)
         event_broker("warning", "acl.conf:%d: %s: %s is in use by older grants%s, which stay",
-                     rule->line, rule->text, text, whose);
+                     rule->line, rule->text, format_sum(rule, used, text), whose);
 }
 
 void acl_report_overdrawn(const struct acl *acl)
@@ -74,10 +82,7 @@ void acl_report_overdrawn_by(struct acl *acl, const struct account *account)
     char whose[32];
     snprintf(whose, sizeof whose, " of uid %u", account->uid);
     for (int i = 0; account->uid != 0 && i < acl->count; i++)
-        if ((acl->rules[i].property == MAX_USER_UTILIZATION ||
-             acl->rules[i].property == MAX_USER_AMOUNT) &&
-            rule_is_of(&acl->rules[i], account))
+        if (rule_is_of_each(&acl->rules[i]) && rule_is_of(&acl->rules[i], account))
             report_overdrawn(&acl->rules[i],
-                             acl_user_counter(acl, account->uid, acl->rules[i].plugin)->used,
-                             whose);
+                             acl_user_counter(acl, &acl->rules[i], account->uid)->used, whose);
 }

@@ -9,6 +9,7 @@
 enum property {
     MAX_UTILIZATION,
     MAX_USER_UTILIZATION,
+    MAX_USER_THREADS,
     MIN_RUNTIME,
     MAX_RUNTIME,
     MIN_PERIOD,
@@ -47,11 +48,12 @@ struct rule {
     struct counter *counter; /* the sum of the subject, for max_utilization */
 };
 
-/* The use of a subject: in billionths of a CPU, or in the unit of the plugin's other resource. With
- * for_uid: the use that one uid makes of one plugin. */
+/* The use of a subject: in billionths of a CPU, or in the unit of the plugin's other resource. A
+ * counter of threads has the number of reservations. */
 struct counter {
     char key[104];
     uint64_t used;
+    bool of_threads;
     unsigned held; /* number of rules and of parts of charges that refer to this counter */
     UT_hash_handle hh;
 };
@@ -79,10 +81,13 @@ bool rule_concerns(const struct rule *rule, enum resource resource);
 /* The counter whose sum the rule bounds; NULL: the rule bounds no sum. */
 struct counter *rule_counter(struct acl *acl, const struct rule *rule,
                              const struct account *account);
-struct counter *acl_user_counter(struct acl *acl, uid_t uid, int plugin);
+struct counter *acl_user_counter(struct acl *acl, const struct rule *rule, uid_t uid);
 struct counter *acl_counter(struct acl *acl, const char *key);
 
 bool rule_opens(const struct rule *rule);
+
+/* True: the rule bounds a sum, or a number of reservations, of each user alone. */
+bool rule_is_of_each(const struct rule *rule);
 
 /* The rule is about what a thread gets beside CPU time: acl-extras.c. */
 bool rule_is_of_extras(const struct rule *rule);

@@ -20,6 +20,7 @@ struct acl *rules;
 static const char *const property_names[PROPERTIES] = {
     [MAX_UTILIZATION] = "max_utilization",
     [MAX_USER_UTILIZATION] = "max_user_utilization",
+    [MAX_USER_THREADS] = "max_user_threads",
     [MIN_RUNTIME] = "min_runtime",
     [MAX_RUNTIME] = "max_runtime",
     [MIN_PERIOD] = "min_period",
@@ -104,6 +105,11 @@ static bool parse_value(const char *word, struct rule *rule, char *reason)
                config_lines_wrong(reason, "acl.conf", rule->line,
                                   "%s takes CPUs in decimals, such as 0.5 or 2, not \"%.40s\"",
                                   property_names[rule->property], word);
+    case MAX_USER_THREADS:
+        return parse_number(word, UINT32_MAX, &rule->value) ||
+               config_lines_wrong(reason, "acl.conf", rule->line,
+                                  "max_user_threads takes a number of threads, not \"%.40s\"",
+                                  word);
     case MIN_PRIORITY:
     case MAX_PRIORITY:
         return (parse_number(word, 100, &rule->value) && rule->value > 0) ||
@@ -428,12 +434,18 @@ static void drop_parts(struct charge *charge)
     *charge = (struct charge){0};
 }
 
+/* A reservation that weighs `amount` adds this to the counter. */
+static uint64_t in_unit_of(const struct counter *counter, uint64_t amount)
+{
+    return counter->of_threads && amount != 0 ? 1 : amount;
+}
+
 static void add_part(struct charge *charge, struct counter *counter, uint64_t amount)
 {
     if (acl_part_of(charge, counter) != NULL)
         return; /* two rules of one subject share one sum */
-    append_part(charge, counter, amount);
-    counter->used += amount;
+    append_part(charge, counter, in_unit_of(counter, amount));
+    counter->used += in_unit_of(counter, amount);
 }
 
 void acl_charge(struct acl *acl, const struct account *account, int plugin, uint64_t amount,
@@ -451,8 +463,11 @@ void acl_charge(struct acl *acl, const struct account *account, int plugin, uint
 void acl_charge_again(struct acl *acl, const struct account *account, int plugin,
                       struct charge *charge)
 {
-    uint64_t amount = charge->count == 0 ? 0 : charge->parts[0].amount;
+    uint64_t amount = 0;
     struct charge again;
+    /* the weight, and not a number of threads */
+    for (int i = 0; i < charge->count; i++)
+        amount = charge->parts[i].amount > amount ? charge->parts[i].amount : amount;
     acl_charge(acl, account, plugin, amount, &again);
     free(charge->parts);
     *charge = again;
@@ -479,9 +494,21 @@ void acl_join(struct charge *into, struct charge *from)
 void acl_settle(struct charge *charge, uint64_t amount)
 {
     for (int i = 0; i < charge->count; i++) {
+        struct charged *part = &charge->parts[i];
+        const uint64_t now = in_unit_of(part->counter, amount);
         /* unsigned arithmetic wraps, so the difference may be negative */
-        charge->parts[i].counter->used += amount - charge->parts[i].amount;
-        charge->parts[i].amount = amount;
+        part->counter->used += now - part->amount;
+        part->amount = now;
+    }
+}
+
+void acl_settle_rest(struct charge *charge, uint64_t amount)
+{
+    acl_settle(charge, amount);
+    for (int i = 0; i < charge->count; i++) {
+        struct charged *part = &charge->parts[i];
+        part->counter->used -= part->counter->of_threads ? part->amount : 0;
+        part->amount = part->counter->of_threads ? 0 : part->amount;
     }
 }
 

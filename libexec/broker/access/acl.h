@@ -2,8 +2,9 @@
  * aggregates per subject.
  *
  * A subject is a pair (domain, plugin). A counter has the sum that all grants of the subject use.
- * For max_user_utilization, one uid under one plugin has a counter, too. A grant keeps the list of
- * counters that it was charged to, and gives back exactly these charges. The charge happens during
+ * For max_user_utilization, one uid under one plugin has a counter, too. For max_user_threads, one
+ * uid under one plugin has a counter of reservations. A grant keeps the list of counters that it was
+ * charged to, and gives back exactly these charges. The charge happens during
  * the check, before any plugin is asked: two requests under way cannot both take the last of a
  * sum. */
 #ifndef RTF_ACL_H
@@ -103,6 +104,10 @@ void acl_bring_back(const struct charge *charge, uint64_t amount);
 
 /* Turns the hold of a request into the weight of its grant. */
 void acl_settle(struct charge *charge, uint64_t amount);
+
+/* The same for what a grant has given up, and its successor does not hold. The successor's charge
+ * counts the thread, so this charge does not. */
+void acl_settle_rest(struct charge *charge, uint64_t amount);
 
 /* Appends to a JSON array what each rule says about this spec, beside `own` (or NULL), which the
  * grant would replace: the "rules" of rtf-verdict(5). Nothing is charged. RULES_TOLD rules of 300

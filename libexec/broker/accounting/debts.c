@@ -142,12 +142,14 @@ static uint64_t given_up_runtime(const struct grant *given_up, const struct gran
 static void charge_debt(struct debt *debt, struct grant *given_up, const struct grant *kept)
 {
     uint64_t before = acl_weight(&given_up->spec, given_up->plan.runtime);
-    uint64_t after = kept != NULL && kept->plugin == given_up->plugin
-                         ? acl_weight(&kept->spec, kept->plan.runtime)
-                         : 0;
     debt->grant.charge = given_up->charge;
     given_up->charge = (struct charge){0};
-    acl_settle(&debt->grant.charge, before > after ? before - after : 0);
+    if (kept == NULL || kept->plugin != given_up->plugin) {
+        acl_settle(&debt->grant.charge, before);
+        return;
+    }
+    uint64_t after = acl_weight(&kept->spec, kept->plan.runtime);
+    acl_settle_rest(&debt->grant.charge, before > after ? before - after : 0);
 }
 
 static void count_in(struct owed *in, const struct debt *debt)
