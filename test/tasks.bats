@@ -34,3 +34,7 @@ answers() { # WHAT PROGRAM LINE...
 @test "a user who makes and names threads without end costs a part of one CPU, and keeps no news from others" {
     answers storm '' 'all told True share below 0.4: True'
 }
+
+@test "a process is looked at once, however many programs of its user are waited for" {
+    answers crowd '' '64 cost less than twice as much as 1: True'
+}

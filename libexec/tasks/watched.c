@@ -55,7 +55,7 @@ static struct {
     /* ids of processes that have called execve(2) since the last look */
     pid_t execed[256];
     int execed_count;
-    bool all_execed; /* more than `execed` holds */
+    bool all_execed; /* more than `execed` holds, or a program has ended: all are looked at */
 } watched;
 
 void watched_begin(const struct watched_events *events)
@@ -240,47 +240,80 @@ static const char *not_to_be_watched(pid_t pid, uid_t uid, int64_t *started)
 }
 
 /* A directory in /proc belongs to the user and group of the process. */
-static bool runs_program(pid_t pid, uid_t uid, const char *program)
+static bool look_at_owner(pid_t pid, struct stat *status)
 {
-    char path[PATH_BYTES], exe[PROGRAM_PATH_BYTES];
-    struct stat status;
+    char path[PATH_BYTES];
     snprintf(path, sizeof path, "/proc/%d", (int)pid);
-    if (stat(path, &status) != 0 || status.st_uid != uid)
-        return false;
-    const size_t length = links_program_of(pid, uid, status.st_gid, exe, sizeof exe);
-    return length > 0 && length == strlen(program) && memcmp(exe, program, length) == 0;
+    return stat(path, status) == 0;
 }
 
-/* True: the watch has the process. Of another user's process nothing is told. */
-static bool try_process(struct watch *watch, pid_t pid)
+static bool read_exe(pid_t pid, const struct stat *status, char exe[static PROGRAM_PATH_BYTES])
 {
-    int64_t started;
-    if (watch->process != 0 || !runs_program(pid, watch->uid, watch->program) ||
-        not_to_be_watched(pid, watch->uid, &started) != NULL)
+    const size_t length =
+        links_program_of(pid, status->st_uid, status->st_gid, exe, PROGRAM_PATH_BYTES);
+    if (length == 0 || length >= PROGRAM_PATH_BYTES)
         return false;
-    enter_process(watch, pid, started);
+    exe[length] = '\0';
     return true;
 }
 
-/* A process that runs the program already. */
-static void find_process(struct watch *watch)
+static bool runs_program(pid_t pid, uid_t uid, const char *program)
+{
+    char exe[PROGRAM_PATH_BYTES];
+    struct stat status;
+    return look_at_owner(pid, &status) && status.st_uid == uid && read_exe(pid, &status, exe) &&
+           strcmp(exe, program) == 0;
+}
+
+static bool is_idle(const struct watch *watch)
+{
+    return watch->program != NULL && watch->process == 0;
+}
+
+static bool any_is_idle_of(uid_t uid)
+{
+    const struct watch *watch = watched.by_id;
+    while (watch != NULL && !(is_idle(watch) && watch->uid == uid))
+        watch = watch->hh.next;
+    return watch != NULL;
+}
+
+/* Gives the process to all watches that wait for it. The process is looked at once, however many
+ * watches there are: each user can make watches, and start processes without end. Of another user's
+ * process nothing is told. */
+static void try_process(pid_t pid)
+{
+    char exe[PROGRAM_PATH_BYTES];
+    struct stat status;
+    int64_t started;
+    if (!look_at_owner(pid, &status) || !any_is_idle_of(status.st_uid) ||
+        !read_exe(pid, &status, exe))
+        return;
+    for (struct watch *watch = watched.by_id; watch != NULL; watch = watch->hh.next)
+        if (is_idle(watch) && watch->uid == status.st_uid && strcmp(watch->program, exe) == 0 &&
+            not_to_be_watched(pid, watch->uid, &started) == NULL)
+            enter_process(watch, pid, started);
+}
+
+/* Processes that run programs already. */
+static void find_processes(void)
 {
     const struct dirent *entry;
     uint64_t pid;
     DIR *listing = opendir("/proc");
     while (listing != NULL && (entry = readdir(listing)) != NULL)
-        if (parse_number(entry->d_name, INT32_MAX, &pid) && try_process(watch, (pid_t)pid))
-            break;
+        if (parse_number(entry->d_name, INT32_MAX, &pid))
+            try_process((pid_t)pid);
     if (listing != NULL)
         closedir(listing);
 }
 
+/* Another process may run the program already. */
 static void end_process(struct watch *watch)
 {
     leave_process(watch);
     watched.tell->ended(watch->id);
-    if (watch->program != NULL)
-        find_process(watch);
+    watched.all_execed |= watch->program != NULL;
 }
 
 /* After an execve(2) the process has one thread, perhaps another program, and perhaps other
@@ -332,7 +365,7 @@ const char *watch_program(uint64_t id, uid_t uid, const char *program)
     if (watch->program == NULL)
         abort();
     watched.programs++;
-    find_process(watch);
+    find_processes();
     if (watch->process == 0)
         watched.tell->ended(id);
     return NULL;
@@ -384,19 +417,13 @@ void watched_take(const struct task_record *record)
     }
 }
 
-/* Programs of a user that have begun. */
+/* Programs that have begun. */
 static void look_for_programs(void)
 {
-    struct watch *watch, *next;
-    HASH_ITER (hh, watched.by_id, watch, next) {
-        if (watch->program == NULL || watch->process != 0)
-            continue;
-        for (int i = 0; i < watched.execed_count; i++)
-            if (try_process(watch, watched.execed[i]))
-                break;
-        if (watch->process == 0 && watched.all_execed)
-            find_process(watch);
-    }
+    for (int i = 0; i < watched.execed_count && !watched.all_execed; i++)
+        try_process(watched.execed[i]);
+    if (watched.all_execed && watched.programs > 0)
+        find_processes();
     watched.execed_count = 0;
     watched.all_execed = false;
 }

@@ -5,6 +5,7 @@ WHAT: threads   a process whose threads appear, get names and end
       others    a process of OTHER's, and one that becomes OTHER's by its execve
       program   a program that starts, ends and starts again, and is OTHER's then
       storm     a process of OTHER's makes and names threads as fast as it can: how late UID's are told, and the helper's CPU time
+      crowd     64 programs of OTHER's that do not run, while OTHER's processes call execve: what an execve costs the helper, against one such program
       idle      no watch, and then a process at rest: how often the helper wakes
 """
 import ctypes
@@ -194,6 +195,28 @@ def storm():
     child.kill()
 
 
+def execve_cost():
+    """ns of the helper's CPU time for 100 processes of OTHER's"""
+    def now():
+        with open(f"/proc/{helper.pid}/schedstat") as stat:
+            return int(stat.read().split()[0])
+    before = now()
+    subprocess.run(["/bin/sh", "-c", "for i in $(seq 100); do /bin/true; done"], user=other, group=other, extra_groups=[], check=True)
+    time.sleep(0.1)
+    return now() - before
+
+
+def crowd():
+    costs = []
+    for first, last in ((0, 1), (1, 64)):
+        for i in range(first, last):
+            ask(op="watch", id=i, uid=other, program=f"/usr/bin/none-{i}")
+            until("ended", id=i)
+        costs.append(min(execve_cost() for _ in range(3)))
+    print(f"1 program: {costs[0] / 1e5:.0f} us, 64: {costs[1] / 1e5:.0f} us for an execve", file=sys.stderr)
+    print("64 cost less than twice as much as 1:", costs[1] < 2 * costs[0])
+
+
 def wakeups():
     with open(f"/proc/{helper.pid}/status") as status:
         return sum(int(line.split()[1]) for line in status if "ctxt_switches" in line)
@@ -208,6 +231,6 @@ def idle():
     print("no watch:", wakeups() - before)
 
 
-{"threads": threads, "others": others, "program": programs, "storm": storm, "idle": idle}[what]()
+{"threads": threads, "others": others, "program": programs, "storm": storm, "crowd": crowd, "idle": idle}[what]()
 broker.close()
 print("status", helper.wait())
