@@ -34,8 +34,9 @@ views() {
 }
 has_no_group() { [ ! -e "/run/rtf/rtf-$TEAM".* ] && [[ $(views) != *perf_event:/rtf-* ]]; }
 
-# The test judges the CPU time of all real-time threads together (test/group-times.c). Load of other programs does not change this time. The kernel's fair server gives
-# ordinary threads of a CPU 50 ms in a second. The members may get a part of this, in one period of the second.
+# The test judges the CPU time of all real-time threads together (test/group-times.c). Load of other programs does not change this time.
+# Once in a second the kernel's fair server runs ordinary threads for 50 ms before all FIFO threads. So the members use one runtime late. Then the measured
+# period before it has nothing, and the next one has two runtimes.
 has_its_runtime_at_most() { # PERIODS of 100 ms, and the least mean in us
     "$RTF_STAGE/group-times" "$(basename "/run/rtf/rtf-$TEAM".*)" 20000 100000 "$1" 3>&- >"$WORK/times"
     awk '{ sum += $1; bound += $2; if ($1 > most) most = $1; if ($1 > $2) more++ } END {
