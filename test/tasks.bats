@@ -38,3 +38,7 @@ answers() { # WHAT PROGRAM LINE...
 @test "a process is looked at once, however many programs of its user are waited for" {
     answers crowd '' '64 cost less than twice as much as 1: True'
 }
+
+@test "all watches of a user have 1024 threads together" {
+    answers many '' 'threads: 1024'
+}

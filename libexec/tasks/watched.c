@@ -16,7 +16,8 @@
 #include "thread.h"
 #include "units.h"
 
-/* THREADS_MAX: of one process. A user with more threads loses the sight of the rest. */
+/* THREADS_MAX: of all watches of a user together, because each watch looks at its threads. A user
+ * with more threads loses the sight of the rest. */
 enum { THREADS_MAX = 1024, PATH_BYTES = 64 };
 
 struct seen {
@@ -30,6 +31,7 @@ struct seen {
 struct watch {
     uint64_t id;
     uid_t uid;
+    struct watcher *watcher;
     pid_t process;  /* 0: the program does not run */
     char *program;  /* NULL: one process is watched */
     bool is_execed; /* it has to be looked at as a whole */
@@ -39,6 +41,13 @@ struct watch {
     /* watches of the same process: a user's and root's */
     SLIST_ENTRY(watch) of_process;
     UT_hash_handle hh; /* by id */
+};
+
+/* A user with watches. */
+struct watcher {
+    uid_t uid;
+    int watches, threads;
+    UT_hash_handle hh;
 };
 
 struct process {
@@ -51,6 +60,7 @@ static struct {
     const struct watched_events *tell;
     struct watch *by_id;
     struct process *processes;
+    struct watcher *watchers;
     int programs; /* watches of programs that do not run */
     /* ids of processes that have called execve(2) since the last look */
     pid_t execed[256];
@@ -83,6 +93,7 @@ static void forget(struct watch *watch, struct seen *seen)
     if (seen->is_changed)
         TAILQ_REMOVE(&watch->changed, seen, of_changed);
     HASH_DEL(watch->threads, seen);
+    watch->watcher->threads--;
     if (seen->is_told)
         watched.tell->gone(watch->id, seen->tid);
     free(seen);
@@ -98,12 +109,13 @@ static struct seen *find(struct watch *watch, pid_t tid)
 static void mark_changed(struct watch *watch, pid_t tid)
 {
     struct seen *seen = find(watch, tid);
-    if (seen == NULL && HASH_COUNT(watch->threads) >= THREADS_MAX)
+    if (seen == NULL && watch->watcher->threads >= THREADS_MAX)
         return;
     if (seen == NULL) {
         seen = allocated(sizeof *seen);
         seen->tid = tid;
         HASH_ADD_INT(watch->threads, tid, seen);
+        watch->watcher->threads++;
     }
     if (!seen->is_changed)
         TAILQ_INSERT_TAIL(&watch->changed, seen, of_changed);
@@ -156,6 +168,12 @@ static bool is_exiting(pid_t tid)
     return !thread_look(tid, &identity) || identity.ended;
 }
 
+/* A thread that the user cannot have beside the others is not looked at. */
+static bool has_room_for(struct watch *watch, pid_t tid)
+{
+    return watch->watcher->threads < THREADS_MAX || find(watch, tid) != NULL;
+}
+
 /* Compares all threads in /proc with the known threads. */
 static void list_threads(struct watch *watch)
 {
@@ -166,7 +184,8 @@ static void list_threads(struct watch *watch)
     snprintf(path, sizeof path, "/proc/%d/task", (int)watch->process);
     DIR *listing = opendir(path);
     while (listing != NULL && (entry = readdir(listing)) != NULL)
-        if (parse_number(entry->d_name, INT32_MAX, &tid) && !is_exiting((pid_t)tid)) {
+        if (parse_number(entry->d_name, INT32_MAX, &tid) && has_room_for(watch, (pid_t)tid) &&
+            !is_exiting((pid_t)tid)) {
             mark_changed(watch, (pid_t)tid);
             seen = find(watch, (pid_t)tid);
             if (seen != NULL)
@@ -338,12 +357,34 @@ static struct watch *watch_find(uint64_t id)
     return watch;
 }
 
+static struct watcher *watcher_of(uid_t uid)
+{
+    struct watcher *watcher;
+    HASH_FIND(hh, watched.watchers, &uid, sizeof uid, watcher);
+    if (watcher == NULL) {
+        watcher = allocated(sizeof *watcher);
+        watcher->uid = uid;
+        HASH_ADD(hh, watched.watchers, uid, sizeof uid, watcher);
+    }
+    watcher->watches++;
+    return watcher;
+}
+
+static void leave_watcher(struct watcher *watcher)
+{
+    if (--watcher->watches > 0)
+        return;
+    HASH_DEL(watched.watchers, watcher);
+    free(watcher);
+}
+
 static struct watch *watch_new(uint64_t id, uid_t uid)
 {
     watch_end(id);
     struct watch *watch = allocated(sizeof *watch);
     watch->id = id;
     watch->uid = uid;
+    watch->watcher = watcher_of(uid);
     TAILQ_INIT(&watch->changed);
     HASH_ADD(hh, watched.by_id, id, sizeof watch->id, watch);
     return watch;
@@ -379,6 +420,7 @@ void watch_end(uint64_t id)
     leave_process(watch);
     watched.programs -= watch->program != NULL;
     HASH_DEL(watched.by_id, watch);
+    leave_watcher(watch->watcher);
     free(watch->program);
     free(watch);
 }

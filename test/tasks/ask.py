@@ -6,6 +6,7 @@ WHAT: threads   a process whose threads appear, get names and end
       program   a program that starts, ends and starts again, and is OTHER's then
       storm     a process of OTHER's makes and names threads as fast as it can: how late UID's are told, and the helper's CPU time
       crowd     64 programs of OTHER's that do not run, while OTHER's processes call execve: what an execve costs the helper, against one such program
+      many      a process of OTHER's with 600 threads, in two watches: how many threads are told
       idle      no watch, and then a process at rest: how often the helper wakes
 """
 import ctypes
@@ -217,6 +218,18 @@ def crowd():
     print("64 cost less than twice as much as 1:", costs[1] < 2 * costs[0])
 
 
+def many():
+    child = process(other, "import threading, time\nfor _ in range(600): threading.Thread(target=time.sleep, args=(100,), daemon=True).start()\n"
+                    "print('ready', flush=True)\ntime.sleep(100)")
+    told = 0
+    for i in (1, 2):
+        ask(op="watch", id=i, uid=other, process=child.pid)
+        while (said := hear()) is not None and said["event"] != "listed":
+            told += said["event"] == "thread"
+    print("threads:", told)
+    child.kill()
+
+
 def wakeups():
     with open(f"/proc/{helper.pid}/status") as status:
         return sum(int(line.split()[1]) for line in status if "ctxt_switches" in line)
@@ -231,6 +244,6 @@ def idle():
     print("no watch:", wakeups() - before)
 
 
-{"threads": threads, "others": others, "program": programs, "storm": storm, "crowd": crowd, "idle": idle}[what]()
+{"threads": threads, "others": others, "program": programs, "storm": storm, "crowd": crowd, "many": many, "idle": idle}[what]()
 broker.close()
 print("status", helper.wait())
