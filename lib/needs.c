@@ -29,7 +29,7 @@ const struct command_option needs_options[] = {
     {0, "cpu-latency", "TIME", "Let no CPU take longer to wake from idle"},
     {0, "nice", "N", "The nice value, -20 to -1"},
     {0, "clamp", "MIN-MAX", "Utilization clamps, each 0 to 1024: 256-819"},
-    {0, "whole", NULL, "Let all threads of the command have the runtime together"},
+    {0, "whole", NULL, "Let all threads of the process have the runtime together"},
     {0, "ignore-admission", NULL, "Ask to be admitted even if the test fails"},
     {0, "cpus", "LIST", "Only on CPUs of this list: 0-3,6"},
     {0, "net", "[INTERFACE:]SIZE[/TIME]",

@@ -660,7 +660,7 @@ END
     [ "$(field .thread.tid "$output")" = "$SLEEPER" ]
     [ "$(field .request "$(verdict $ALICE cam)")" = detach ]
     eventually test ! -e "$SPECS/$ALICE/gone.verdict"
-    jq -e -n --arg user "$ALICE" 'any(inputs; .stage == "spool" and .user == $user and (.reason | startswith("events were lost")))' "$EVENTS"
+    jq -e -n --arg user "$ALICE" 'any(inputs; .stage == "spool" and .user == $user and (.reason | contains("lost events")))' "$EVENTS"
     left_of_edf 300000
 }
 

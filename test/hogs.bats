@@ -94,7 +94,7 @@ since() { echo $(((${EPOCHREALTIME/./} - $1) / 1000)); }
     for pid in "$BROKER" $(launcher) $(helpers | grep -vxE "$(helpers rtf-logger)|$(helpers rtf-publisher)"); do # which may wait for the disk
         [ "$(awk '/VmLck/ { print $2 }' "/proc/$pid/status")" -gt 0 ] || { cat "/proc/$pid/cmdline"; return 1; }
     done
-    [ "$(jq -s '[.[] | select(.decision == "warning" and (.reason | test("is not locked")))] | length' "$EVENTS")" = 0 ]
+    [ "$(jq -s '[.[] | select(.decision == "warning" and (.reason | test("is not locked in memory")))] | length' "$EVENTS")" = 0 ]
     broker_stop TERM
     ulimit -l 64
     setpriv --bounding-set -ipc_lock,-sys_resource -- "$RTF_LIBEXEC/rtf-brokerd" --foreground --spool "$SPOOL" --config "$CONFIG" --group $GROUP \

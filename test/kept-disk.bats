@@ -262,7 +262,7 @@ has_said() { [ "$(wc -l <"$WORK/$1")" = 2 ]; } # the second line when it has end
     broker_stop TERM
     configure_plugins 'EDF edf - all partition=global' 'DISK disk - - resource=disk device=nosuchdisk throughput=1MB'
     broker_start
-    grep -q 'DISK is off, .*plugins.conf:2: there is no disk nosuchdisk' "$EVENTS"
+    grep -q 'DISK is off: .*plugins.conf:2: there is no disk nosuchdisk' "$EVENTS"
     [ "$(jq -r '.plugins[1].state' "$SPOOL/status.json")" = off ]
     told '.result == "SCHEDULE_FAIL" and (.reason | contains("there is no disk nosuchdisk"))' "$(spec $ALICE none "$stream")"
     told '.result == "OK"' "$(spec $ALICE cpu '{"runtime": "1ms", "period": "100ms"}')"

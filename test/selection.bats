@@ -38,7 +38,7 @@ replies() { jq -r '[.replies[] | "\(.plugin):\(.answer)"] | join(" ")' <<<"$1"; 
     for plugin in RM edf EDF2; do
         answer=$(spec $ALICE cam "{\"runtime\": \"1ms\", \"period\": \"10ms\", \"plugin\": \"$plugin\"}")
         said '[.result, .refusal.retry, .replies, .grant]' '["SCHEDULE_FAIL","never",[],null]' "$answer"
-        [[ $(field .reason "$answer") == "plugins.conf has no plugin \"$plugin\" for cpu, but "* ]]
+        [[ $(field .reason "$answer") == "plugins.conf has no plugin \"$plugin\" for cpu; it has "* ]]
     done
 }
 
@@ -688,6 +688,6 @@ CASES
     configure_plugins 'EDF edf - all partition=global threshold=0.9' 'FP fp 11-20 all' 'CAMERA ./units - - resource=units capacity=1'
     sed -i "s,\\./units,$RTF_SOURCE/contrib/plugins/units," "$CONFIG/plugins.conf"
     broker_start
-    [ "$(field .reason "$(spec $ALICE cam '{"plugin": "edf", "runtime": "1ms", "period": "20ms"}')")" = 'plugins.conf has no plugin "edf" for cpu, but EDF, FP; did you mean EDF?' ]
-    [ "$(field .reason "$(spec $ALICE cam '{"plugin": "DLINE"}')")" = 'plugins.conf has no plugin "DLINE" for cpu, but EDF, FP' ]
+    [ "$(field .reason "$(spec $ALICE cam '{"plugin": "edf", "runtime": "1ms", "period": "20ms"}')")" = 'plugins.conf has no plugin "edf" for cpu; it has EDF, FP; did you mean EDF?' ]
+    [ "$(field .reason "$(spec $ALICE cam '{"plugin": "DLINE"}')")" = 'plugins.conf has no plugin "DLINE" for cpu; it has EDF, FP' ]
 }

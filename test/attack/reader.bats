@@ -146,8 +146,9 @@ has_books() { jq -e . "$SPOOL/state/current/books.json" >/dev/null 2>&1; }
     taken_over tries "$SPECS/$BOB" "$theirs" "$BROKER" "$SLEEPER"
     eventually has_said all
     said
-    [ "$(said | grep ': done$' | cut -d : -f 1 | paste -sd ,)" = 'own file,all' ]
-    [ "$(said | wc -l)" -ge 50 ]
+    # A pidfd only names a process.
+    [ "$(said | grep ': done$' | cut -d : -f 1 | paste -sd ,)" = 'own file,pidfd Bob,pidfd broker,pidfd Alice,all' ]
+    [ "$(said | wc -l)" -ge 56 ]
     [[ $(kernel "$(reader)") == 'fifo 11 '*' reset=1' || $(kernel "$(reader)") == 'other 0 nice=0 '* ]] # below the broker; or ordinary, having used much
     [ "$(ls -la "$SPECS/$BOB")" = "$was" ]
     for pid in "$theirs" "$SLEEPER" "$BROKER"; do [[ $(cat "/proc/$pid/stat") != *') T '* ]]; done

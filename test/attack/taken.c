@@ -160,7 +160,12 @@ static void try_processes(const char *whose, pid_t pid)
     snprintf(what, sizeof what, "trace %s", whose);
     say(what, ptrace(PTRACE_SEIZE, pid, NULL, NULL));
     snprintf(what, sizeof what, "pidfd %s", whose);
-    say(what, syscall(SYS_pidfd_open, pid, 0));
+    const int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+    say(what, pidfd);
+    snprintf(what, sizeof what, "signal %s by pidfd", whose);
+    say(what, syscall(SYS_pidfd_send_signal, pidfd, SIGSTOP, NULL, 0));
+    snprintf(what, sizeof what, "descriptor of %s", whose);
+    say(what, syscall(SYS_pidfd_getfd, pidfd, 0, 0));
     snprintf(what, sizeof what, "schedule %s", whose);
     say(what, sched_setscheduler(pid, SCHED_OTHER, &(struct sched_param){0}));
     snprintf(what, sizeof what, "read %s", whose);
