@@ -121,7 +121,9 @@ in_time() {
     crumbs_come 160 99999999 0 '"runtime": "2us", "period": "1s", "plugin": "EDF"'
     are_deadline "$PARENT" 160
     victim_starts 0
-    run ! wait "$VICTIM"
+    status=0
+    wait "$VICTIM" || status=$?
+    [ "$status" = 125 ]
     grep -q "left when other users' threads overrun (160 times up to ${TICK}us in $((RUNTIME * 5 / 2))us" "$WORK/refused"
     crumbs_go
 }
