@@ -230,15 +230,22 @@ as_shipped() {
     example etc/programs.d/jackd.json
     broker_start
     eventually [ -e "$SPECS/$ALICE/admin:jackd.verdict" ]
-    runs env JACK_NO_AUDIO_RESERVATION=1 jackd -n "rtf$ALICE" -R -P 70 -d dummy
+    runs_jackd
     eventually are $PROGRAM '4 jackd=fifo'
     grep -q 'Cannot use real-time scheduling' "$WORK/program"
     eventually jackd_waits
     ends
-    runs env JACK_NO_AUDIO_RESERVATION=1 jackd -n "rtf$ALICE" -R -P 70 -d dummy
+    runs_jackd
     eventually are $PROGRAM '4 jackd=fifo'
     eventually jackd_waits
     ends
+}
+# Each server of JACK leaves shared memory and semaphores behind, which servers of other lanes share. So this one has its own.
+runs_jackd() {
+    unshare --mount --ipc sh -c 'mount -t tmpfs rtf-jack /dev/shm && exec "$@"' sh setpriv --reuid $ALICE --regid $ALICE --clear-groups -- \
+        env HOME="$WORK/home" JACK_NO_AUDIO_RESERVATION=1 jackd -n "rtf$ALICE" -R -P 70 -d dummy >"$WORK/program" 2>&1 3>&- &
+    PROGRAM=$!
+    echo "$PROGRAM" >>"$WORK/pids"
 }
 # A signal before jackd waits for signals can leave jackd waiting for ever. This also happens without rtf.
 jackd_waits() { grep -q sigtimedwait "/proc/$PROGRAM/wchan"; }

@@ -171,12 +171,30 @@ static bool take_request(void)
 
 /* ---- the loop ---- */
 
-static void wait_until(int64_t time)
+/* Returns how long the helper has waited, ns. */
+static int64_t wait_until(int64_t time)
 {
     const int64_t left = time - monotonic_now();
     const struct timespec pause = {.tv_sec = left / 1000000000, .tv_nsec = left % 1000000000};
-    if (left > 0)
-        (void)clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
+    if (left <= 0)
+        return 0;
+    (void)clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
+    return left;
+}
+
+/* pthread_create(3) with PTHREAD_EXPLICIT_SCHED sets the policy of the new thread after the kernel
+ * has made the thread. If rtf attaches the thread before, this call fails, and so does the program:
+ * a user cannot take reset-on-fork from a thread. So the broker hears of a thread when the thread
+ * is 2 ms old. Records come in the order of their times: many new threads wait no longer than
+ * one. */
+static const int64_t least_age = 2000000; /* ns */
+static int64_t waited;                    /* ns in this turn: no work, so nothing to rest for */
+
+static void take_record(const struct task_record *record)
+{
+    if (record->what == TASK_FORKED)
+        waited += wait_until((int64_t)record->time + least_age);
+    watched_take(record);
 }
 
 static bool turn(void)
@@ -189,18 +207,19 @@ static bool turn(void)
     const int64_t began = monotonic_now();
     bool good = true, records = false;
     int taken = 0;
+    waited = 0;
     for (int i = 1; i < count; i++)
         records |= wanted[i].revents != 0;
     if (records)
-        watched_look(!task_records_take(&taken, watched_wants, watched_take));
+        watched_look(!task_records_take(&taken, watched_wants, take_record));
     if (wanted[0].revents != 0)
         good = take_request();
     flush();
-    const int64_t now = monotonic_now(), rest = (now - began) * REST_FACTOR,
+    const int64_t now = monotonic_now(), rest = (now - began - waited) * REST_FACTOR,
                   least = !records    ? 0
                           : taken > 0 ? rest_between
                                       : rest_among_others;
-    wait_until(now + (rest < least ? least : rest));
+    (void)wait_until(now + (rest < least ? least : rest));
     return good;
 }
 
