@@ -11,7 +11,7 @@ bool rule_is_of_extras(const struct rule *rule)
            rule->property == MAX_CLAMP;
 }
 
-/* The keys of a spec that rules open. */
+/* The keys of a spec that a user may write only if a rule allows the key. */
 enum opened { LOCK_MEMORY, CPU_LATENCY, NICE, CLAMP, OPENED };
 
 static enum opened opened_by(const struct rule *rule)
@@ -75,7 +75,8 @@ static void judge_nice(struct question *question, const struct rule *rule, int a
              -(int)rule->value);
 }
 
-/* A maximum only restricts the thread that has it, and is as good as open. */
+/* Judges only the least clamp: a maximum only restricts its own thread, so no rule has to bound
+ * it. */
 static void judge_clamp(struct question *question, const struct rule *rule, int least)
 {
     const uint64_t asked = least == 0 ? 0 : (uint64_t)least - 1;

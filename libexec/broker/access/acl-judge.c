@@ -30,7 +30,8 @@ bool rule_is_of_amounts(const struct rule *rule)
     return rule->property == MAX_AMOUNT || rule->property == MAX_USER_AMOUNT;
 }
 
-/* The value of a claim that a rule bounds, by its key in the spec; NULL: a rule of another kind. */
+/* Returns the key in a spec of the value that a rule bounds; NULL: the rule bounds no value of a
+ * claim. */
 static const char *bounded_key(const struct rule *rule)
 {
     const bool block = rule->property == MIN_BLOCK || rule->property == MAX_BLOCK;
@@ -39,7 +40,8 @@ static const char *bounded_key(const struct rule *rule)
                                                                           : NULL;
 }
 
-/* The index of this value in a claim on the resource; -1: the resource has no such value. */
+/* Returns the index of the value `name` in a claim on the resource; -1: the resource has no such
+ * value. */
 static int place_of_key(enum resource resource, const char *name)
 {
     const struct claim_key *keys = resource_keys(resource);
@@ -199,7 +201,8 @@ static void judge_utilization(struct question *question, const struct rule *rule
     }
 }
 
-/* No other runtime helps. The refusal has no counter: lower grants of others do not help either. */
+/* A refusal by this rule stays with any other runtime. It names no counter, because smaller grants
+ * of other reservations would still count as many threads. */
 static void judge_threads(struct question *question, const struct rule *rule)
 {
     const uint64_t used = rule_used(question, rule);
@@ -295,15 +298,15 @@ void rule_judge(struct question *question, const struct rule *rule)
         if (spec->ignore_admission && rule->value == 0)
             rule_denies(question, rule, NONE, "the spec asks to pass over the admission test");
         break;
-    case MAX_AMOUNT: /* acl_check_claim judges it */
+    case MAX_AMOUNT: /* acl_check_claim judges amounts */
     case MAX_USER_AMOUNT:
-    case MAX_IMPORTANCE:  /* acl_importance_passes judges it */
-    case MAX_LOCK_MEMORY: /* acl_extras_pass judges these */
+    case MAX_IMPORTANCE:  /* acl_importance_passes judges importance */
+    case MAX_LOCK_MEMORY: /* acl_extras_pass judges extras */
     case MAX_USER_LOCK_MEMORY:
     case MIN_CPU_LATENCY:
     case MIN_NICE:
     case MAX_CLAMP:
-    case MIN_BLOCK:
+    case MIN_BLOCK: /* acl_check_claim judges block sizes */
     case MAX_BLOCK:
     case PROPERTIES: break;
     }
@@ -322,8 +325,8 @@ void deny_by_default(struct question *question, const char *plugin_name, const c
              question->account->uid, plugin_name);
 }
 
-/* The hold has only the part of the request beyond the reservation's own charge. Otherwise two
- * users who rewrite their specs at the same time could cause each other's refusal. */
+/* Leaves in the hold only what the request needs beyond the reservation's own charges. Otherwise
+ * two users who rewrite their specs at the same time could cause each other's refusal. */
 static void leave_out(struct charge *hold, const struct charge *own, const struct charge *other)
 {
     for (int i = 0; i < hold->count; i++) {
@@ -451,7 +454,8 @@ bool acl_check_claim(struct acl *acl, const struct account *account, int plugin,
     if (!opens)
         deny_by_default(&question, plugin_line(plugin)->name,
                         "opens anything (max_amount or max_user_amount)");
-    *left = opens && holds ? *left : 0; /* no amount would pass while another value is wrong */
+    /* no amount passes while the period or the block size breaks a rule */
+    *left = opens && holds ? *left : 0;
     refusal->never = question.never;
     if (question.denied)
         return false;
@@ -460,8 +464,8 @@ bool acl_check_claim(struct acl *acl, const struct account *account, int plugin,
     return true;
 }
 
-/* A claim without a guarantee needs a rule that opens the line, and a bound above 0. A used-up sum
- * does not matter, because the claim takes nothing from the sum. */
+/* A claim without a guarantee needs a rule that opens the plugin's line, with a bound above 0. The
+ * claim passes even if the sum is used up, because the claim takes nothing from the sum. */
 bool acl_check_background(struct acl *acl, const struct account *account, int plugin,
                           struct refusal *refusal, char reason[static REASON_BYTES])
 {

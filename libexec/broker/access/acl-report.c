@@ -6,7 +6,8 @@
 #include "plugin-lines.h"
 #include "units.h"
 
-/* CPU time in CPUs; threads, and another resource, in whole numbers. */
+/* Writes CPU time as a number of CPUs, and threads and amounts of other resources as whole
+ * numbers. */
 static const char *format_sum(const struct rule *rule, uint64_t sum,
                               char text[static UTILIZATION_TEXT])
 {
@@ -37,8 +38,8 @@ static json_t *judged(struct question *question, const struct rule *rule)
                                         : "passes");
 }
 
-/* Judges each rule by itself: the list shows all rules that refuse, and the refusal shows only the
- * first. */
+/* Judges each rule separately, because the list shows all rules that refuse. A refusal shows only
+ * the first. */
 void acl_tell(struct acl *acl, const struct account *account, int plugin, const struct spec *spec,
               const struct grant *own, json_t *list)
 {

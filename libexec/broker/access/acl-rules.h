@@ -1,5 +1,5 @@
-/* The rules in memory, for the files that read, judge and report them: acl.c, acl-judge.c,
- * acl-report.c. */
+/* The rules in memory, for the files that read, judge and report rules: acl.c, acl-judge.c,
+ * acl-extras.c, acl-report.c. */
 #ifndef RTF_ACL_RULES_H
 #define RTF_ACL_RULES_H
 
@@ -41,15 +41,15 @@ struct rule {
     uint32_t id;
     int plugin;
     enum property property;
-    uint64_t value; /* min_nice: without its sign */
+    uint64_t value; /* of min_nice: without the sign */
     bool bandwidth; /* the amount is written as a rate (max_bandwidth) */
     bool tick; /* min_runtime tick: bounds only plugins whose runtimes the kernel ends at a tick */
-    char text[192];          /* the line, blanks folded */
-    struct counter *counter; /* the sum of the subject, for max_utilization */
+    char text[192];          /* the line with single blanks */
+    struct counter *counter; /* has the sum of the subject; for max_utilization and max_amount */
 };
 
-/* The use of a subject: in billionths of a CPU, or in the unit of the plugin's other resource. A
- * counter of threads has the number of reservations. */
+/* The sum that a subject (acl.h) uses, in billionths of a CPU, or in the unit of the plugin's
+ * resource. of_threads: the counter has the number of reservations. */
 struct counter {
     char key[104];
     uint64_t used;
@@ -67,18 +67,19 @@ struct acl {
     unsigned most_counters;
 };
 
-/* True: the rule's domain includes this account, and the rule is about this plugin. */
+/* rule_is_of: true if the rule's domain includes this account. rule_matches: true if the rule is
+ * about this plugin, too. */
 bool rule_is_of(const struct rule *rule, const struct account *account);
 bool rule_matches(const struct rule *rule, const struct account *account, int plugin);
 
-/* True: the rule bounds a sum of amounts of a resource other than CPU time. Each plugin has a sum
- * of its own. */
+/* True: the rule bounds a sum of amounts of a resource other than CPU time. Each plugin has such
+ * sums of its own. */
 bool rule_is_of_amounts(const struct rule *rule);
 
 /* True: a claim on this resource has the value that the rule bounds. */
 bool rule_concerns(const struct rule *rule, enum resource resource);
 
-/* The counter whose sum the rule bounds; NULL: the rule bounds no sum. */
+/* Returns the counter with the sum that the rule bounds; NULL: the rule bounds no sum. */
 struct counter *rule_counter(struct acl *acl, const struct rule *rule,
                              const struct account *account);
 struct counter *acl_user_counter(struct acl *acl, const struct rule *rule, uid_t uid);
@@ -86,17 +87,17 @@ struct counter *acl_counter(struct acl *acl, const char *key);
 
 bool rule_opens(const struct rule *rule);
 
-/* True: the rule bounds a sum, or a number of reservations, of each user alone. */
+/* True: the rule bounds the sum, or the number of reservations, of each user separately. */
 bool rule_is_of_each(const struct rule *rule);
 
-/* The rule is about what a thread gets beside CPU time: acl-extras.c. */
+/* True: the rule is about extras (acl-extras.c): what a thread gets beside CPU time. */
 bool rule_is_of_extras(const struct rule *rule);
 
-/* About min_runtime. `min_runtime tick` bounds only plugins whose runtimes the kernel ends at a
- * tick. */
+/* True: the min_runtime rule bounds this plugin. `min_runtime tick` bounds only plugins whose
+ * runtimes the kernel ends at a tick. */
 bool rule_bounds_least(const struct rule *rule, int plugin);
 
-/* A request under judgement, and the result so far. */
+/* The request that the rules judge, and the result so far. */
 struct question {
     struct acl *acl;
     const struct account *account;
@@ -112,15 +113,16 @@ struct question {
 
 void rule_judge(struct question *question, const struct rule *rule);
 
-/* The first rule that refuses goes into the refusal. */
+/* Notes that the rule refuses the request. The refusal names only the first rule that refuses.
+ * remedy: the rule may pass when capacity is freed, or with another runtime, or never. */
 enum remedy { WHEN_FREED, OTHER_RUNTIME, NONE };
 void rule_denies(struct question *question, const struct rule *rule, enum remedy remedy,
                  const char *format, ...) __attribute__((format(printf, 4, 5)));
 
-/* No rule opens what is asked for. */
+/* Refuses the request, because no rule allows `what`. */
 void deny_by_default(struct question *question, const char *plugin_name, const char *what);
 
-/* How much of a rule's sum is in use, without the share of the same reservation. */
+/* Returns how much of the rule's sum is in use, without the charges of question->own. */
 uint64_t rule_used(const struct question *question, const struct rule *rule);
 
 #endif

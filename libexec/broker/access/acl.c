@@ -89,13 +89,13 @@ static bool parse_bandwidth(const char *word, uint64_t *bytes)
     return true;
 }
 
-/* 0: none. */
+/* The value 0 allows no locked memory. */
 static bool parse_lock_memory(const char *word, uint64_t *bytes)
 {
     return parse_number(word, 0, bytes) || parse_memory(word, bytes);
 }
 
-/* A time is a number of microseconds, as in the paper's file, or has a unit. */
+/* A time is a number of microseconds, as in the file of paper 000, or has a unit. */
 static bool parse_value(const char *word, struct rule *rule, char *reason)
 {
     switch (rule->property) {
@@ -282,8 +282,8 @@ static bool acl_add_line(struct acl *acl, const struct config_lines *conf, char 
     return true;
 }
 
-/* Frees counters without references: uids that come and go leave such counters behind. It runs each
- * time the number of counters has doubled. */
+/* Frees counters without references: uids that come and go leave such counters behind. Runs only
+ * when the number of counters has doubled, so that most new counters cost no search. */
 static void forget_counters(struct acl *acl)
 {
     enum { ROOM = 256 };
@@ -291,7 +291,7 @@ static void forget_counters(struct acl *acl)
     if (HASH_COUNT(acl->counters) < (acl->most_counters == 0 ? ROOM : acl->most_counters))
         return;
     counter = acl->counters;
-    /* only the table goes; the counters stay linked in their order */
+    /* this frees only the table; the counters stay linked in their order */
     HASH_CLEAR(hh, acl->counters);
     for (; counter != NULL; counter = next) {
         next = counter->hh.next;
@@ -360,7 +360,7 @@ void acl_free(struct acl *acl)
     if (acl == NULL)
         return;
     struct counter *counter = acl->counters;
-    /* only the table goes; the counters stay linked in their order */
+    /* this frees only the table; the counters stay linked in their order */
     HASH_CLEAR(hh, acl->counters);
     for (struct counter *next; counter != NULL; counter = next) {
         next = counter->hh.next;
@@ -434,7 +434,7 @@ static void drop_parts(struct charge *charge)
     *charge = (struct charge){0};
 }
 
-/* A reservation that weighs `amount` adds this to the counter. */
+/* Returns what a reservation of the weight `amount` adds to the counter. */
 static uint64_t in_unit_of(const struct counter *counter, uint64_t amount)
 {
     return counter->of_threads && amount != 0 ? 1 : amount;
@@ -443,7 +443,7 @@ static uint64_t in_unit_of(const struct counter *counter, uint64_t amount)
 static void add_part(struct charge *charge, struct counter *counter, uint64_t amount)
 {
     if (acl_part_of(charge, counter) != NULL)
-        return; /* two rules of one subject share one sum */
+        return; /* two rules of one subject bound one sum, which is charged once */
     append_part(charge, counter, in_unit_of(counter, amount));
     counter->used += in_unit_of(counter, amount);
 }
@@ -465,7 +465,7 @@ void acl_charge_again(struct acl *acl, const struct account *account, int plugin
 {
     uint64_t amount = 0;
     struct charge again;
-    /* the weight, and not a number of threads */
+    /* the largest amount is the weight: in a counter of threads the amount is 1 */
     for (int i = 0; i < charge->count; i++)
         amount = charge->parts[i].amount > amount ? charge->parts[i].amount : amount;
     acl_charge(acl, account, plugin, amount, &again);

@@ -13,9 +13,10 @@
 #include "tick.h"
 #include "units.h"
 
-/* One record has all the capacity that a reservation has given up on the CPUs of one plugin: for
- * the plugin it is one task. While a change is under way, the capacity that the change gives up has
- * a record of its own, because a failed change gets the capacity back. */
+/* A record holds all the capacity that one reservation has given up on the CPUs of one plugin. The
+ * plugin knows the record as one task. While a change is under way, the capacity that the change
+ * gives up has a record of its own, because the reservation gets the capacity back if the change
+ * fails. */
 struct held_by {
     uint64_t task; /* of the reservation */
     int plugin;
@@ -26,20 +27,21 @@ struct debt {
     struct timer paid_back;
     uint64_t task;
     struct grant grant;
-    /* the sums of the parts, each rounded up to a billionth; never more than in `grant` */
+    /* the sums of the parts' rates and densities, each rounded up to a billionth of a CPU; `grant`,
+     * in whole microseconds, may have more */
     uint64_t rate, density;
     bool mixed; /* the parts differ in their periods or deadlines */
-    bool open;  /* belongs to a change that is under way */
+    bool open;  /* the record belongs to a change that is under way */
     struct held_by holder;
     UT_hash_handle hh;        /* by task */
     UT_hash_handle hh_holder; /* by holder; an open record is not in this table */
 };
 
-/* A sum of debts: of all debts, or of the debts that are charged to one user. */
+/* A sum of debts: of all debts, or of the debts that are charged to counters of rules. */
 
 struct owed {
-    uint64_t sum; /* the sum of their utilizations */
-    int64_t last; /* the last debt is paid back at this time or earlier */
+    uint64_t sum; /* the sum of the debts' utilizations */
+    int64_t last; /* all debts of the sum are paid back at this time or earlier */
 };
 
 static struct {
@@ -48,12 +50,12 @@ static struct {
     int64_t last_in_kernel;
 } debts;
 
-/* The longest period that the kernel takes. No user waits longer than this, although a tick makes a
- * short use look longer. */
+/* The longest period that the kernel takes. A tick may make a short use look longer, but no user
+ * waits longer than this period, or than their own longer period. */
 static const uint64_t longest = 4200000; /* us */
 
-/* Rounded up to a tick, so that one wakeup ends many debts: nobody can measure the used time more
- * exactly. */
+/* Rounds the time up to a tick, so that one wakeup ends many debts. The used time is not known more
+ * exactly anyway. */
 static int64_t by_tick(int64_t time)
 {
     const int64_t ns = (int64_t)tick_length() * 1000;
@@ -102,8 +104,8 @@ int64_t debt_last_in_kernel(void)
 
 /* ---- what is given up ---- */
 
-/* rtf-guard also enforces the runtime of a grant with a deadline and no period: then the deadline
- * is the window. */
+/* Returns the period, or the deadline if there is no period: rtf-guard also enforces the runtime of
+ * a grant with a deadline and no period. */
 static uint64_t period_of(const struct grant *grant)
 {
     return grant->plan.period != 0 ? grant->plan.period : cpu_window(grant);
@@ -115,7 +117,7 @@ static uint64_t rate_of(const struct grant *grant)
     return period == 0 ? 0 : utilization(grant->plan.runtime, period);
 }
 
-/* The runtime whose utilization in this window is before - after, rounded up. */
+/* Returns the smallest runtime with at least the utilization before - after in this window. */
 static uint64_t runtime_between(uint64_t before, uint64_t after, uint64_t window)
 {
     if (after >= before)
@@ -124,9 +126,10 @@ static uint64_t runtime_between(uint64_t before, uint64_t after, uint64_t window
     return runtime + (utilization(runtime, window) < before - after);
 }
 
-/* The part of the runtime that the new grant does not use: in the sum of the line, and in the sum
- * of all lines, which counts rates. With a shorter deadline, half of the runtime can count as much
- * as before in the first sum, and less in the second. */
+/* Returns the part of the runtime that the new grant gives up. The sum of the line counts
+ * utilizations, and the sum of all lines counts rates; the larger part of the two is given up. With
+ * a shorter deadline, half of the runtime can count as much as before in the first sum, and less in
+ * the second. */
 static uint64_t given_up_runtime(const struct grant *given_up, const struct grant *kept)
 {
     if (kept == NULL || kept->plugin != given_up->plugin ||
@@ -225,8 +228,8 @@ static struct debt *debt_find(uint64_t task)
     return debt;
 }
 
-/* The record to which other debts of this reservation are added. A debt that the plugin has moved
- * to another CPU is not such a record. */
+/* Returns the record to which further debts of this holder are added; NULL: none. A record that the
+ * plugin has moved to another CPU takes no further debts. */
 static struct debt *record_of(const struct held_by *holder)
 {
     struct debt *debt;
@@ -254,10 +257,11 @@ static void debt_end(struct debt *debt)
     free(debt);
 }
 
-/* Makes one task with the sum of the parts' rates and the sum of their densities, because a plugin
- * counts either rates or densities. Runtimes of parts with the same period and deadline are added.
- * Otherwise the task has the shortest period of the parts: it only has to hold the capacity until
- * it is paid back, and a shorter period holds it more evenly. */
+/* Adds `more` to `sum`, which stays one task. Its rate is the sum of the parts' rates, and its
+ * density is the sum of the parts' densities, because a plugin counts either rates or densities. If
+ * the parts have the same period and deadline, their runtimes are added. Otherwise the task has the
+ * shortest period of the parts: the task only has to hold the capacity until it is paid back, and a
+ * shorter period holds the capacity more evenly. */
 static void add_times(struct debt *sum, const struct debt *more)
 {
     struct grant *grant = &sum->grant;
@@ -280,11 +284,12 @@ static void add_times(struct debt *sum, const struct debt *more)
     }
     grant->spec.runtime = grant->plan.runtime;
     bool by_rate = cpu_window(grant) != spec_window(&grant->spec);
-    /* With whole microseconds and a short period, the task would hold more than was granted. */
+    /* Computed from whole microseconds, with a short period, the utilization would be more than was
+     * granted. */
     grant->utilization = !sum->mixed ? cpu_utilization(grant) : by_rate ? sum->rate : sum->density;
 }
 
-/* Nothing is given back before all parts are paid back. */
+/* Adds `more` to the record. The record holds all its capacity until all parts are paid back. */
 static void debt_join(struct debt *record, struct debt *more)
 {
     struct grant before = record->grant;
@@ -295,7 +300,7 @@ static void debt_join(struct debt *record, struct debt *more)
     add_times(record, more);
     acl_join(&record->grant.charge, &more->grant.charge);
     count(record);
-    count(more); /* debt_end is called a moment later */
+    count(more); /* because debt_end(more), below, uncounts it */
     ledger_add(&record->grant);
     ledger_remove(&before);
     (void)plugin_schedule(record->grant.plugin, record->task, &record->grant);
@@ -315,7 +320,7 @@ void debt_settle(uint64_t task)
         debt_join(record, debt);
         return;
     }
-    if (record != NULL) /* the plugin has moved it to another CPU */
+    if (record != NULL) /* the plugin has moved the record to another CPU */
         unlink_holder(record);
     HASH_ADD(hh_holder, debts.by_holder, holder, sizeof debt->holder, debt);
 }

@@ -17,7 +17,8 @@ static struct {
 
 /* ---- who desires something ---- */
 
-/* Spare capacity is shared only among grants that are counted and have to fit. */
+/* True only for a grant that the ledger counts and that has to pass the admission test: other
+ * grants take no spare capacity from the pools. */
 bool desired_amounts_cpu_time(const struct grant *grant)
 {
     const struct spec *spec = &grant->spec;
@@ -147,8 +148,9 @@ static int order_of(uint64_t one, uint64_t other)
     return one < other ? -1 : one > other;
 }
 
-/* Orders desires by pool, then by importance, the most important first. Among equally important
- * desires, the first is the one that needs the least capacity for each unit of weight. */
+/* Orders desires by pool, then by importance, the most important first. Equally important desires
+ * are ordered by their missing capacity (most - least) for each unit of weight, the smallest
+ * first. */
 static int desired_amounts_compare(const void *first, const void *second)
 {
     const struct desire *one = first, *other = second;
@@ -166,8 +168,9 @@ static bool are_equals(const struct desire *one, const struct desire *other)
     return one->pool == other->pool && one->importance == other->importance;
 }
 
-/* In this order one pass is enough: if a reservation does not get all that it desires, the later
- * ones do not either. Returns the capacity that is left. */
+/* One pass in the order of desired_amounts_compare is enough: if a reservation gets less than it
+ * desires, each later reservation gets less than it desires, too. Returns the capacity that is
+ * left. */
 static uint64_t share_among_equals(struct desire *desires, size_t count, uint64_t room)
 {
     uint64_t weights = 0;

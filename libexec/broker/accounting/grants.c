@@ -15,7 +15,7 @@ const char *grant_plugin_name(const struct grant *grant)
     if (grant->plugin != NO_PLUGIN)
         return plugin_line(grant->plugin)->name;
     if (grant->holdings == NULL && grant->background == 0)
-        return NULL; /* only extras: no plugin judges these */
+        return NULL; /* the grant has only extras, and no plugin judges extras */
     return plugin_line(grant->holdings != NULL ? grant->holdings->plugin : grant_background(grant))
         ->name;
 }

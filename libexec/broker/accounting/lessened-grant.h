@@ -1,15 +1,15 @@
-/* A smaller copy of a grant: what remains when others need its spare capacity
- * (desired-amounts.h). */
+/* Makes smaller copies of a grant: what is left of the grant when other reservations need its spare
+ * capacity (desired-amounts.h). */
 #ifndef RTF_LESSENED_GRANT_H
 #define RTF_LESSENED_GRANT_H
 
 #include "reservation.h"
 
-/* The claim with another first value. */
+/* Returns a copy of the claim with `first` as its amount. The claim's need stays. */
 struct claim claim_with(const struct claim *of, uint64_t first);
 
-/* Copies of the grant, without charges: with at most its aims, and with its needs only. The caller
- * frees them. */
+/* Return copies of the grant, without charges. grant_within_aims: no amount is above its aim.
+ * grant_at_least: all amounts are the needs of the spec. The caller frees the copies. */
 struct grant *grant_within_aims(const struct grant *grant);
 struct grant *grant_at_least(const struct grant *grant);
 

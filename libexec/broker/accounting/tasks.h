@@ -4,15 +4,17 @@
 
 #include "reservation.h"
 
-/* tasks_from: an earlier broker has used the numbers up to `first`. task_new returns an unused
- * number. */
+/* tasks_from says that an earlier broker has used the numbers up to `first`. task_new returns an
+ * unused number. */
 void tasks_from(uint64_t first);
 uint64_t task_new(void);
 
-/* Plugins that share CPUs hear of one another's tasks. */
+/* Tells the plugins that share CPUs with a grant's plugin that the task had the grant `before` and
+ * has the grant `after`. NULL: no grant. */
 void tell_neighbours(uint64_t task, const struct grant *before, const struct grant *after);
 
-/* Tells a restarted plugin of this task, if the task is its own or a neighbour's. */
+/* Tells a restarted plugin of this task, if the task is the plugin's own, or is a task of a plugin
+ * that shares CPUs with it. */
 void feed_one(int plugin, uint64_t task, const struct grant *grant);
 
 #endif

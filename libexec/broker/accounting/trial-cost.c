@@ -4,7 +4,8 @@
 
 bool trial_is_affordable(struct account *account, size_t grants, int64_t now)
 {
-    /* ns: ten times the time of a trial, so that trials take a tenth of the time */
+    /* ns: `each` is ten times the time that a trial takes for a grant, so that the trials of an
+     * account take at most a tenth of the time */
     const int64_t most = 1000000000, each = 1000000;
     if (account->trials_until > now + most)
         return false;

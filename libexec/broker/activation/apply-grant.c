@@ -33,8 +33,8 @@ static enum step_result no_thread(struct request *request, const char *by, bool 
     return DECIDED;
 }
 
-/* The change is refused, and other reservations have taken the capacity of the former grant
- * meanwhile. */
+/* Refuses the change. Other reservations have taken the capacity of the former grant meanwhile, so
+ * the reservation has no grant any more. */
 static enum step_result lost_both(struct request *request)
 {
     size_t length = strlen(request->outcome.reason);
@@ -49,7 +49,7 @@ enum step_result apply_grant_record(struct request *request)
     struct reservation *reservation = request->reservation;
     request->activation.fresh |= request->activation.target != NULL;
     request->activation.target = NULL;
-    /* The journal has the former attributes before the call that changes them. */
+    /* the journal needs the former attributes before the helper changes them */
     shares_note_former(reservation->attachment);
     extras_note_former(reservation->attachment);
     if (request_record(request))
@@ -70,7 +70,8 @@ enum step_result apply_grant_apply(struct request *request)
                                                  reservation->json.fd));
 }
 
-/* The network and disk traffic of the thread belongs to the reservation, under any policy. */
+/* The network and disk traffic of the thread belongs to the reservation under any scheduling
+ * policy. */
 enum step_result apply_grant_bind(struct request *request)
 {
     struct attachment *attachment = request->reservation->attachment;
@@ -78,7 +79,8 @@ enum step_result apply_grant_bind(struct request *request)
                                           : DONE;
 }
 
-/* Last, because a thread that keeps its policy may only have this. */
+/* Gives the extras (given-extras.h) in the last step, because a grant without CPU time may have
+ * only extras, and needs no other step. */
 enum step_result apply_grant_give(struct request *request)
 {
     struct attachment *attachment = request->reservation->attachment;
@@ -100,7 +102,7 @@ static enum step_result adopt_target(struct request *request)
     return no_thread(request, "broker", false);
 }
 
-/* There is nothing to schedule: the grant only has to be in the journal. */
+/* No thread is to be attached, so the grant only has to be written into the journal. */
 static enum step_result grant_only(struct request *request)
 {
     struct reservation *reservation = request->reservation;
@@ -139,12 +141,15 @@ enum step_result apply_grant_compare(struct request *request)
             "a thread cannot be attached: the grant has no CPU time, no claim in the background, and no network or disk with enforce=htb, cgroup or ioprio");
         return no_thread(request, "broker", true);
     }
-    /* a thread and a whole process are not bounded alike: the one is let go before the other */
+    /* a runtime of one thread and a runtime of the whole process are enforced in different ways: if
+     * the spec changes from one to the other, the thread is detached first */
     bool same = is_attached(now, wanted) && now->whole == reservation->grant->spec.budget_process;
     if (wanted != 0 && debt_applies(reservation->grant) && !(same && now->served) &&
         zero_lag_wait_begin(request)) {
+        /* while the request waits, the thread must not have the former grant, which is not in the
+         * books any more */
         if (same)
-            (void)attach_restore(now); /* the former grant is not in the books any more */
+            (void)attach_restore(now);
         return MUST_WAIT;
     }
     if (same)
@@ -157,13 +162,15 @@ enum step_result apply_grant_compare(struct request *request)
             request_event(request, "attach", "refused", -1, request->outcome.reason);
         }
     }
-    /* even if the new thread cannot be attached: the file no longer names the attached thread */
+    /* detaches the attached thread even if the new thread cannot be attached, because the file no
+     * longer names the attached thread */
     if (now != NULL)
         return LET_GO;
     return request->activation.target != NULL ? adopt_target(request) : DECIDED;
 }
 
-/* The thread is ordinary, but the kernel still counts its bandwidth in its domain. */
+/* The thread is ordinary now, but the kernel may still count the thread's bandwidth in its
+ * scheduling domain. True: the request waits until the kernel no longer counts this bandwidth. */
 static bool owes(struct request *request, const struct helper_event *event)
 {
     int64_t until = event->after == 0 ? 0 : monotonic_now() + event->after;
@@ -172,7 +179,8 @@ static bool owes(struct request *request, const struct helper_event *event)
     return until > 0 && zero_lag_wait_begin(request);
 }
 
-/* The owner may not have meant to detach the thread, so the verdict says so. */
+/* Adds to the verdict that the thread is detached, because the owner may not have meant to detach
+ * the thread. */
 static void say_let_go(struct request *request)
 {
     const size_t length = strlen(request->outcome.reason);
@@ -207,7 +215,8 @@ enum step_result apply_grant_detached(struct request *request, const struct help
         return DECIDED;
     attachment_bury(request->activation.target);
     request->activation.target = NULL;
-    /* no thread is attached until the reservation's 0-lag time */
+    /* the journal shows no attached thread while the request waits for the reservation's 0-lag
+     * time */
     (void)reservation_record(reservation);
     return DONE;
 }
@@ -216,7 +225,7 @@ enum step_result apply_grant_detach(struct request *request)
 {
     static const struct helper_event nothing_to_restore = {.answer = HELPER_OK, .watch = -1};
     struct attachment *attachment = request->reservation->attachment;
-    /* the answer to the later of two orders comes when both are obeyed */
+    /* the helper obeys its orders in turn, so waiting for the later order is enough */
     const uint64_t taken_back = extras_take_back(attachment);
     if (attachment->scheduled)
         return wait_for_helper(request, attach_restore(attachment));
@@ -224,7 +233,8 @@ enum step_result apply_grant_detach(struct request *request)
                            : apply_grant_detached(request, &nothing_to_restore);
 }
 
-/* The thread may have woken before the watch began. */
+/* True: the thread runs on a CPU of the plan. The thread may have woken before the watch began, and
+ * then the watch does not report the waking. */
 static bool runs_by_now(const struct reservation *reservation)
 {
     struct identity now;
@@ -232,13 +242,16 @@ static bool runs_by_now(const struct reservation *reservation)
            CPU_ISSET((size_t)now.cpu, &reservation->grant->plan.cpus);
 }
 
-/* Each nap costs the broker time, and the owner decides how often the thread naps: so there is a
- * limit. A pause counts as several naps. */
+/* A nap: the thread sleeps again before the helper can make it real-time. Each nap costs the broker
+ * time, and the owner decides how often the thread sleeps. So after NAPS naps the broker gives up.
+ * After AT_ONCE naps in a row, the broker pauses before it tries again. A pause counts as
+ * NAPS_IN_PAUSE naps. */
 enum { NAPS = 50, AT_ONCE = 3, NAPS_IN_PAUSE = 7 };
 
-/* The thread runs, and cannot be SCHED_DEADLINE yet. Its runtime was used up when it was taken from
- * its CPU, and comes back at the end of the period; or the thread holds a lock in the kernel, and
- * is kept from running (PREEMPT_RT). */
+/* Returns how long (ns) the broker pauses. The thread runs, but cannot be SCHED_DEADLINE yet, for
+ * one of two reasons. Its runtime was used up when the kernel took the thread from its CPU, and
+ * comes back at the end of the period. Or the thread holds a lock in the kernel, and is kept from
+ * running (PREEMPT_RT). */
 static int64_t pause_of(const struct reservation *reservation)
 {
     const int64_t first = INT64_C(10000000),
@@ -247,7 +260,8 @@ static int64_t pause_of(const struct reservation *reservation)
     return pause > period ? pause : period;
 }
 
-/* The thread sleeps. The kernel can make it real-time only when it runs. */
+/* The thread sleeps: makes it real-time when it wakes, because the kernel can make a thread
+ * real-time only when the thread runs. */
 static enum step_result pending(struct request *request, const struct helper_event *event)
 {
     struct reservation *reservation = request->reservation;
@@ -276,7 +290,8 @@ static enum step_result pending(struct request *request, const struct helper_eve
     if (runs_by_now(reservation))
         return AWAKE;
     reservation->attachment->state = ATTACHMENT_ASLEEP;
-    (void)reservation_record(reservation); /* for programs that read the journal */
+    /* programs that read the journal see that the thread sleeps */
+    (void)reservation_record(reservation);
     size_t length = request->outcome.kind == UPDATE ? 0 : strlen(request->outcome.reason);
     snprintf(request->outcome.reason + length, sizeof request->outcome.reason - length,
              "%sthread %d sleeps, and is real-time as soon as it wakes", length == 0 ? "" : "; ",
@@ -286,8 +301,8 @@ static enum step_result pending(struct request *request, const struct helper_eve
     return DECIDED;
 }
 
-/* The kernel may lack the bandwidth that the guard has for itself. The guard gives it up once; if
- * the kernel refuses again, there is no room. */
+/* The kernel may lack only the bandwidth that the guard has for itself. The guard gives up this
+ * bandwidth once. If the kernel then refuses again, there is no room for the thread. */
 static bool waits_for_the_guard(struct request *request)
 {
     struct reservation *reservation = request->reservation;
@@ -308,7 +323,8 @@ static enum step_result gone(struct request *request)
     refuse_thread(request, WHY_NO_THREAD, "thread %d has %s", (int)reservation->attachment->tid,
                   execve_exec(reservation) ? "called execve: it is ordinary, and not attached"
                                            : "ended");
-    reservation->attachment->served = true; /* the thread may have ended after the call */
+    /* the thread may have ended after the helper's call, and may have used CPU time */
+    reservation->attachment->served = true;
     debt_begin(reservation, reservation->grant);
     debt_of_thread(reservation);
     attachment_end(reservation);
@@ -363,7 +379,7 @@ enum step_result apply_grant_applied(struct request *request, const struct helpe
         adjustments_expect(reservation,
                            attach_apply_again(reservation->attachment, reservation->grant), NULL);
     else
-        adjustments_guard_again(reservation); /* under its former grant */
+        adjustments_guard_again(reservation); /* the guard enforces the former grant again */
     return no_thread(request, "kernel", never);
 }
 
@@ -372,7 +388,7 @@ enum step_result apply_grant_share(struct request *request)
     return wait_for_helper(request, shares_keep(request->reservation));
 }
 
-/* Without the share of the network or disk nothing of the grant stays. */
+/* If a share of the network or disk cannot be made, the whole grant is refused. */
 enum step_result apply_grant_shared(struct request *request, const struct helper_event *event)
 {
     struct reservation *reservation = request->reservation;
@@ -416,7 +432,8 @@ enum step_result apply_grant_given(struct request *request, const struct helper_
         attachment_watch_soon(reservation->attachment);
         request_event(request, "attach", "ok", -1,
                       "attached: it has what it asked beside CPU time");
-        /* the next broker can tell what the user has changed since */
+        /* the journal gets the extras, so that the next broker can tell what the user has changed
+         * since */
         (void)reservation_record(reservation);
         return DECIDED;
     }

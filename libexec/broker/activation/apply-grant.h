@@ -1,31 +1,36 @@
-/* Makes the kernel follow the grant: which thread is attached, and which thread should be? */
+/* Makes the kernel follow reservation->grant: attaches the thread that the files name, and detaches
+ * the thread that was attached before. Each function returns the result of a step (request.h). */
 #ifndef RTF_APPLY_GRANT_H
 #define RTF_APPLY_GRANT_H
 
 #include "attach.h"
 #include "request.h"
 
-/* Compares the attached thread with the thread that the key "attach" or NAME.tid names. The grant
- * is reservation->grant. */
+/* Compares the attached thread with the thread that NAME.tid or the key "attach" of the spec
+ * names. */
 enum step_result apply_grant_compare(struct request *request);
 
-/* Makes the reservation's share of a network or disk. */
+/* _share asks the helper of a network or disk for the reservation's share: the part of the network
+ * or disk that the reservation's traffic gets. _shared takes the helper's answer. */
 enum step_result apply_grant_share(struct request *request);
 enum step_result apply_grant_shared(struct request *request, const struct helper_event *event);
 
-/* _record writes the thread and its former attributes into the journal. Only then _apply has the
- * kernel changed: a crash in between loses nothing. */
+/* _record writes the thread and its former attributes into the journal. Only then _apply asks the
+ * attach helper to change the thread, so that a crash in between loses nothing. _applied takes the
+ * helper's answer. */
 enum step_result apply_grant_record(struct request *request);
 enum step_result apply_grant_apply(struct request *request);
 enum step_result apply_grant_applied(struct request *request, const struct helper_event *event);
 
-/* Binds the attached thread to the shares. */
+/* _bind binds the attached thread to the reservation's shares. _give gives the thread the extras of
+ * the spec. _bound and _given take the helpers' answers. */
 enum step_result apply_grant_bind(struct request *request);
 enum step_result apply_grant_give(struct request *request);
 enum step_result apply_grant_given(struct request *request, const struct helper_event *event);
 enum step_result apply_grant_bound(struct request *request, const struct helper_event *event);
 
-/* Gives the attached thread its former attributes back. */
+/* _detach gives the attached thread its former attributes back. _detached takes the helper's
+ * answer. */
 enum step_result apply_grant_detach(struct request *request);
 enum step_result apply_grant_detached(struct request *request, const struct helper_event *event);
 

@@ -12,18 +12,18 @@
 #include "request.h"
 #include "resource-cpu.h"
 
-/* A thread that is in no books, and that the helper has the order to make ordinary. Until the
- * helper has answered, the attributes that the thread shows are not its own. */
+/* A thread that belongs to no reservation, and that the helper has the order to make ordinary.
+ * Until the helper has answered, the thread may still have the attributes of a grant. */
 struct lost {
-    uint64_t id; /* of the message */
+    uint64_t id; /* of the order to the helper */
     pid_t tid;
     struct attributes former;
     UT_hash_handle hh;
 };
 static struct lost *all_lost;
 
-/* True: the thread is as each granted thread is, and as no user can make a thread without
- * privileges or RLIMIT_RTPRIO. */
+/* True: the thread is real-time with reset-on-fork, as each granted thread is. A user without
+ * privileges or RLIMIT_RTPRIO cannot make a thread so. */
 static bool is_marked(const struct attributes *attributes)
 {
     return policy_is_real_time(attributes->policy) && attributes->reset_on_fork;
@@ -48,7 +48,7 @@ bool leader_is_alike(const struct identity *identity)
     const struct attachment *ours = attachment_find(identity->process);
     const bool marked =
         ours != NULL ? is_marked(&ours->former) : shows_mark(identity->process, &now);
-    /* A zombie keeps its policy, but never runs again. */
+    /* A zombie keeps its policy, but does not count, because it never runs again. */
     return marked && !(thread_look(identity->process, &leader) && leader.ended);
 }
 
@@ -113,8 +113,8 @@ bool execve_answered(const struct helper_event *event)
     return true;
 }
 
-/* The id of `leader` is that of an attached thread. The thread that runs under this id now must run
- * as that attachment's grant says. */
+/* The thread that has the id of the attachment `leader` now must run as the grant of `leader` says,
+ * or as before the grant. */
 static void hold_to(struct attachment *leader, const struct attributes *now)
 {
     struct reservation *reservation = leader->reservation;
@@ -127,7 +127,7 @@ static void hold_to(struct attachment *leader, const struct attributes *now)
                            attach_apply_again(reservation->attachment, reservation->grant), false);
 }
 
-/* True: the thread of `old`, whose id has ended, seems to go on under the leader's id; *now: its
+/* True: the thread of `old`, whose id has ended, seems to have got the leader's id. *now: its
  * attributes. */
 static bool is_elsewhere(const struct attachment *old, struct attributes *now)
 {
@@ -164,7 +164,8 @@ void execve_to_the_end(const struct user *user, const char *name, const struct a
 void execve_drained(void)
 {
     struct lost *lost = all_lost;
-    HASH_CLEAR(hh, all_lost); /* this frees the table; its elements stay linked in their order */
+    /* this frees only the table; the threads stay linked in their order */
+    HASH_CLEAR(hh, all_lost);
     while (lost != NULL) {
         struct lost *next = lost->hh.next;
         free(lost);
@@ -172,8 +173,8 @@ void execve_drained(void)
     }
 }
 
-/* The owner may have changed policy and priority just before, so only the mark counts
- * (is_marked). */
+/* Only the mark (is_marked) shows that the thread had a grant, because the owner may have changed
+ * policy and priority just before. */
 bool execve_exec(const struct reservation *reservation)
 {
     const struct attachment *old = reservation->attachment;

@@ -1,54 +1,58 @@
-/* execve(2) by a thread that does not lead its process: all other threads end, and the thread goes
- * on under the leader's id, as real-time as before. The attachments of both threads end, and the
- * broker makes the new program ordinary. An attached thread leaves its id in no other way. So the
- * broker looks for a real-time thread without an attachment only under the leader's id: it leaves
- * other real-time threads of a process alone.
+/* Threads that call execve(2). If a thread that does not lead its process calls execve(2), all
+ * other threads of the process end. The calling thread gets the leader's id, and is as real-time as
+ * before. The attachments of both threads end, and the broker makes the thread that runs the new
+ * program ordinary. An attached thread leaves its id in no other way. So the broker looks for a
+ * real-time thread without an attachment only under the leader's id, and leaves other real-time
+ * threads of a process alone.
  *
- * The thread under the leader's id counts as the attached one if it is real-time with
- * reset-on-fork: each grant sets this flag, an owner cannot clear it, and a leader that has the
- * flag from elsewhere cannot be attached. If the watch of the attached thread
- * (libexec/attach/task-events.h) saw the thread end without an execve, the thread under the
- * leader's id is another one. */
+ * The broker takes the thread under the leader's id for the attached thread if it is real-time with
+ * reset-on-fork: each grant sets this flag, and an owner cannot clear the flag. A thread cannot be
+ * attached if its leader is so without a grant (leader_is_alike). If the watch of the attached
+ * thread (libexec/attach/task-events.h) saw the thread end without an execve, the thread under the
+ * leader's id is another thread. */
 #ifndef RTF_EXECVE_H
 #define RTF_EXECVE_H
 
 #include "attach.h"
 #include "reservation.h"
 
-/* True: the leader of the thread's process is real-time with reset-on-fork, and not by a grant. So
- * after an execve(2) the broker could not tell the two threads apart. */
+/* True: the leader of the thread's process is real-time with reset-on-fork, and not by a grant.
+ * After an execve(2) the broker could not tell the leader from the thread, so the thread must not
+ * be attached. */
 bool leader_is_alike(const struct identity *identity);
 
-/* *former: the present attributes of a thread that is about to be attached. If the thread has them
- * from the grant of another attachment, which has not been noticed yet, *former becomes the
- * attributes before that grant. */
+/* Call this with *former: the present attributes of a thread that is about to be attached. The
+ * thread may have these attributes from the grant of another attachment, whose end the broker has
+ * not noticed yet. Then *former becomes the attributes before that grant. */
 void execve_former(const struct identity *identity, struct attributes *former);
 
-/* The attached thread's id has ended. True: the thread has become the first thread of its process,
- * by execve(2), and gets its former attributes back. */
+/* Call this when no thread has the attached thread's id any more. True: by execve(2) the thread has
+ * got the leader's id, and gets its former attributes back. False: the thread has ended, or the
+ * thread under the leader's id is attached. */
 bool execve_exec(const struct reservation *reservation);
 
-/* The attached first thread has ended, and another thread of its process has its id. The new thread
- * gets former attributes back if it has the grant of either thread, or if the attach helper still
- * has the order to apply a grant to it (is_adjusted). */
+/* Call this when the attached first thread of a process has ended, and another thread of the
+ * process has its id. This other thread gets former attributes back if it has the grant of either
+ * thread, or if the attach helper still has the order to apply a grant to it (is_adjusted). */
 void execve_replaced(const struct reservation *reservation, bool is_adjusted);
 
-/* The thread belongs to no reservation any more: it gets its former attributes back, and the log
- * says so. */
+/* Gives a thread that belongs to no reservation any more its former attributes back, and writes
+ * this into the log. */
 void execve_put_back(const struct user *user, const char *name, struct attachment *attachment);
 
-/* The helper has changed, or may have changed, a thread after the broker had detached it. If the
- * thread goes on under the leader's id, it gets its former attributes back. */
+/* Call this when the helper may have changed a thread after the broker had detached the thread. If
+ * the thread has got the leader's id by execve(2), it gets its former attributes back. */
 void execve_late(const struct user *user, const char *name, const struct attachment *ended);
 
-/* At the broker's end, when all threads are ordinary: the same for a thread that has taken over the
- * leader's id since then. */
+/* Does the same at the broker's end, for a thread that has got the leader's id after the broker had
+ * made all threads ordinary. */
 void execve_to_the_end(const struct user *user, const char *name, const struct attachment *ended);
 
-/* The helper's answer to an order of this file. False: the answer belongs to another order. */
+/* Takes the helper's answer to an order of this file. False: the answer belongs to another
+ * order. */
 bool execve_answered(const struct helper_event *event);
 
-/* helper_drain has taken and dropped all answers. */
+/* Call this after helper_drain, which has taken and dropped the answers to all orders. */
 void execve_drained(void);
 
 #endif

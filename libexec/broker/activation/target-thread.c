@@ -12,7 +12,7 @@
 #include "plugin-lines.h"
 #include "readers.h"
 
-/* A number in a spec that was written by hand in a container. */
+/* A hint for users who write a thread's number into a spec by hand, in a container. */
 #define OTHER_NAMESPACE \
     "; if the number is that of a pid namespace (a container), rtf attach, rtf-run and librtf in there find the right thread"
 
@@ -22,8 +22,8 @@ static bool is_attached_elsewhere(const struct reservation *reservation, pid_t t
     return other != NULL && other->reservation != reservation && !attachment_is_over(other);
 }
 
-/* A file that is older than the thread of that id means another thread, which has ended. `blur`:
- * the kernel's clock tick and the coarse times of files make the comparison inexact. */
+/* A file that is older than the thread with its id means another thread, which has ended. `blur`
+ * (ns): the kernel's clock tick and the coarse times of files make the comparison inexact. */
 static const int64_t blur = INT64_C(20000000);
 
 static bool is_older(const struct stamp *file, const struct identity *identity)
@@ -31,33 +31,34 @@ static bool is_older(const struct stamp *file, const struct identity *identity)
     return file->changed + blur < thread_started(identity);
 }
 
-/* A program file means the threads that its reader hears of, which may be younger than the file. */
+/* True: the file is for a program. Such a file means all threads that its reader hears of, so a
+ * thread may be younger than the file. */
 static bool is_of_program(const struct reservation *reservation)
 {
     return reservation_name_of_program(reservation->name) != 0;
 }
 
-/* A file that was just written is not older than any thread. */
+/* True: the file was just written, so it is not older than any thread. */
 static bool is_just_written(const struct stamp *file)
 {
     return file->changed + blur >= realtime_now();
 }
 
-/* A NAME.tid of another boot, or of a thread that has ended, could only name a wrong thread later.
- * The reader removes the file. */
 void target_is_outlived(struct request *request, bool by_file)
 {
     request->activation.why_not = TARGET_OUTLIVED;
     if (!by_file)
         return;
+    /* the reader removes the file only in the state of this stamp: the owner may have written it
+     * again */
     reader_remove(request->reservation->user, request->reservation->name, "tid",
                   &request->tid.stamp);
     request->tid.stamp = (struct stamp){0};
 }
 
-/* The group to which a detached thread returns. A thread that an attached thread has started is in
- * the attached thread's leaf of a domain, and the broker removes this leaf when the attached thread
- * ends. */
+/* Finds the group to which a detached thread returns. A thread that an attached thread has started
+ * is in the attached thread's leaf of a domain. It must not return to this leaf, because the broker
+ * removes the leaf when the attached thread ends. */
 bool target_group(pid_t tid, char **group)
 {
     char mount[GROUP_BYTES], path[GROUP_BYTES];
@@ -86,7 +87,7 @@ bool target_group(pid_t tid, char **group)
     return *group != NULL;
 }
 
-/* The owner is in another pid namespace. */
+/* Refuses a thread that the owner names by its number in another pid namespace. */
 static void refuse_unseen(struct request *request, pid_t unseen)
 {
     refuse_thread(
@@ -95,7 +96,6 @@ static void refuse_unseen(struct request *request, pid_t unseen)
         (int)unseen);
 }
 
-/* Returns the thread that the owner means; NULL: the answer says why it cannot be attached. */
 struct attachment *target_thread(struct request *request, pid_t tid, bool by_file)
 {
     struct reservation *reservation = request->reservation;

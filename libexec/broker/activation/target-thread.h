@@ -1,26 +1,28 @@
-/* The thread that a spec or a NAME.tid names: whether it is the thread that the owner means, and
- * whether the owner may have it attached. */
+/* Checks the thread that a spec or a NAME.tid names: is it the thread that the owner means, and may
+ * the owner have it attached? */
 #ifndef RTF_TARGET_THREAD_H
 #define RTF_TARGET_THREAD_H
 
 #include "request.h"
 
-/* Why a thread cannot be attached. */
+/* Sets the answer to the owner: why the thread cannot be attached. */
 #define refuse_thread(request, why, ...)                \
     (request_answer(request, ATTACH_FAIL, __VA_ARGS__), \
      (void)((request)->outcome.refusal.code = (why)))
 
 /* Returns the thread `tid`, to be attached; NULL: the answer says why it cannot be attached. The
  * thread must belong to the owner of the directory. It must not be younger than the file that names
- * it: such a file means an earlier thread with this id, which has ended. */
+ * it, because a file older than the thread means an earlier thread with this id, which has
+ * ended. */
 struct attachment *target_thread(struct request *request, pid_t tid, bool by_file);
 
-/* A NAME.tid of another boot, or of a thread that has ended, could only name a wrong thread later.
- * The reader removes the file. */
+/* Call this when the file that names the thread is of another boot, or means a thread that has
+ * ended. If the file is NAME.tid (by_file), the reader removes it, because it could only name a
+ * wrong thread later. */
 void target_is_outlived(struct request *request, bool by_file);
 
-/* *group: the cpuset group to which the thread would be put back, allocated; NULL if no line uses
- * domains. False with errno. */
+/* *group: the cpuset group to which the thread returns when it is detached. The caller frees
+ * *group. NULL: no line uses domains, so no thread changes its group. False with errno. */
 bool target_group(pid_t tid, char **group);
 
 #endif

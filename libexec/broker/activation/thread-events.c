@@ -60,7 +60,8 @@ void thread_events_guard(void)
         }
 }
 
-/* A warning of the guard about the attached thread, in the log; a user can cause it at any rate. */
+/* Logs a warning of the guard about the attached thread. The log takes few such warnings, because a
+ * user can cause them at any rate. */
 static void warn(const struct reservation *reservation, const char *reason)
 {
     struct event event = {.stage = "attach",
@@ -75,7 +76,7 @@ static void warn(const struct reservation *reservation, const char *reason)
                        &reservation->user->account->rare_count);
 }
 
-/* The owner is told, too, because the owner may not know which thread has the lock. */
+/* Tells the owner, too, because the owner may not know which thread has the lock. */
 static void tell_lent(struct reservation *reservation, uint64_t times)
 {
     char reason[256];
@@ -125,9 +126,10 @@ void thread_events_guarded(const struct guard_event *event)
     }
 }
 
-/* True: the thread has ended, or another thread's execve(2) has taken its id over, before the watch
- * began. The new thread is not real-time. A thread that its owner has made ordinary is not
- * real-time either, but an owner cannot clear reset-on-fork (sched(7)). */
+/* True: before the watch began, the thread has ended, or another thread's execve(2) has taken over
+ * its id. The other thread is not real-time and has no reset-on-fork. The attached thread may not
+ * be real-time either, if its owner has made it ordinary. But it has reset-on-fork, because an
+ * owner cannot clear this flag (sched(7)). */
 static bool is_watched_too_late(const struct reservation *reservation)
 {
     struct identity identity;
@@ -142,7 +144,7 @@ static bool is_watched_too_late(const struct reservation *reservation)
 }
 
 /* The broker may have looked for the thread under the leader's id before the helper's call had its
- * effect, so it looks again. */
+ * effect, so the broker looks again. */
 static void let_go_meanwhile(const struct adjustment *adjusting,
                              const struct reservation *reservation)
 {
@@ -163,7 +165,9 @@ void thread_events_adjusted(const struct helper_event *event)
     if (adjusting == NULL) {
         extras_answered(event);
         (void)execve_answered(event);
-        return; /* only the answer to a request for a watch has a watch */
+        /* nothing to close: the answer to an order for extras, or for making a thread ordinary, has
+         * no watch */
+        return;
     }
     struct reservation *reservation = reservation_of_task(adjusting->task);
     struct attachment *attachment = reservation == NULL ? NULL : reservation->attachment;
@@ -190,7 +194,7 @@ void thread_events_adjusted(const struct helper_event *event)
                      event->reason);
     if (event->answer != HELPER_OK && event->answer != HELPER_GONE && attachment != NULL &&
         reservation->grant != NULL) {
-        /* a request corrects the thread, or tells the owner why it cannot */
+        /* a request corrects the thread, or tells the owner why the thread cannot be corrected */
         attachment->state =
             attachment_is_pending(attachment) ? ATTACHMENT_AWAKE : ATTACHMENT_ASTRAY;
         reservation_queue(reservation);
@@ -207,11 +211,11 @@ static const int64_t look_after[LOOKS] = {INT64_C(10000000), INT64_C(100000000),
 
 enum fate { GOES_ON, ENDED, REPLACED };
 
-/* The watch hung up, or came too late, and a thread has the id. This thread may be the attached
- * thread itself: the kernel ends the watch of a process that executes a program that its user
- * cannot read. A grant sets reset-on-fork, which an owner cannot clear, so the thread can be
- * recognized. The broker then checks again whether the thread may have the grant, because a
- * set-user-ID program may have made it root's. */
+/* The watch hung up, or began too late, and a thread has the attached thread's id. This thread may
+ * be the attached thread itself: the kernel ends the watch of a process that executes a program
+ * that its user cannot read. A grant sets reset-on-fork, which an owner cannot clear, so this flag
+ * shows the attached thread. The broker then checks again whether the thread may have the grant,
+ * because a set-user-ID program may have made it root's. */
 static enum fate fate_of_leader(struct attachment *attachment, bool was_over)
 {
     char reason[120];
@@ -230,9 +234,10 @@ static enum fate fate_of_leader(struct attachment *attachment, bool was_over)
     return GOES_ON;
 }
 
-/* The task has ended, but its id may not have: execve(2) by another thread ends the first one and
- * then takes its id over. Between these two moments, and if the first thread ended by itself, the
- * id belongs to a zombie beside living threads. */
+/* The attached thread seems to have ended, but its id may live on: execve(2) by another thread ends
+ * the first thread of the process, and then takes over its id. Between these two moments, the id
+ * belongs to a zombie beside living threads. The id also does if the first thread ended by itself,
+ * so the broker looks LOOKS times. */
 static enum fate fate_of(struct attachment *attachment)
 {
     struct identity identity;
@@ -240,8 +245,8 @@ static enum fate fate_of(struct attachment *attachment)
     const bool was_over = attachment->looks > 0;
     if (!thread_look(tid, &identity) || identity.start > attachment->started_by)
         return ENDED;
-    /* no other thread can take over this id, so the watch that hung up belonged to an earlier
-     * thread */
+    /* execve(2) takes over only the first thread's id: this id is still the attached thread's, and
+     * the watch that hung up belonged to an earlier thread */
     if (tid != attachment->process)
         return identity.ended ? ENDED : GOES_ON;
     if (attachment_find(tid) != attachment || thread_has_ended(attachment->pidfd))
@@ -255,8 +260,8 @@ static enum fate fate_of(struct attachment *attachment)
     return fate_of_leader(attachment, was_over);
 }
 
-/* Gives a thread that goes on under the grant its former attributes back, and says what has become
- * of the attached thread. */
+/* If a thread goes on under the grant, gives it its former attributes back. `reason` says what has
+ * become of the attached thread. */
 static void thread_events_let_go(const struct reservation *reservation, enum fate fate,
                                  char *reason, size_t size)
 {
@@ -276,7 +281,6 @@ static void thread_events_let_go(const struct reservation *reservation, enum fat
         snprintf(reason, size, "thread %d has ended", (int)attachment->tid);
 }
 
-/* The attached thread has ended, or another thread may have its id. */
 void thread_events_look(struct reservation *reservation)
 {
     char reason[160];
@@ -298,13 +302,13 @@ void thread_events_look(struct reservation *reservation)
     if (ends && reservation->state != RESERVATION_WITHDRAWN) {
         reservation_end(reservation, ENDED_THREAD);
         reader_remove(reservation->user, reservation->name, "json", &reservation->judged);
-        return; /* without its file, the reservation is released */
+        return; /* the reader removes the spec, and then the reservation is released */
     }
     (void)reservation_record(reservation);
     verdict_again(reservation, EXIT, reason);
 }
 
-/* The task has ended. */
+/* The thread's pidfd is ready: the thread has ended. */
 static void ended(struct source *source, uint32_t events)
 {
     const struct attachment *attachment = container_of(source, struct attachment, source);
@@ -319,8 +323,8 @@ static void ended(struct source *source, uint32_t events)
         tell->examine(reservation);
 }
 
-/* The attached thread has ended, even if another thread has its id now; or it has woken, or called
- * execve. */
+/* The watch is ready. The attached thread has ended, even if another thread has its id now; or the
+ * thread has woken, or has called execve(2). */
 static void watched(struct source *source, uint32_t events)
 {
     struct attachment *attachment = container_of(source, struct attachment, watch_source);

@@ -28,7 +28,7 @@
 
 enum { TRIES_MAX = 16 };
 
-/* The plugin would grant the request. But a neighbour cannot bear the plan, or tasks that the
+/* Notes why the plugin's offer is not taken: a neighbour cannot bear the plan, or tasks that the
  * plugin does not know fill the CPU. */
 static void note_objection(struct request *request, int plugin)
 {
@@ -62,11 +62,11 @@ static bool is_all_background(const struct grant *grant)
     return grant->plugin == NO_PLUGIN && grant->holdings == NULL && grant->background != 0;
 }
 
-/* The grant is in force from here on, unless the kernel refuses to schedule the thread. */
+/* From here on the grant is in force, unless the kernel refuses to schedule the thread. */
 static enum step_result commit(struct request *request, struct grant *grant)
 {
     if (request->reservation->grant == NULL)
-        turn_end(request); /* no former grant has to come back */
+        turn_end(request); /* the change needs no undoing, because there is no former grant */
     grant->holdings = request->inquiry.holdings;
     request->inquiry.holdings = NULL;
     request->activation.old = grant_rebook(request->reservation, grant, &request->activation.debt);
@@ -85,9 +85,10 @@ bool request_roll_back(struct request *request)
     return grant_roll_back(request->reservation, old, request->activation.debt);
 }
 
-/* The reservation's present grant is load to the neighbours of its plugin. That load must not count
- * against the change: it is taken away for this question only, and not for other questions in the
- * same pipe. */
+/* Plugins that share CPUs with the reservation's plugin know the present grant as load. In a
+ * question about a change, this load must not count against the change. So the load is taken away
+ * just before the question and told again just after it, because other questions in the same pipe
+ * need the load. */
 static uint64_t ask_plugins_send(struct request *request, const struct spec *spec, bool may_commit)
 {
     const struct reservation *reservation = request->reservation;
@@ -119,9 +120,9 @@ static struct spec probed_spec(const struct request *request)
     return smaller;
 }
 
-/* The rules or a neighbour refuse the runtime, but would let another runtime pass: would the plugin
- * grant the other runtime? A correct plugin needs few questions. TRIES_MAX: a wrong plugin must not
- * keep all other requests waiting. */
+/* The rules or a neighbour refuse the runtime, but would let another runtime pass. Asks whether the
+ * plugin would grant this other runtime. A correct plugin needs few such questions. TRIES_MAX is
+ * for a wrong plugin, which must not keep all other requests waiting. */
 enum step_result ask_plugins_probe(struct request *request)
 {
     if (is_tried(request) || request->inquiry.probed < request->inquiry.least ||
@@ -137,7 +138,7 @@ static enum step_result probe(struct request *request, uint64_t runtime)
     return OTHER_RUNTIME;
 }
 
-/* The neighbours have to agree. */
+/* The offer can be taken only if the neighbours agree. */
 static enum step_result let_neighbours_judge(struct request *request, struct grant *offer)
 {
     request->hearing.offer = offer;
@@ -160,7 +161,7 @@ enum step_result ask_plugins_probe_answered(struct request *request,
     bool offered = event->answer == ANSWER_OK || event->answer == ANSWER_PARTIAL;
     struct spec smaller = probed_spec(request);
     if (!offered && event->nearest > 0 && event->nearest < request->inquiry.probed)
-        return probe(request, event->nearest); /* a smaller runtime each time, so this ends */
+        return probe(request, event->nearest); /* smaller each time, so the questions end */
     if (!offered || request->inquiry.probed <= request->refusals.nearest ||
         !cpu_plan_keeps_within(&smaller, &event->plan, reason) ||
         !planned_priority_passes(request, &event->plan, &ignored, reason) ||
@@ -171,8 +172,8 @@ enum step_result ask_plugins_probe_answered(struct request *request,
                                 make_grant(request, request->inquiry.plugin, &event->plan));
 }
 
-/* True if the rules allow each priority that the plugin could plan. Then the plugin accepts and
- * schedules in one step. */
+/* True: the rules allow each priority that the plugin could plan. Then the plugin may accept and
+ * schedule in one step, because the broker need not check the planned priority in between. */
 static bool any_priority_passes(const struct request *request, const struct plugin_line *line)
 {
     struct refusal ignored;
@@ -202,8 +203,9 @@ enum step_result ask_plugins_round(struct request *request)
     return DONE;
 }
 
-/* Capacity may have come free after a plugin refused; the request must find this capacity. ROUNDS:
- * a user who reserves and releases all the time must not delay the refusal for ever. */
+/* True: capacity has come free since the round began, perhaps after the plugin that has it refused.
+ * The request must find this capacity, so all plugins are asked again. ROUNDS: a user who reserves
+ * and releases all the time must not delay the refusal for ever. */
 enum { ROUNDS = 3 };
 
 static bool something_came_free(struct request *request)
@@ -232,7 +234,9 @@ enum step_result ask_plugins_refuse(struct request *request)
     return request->inquiry.claim != NULL ? claims_refuse(request) : refuse_cpu_time(request);
 }
 
-/* A new reservation has no former plan, which the plugin would have to restore. */
+/* True: the plugin may be asked now. A plugin that is asked alone needs the turn (turn_take). A
+ * plugin that takes turns needs the turn only for a reservation with a grant, whose plan has to be
+ * restored if the change fails. */
 static bool may_ask(struct request *request)
 {
     const struct grant *grant = request->reservation->grant;
@@ -243,8 +247,8 @@ static bool may_ask(struct request *request)
     return !in_turn || turn_pass(request);
 }
 
-/* Of the runtimes that the rules allow and the spec could state, the one closest to the spec's: the
- * smallest or the largest. */
+/* Returns the runtime to ask for: of the runtimes that the rules allow and the spec could state,
+ * the one closest to the spec's runtime. That is the smallest or the largest of these runtimes. */
 static uint64_t runtime_to_probe(const struct request *request)
 {
     const struct spec *spec = &request->spec;
@@ -281,10 +285,11 @@ static enum step_result choose_for_cpu(struct request *request)
                       &request->inquiry.ceiling, &refusal, reason)) {
             if (request->spare.most != 0 && request->spare.most < request->inquiry.ceiling)
                 request->inquiry.ceiling = request->spare.most;
-            /* a dry run must not use up what others may ask for */
+            /* a dry run must not use up sums that other requests may need */
             if (request->spec.dry_run)
                 acl_release(&request->inquiry.hold);
-            /* The plugin must not book a plan before the neighbours have judged the plan. */
+            /* The plugin must not take a plan into its books before the neighbours have judged the
+             * plan. */
             request->inquiry.commit = any_priority_passes(request, line) &&
                                       !plugin_may_be_judged(request->inquiry.plugin);
             return CPU_IS_NEXT;
@@ -308,7 +313,7 @@ static void drop_partial(struct request *request)
     request->inquiry.partial = NULL;
 }
 
-/* The offer cannot be taken: the books are as before the question. */
+/* Turns down the offer. Afterwards the books are as before the question. */
 static enum step_result ask_plugins_turn_down(struct request *request, struct grant *grant,
                                               bool committed)
 {
@@ -319,8 +324,9 @@ static enum step_result ask_plugins_turn_down(struct request *request, struct gr
     return SAYS_NO;
 }
 
-/* Another plugin's task on a shared CPU may have crossed with the answer. The plugin knows of that
- * task now, and is asked again. A second answer like this is a lie. */
+/* The plugin offers more than its pools have left. Its answer may have crossed with another
+ * plugin's task on a shared CPU. The plugin knows of that task now, so it is asked again. If the
+ * second answer is too much as well, the plugin has broken its protocol. */
 static enum step_result ask_plugins_overfull(struct request *request, struct grant *grant,
                                              bool committed, const char *reason)
 {
@@ -331,7 +337,8 @@ static enum step_result ask_plugins_overfull(struct request *request, struct gra
         return CROSSED;
     }
     if (is_tried(request) || strcmp(plugin_line(request->inquiry.plugin)->tests, "none") == 0) {
-        /* the plugin adds up nothing, so this is no lie; the broker counts for threshold= */
+        /* the plugin adds up nothing (or is asked in a trial), so the answer is no error: the
+         * broker counts for threshold= */
         refusal_note_no(request, request->inquiry.plugin, ANSWER_NO, reason, 0, false);
     } else {
         plugin_fail(request->inquiry.plugin, reason);
@@ -341,8 +348,8 @@ static enum step_result ask_plugins_overfull(struct request *request, struct gra
     return no;
 }
 
-/* A dry run has passed every test. The neighbours forget what they have judged, and no book has the
- * plan. */
+/* A dry run has passed every test. The neighbours forget the plan that they have judged, and no
+ * books have the plan. */
 static enum step_result would_schedule(struct request *request)
 {
     struct grant *grant = request->inquiry.partial;
@@ -370,7 +377,7 @@ enum step_result ask_plugins_schedule(struct request *request)
                            plugin_schedule(grant->plugin, request->reservation->task, grant));
 }
 
-/* The plugin's plan has passed every check. */
+/* The plan of the offer has passed every check: takes the offer, or notes it if it is partial. */
 static enum step_result take_offer(struct request *request, struct grant *grant, enum answer answer,
                                    bool committed)
 {
@@ -384,8 +391,8 @@ static enum step_result take_offer(struct request *request, struct grant *grant,
         grant_free(grant);
         return OFFERED_A_PART;
     }
-    /* The partial offer is given up, so the charge must be that of the whole offer: until now the
-     * charge has only the part beyond the partial offer. */
+    /* The partial offer is given up. Until now the new charge has only the part beyond the charge
+     * of the partial offer, so the new charge is set to the whole offer. */
     if (request->inquiry.partial != NULL)
         acl_settle(&grant->charge, acl_weight(&grant->spec, grant->plan.runtime));
     drop_partial(request);
@@ -414,7 +421,7 @@ static enum step_result objected(struct request *request, struct grant *offer)
         request->hearing.bearable < offer->plan.runtime ? request->hearing.bearable : 0;
     bool partial = offer == request->inquiry.partial;
     neighbours_forget(request, offer);
-    /* Less than the spec desires, but not less than it needs. */
+    /* the neighbours can bear less than the spec desires, but enough for its need */
     if (!partial && bearable != 0 && bearable >= request->spec.runtime &&
         request->inquiry.tries++ < TRIES_MAX) {
         grant_free(offer);
@@ -431,9 +438,9 @@ static enum step_result objected(struct request *request, struct grant *offer)
     return bearable == 0 ? SAYS_NO : probe(request, bearable);
 }
 
-/* The sum of all lines on a CPU is too large. A plugin whose threads run above the others need not
- * know of them. But another plugin's task may have crossed with the answer: then the plugin is
- * asked again, once. */
+/* The sum of all lines on a CPU would be too large. That is no error of the plugin: a plugin whose
+ * threads run above all others need not know of the other threads. Another plugin's task may have
+ * crossed with the plugin's answer, so the plugin is asked again, once. */
 static enum step_result too_much(struct request *request, struct grant *offer, const char *reason)
 {
     bool fresh = offer != request->inquiry.partial && request->inquiry.probed == 0;
@@ -464,8 +471,8 @@ static enum step_result decide(struct request *request)
                                              : take_offer(request, offer, ANSWER_OK, false);
 }
 
-/* Judges only offers that are in no books: the plugin does not commit an offer at once if
- * neighbours may judge it. */
+/* The offer is in no books yet: a plugin does not commit an offer at once if neighbours may judge
+ * the offer. */
 enum step_result ask_plugins_judge(struct request *request)
 {
     return neighbours_ask(request) ? IN_PROGRESS : decide(request);
@@ -488,7 +495,8 @@ enum step_result ask_plugins_accept_answered(struct request *request,
         refusal_note_no(request, plugin, event->answer, event->reason,
                         request->inquiry.commit ? nearest : 0, event->never);
         const enum step_result no = ask_plugins_turn_down(request, NULL, false);
-        /* would the rules allow the priority? */
+        /* asks which priority the plugin plans for `nearest`, because the rules may not allow this
+         * priority */
         return request->inquiry.commit || nearest == 0 ? no : probe(request, nearest);
     }
     if (!cpu_plan_is_its_own(plugin, &request->spec, request->inquiry.ceiling, &event->plan,
@@ -545,7 +553,8 @@ enum step_result ask_plugins_scheduled(struct request *request, const struct plu
     return DECIDED;
 }
 
-/* All claims are held or let in, and the spec asks for no CPU time. */
+/* Makes a grant without CPU time. All claims are held or let in, and the spec asks for no CPU
+ * time. */
 static enum step_result grant_without_cpu(struct request *request)
 {
     const struct attachment *attachment = request->reservation->attachment;

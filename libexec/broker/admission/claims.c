@@ -29,8 +29,8 @@ static bool may_be_asked(const struct claim *claim, int plugin)
            (claim->plugin[0] == '\0' || strcmp(claim->plugin, line->name) == 0);
 }
 
-/* The helper cannot keep the promises of a line that is off. The refusal is not for ever: root may
- * correct the line, and start the broker again. */
+/* True: the line is off, because its helper cannot keep promises. The refusal is not final, because
+ * root may correct the line and start the broker again. */
 static bool is_off(struct request *request)
 {
     const char *why = plugin_line(request->inquiry.plugin)->off;
@@ -55,8 +55,8 @@ enum step_result claims_refuse(struct request *request)
     return CLAIM_AGAIN;
 }
 
-/* Without a guarantee no plugin is asked, and nothing is held. There must be a line, and the rules
- * must allow the user. */
+/* Lets in a claim without a guarantee. No plugin is asked, and nothing is held. There must be a
+ * line for the claim, and the rules must allow the line to the user. */
 static enum step_result let_in(struct request *request)
 {
     char reason[REASON_BYTES];
@@ -124,7 +124,7 @@ static enum step_result claims_turn_down(struct request *request, enum answer an
     return SAYS_NO;
 }
 
-/* In the order of the claims. */
+/* Keeps the holdings in the order of the claims. */
 static void claims_append(struct holding **holdings, struct holding *holding)
 {
     while (*holdings != NULL)
@@ -132,7 +132,8 @@ static void claims_append(struct holding **holdings, struct holding *holding)
     *holdings = holding;
 }
 
-/* The claim could be held. A dry run holds nothing. */
+/* Keeps the holding in the request. In a dry run the holding has no charge, and the ledger holds
+ * nothing for it. */
 static void hold(struct request *request, struct holding *holding)
 {
     if (request->spec.dry_run) {

@@ -1,25 +1,27 @@
-/* Claims on other resources than CPU time, one after the other. A plugin of the resource accepts
- * the claim; then the ledger and the access rules' sums hold the amount. A claim without a
- * guarantee needs no plugin: its line and the rules let the claim in.
+/* Admits claims on resources other than CPU time, one claim after the other. A plugin of the
+ * resource accepts the claim. Then the ledger and the sums of the access rules hold the claimed
+ * amount. A claim without a guarantee needs no plugin: if the plugin's line and the rules allow the
+ * claim, the claim is let in.
  *
- * No plugin schedules anything before all claims are held and the CPU time is found. A refusal, or
- * the end of the request, lets go of all that is held. Such requests are decided one at a time: an
- * amount that one request holds for a moment must not cause the refusal of another. */
+ * No plugin schedules anything before all claims are held and a plugin has offered the CPU time. A
+ * refusal, or the end of the request, ends all holds of the request. Requests with guaranteed
+ * claims are decided one at a time (turn_take), because an amount that one request holds for a
+ * moment must not cause the refusal of another request. */
 #ifndef RTF_CLAIMS_H
 #define RTF_CLAIMS_H
 
 #include "plugins.h"
 #include "request.h"
 
-/* Looks, from inquiry.plugin on, for the plugin to ask for inquiry.claim. HELD: the claim is let in
+/* Looks for the plugin to ask for inquiry.claim, from inquiry.plugin on. HELD: the claim is let in
  * without a guarantee. */
 enum step_result claims_choose(struct request *request);
 
-/* Asks the plugin inquiry.plugin for the claim, and takes the answer. */
+/* _ask asks the plugin inquiry.plugin for the claim. _answered takes the plugin's answer. */
 enum step_result claims_ask(struct request *request);
 enum step_result claims_answered(struct request *request, const struct plugin_event *event);
 
-/* No plugin is left for the claim. */
+/* Call this when no plugin is left to ask for the claim. */
 enum step_result claims_refuse(struct request *request);
 
 #endif

@@ -12,7 +12,8 @@ static void load_as_before(const struct reservation *reservation, int plugin)
                     : NULL);
 }
 
-/* In a trial the judge must not note the plan: the others have more than the trial pretends. */
+/* In a trial (trial.h) the judge must not keep the plan in its books, because the other
+ * reservations really have more than in the trial. */
 static void neighbours_judge(struct request *request)
 {
     trial_tell(request->hearing.judge);
@@ -24,8 +25,8 @@ static void neighbours_judge(struct request *request)
     (void)wait_for_plugin(request, id);
 }
 
-/* All neighbours are asked, even after one has said no. Each names the largest runtime that it
- * could bear; all can bear the smallest of these. */
+/* Asks all neighbours, even after one has said no. Each neighbour names the largest runtime that it
+ * could bear, and all neighbours can bear the smallest of these runtimes. */
 static bool neighbours_ask_next(struct request *request)
 {
     const struct grant *offer = request->hearing.offer;

@@ -18,8 +18,8 @@ bool owner_may_have_something(const struct account *account)
            acl_names_uid(rules, account->uid);
 }
 
-/* After a change of plugins.conf the broker asks again for what an earlier broker has granted.
- * Draining does not refuse these. */
+/* True: the request is refused because of draining. Requests of the kind RECOVER are not refused:
+ * the broker makes them after a change of plugins.conf, for grants of an earlier broker. */
 static bool is_drained_away(const struct request *request)
 {
     return draining && request->outcome.kind != RECOVER;
@@ -44,7 +44,8 @@ void owner_is_no_member(struct request *request)
     request_refuse(request, "access", WHY_NOT_A_MEMBER, true);
 }
 
-/* The bytes of lock_memory that the user's other specs have, or have just been allowed. */
+/* Returns the bytes of lock_memory that the user's other specs have, or are about to get because
+ * the rules have just allowed them. */
 static uint64_t locked_by_others(const struct request *request)
 {
     const struct account *account = request->reservation->user->account;
@@ -63,7 +64,8 @@ static uint64_t locked_by_others(const struct request *request)
     return sum;
 }
 
-/* A kernel with utilization clamps shows every thread's maximum, 1024 by default. */
+/* True: the kernel has utilization clamps. Such a kernel shows each thread's maximum, 1024 by
+ * default; other kernels show 0. */
 static bool kernel_has_clamps(void)
 {
     struct kernel_sched_attr attr = {0};

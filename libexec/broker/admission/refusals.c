@@ -14,26 +14,27 @@ void refusal_add_reply(struct request *request, int plugin, enum answer answer, 
     struct outcome *outcome = &request->outcome;
     for (int i = 0; i < outcome->reply_count; i++)
         if (outcome->replies[i].plugin == plugin)
-            outcome->reply_count = i; /* the plugin was asked a second time */
+            /* the plugin was asked a second time: drops its first reply and all later replies */
+            outcome->reply_count = i;
     outcome->replies =
         reallocarray(outcome->replies, (size_t)outcome->reply_count + 1, sizeof *outcome->replies);
     if (outcome->replies == NULL)
-        abort(); /* as allocate */
+        abort(); /* allocate (memory.h) aborts, too */
     struct reply *reply = &outcome->replies[outcome->reply_count++];
     reply->plugin = plugin;
     reply->answer = answer;
     snprintf(reply->reason, sizeof reply->reason, "%s", reason);
 }
 
-/* A plugin that tests nothing only ranks threads, by the priority that the spec states. */
+/* True: the plugin tests nothing. It only gives each thread the priority that the spec states. */
 static bool ranks_only(int plugin)
 {
     const struct plugin_line *line = plugin_line(plugin);
     return line->resource == RESOURCE_CPU && !line->deadline && strcmp(line->tests, "none") == 0;
 }
 
-/* True: the spec suits this kind of plugin. The refusals of other plugins explain less to the
- * owner. */
+/* True: the spec suits this kind of plugin. Refusals of plugins that do not suit the spec explain
+ * less to the owner. */
 static bool is_meant_for(const struct request *request, int plugin)
 {
     return plugin_line(plugin)->resource != RESOURCE_CPU ||
@@ -45,7 +46,8 @@ static bool explains_more(const struct request *request, int plugin, int than)
     return is_meant_for(request, plugin) && !is_meant_for(request, than);
 }
 
-/* The owner is told the refusal that can still become a grant. */
+/* Keeps one refusal for the owner. A refusal that may still become a grant is kept rather than a
+ * final refusal. */
 void refusal_keep_no(struct request *request, int by, enum why code, const char *told,
                      uint64_t nearest, bool never)
 {
@@ -82,7 +84,7 @@ void refusal_keep_denial(struct request *request, const struct refusal *refusal,
         refusal->never || (ranks_only(request->inquiry.plugin) && request->spec.priority == 0);
     request_event(request, "acl", "refused", request->inquiry.plugin, reason);
     request->refusals.denial.is_there = true;
-    /* true if at least one rule may allow the spec later */
+    /* final only if no rule that refused may allow the spec later */
     request->refusals.denial.never = never && (!was_denied || request->refusals.denial.never);
     if (was_denied &&
         !explains_more(request, request->inquiry.plugin, request->refusals.denial.plugin))
@@ -92,8 +94,9 @@ void refusal_keep_denial(struct request *request, const struct refusal *refusal,
     snprintf(request->refusals.denial.reason, sizeof request->refusals.denial.reason, "%s", reason);
 }
 
-/* True: the plugin's refusal is the answer. A plugin that never grants such a spec explains less
- * than a rule that closes another plugin, unless the spec does not suit the other plugin. */
+/* True: the owner is told the refusal of a plugin, and not that of a rule. If the plugin never
+ * grants such a spec, the refusal of a rule that closes another plugin explains more, unless the
+ * spec does not suit this other plugin. */
 static bool is_by_plugin(const struct request *request)
 {
     const struct no *no = &request->refusals.no;
@@ -125,8 +128,8 @@ static void say_unknown_plugin(struct request *request, const char *wanted, enum
                    wanted, resource_name(resource), names[0] == '\0' ? "none" : names, meant);
 }
 
-/* Adds to the refusal how much capacity is still in use until a 0-lag time (debts.h), because this
- * capacity comes free soon. */
+/* Adds to the refusal how much of the used capacity is debts (debts.h), because this capacity comes
+ * free soon. */
 static void say_owed(struct request *request, const struct counter *counter, int plugin)
 {
     int64_t until;

@@ -25,7 +25,9 @@
 #include "verdict.h"
 #include "zero-lag-wait.h"
 
-/* ns */
+/* ns: the least time between two changes of a reservation by sharing out, the least time between
+ * two rounds of sharing out, and the time until the next look at a reservation that is being
+ * changed */
 static const int64_t between_changes = 1000000000, between_rounds = 20000000,
                      while_it_changes = 10000000;
 
@@ -34,7 +36,8 @@ static const int64_t between_changes = 1000000000, between_rounds = 20000000,
 static const char taken_back[] =
     "another spec needs the capacity that this reservation had beyond its needs";
 
-/* The verdict says of a thread only what the helper has done. */
+/* Makes the kernel follow the lessened grant. The owner's verdict must say only what is done. So if
+ * the helper has to change the thread, the verdict waits for the helper's answer. */
 static void follow(struct reservation *reservation, bool has_less_time)
 {
     shares_follow(reservation);
@@ -58,7 +61,7 @@ static void lessen(struct reservation *reservation)
 
 /* ---- aims ---- */
 
-/* The grant as it is, except for the desired amounts. */
+/* Sets the aims of the reservation to what it has now. */
 static void aim_at_what_is(struct reservation *reservation)
 {
     reservation->grant->aim = reservation->grant->plan.runtime;
@@ -101,7 +104,8 @@ static bool aims_higher(const struct grant *grant)
     return higher;
 }
 
-/* True: no request and no correction is about to change the reservation. */
+/* True: the reservation is open, and has no request, and the broker is not about to ask for more
+ * for it. */
 static bool is_settled(const struct reservation *reservation)
 {
     return reservation->request == NULL && !reservation->raises &&
@@ -111,7 +115,8 @@ static bool is_settled(const struct reservation *reservation)
 /* ---- sharing out ---- */
 
 static struct {
-    uint64_t at; /* spare_capacity_occasion() at that time; no books have changed since */
+    /* spare_capacity_occasion() when capacity was last shared out; NEVER: share out again */
+    uint64_t at;
     struct timer pause;
 } sharing;
 enum { NEVER = 0 };
@@ -132,7 +137,8 @@ void spare_capacity_look_again(void)
     sharing.at = NEVER;
 }
 
-/* Returns the time of the next look at the reservation; 0: not known. */
+/* Gives the reservation what it shall have. Returns when to look at the reservation again; 0: not
+ * known. */
 static int64_t spare_capacity_settle(struct reservation *reservation, int64_t now)
 {
     if (!aims_lower(reservation->grant) && !aims_higher(reservation->grant))
@@ -164,7 +170,7 @@ static void set_aims(void)
     free(desires);
 }
 
-/* First lessens reservations: others may get the capacity that is taken back. */
+/* Lessens reservations first, because other reservations may get the capacity that becomes free. */
 void spare_capacity_share_out(void)
 {
     const int64_t now = monotonic_now();
@@ -184,7 +190,7 @@ void spare_capacity_share_out(void)
 
 /* ---- more ---- */
 
-/* Claims without a guarantee stay as they are. */
+/* Adds the claims without a guarantee, which stay as they are. */
 static void claim_background(const struct grant *grant, struct claim **claims)
 {
     for (int plugin = grant_background(grant); plugin != NO_PLUGIN;
@@ -205,7 +211,7 @@ void spare_capacity_ask_for_more(struct request *request)
     request->spec.plugin =
         grant->plugin == NO_PLUGIN ? NULL : strdup(plugin_line(grant->plugin)->name);
     if (grant->plugin != NO_PLUGIN && request->spec.plugin == NULL)
-        abort(); /* as memory.h does */
+        abort(); /* allocate (memory.h) aborts, too */
     for (const struct holding *holding = grant->holdings; holding != NULL;
          holding = holding->next) {
         struct claim *claim = claims_push(&request->spec.claims, holding->claim.resource),
@@ -239,8 +245,9 @@ struct need {
     const struct request *request;
     const struct desire *desires;
     size_t count;
-    const uint64_t *pool; /* the best desire so far */
-    bool is_known;        /* how much is lacking in the pool, or in a rule's sum of CPU time */
+    const uint64_t *pool; /* the best pool so far */
+    /* `lacks` is known: the capacity that is missing in the pool, or in a rule's sum of CPU time */
+    bool is_known;
     uint64_t lacks, best;
 };
 
@@ -254,8 +261,8 @@ static uint64_t surplus_in(const struct need *need, const uint64_t *pool)
     return sum;
 }
 
-/* This pool would suffice if others gave up some of their surplus. Of several such pools, the one
- * with the most capacity left is taken: worst fit. */
+/* Notes the pool if it would have enough for the need after other reservations give up spare
+ * capacity. Of several such pools, the pool with the most capacity left is taken: worst fit. */
 static void weigh_pool(struct need *need, const struct pool *pool, uint64_t weight)
 {
     const uint64_t left = ledger_left(pool, need->request->reservation->grant),
@@ -311,7 +318,7 @@ static void find_pool(struct need *need)
     need->is_known = need->pool != NULL;
 }
 
-/* A rule refuses before any pool is looked at. */
+/* True: a rule refused the request, and no plugin was asked, so no pool is lacking capacity. */
 static bool is_denied(const struct request *request)
 {
     return request->refusals.denial.is_there && request->refusals.no.plugin < 0;
@@ -336,8 +343,8 @@ static bool is_charged_to(const struct charge *charge, const struct counter *cou
     return false;
 }
 
-/* The reason of the refusal is not the lack of a pool, but the sum of a rule, or a test that is no
- * sum: each surplus that counts there may help. */
+/* For a refusal that names no pool: the sum of a rule is used up, or a plugin's test that is no sum
+ * has failed. True: the spare capacity of this reservation counts there, so its return may help. */
 static bool may_help(const struct need *need, const struct desire *desire)
 {
     const struct request *request = need->request;
@@ -350,7 +357,8 @@ static bool may_help(const struct need *need, const struct desire *desire)
     return may_serve(request, holding == NULL ? grant->plugin : holding->plugin);
 }
 
-/* Takes the lacking amount; if that amount is not known, takes all that may help. */
+/* Returns how much of its spare capacity the reservation has to give up: at most the lacking
+ * amount, or all that may help if the lacking amount is not known. */
 static uint64_t need_part_of(const struct need *need, const struct desire *desire)
 {
     const uint64_t surplus = desire->now - desire->least;
@@ -370,7 +378,8 @@ static void take_part(const struct desire *desire, uint64_t part)
     lessen(desire->reservation);
 }
 
-/* Within a pool the desires are sorted by importance, the least important last. */
+/* Takes from the least important reservations first: within a pool, they are the last of the
+ * desires. */
 static enum taken spare_capacity_take(struct need *need)
 {
     enum taken taken = TAKEN_NOTHING;
@@ -390,14 +399,14 @@ static enum taken spare_capacity_take(struct need *need)
     return taken;
 }
 
-/* A reservation that gives up CPU time may have debts. The request waits for the last 0-lag time
- * before anything else is tried. */
+/* True: reservations have given up CPU time, and may have debts (debts.h). Then the request waits
+ * for the last 0-lag time before the broker tries anything else. */
 static bool is_to_come_free(const struct request *request)
 {
     return request->spare.takes != 0 && !request->wait.patient && debt_count() != 0;
 }
 
-/* True: another reservation has a surplus that may help. */
+/* True: another reservation has spare capacity whose return may help. */
 static bool may_be_helped(const struct need *need)
 {
     bool may = false;
@@ -406,7 +415,8 @@ static bool may_be_helped(const struct need *need)
     return may;
 }
 
-/* Spare capacity that a request is asking for counts as used. */
+/* True: the broker is asking for more capacity for another reservation. This capacity counts as
+ * used for now, so the refused request has to wait until the broker has its answer. */
 static bool is_anybody_raised(const struct request *request)
 {
     const struct reservation *reservation = desired_amounts_first();
@@ -417,9 +427,9 @@ static bool is_anybody_raised(const struct request *request)
     return reservation != NULL;
 }
 
-/* The broker takes spare capacity back only for a need that it can then grant. So a trial comes
- * first, which changes nothing. A grant that is made meanwhile may still spoil the result; the
- * broker then tries again, a few times. */
+/* Begins a trial, or, after a trial that passed, takes spare capacity back. The trial changes
+ * nothing, and shows whether the broker can grant the need after taking capacity back. A grant that
+ * is made meanwhile may spoil the result. So the broker takes back up to TAKES times. */
 static enum taken try_or_take(struct need *need, struct request *request)
 {
     enum { TAKES = 16 };

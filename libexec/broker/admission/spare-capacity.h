@@ -1,35 +1,37 @@
-/* Spare capacity (desired-amounts.h): the broker shares out free capacity, and takes it back when a
- * need wants it.
+/* The broker shares out spare capacity (desired-amounts.h), and takes it back when the need of a
+ * spec requires the capacity.
  *
- * A reservation is lessened at once: no plugin can refuse this, the books change, and the helpers
- * hear of the lessened reservation before the one that gets more. For more, the broker asks as for
- * a change that the owner has written. Both are an update in the owner's verdict. A reservation
- * gets more, or gets less for an equally important one, at most once a second. For a need, capacity
- * is taken back at any time. */
+ * To lessen a reservation, the broker replaces its grant by a smaller grant at once: no plugin can
+ * refuse this. The helpers get the order to lessen a reservation before the order to give another
+ * reservation more. To give a reservation more, the broker asks the plugins, as for a change that
+ * the owner has written. In both cases the owner's verdict says "update". A reservation gets more,
+ * or is lessened for an equally important reservation, at most once a second. For a need, a
+ * reservation is lessened at any time. */
 #ifndef RTF_SPARE_CAPACITY_H
 #define RTF_SPARE_CAPACITY_H
 
 #include "request.h"
 
-/* True if the books have changed since spare capacity was shared out. */
+/* True: the books have changed since spare capacity was shared out. */
 bool spare_capacity_is_due(void);
 
-/* A plugin runs again: now it can be asked for spare capacity. */
+/* Call this when a plugin runs again: the plugin can now be asked for spare capacity. */
 void spare_capacity_look_again(void);
 
-/* Shares the spare capacity out: lessens the reservations that shall have less, sets `raises` of the
- * reservations that shall have more, and queues these. */
+/* Shares the spare capacity out. Lessens the reservations that shall have less. Sets `raises` of
+ * the reservations that shall have more, and queues these reservations. */
 void spare_capacity_share_out(void);
 
-/* Makes request->spec: the owner's spec, with desired amounts as large as the aims. */
+/* Makes the broker's request for more: request->spec is the owner's spec, with the aims as the
+ * largest amounts. request->spare.most is the largest runtime. */
 void spare_capacity_ask_for_more(struct request *request);
 
-/* The request for more is answered. True if the grant has changed. */
+/* Call this when the broker's request for more is answered. True: the grant has changed. */
 bool spare_capacity_has_changed(const struct request *request);
 
-/* A request for a need is refused. TAKEN: others have given up their surplus, or a trial begins;
- * the plugins are asked again. LATER: some of the others are being changed, and the request
- * waits. */
+/* Call this when a request for a need is refused. TAKEN: other reservations have given up spare
+ * capacity, or a trial (trial.h) begins; in both cases the plugins are asked again. LATER: some of
+ * these other reservations are being changed, so the request waits. */
 enum taken { TAKEN_NOTHING, TAKEN, TAKEN_LATER };
 enum taken spare_capacity_take_back(struct request *request);
 

@@ -39,8 +39,8 @@ bool trial_begin(struct request *request)
     return true;
 }
 
-/* Holdings from before the trial stay: one for each claim before the refused one, except claims
- * without a guarantee. */
+/* Frees the holdings of the trial. The holdings from before the trial stay: each claim before the
+ * refused claim has one, except claims without a guarantee. */
 static void forget_holdings(struct request *request)
 {
     struct holding **rest = &request->inquiry.holdings;
@@ -68,8 +68,8 @@ bool trial_passes(struct request *request)
     return true;
 }
 
-/* A reservation that is being changed is left out: a plugin may know a newer plan of it than the
- * books. */
+/* True: the reservation counts with its needs only. A reservation that is being changed counts in
+ * full, because a plugin may know a newer plan of it than the books. */
 static bool may_be_lessened(const struct reservation *reservation, const struct request *request)
 {
     return reservation != request->reservation && reservation->request == NULL;

@@ -4,14 +4,14 @@
 
 #include "reservation.h"
 
-/* The state of a thread whose runtime the guard enforces. SUSPENDED: the kernel shows an ordinary
- * thread until its next period. */
+/* Does the guard enforce the thread's runtime? SUSPENDED: the guard has made the thread ordinary
+ * until its next period. */
 enum enforcement { NOT_ENFORCED, IN_FORCE, SUSPENDED };
 enum enforcement attachment_enforcement(const struct attachment *attachment,
                                         const struct attributes *now);
 
-/* The thread does not run as granted any more; the log says so. An owner may change the affinity of
- * their own thread, and lower its policy. */
+/* True: the thread does not run as granted any more, and the log has a warning. An owner can cause
+ * this, by changing the affinity of their own thread, or lowering its policy. */
 bool has_drifted(const struct reservation *reservation);
 
 #endif
