@@ -55,9 +55,10 @@ void dispatch_take_turn(void)
         reconcile_examine(reservation);
 }
 
-/* The lease of a reservation is over: the reader removes NAME.json, unless the owner has rewritten
- * the file meanwhile, and the reservation is released when the file is gone. False: a request about
- * the file is under way, so the owner has rewritten it, and a grant renews the lease. */
+/* The lease of a reservation is over: has the reader remove NAME.json, unless the owner has
+ * rewritten the file meanwhile. When the file is gone, the reservation is released. False: a
+ * request about NAME.json is under way, because the owner has rewritten the file. If that request
+ * is granted, the lease is renewed. */
 static bool lease_is_over(struct reservation *reservation)
 {
     if (reservation->request != NULL && request_is_about_its_file(reservation->request))
@@ -115,10 +116,10 @@ void dispatch_helper_event(const struct helper_event *event)
         thread_events_adjusted(event);
 }
 
-/* ---- what readers tell ---- */
+/* ---- reports of readers ---- */
 
-/* True: the file belongs to the user and is on the spool's file system, so fstat(2) does not wait.
- * The attach helper takes the file's owner for the reservation's owner. */
+/* True: the file belongs to the user and is on the spool's file system. The attach helper takes the
+ * file's owner for the reservation's owner, and fstat(2) does not wait on this file system. */
 static bool is_own_file(const struct user *user, int fd)
 {
     struct statx specs, file;

@@ -1,6 +1,6 @@
-/* Turns and messages: the queue of reservations (model/fair-queue.h), the answers of plugins and
- * helpers, the reports of readers. reconcile.h says what files ask for; pipeline.h says how a
- * request gets its answer. */
+/* Each turn of the loop goes on with reservations of the queue (model/fair-queue.h), and takes
+ * messages: the answers of plugins and helpers, and the reports of readers. reconcile.h finds the
+ * request that a reservation's files ask for; pipeline.h says how a request gets its answer. */
 #ifndef RTF_DISPATCH_H
 #define RTF_DISPATCH_H
 
@@ -12,15 +12,17 @@
 
 bool dispatch_has_queue(void);
 
-/* Looks at some reservations of the queue, and goes on with some requests whose turn has come. */
+/* Looks at some reservations of the queue, and goes on with some requests whose turn to ask a
+ * plugin has come. The rest wait for the next turn of the loop, so that messages do not wait
+ * long. */
 void dispatch_take_turn(void);
 
-/* The answers of plugins and helpers. */
+/* Take the messages of plugins, of the helpers for links and disks, and of the attach helper. */
 void dispatch_plugin_event(int plugin, const struct plugin_event *event);
 void dispatch_allocator_event(const struct helper_event *event);
 void dispatch_helper_event(const struct helper_event *event);
 
-/* The reports of readers (readers.h). */
+/* Take the reports of readers (readers.h). */
 void dispatch_files(struct user *user, const char *name, struct snapshot *snapshot,
                     struct open_file json);
 void dispatch_changed(struct user *user, const char *name);
@@ -29,7 +31,8 @@ void dispatch_unwritten(struct user *user, const char *name, const char *request
 void dispatch_odd(struct user *user, const char *name);
 void dispatch_overflow(struct user *user);
 
-/* The user's reader has died. Its orders and questions are void. */
+/* The user's reader has died. Gives the orders that the reader had not carried out to the next
+ * reader, and looks again at the reservations that waited for a report. */
 void dispatch_reader_lost(struct user *user, const char *why);
 
 /* Call this before the first request. False with errno. */

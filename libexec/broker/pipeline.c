@@ -56,7 +56,7 @@ bool pipeline_is_to_be_applied_again(const struct reservation *reservation)
             attachment_is_to_be_applied(reservation->attachment));
 }
 
-/* The reader hears nothing more of these files. */
+/* Tells the reader that these files get no further answer. */
 void pipeline_end_snapshot(struct reservation *reservation)
 {
     if (reservation->snapshot != NULL)
@@ -64,7 +64,9 @@ void pipeline_end_snapshot(struct reservation *reservation)
     reservation_snapshot_end(reservation);
 }
 
-/* Called after an answer. A reader reports changes without a question. */
+/* Called after the answer to a request. Queues the reservation if more is to be done; otherwise
+ * frees an empty reservation. If the reader is expected to report changed files, the report queues
+ * the reservation. */
 static void examine_grant(struct reservation *reservation)
 {
     if (reservation->snapshot != NULL || reservation->state == RESERVATION_WITHDRAWN ||
@@ -77,7 +79,8 @@ static void examine_grant(struct reservation *reservation)
         pipeline_forget_if_empty(reservation);
 }
 
-/* NAME.tid is judged after NAME.json, and also after the end of NAME.json. */
+/* True: the reader's report shows a change of NAME.tid that is still to be judged. NAME.tid is
+ * judged after NAME.json, even if NAME.json is gone. */
 static bool has_more(const struct reservation *reservation, enum kind answered)
 {
     return reservation->snapshot != NULL && answered != ATTACH && answered != DETACH &&
@@ -85,7 +88,7 @@ static bool has_more(const struct reservation *reservation, enum kind answered)
            file_is_another(&reservation->snapshot->tid, &reservation->judged_tid);
 }
 
-/* The request is refused, waiting can help, and the spec says "on_refusal": "wait". */
+/* True: the request is refused, waiting can help, and the spec says "on_refusal": "wait". */
 static bool is_to_wait(const struct request *request)
 {
     const struct outcome *outcome = &request->outcome;
@@ -106,8 +109,8 @@ static void settle_waiting(struct request *request)
         wait_queue_leave(reservation);
 }
 
-/* True: the verdict says already what the reservation waits for. The owner is not told how often
- * the broker has asked again, because other users cause that. */
+/* True: the verdict says already why the reservation waits, so the owner gets no new verdict. The
+ * broker asks again whenever other users give up capacity, and the owner is not told how often. */
 static bool was_in_vain(const struct request *request)
 {
     const struct reservation *reservation = request->reservation;
@@ -131,7 +134,8 @@ static void tell_answer(struct request *request)
         reservation_snapshot_end(reservation);
 }
 
-/* Nothing is reserved any more, whether the reader removes the file or not. */
+/* Root has revoked the reservation, and it holds nothing any more: tells rtf revoke so, whether the
+ * reader removes NAME.json or not. */
 static void end_withdrawn(struct reservation *reservation)
 {
     if (reservation->judged.inode != 0)
@@ -139,8 +143,9 @@ static void end_withdrawn(struct reservation *reservation)
     revoking_done(reservation);
 }
 
-/* Why the reservation ends with this answer: root has revoked it, or the spec has "lifetime":
- * "thread" and its thread could not be attached. Then the reservation must not hold anything. */
+/* Returns why the reservation ends with this answer: root has revoked the reservation, or the spec
+ * has "lifetime": "thread" and the thread could not be attached. A reservation that ends must not
+ * hold anything. */
 static enum ended ended_by(const struct request *request)
 {
     const struct outcome *outcome = &request->outcome;
@@ -186,8 +191,9 @@ static enum step_result answer(struct request *request)
     return IN_PROGRESS;
 }
 
-/* A directory that was moved away and back is a new directory to the broker. Its reservation may
- * have asked for the thread while the old reservation still had the thread. */
+/* A directory that was moved away and back is a new directory to the broker. The reservation in the
+ * new directory (the successor) may have been refused the thread, because the old reservation still
+ * had it. So the broker looks at the successor again. */
 static void tell_successor(const struct reservation *reservation)
 {
     struct user *user = user_find(reservation->user->name);
@@ -231,12 +237,13 @@ static enum step_result released(struct request *request)
         reservation->leaving_tid = reservation->judged_tid;
         /* the reader reports when the file is gone, whichever process removes it */
         reader_remove(reservation->user, reservation->name, "tid", &reservation->leaving_tid);
-        /* before the journal says gone: after a crash no record would say whose file this was */
+        /* before journal_gone: after a crash no record would say which reservation the file
+         * belonged to */
         readers_flush();
     }
     (void)journal_gone(
         reservation); /* last: after an earlier crash the next broker releases once more */
-    /* otherwise the reservation stays, and counts, until the file is gone */
+    /* while the reader has to remove NAME.tid, the reservation stays, and counts */
     if (reservation->leaving_tid.inode == 0)
         reservation_uncount(reservation);
     event_write(&event);
@@ -257,8 +264,8 @@ static enum step_result released(struct request *request)
     return IN_PROGRESS;
 }
 
-/* The request waits until what others have used is paid back, which can take some seconds. The
- * owner gets to know why. */
+/* Tells the owner why the request waits: CPU time that other reservations have used counts until it
+ * is paid back (debts.h), which can take some seconds. */
 static enum step_result tell_waiting(struct request *request)
 {
     const struct outcome kept = request->outcome;
@@ -356,8 +363,8 @@ static enum step_result pipeline_wait(struct request *request)
  *           └─ decided ────────► ANSWER
  *
  * The tables below say the same. `begin` begins a step, and `plugin` or `helper` takes an answer
- * that the step waits for. as_if: during a trial the books are as if the other reservations had
- * only what they need (trial.h). */
+ * that the step waits for. as_if: if the request is in a trial (trial.h), the step computes as if
+ * the other reservations had only what they need. */
 static const struct {
     enum step_result (*begin)(struct request *request);
     enum step_result (*plugin)(struct request *request, const struct plugin_event *event);
@@ -396,7 +403,7 @@ static const struct {
     [STEP_LOOK_AGAIN] = {.begin = pipeline_look_again},
 };
 
-/* STEP_BEGUN: there is no such edge, for no step leads back to the beginning. */
+/* STEP_BEGUN: there is no such edge, because no step leads back to the beginning. */
 static const enum step follows[STEPS][STEP_RESULTS] = {
     [STEP_BEGUN] = {[SPEC_IS_NEW] = STEP_ACCOUNT,
                     [MORE_IS_WANTED] = STEP_CHOOSE,
@@ -480,8 +487,8 @@ static void pipeline_go_on(struct request *request, enum step_result result)
 {
     while (result != IN_PROGRESS) {
         const enum step step = follows[request->step][result];
-        /* a request in an undrawn state could be granted twice; the next broker starts from the
-         * journal */
+        /* after a step that the diagram does not have, a request could be granted twice; so the
+         * broker ends, and the next broker starts from the journal */
         if (step == STEP_BEGUN)
             abort();
         request->step = step;
@@ -515,7 +522,7 @@ void pipeline_plugin_answered(const struct plugin_event *event)
 {
     struct request *request = take_waiting_for_plugin(event->id);
     if (request == NULL)
-        return; /* no request waits for the answers to release and load */
+        return; /* the answer to a release or a load: no request waits for it */
     trial_enter(request);
     const enum step_result result = steps[request->step].plugin(request, event);
     trial_leave();

@@ -11,7 +11,6 @@
 #include "tasks.h"
 #include "verdict.h"
 
-/* A plugin that was restarted hears all that it had scheduled, and its neighbours' tasks. */
 void reassign_feed(int plugin)
 {
     for (struct reservation *reservation = reservation_first(); reservation != NULL;
@@ -50,7 +49,7 @@ void reassign_take(int plugin, const struct plugin_event *event)
     if (reservation == NULL)
         return;
     (void)reservation_record(reservation);
-    /* A level that moved to keep an order is no news to an owner who never asked for one. */
+    /* If only the priority has changed, an owner whose spec states no priority is not told. */
     bool news = reservation->request == NULL &&
                 (event->move.has_cpus || reservation->grant->spec.priority != 0);
     if (reservation->attachment == NULL) {

@@ -29,7 +29,8 @@ struct recovery {
     char reason[160];
 };
 
-/* The file stays, and the broker looks at it once more, because the user may be a member again. */
+/* The owner is no member any more: takes the grant back. NAME.json stays, and the broker looks at
+ * the file once more, because the owner may have become a member again. */
 static void reconcile_revoked(struct reservation *reservation)
 {
     pipeline_end_snapshot(reservation);
@@ -40,8 +41,8 @@ static void reconcile_revoked(struct reservation *reservation)
     pipeline_begin(request, reservation->attachment != NULL ? LET_GO : DECIDED);
 }
 
-/* Root has revoked the reservation. The broker takes the grant back first, and waits neither for
- * the owner nor for the owner's files. */
+/* Root has revoked the reservation. Takes the grant back first, and waits neither for the owner nor
+ * for the owner's files. */
 static void reconcile_withdrawn(struct reservation *reservation)
 {
     pipeline_end_snapshot(reservation);
@@ -54,15 +55,15 @@ static void reconcile_withdrawn(struct reservation *reservation)
     pipeline_begin(request, reservation->attachment != NULL ? LET_GO : DECIDED);
 }
 
-/* The reservation may have ended by itself meanwhile. */
+/* True: the reservation has ended since root's order, so there is nothing to take back. */
 static bool has_nothing(const struct reservation *reservation)
 {
     return reservation->grant == NULL && reservation->attachment == NULL &&
            reservation->judged.inode == 0;
 }
 
-/* A rewritten spec changes the reservation: the attached thread stays, unless the spec or NAME.tid
- * names another thread. */
+/* True: when the spec is rewritten, its thread stays attached, because neither the new spec nor
+ * NAME.tid names another thread. */
 static bool keeps_its_thread(const struct reservation *reservation, const struct spec *spec)
 {
     const struct attachment *attachment = reservation->attachment;
@@ -83,8 +84,9 @@ static void keep_thread(const struct reservation *reservation, struct spec *spec
     spec->lifetime_thread |= reservation->grant->spec.lifetime_thread && !spec->lifetime_spec;
 }
 
-/* The attach helper takes the owner of the open file for the reservation's owner. The reader passes
- * the open file only if it knows of a thread. */
+/* True: the open file is missing. The attach helper takes the owner of the open file for the
+ * reservation's owner. But the reader passes the open file only if it knows of a thread, and it
+ * does not know of a thread that stays. */
 static bool lacks_open_file(const struct reservation *reservation)
 {
     return reservation->snapshot->json.state == FILE_READ && reservation->json.fd < 0 &&
@@ -236,7 +238,7 @@ static void apply_again(struct reservation *reservation)
     pipeline_begin(request, THREAD_IS_KNOWN);
 }
 
-/* True: there is room for more of the desired amount than the grant has. */
+/* The grant may get more of the desired amount: begins the request (desired-amounts.h). */
 static void ask_for_more(struct reservation *reservation)
 {
     struct request *request = request_begin(reservation, UPDATE);
@@ -264,8 +266,8 @@ static void reconcile_ask_reader(struct reservation *reservation, bool whole)
     reader_look(reservation->user, reservation->name, whole);
 }
 
-/* True: the reader's report of the files is there; a directory that is gone has no files. False:
- * the reader is asked, and will report. */
+/* True: the reader's report of the files is there; for a removed directory, a report without files.
+ * False: the reader has been asked, and will report. */
 static bool has_snapshot(struct reservation *reservation)
 {
     if (reservation->snapshot == NULL && reservation->user->state == DIRECTORY_GONE)
@@ -276,15 +278,15 @@ static bool has_snapshot(struct reservation *reservation)
     return reservation->snapshot != NULL;
 }
 
-/* The request needs the content of the file, or the open file, so the reader is asked for the whole
- * file. */
+/* Asks the reader for the content of NAME.json and for the open file, because the request needs
+ * them. */
 static void ask_for_whole(struct reservation *reservation)
 {
     pipeline_end_snapshot(reservation);
     reconcile_ask_reader(reservation, true);
 }
 
-/* True: the owner of NAME.json is known from the open file, or may be after another look. A file of
+/* True: the open file shows the owner of NAME.json, or another look may show the owner. A file of
  * another owner cannot be opened. */
 static bool shows_owner(const struct reservation *reservation)
 {
@@ -292,7 +294,8 @@ static bool shows_owner(const struct reservation *reservation)
     return reservation->json.fd >= 0 || state == FILE_READ || state == FILE_SAME;
 }
 
-/* The first part of the files without an answer. True: a request for it is under way. */
+/* Begins the next request that the files or the thread ask for. True: the request is under way, or
+ * waits for the reader. False: there is nothing to do. */
 static bool reconcile_files(struct reservation *reservation)
 {
     struct snapshot *snapshot = reservation->snapshot;
@@ -300,7 +303,7 @@ static bool reconcile_files(struct reservation *reservation)
         stamp_equal(&snapshot->tid.stamp, &reservation->leaving_tid))
         snapshot->tid = (struct file){.state = FILE_ABSENT};
     else
-        reservation->leaving_tid = (struct stamp){0}; /* the reservation is freed */
+        reservation->leaving_tid = (struct stamp){0}; /* so that the reservation can be freed */
     const bool is_there = snapshot->json.state != FILE_ABSENT;
     if (!is_there && reservation->judged.inode != 0)
         begin_release(reservation);
@@ -334,7 +337,7 @@ void reconcile_examine(struct reservation *reservation)
             return;
         }
         if (reservation->state == RESERVATION_WITHDRAWN && asked.inode != 0)
-            reservation->judged = asked; /* the order to revoke is the answer to this file */
+            reservation->judged = asked; /* root's order answers this file, too */
         pipeline_end_snapshot(reservation);
     }
     if ((reservation->pending_changes & THREAD_CHANGED) != 0)
@@ -351,7 +354,7 @@ void reconcile_examine(struct reservation *reservation)
         reservation->state = RESERVATION_OPEN;
         revoking_done(reservation);
     }
-    /* the number of the user's reservations is under review; this one's turn comes afterwards */
+    /* a scan counts the user's reservations now; it queues this reservation afterwards */
     if (reservation->state == RESERVATION_OVER_LIMIT && reservation->user->scan != NULL)
         return;
     if (!has_snapshot(reservation) || reconcile_files(reservation))

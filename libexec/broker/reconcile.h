@@ -1,5 +1,6 @@
-/* From a reservation's files to a request: a new grant, a change, an attachment, a release, or
- * nothing new (pipeline.h). Changes of the files during a request are looked at afterwards. */
+/* Finds the request that a reservation's files ask for: a new grant, a change, an attachment, a
+ * release, or nothing new (pipeline.h). If the files change during a request, the broker looks at
+ * them after the request. */
 #ifndef RTF_RECONCILE_H
 #define RTF_RECONCILE_H
 
@@ -9,8 +10,8 @@
  * reservation without files, grant and thread. */
 void reconcile_examine(struct reservation *reservation);
 
-/* The thread does not run as granted, or may not: after a look at the owner's file, the helper
- * applies the grant again. The owner is told `reason`. */
+/* The thread does not run as granted, or may not. When the reader has reported the owner's file,
+ * the helper applies the grant again. The verdict gives `reason`. */
 void reconcile_recover(struct reservation *reservation, enum kind kind, const char *reason);
 
 #endif

@@ -39,8 +39,8 @@ void reload_rules(struct acl *acl)
 
 /* ---- owners ---- */
 
-/* An account database that does not answer costs no user a grant. Reservations that root has
- * revoked end by that order, which also gets the answer. */
+/* If the account database does not answer, the owner keeps all grants. Reservations that root has
+ * revoked are left out: root's order ends them, and rtf revoke waits until they have ended. */
 static void judge_owner(struct account *account)
 {
     account->in_doubt = false;

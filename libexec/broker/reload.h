@@ -8,9 +8,9 @@
 /* The new rules hold from now on, and all grants are charged under them. */
 void reload_rules(struct acl *acl);
 
-/* Call this after reload_rules. If an owner is no member any more and the rules do not name the
- * owner, the broker takes the owner's grants back, as soon as the account is known
- * (owner_is_known). */
+/* Call this after reload_rules. If an owner is no member of the broker's group any more and no rule
+ * names the owner, the broker takes the owner's grants back. An account that has to be asked for
+ * first is judged in owner_is_known. */
 void reload_doubt_owners(void);
 void owner_is_known(struct account *account);
 

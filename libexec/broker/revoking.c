@@ -19,13 +19,14 @@
 enum { ORDERS_MOST = 16 };
 static const char file[] = "orders";
 
-/* A slot serves one connection after another, so an event for a connection that has ended still
- * finds a source. */
+/* A slot for a connection, which also keeps the connection's order. Slots are never freed, so that
+ * an event for a connection that has ended still finds a source. */
 struct order {
     struct source source;
-    int socket;                   /* -1: the slot is free */
-    bool taken, ends;             /* the connection ends when the socket has taken all of `said` */
-    struct paragraph_output said; /* what the socket has not taken yet */
+    int socket; /* -1: the slot is free */
+    /* taken: the order has been read; ends: the connection ends when all of `said` is sent */
+    bool taken, ends;
+    struct paragraph_output said; /* answers that the socket has not taken yet */
     uint64_t *tasks; /* the tasks of the reservations; 0: the reservation is revoked already */
     size_t count, left;
 };
@@ -100,7 +101,8 @@ void revoking_done(const struct reservation *reservation)
 
 /* ---- which reservations ---- */
 
-/* A refused reservation has no grant: its file stays. */
+/* False: the order would end nothing, for example because the reservation is refused. Its file
+ * stays. */
 static bool can_be_revoked(const struct reservation *reservation)
 {
     return reservation->state != RESERVATION_OVER_LIMIT &&
@@ -126,7 +128,9 @@ static bool matches(const char *pattern, const char *name)
     return strcmp(pattern, name) == 0 || fnmatch(pattern, name, 0) == 0;
 }
 
-/* The name of a program file means the reservations of all its threads. */
+/* True: the pattern matches the reservation, or the program file (rtf-programs(5)) that the
+ * reservation is made from. The name of a program file means the reservations of all its
+ * threads. */
 static bool matches_reservation(const char *pattern, const char *name)
 {
     char of_file[RESERVATION_NAME_BYTES];
@@ -179,7 +183,7 @@ static void revoking_obey(struct order *order, const struct paragraph *said)
     end_if_done(order);
 }
 
-/* ---- who orders ---- */
+/* ---- connections ---- */
 
 static void revoking_take(struct order *order, const char *bytes, size_t length)
 {
@@ -196,7 +200,7 @@ static void revoking_take(struct order *order, const char *bytes, size_t length)
     paragraph_input_free(&input);
 }
 
-/* Sends the next part. */
+/* Sends the next part of `said`. */
 static void send_on(struct order *order)
 {
     struct paragraph_output *said = &order->said;
@@ -222,7 +226,7 @@ static void revoking_hear(struct order *order)
     if (got > 0 && !order->taken)
         revoking_take(order, bytes, (size_t)got);
     else
-        hang_up(order); /* an order that was taken goes on */
+        hang_up(order); /* an order that was taken goes on without its connection */
 }
 
 static void attend(struct source *source, uint32_t events)
@@ -234,8 +238,8 @@ static void attend(struct source *source, uint32_t events)
         revoking_hear(order);
 }
 
-/* Only root can enter the directory of the socket. If another process has got a descriptor of it,
- * the kernel tells the uid of that process. */
+/* Only root can enter the directory of the socket. But if another process has got a descriptor of
+ * the directory, the kernel still tells the uid of the connected process. */
 static bool is_root(int socket)
 {
     struct ucred peer;

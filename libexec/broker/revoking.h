@@ -1,5 +1,5 @@
-/* Orders of root, for rtf revoke: a user's reservations end, whatever the owner does meanwhile. An
- * order looks at no file of a user.
+/* Orders of root, for rtf revoke: a user's reservations end, whatever the owner does meanwhile,
+ * because the broker looks at no file of the user.
  *
  * state/current/orders is a SOCK_SEQPACKET socket in a directory that only root can enter. A
  * connection is one order:
@@ -24,7 +24,8 @@ bool revoking_open(char reason[static REASON_BYTES]);
 /* From now on the broker obeys orders, including orders since revoking_open. False with errno. */
 bool revoking_start(void);
 
-/* The RESERVATION_WITHDRAWN reservation has no grant any more. */
+/* Tells the orders that the reservation, which was in the state RESERVATION_WITHDRAWN, has no grant
+ * any more. */
 void revoking_done(const struct reservation *reservation);
 
 #endif

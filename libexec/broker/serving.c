@@ -134,7 +134,7 @@ void serving_catch_signals(void)
 }
 
 /* Without the launcher the broker cannot start a helper process again. So the broker ends while all
- * of them run, and a new one starts. */
+ * helper processes still run, and has to be started again. */
 static void take_launcher_events(struct source *source, uint32_t events)
 {
     struct child_used used;
@@ -167,7 +167,8 @@ void turn(void)
     placement_keep(busy);
     loop_turn(busy);
     dispatch_take_turn();
-    timers_run(); /* last: an answer is not late if the broker itself could not run */
+    /* last, after answers are taken: an answer is not late if only the broker could not run */
+    timers_run();
     attachments_sweep();
     users_sweep();
     journal_tidy();

@@ -15,23 +15,26 @@ void serving_catch_signals(void);
 /* Forks the launcher, and listens to it. False with errno. */
 bool fork_launcher(bool in_background);
 
+/* Takes one turn: sends what is waiting, waits for events, and handles them. */
 void turn(void);
 
-/* Takes turns until is_so is true, a signal ends the broker, or at_most ns have passed. */
+/* Takes turns until is_so() is true, a signal ends the broker, or at_most ns have passed. */
 void turn_until(bool (*is_so)(void), int64_t at_most);
 
-/* Starts the plugins, even if a signal has told the broker to end: the broker takes over all grants
- * before it ends them. False: *reason. */
+/* Starts the plugins, even if a signal has told the broker to end: before its end, the broker takes
+ * over all grants of the journal. False: *reason. */
 bool start_plugins(char reason[static REASON_BYTES]);
 
 /* Takes turns until a signal ends the broker. */
 void serve(void);
 
-/* Ends the broker as the signal says, with its helper processes. */
+/* stop: gives all threads their former attributes back, or leaves the grants in force, as the
+ * signal says; then ends the helper processes. stop_children: only ends the helper processes. */
 void stop(void);
 void stop_children(void);
 
-/* The launcher was killed. Without the launcher the broker cannot start a helper process again. */
+/* True: the launcher was killed. Without the launcher the broker cannot start a helper process
+ * again. */
 bool launcher_was_killed(void);
 
 #endif

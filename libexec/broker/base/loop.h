@@ -12,7 +12,7 @@
 
 struct source {
     void (*ready)(struct source *source, uint32_t events);
-    bool is_first; /* this source comes before others that are ready in the same turn */
+    bool is_first; /* this source is called before the others that are ready in the same turn */
 };
 
 enum { LOOP_EVENTS = 64 };

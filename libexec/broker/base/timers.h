@@ -23,7 +23,8 @@ struct timer {
 #define container_of(pointer, type, member) \
     ((type *)(void *)((char *)(pointer)-offsetof(type, member)))
 
-/* Replaces an earlier time. INT64_MAX: never. */
+/* timer_set: sets the timer to this time instead of an earlier time; INT64_MAX: unsets the
+ * timer. */
 void timer_set(struct timer *timer, int64_t at);
 void timer_end(struct timer *timer);
 

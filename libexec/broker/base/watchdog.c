@@ -11,12 +11,13 @@
 static void is_alive(struct timer *timer);
 
 static struct {
-    int manager;  /* its socket; -1: none */
-    int64_t each; /* ns */
+    int manager;  /* the socket of the service manager; -1: none */
+    int64_t each; /* the time between two messages, ns */
     struct timer next;
 } watchdog = {.manager = -1, .next = {.due = is_alive}};
 
-/* The variable may be for the parent process: WATCHDOG_PID says which process it is for. */
+/* Returns the number in the environment variable; 0: none. The variable WATCHDOG_USEC may be for
+ * the parent process: WATCHDOG_PID says which process it is for. */
 static uint64_t watchdog_number_of(const char *variable)
 {
     uint64_t number;

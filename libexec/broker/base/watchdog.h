@@ -1,6 +1,6 @@
-/* Tells a service manager that the broker serves, and goes on serving: NOTIFY_SOCKET= and
- * WATCHDOG_USEC= (sd_notify(3)). The service manager restarts a broker that hangs. Without these
- * variables nothing happens, and nothing wakes the broker. */
+/* Tells a service manager that the broker serves, and later that it still serves: NOTIFY_SOCKET=
+ * and WATCHDOG_USEC= (sd_notify(3)). The service manager restarts a broker that hangs. Without
+ * these variables nothing happens, and no timer wakes the broker. */
 #ifndef RTF_WATCHDOG_H
 #define RTF_WATCHDOG_H
 

@@ -1,5 +1,5 @@
-/* The form of plugins.conf and acl.conf: words on lines, comments behind #, and root as the
- * owner. */
+/* The form of plugins.conf and acl.conf: words on lines, and comments behind #. The files belong to
+ * root. */
 #ifndef RTF_CONFIG_LINES_H
 #define RTF_CONFIG_LINES_H
 
@@ -12,7 +12,7 @@ enum { CONFIG_WORDS = 32 };
 
 struct config_lines {
     FILE *file;
-    const char *name; /* of the file, without its directory */
+    const char *name; /* the name of the file, without its directory */
     char *text;
     size_t size;
     int line;
@@ -20,8 +20,8 @@ struct config_lines {
     char *words[CONFIG_WORDS];
 };
 
-/* Opens the file and checks its owner: a file of another user would have rules of that user. False:
- * *reason says why. */
+/* Opens the file and checks that root owns it, because an owner can change the rules in the file.
+ * False: *reason says why. */
 bool config_lines_open(struct config_lines *conf, const char *path,
                        char reason[static REASON_BYTES]);
 

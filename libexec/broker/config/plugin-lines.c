@@ -13,11 +13,12 @@
 #include "units.h"
 #include "wire.h"
 
-/* 98 and 99 are for the plugins and the broker, which must outrank the threads that they grant */
+/* 98 and 99 are for the plugins and the broker, which must run above the granted threads */
 enum { HIGHEST_GRANTED = 97 };
-/* The time a plugin has to answer, in ns: twice the time that it may wait for its CPU. Real-time
- * threads leave 50 ms of each second to ordinary threads (fair server since Linux 6.12, RT
- * throttling before). A plugin that waits must not look like a plugin that hangs. */
+/* The time within which a plugin has to answer, in ns: twice the longest time that a plugin may
+ * wait for its CPU. For 50 ms of each second, the kernel lets ordinary threads run before real-time
+ * threads (fair server since Linux 6.12, RT throttling before). A plugin that waits must not look
+ * like a plugin that hangs. */
 static const int64_t default_timeout = INT64_C(100000000);
 
 static struct {
@@ -64,8 +65,8 @@ static bool is_where(const char *word, const struct plugin_line *line)
 static const char *const examples[RESOURCES] = {
     [RESOURCE_NETWORK] = "an interface, such as eth0", [RESOURCE_DISK] = "a disk, such as sda"};
 
-/* The broker's own words on a line for another resource. The plugin gets all words, too. False: the
- * word is not one of these, or *reason says what is wrong. */
+/* Takes one of the broker's own words for a resource other than CPU time. The plugin gets the word,
+ * too. False: *reason says what is wrong. */
 static bool parse_resource_word(const char *word, const char *value, struct plugin_line *line,
                                 char *reason)
 {
@@ -109,7 +110,7 @@ static bool is_only_one(const struct plugin_line *line, char *reason)
     return true;
 }
 
-/* The capacity of a disk is its time. */
+/* The capacity of a disk is its time, so the line needs no capacity=. */
 static bool check_disk(struct plugin_line *line, char *reason)
 {
     if (line->capacity != 0 || line->where[0] == '\0' || line->rates.count == 0)
@@ -122,7 +123,7 @@ static bool check_disk(struct plugin_line *line, char *reason)
            (line->capacity > 0 || wrong(reason, line->line, "threshold=0 leaves nothing to grant"));
 }
 
-/* The capacity of a link follows from its rate. */
+/* The capacity of a link follows from its rate, so the line needs no capacity=. */
 static bool check_network(struct plugin_line *line, char *reason)
 {
     if (line->capacity != 0 || line->where[0] == '\0' || line->rate == 0)
@@ -137,7 +138,8 @@ static bool check_network(struct plugin_line *line, char *reason)
            wrong(reason, line->line, "rate= times threshold= is less than one byte a second");
 }
 
-/* A line has a capacity and neither priorities nor CPUs, or priorities and CPUs and no capacity. */
+/* A line for CPU time has priorities and CPUs, and no capacity. A line for another resource has a
+ * capacity, and neither priorities nor CPUs. */
 static bool check_resource(struct plugin_line *line, const char *priorities, const char *cpus,
                            char *reason)
 {
@@ -173,7 +175,7 @@ static bool parse_cpu_word(const char *word, struct plugin_line *line, char *rea
 {
     if (strcmp(word, "-") == 0) {
         CPU_ZERO(&line->cpus);
-        return true; /* check_resource has taken this word */
+        return true; /* check_resource decides later whether this line may have the word - */
     }
     if (strcmp(word, "all") == 0) {
         online_cpus(&line->cpus);
@@ -185,7 +187,8 @@ static bool parse_cpu_word(const char *word, struct plugin_line *line, char *rea
                  CPU_SETSIZE, word);
 }
 
-/* Without resource= before them, the broker's words for another resource belong to the plugin. */
+/* True: the word is for the broker, too. A word such as rate= is only for the plugin unless
+ * resource= comes before it. */
 static bool is_resource_word(const char *word, const struct plugin_line *line)
 {
     return strncmp(word, "resource=", 9) == 0 || strncmp(word, "capacity=", 9) == 0 ||
@@ -283,7 +286,7 @@ static bool parse_threshold(const char *value, struct plugin_line *line, char *r
     return true;
 }
 
-/* The words of the broker that the plugin gets as well. */
+/* The broker's own words. is_plugins: the plugin gets the word as well. */
 static const struct {
     const char *key;
     bool (*parse)(const char *value, struct plugin_line *line, char *reason);
@@ -396,8 +399,8 @@ static bool add_line(const struct config_lines *conf, const char *directory, cha
     return true;
 }
 
-/* Under cgroup version 2, a CPU with a scheduling domain of its own is lost to all processes
- * outside the domain. */
+/* Checks lines that share CPUs. Under cgroup version 2, no process outside a scheduling domain can
+ * run on a CPU that has a domain of its own. */
 static bool check_domains(char *reason)
 {
     char mount[GROUP_BYTES];
@@ -505,7 +508,8 @@ bool plugin_has_greeted(int plugin, const char *tests, bool judges, bool tested)
     struct plugin_line *line = &plugin_lines.line[plugin];
     char proof[sizeof line->tests];
     snprintf(proof, sizeof proof, "%s", tests);
-    /* the ledger's sums and the check of neighbours rest on the first greeting */
+    /* the greeting must not change: the ledger's sums and plugins_check_neighbours use the first
+     * greeting */
     if (line->greeted)
         return strcmp(line->tests, proof) == 0 && line->judges == judges && line->tested == tested;
     memcpy(line->tests, proof, sizeof proof);
@@ -518,8 +522,8 @@ bool plugin_has_greeted(int plugin, const char *tests, bool judges, bool tested)
     return true;
 }
 
-/* SCHED_DEADLINE runs above all priorities. A thread of lower priority cannot delay a thread of
- * higher priority. */
+/* True: a thread with this policy and priority can delay threads of the judge. SCHED_DEADLINE runs
+ * above all priorities. A thread of lower priority cannot delay a thread of higher priority. */
 static bool can_touch(const struct plugin_line *judge, bool deadline, int priority)
 {
     return deadline || (!judge->deadline && judge->lowest <= priority);
@@ -557,15 +561,16 @@ static bool is_among_judges(int plugin)
     return false;
 }
 
-/* An exact test takes long. A request may have to wait for one test of another user, but never for
- * all requests of another user. */
+/* An exact test takes long, so the plugin gets one request at a time. A request may have to wait
+ * for one test of another user, but never for all requests of another user. */
 bool plugin_is_asked_alone(int plugin)
 {
     return strcmp(plugin_lines.line[plugin].tests, "exact") == 0 || is_among_judges(plugin);
 }
 
-/* The plugin's test is more than a sum. A grant that was made meanwhile can keep an old plan from
- * coming back, and the ledger would not see this. */
+/* True if the test of the plugin is more than a sum: a grant that is made during a change could
+ * then keep the old plan from being restored, and the ledger, which has only sums, would not show
+ * this. */
 bool plugin_takes_turns(int plugin)
 {
     return (plugin_lines.line[plugin].proves && !plugin_lines.line[plugin].deadline) ||
@@ -592,8 +597,9 @@ static bool check_deadline_pair(const struct plugin_line *tested, const struct p
                              : "judge the other's tasks (judges=load)");
 }
 
-/* For FIFO and RR: each line that reaches the priorities of the tested line must be tested as well,
- * be above, and be judged. */
+/* For FIFO and RR: if the other line reaches the priorities of the tested line, all tasks of the
+ * other line must be tested, too, its priorities must be the higher ones, and the plugin of the
+ * tested line must be able to judge its tasks. */
 static bool check_ranks(const struct plugin_line *tested, const struct plugin_line *other,
                         char *reason)
 {
@@ -622,9 +628,9 @@ static bool check_ranks(const struct plugin_line *tested, const struct plugin_li
                tested->name, other->name, tested->name);
 }
 
-/* A test proves nothing if other tasks may preempt the tested task for longer than the test assumes,
- * or if the plugin cannot judge these other tasks. A test proves nothing beside global EDF either,
- * because tasks of global EDF may run on each of its CPUs at any time. */
+/* A test proves nothing if tasks of another plugin may preempt the tested task for longer than the
+ * test assumes, or if the plugin cannot judge these tasks. A test proves nothing beside global EDF
+ * either, because a task of global EDF may run on any CPU of its plugin at any time. */
 static bool check_pair(const struct plugin_line *tested, const struct plugin_line *other,
                        char *reason)
 {

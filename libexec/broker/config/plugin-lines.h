@@ -1,4 +1,4 @@
-/* plugins.conf(5): what the administrator sets for each plugin. Read at start only. */
+/* The lines of plugins.conf(5): the settings of each plugin. The file is read at start only. */
 #ifndef RTF_PLUGIN_LINES_H
 #define RTF_PLUGIN_LINES_H
 
@@ -10,18 +10,19 @@ struct plugin_line {
     int line;
     char name[PLUGIN_NAME_BYTES];
     char *program; /* absolute path */
-    /* CPU time, or the resource of resource=, which has neither priorities nor CPUs */
+    /* CPU time; or the resource that resource= names, and then the line has neither priorities nor
+     * CPUs */
     enum resource resource;
-    uint64_t capacity;   /* of another resource, in its unit: capacity= */
+    uint64_t capacity;   /* capacity=: of a resource other than CPU time, in its unit */
     int lowest, highest; /* POSIX priorities; 0, 0 for SCHED_DEADLINE */
     bool deadline;       /* plans SCHED_DEADLINE */
     /* the strength of the plugin's test, as its greeting says: none, necessary, sufficient,
      * exact */
     char tests[16];
     bool proves; /* `tests` is sufficient or exact */
-    /* its tasks count in the ledger: the plugin tests, or the line has threshold= */
+    /* its tasks count in the ledger, because the plugin has a test or the line has threshold= */
     bool promises;
-    bool judges; /* the plugin can tell whether its tasks bear a task of another plugin */
+    bool judges; /* the plugin can judge whether its tasks tolerate a task of another plugin */
     /* each task that the plugin grants states a runtime and has passed its test */
     bool tested;
     bool greeted;
@@ -29,27 +30,28 @@ struct plugin_line {
     enum partition partition;
     /* its threads run in a scheduling domain of their CPU: partition=cpuset, confine=cpuset */
     bool domains;
-    bool hrtick;             /* hrtick=on: a timer of the kernel ends the runtimes of its threads */
-    bool enforced;           /* enforce=runtime: rtf-guard guards its threads (guard.h) */
-    bool whole;              /* enforce=process: as runtime, and the runtimes of processes, too */
+    bool hrtick;   /* hrtick=on: a timer of the kernel ends the runtimes of its threads */
+    bool enforced; /* enforce=runtime: rtf-guard guards its threads (guard.h) */
+    /* enforce=process: the runtimes of threads and of whole processes are enforced */
+    bool whole;
     char where[WHERE_BYTES]; /* the interface of resource=network, or the disk of resource=disk */
-    uint64_t rate;           /* of the link, bits a second */
-    struct disk_rates rates; /* of the disk: throughput= */
-    /* enforce=htb or enforce=cgroup: a helper keeps the promises (shares.h) */
+    uint64_t rate;           /* rate=: of the link, bits a second */
+    struct disk_rates rates; /* throughput=: of the disk */
+    /* enforce=htb, cgroup or ioprio: a helper has the kernel keep the promises (shares.h) */
     bool kept;
     bool raises; /* enforce=ioprio: the helper raises the I/O priority of its threads */
     /* desired=kept: a grant beyond the need stays with the reservation (desired-amounts.h) */
     bool keeps_desired;
-    uint64_t threshold; /* billionths of each CPU, in the broker's ledger */
-    int64_t timeout;    /* how long the plugin may take for an answer, ns */
-    char *words;        /* the words of the line, separated by blanks */
-    char *text;         /* the line with single blanks */
+    uint64_t threshold; /* the most that the ledger grants of each CPU, in billionths */
+    int64_t timeout;    /* the time within which the plugin has to answer, ns */
+    char *words;        /* the words that the plugin gets as arguments, separated by blanks */
+    char *text;         /* the whole line, its words separated by single blanks */
     /* why the line grants nothing: its helper cannot keep promises; "": the line is on */
     char off[REASON_BYTES];
 };
 
-/* Reads and checks the file; relative programs are looked for in `directory`. False:
- * "plugins.conf:LINE: ...". */
+/* Reads and checks the file. A program whose name has no slash is looked for in `directory`. False:
+ * *reason is "plugins.conf:LINE: ...". */
 bool plugins_load(const char *path, const char *directory, char reason[static REASON_BYTES]);
 
 int plugins_count(void);
@@ -63,13 +65,13 @@ uint64_t plugin_within(int plugin, const struct claim *claim, uint64_t weight);
 const struct plugin_line *plugin_line(int plugin);
 int plugins_highest_priority(void);
 
-/* From here on the line grants nothing, and no helper keeps its promises. */
+/* From now on the line of this plugin grants nothing, and no helper keeps its promises. */
 void plugin_turn_off(int plugin, const char *reason);
 
 /* True if a line has enforce=process. */
 bool plugins_have_processes(void);
 
-/* The CPUs that need a scheduling domain of their own. */
+/* *cpus: the CPUs that each need a scheduling domain of their own. */
 void plugins_domains(cpu_set_t *cpus);
 
 bool plugins_share_cpu(int plugin, int other);
@@ -78,17 +80,19 @@ bool plugins_share_cpu(int plugin, int other);
  * restart was different. */
 bool plugin_has_greeted(int plugin, const char *tests, bool judges, bool tested);
 
-/* Must `judge` agree before `plugin` grants this plan? Only a thread that runs above the judge's
- * threads, or among them, can break the judge's promises. */
+/* True: `judge` has to agree before `plugin` grants this plan. Only a thread whose priority is
+ * above or among the priorities of the judge's threads can break the judge's promises. */
 bool plugin_must_judge(int judge, int plugin, const struct attributes *plan);
 
-/* Does this plugin make plans that another plugin has to judge? */
+/* True: another plugin may have to judge plans of this plugin. */
 bool plugin_may_be_judged(int plugin);
 
-/* True: another grant during a change could make it impossible to restore the old plan. */
+/* True: the plugin decides one change at a time, because a grant that is made during a change could
+ * make it impossible to restore the old plan. */
 bool plugin_takes_turns(int plugin);
 
-/* True: new reservations are also asked one at a time, users in turn. */
+/* True: the plugin decides one request at a time, also about new reservations, and users take
+ * turns. */
 bool plugin_is_asked_alone(int plugin);
 
 /* Checks, when all plugins have greeted, whether their promises hold beside one another. False:

@@ -36,7 +36,7 @@ static const struct program_description programs_d_is = {
 
 void programs_d_prepare(const char *program, const char *config, const char *spool)
 {
-    /* a child of the launcher has another working directory */
+    /* absolute paths, because a child of the launcher has another working directory */
     char real_config[PATH_MAX], real_spool[PATH_MAX];
     char *const argv[] = {(char *)program, (char *)"give", realpath(config, real_config),
                           realpath(spool, real_spool), NULL};
@@ -44,7 +44,8 @@ void programs_d_prepare(const char *program, const char *config, const char *spo
     supervise_prepare(&programs_d.program, &programs_d_is, argv, (struct identity_to_run_as){0, 0});
 }
 
-/* False: there are no such files, and there were none. */
+/* True: rtf-programs has work. There is a directory programs.d, or a record of files that
+ * rtf-programs gave to users earlier and may have to take back. */
 static bool programs_d_have_work(int record)
 {
     return access(programs_d.directory, F_OK) == 0 || faccessat(record, "programs", F_OK, 0) == 0;
@@ -58,7 +59,7 @@ void programs_d_give(int record)
     if (!supervise_start(&programs_d.program, -1, record))
         event_broker("error", "the files of programs.d are not given: rtf-programs: %s",
                      strerror(errno));
-    supervise_finish(&programs_d.program); /* it ends by itself */
+    supervise_finish(&programs_d.program); /* rtf-programs ends by itself */
 }
 
 void programs_d_stop(void)

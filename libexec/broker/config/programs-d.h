@@ -1,13 +1,15 @@
-/* The program files of programs.d (rtf-programs(5)). The broker does not read them: rtf-programs
- * writes each of them into the directories of its users, and ends. */
+/* The program files of programs.d (rtf-programs(5)). The broker does not read these files: the
+ * program rtf-programs writes each file into the directories of the users that the file is for, and
+ * ends. */
 #ifndef RTF_PROGRAMS_D_H
 #define RTF_PROGRAMS_D_H
 
-/* Before the fork of the launcher. The words are copied. */
+/* Call this before the launcher is forked. The arguments are copied. */
 void programs_d_prepare(const char *program, const char *config, const char *spool);
 
-/* Has the files read, and given to their users. For the start, and for each reload: an earlier run
- * that has not ended is ended. `record`: the directory that keeps the record of what was given. */
+/* Starts rtf-programs. Call this at the start and for each reload: ends an earlier run that has not
+ * ended. `record`: the directory in which rtf-programs records the files that it has given to
+ * users. */
 void programs_d_give(int record);
 
 void programs_d_stop(void);

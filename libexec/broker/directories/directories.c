@@ -16,7 +16,7 @@
 #include "supervise.h"
 #include "reservations.h"
 
-/* To the adopter. */
+/* A message to the adopter. */
 struct message {
     TAILQ_ENTRY(message) next;
     int fd; /* -1: none; closed after sending */
@@ -32,7 +32,7 @@ static struct {
     TAILQ_HEAD(, message) messages;
 } directories = {.closed = TAILQ_HEAD_INITIALIZER(directories.closed),
                  .messages = TAILQ_HEAD_INITIALIZER(directories.messages)};
-enum { STRANGERS_MOST = 64 }; /* number of directories of uids without an account */
+enum { STRANGERS_MOST = 64 }; /* the most adopted directories of uids without an account */
 static const int64_t try_again_after = INT64_C(3200000000); /* ns */
 
 /* ---- owners ---- */
@@ -44,9 +44,10 @@ static bool is_named_by_uid(const struct user *user)
     return strcmp(user->name, decimal) == 0;
 }
 
-/* A directory of a uid without an account has that uid as its name. A user may have any number of
- * such uids (user_namespaces(7)), so the broker asks for them last: they delay no directory with an
- * account's name, or with a rule of its own. */
+/* True: the account of the directory is known. A directory of a uid without an account has this uid
+ * as its name. A user may have any number of such uids (user_namespaces(7)), so the broker asks for
+ * their accounts last: they delay no directory that has the name of an account, or a uid that a
+ * rule names. */
 static bool account_of_is_ready(struct user *user)
 {
     return is_named_by_uid(user) && !acl_names_uid(rules, user->uid)
@@ -68,7 +69,7 @@ static void send_waiting(struct program *adopter)
             break;
         TAILQ_REMOVE(&directories.messages, message, next);
         if (message->fd >= 0)
-            close(message->fd); /* another message has this descriptor, too */
+            close(message->fd); /* the sent message has a copy of the descriptor */
         paragraph_output_free(&message->text);
         free(message);
     }
@@ -128,7 +129,8 @@ void directories_rescan(void)
     }
 }
 
-/* The dead adopter may not have done what the broker told it. */
+/* Has the new adopter report specs/ again, because the dead adopter may not have carried out its
+ * orders. */
 static void directories_on_start(struct program *adopter, bool again)
 {
     (void)adopter;
@@ -157,7 +159,7 @@ struct user *user_find(const char *name)
     return user;
 }
 
-/* The name becomes printable. All uids without an account share one budget of lines. */
+/* Makes the name printable. All uids without an account share one budget of lines. */
 void report_found(const struct user *user, const char *name, const char *decision,
                   const char *reason)
 {
@@ -180,7 +182,7 @@ static void look_again(struct timer *timer)
 {
     struct user *user = container_of(timer, struct user, look);
     if (user->state == DIRECTORY_ADOPTED)
-        send_about("adopt", user); /* the answer came without a descriptor */
+        send_about("adopt", user); /* the adopter's answer came without a descriptor */
     else if (user->state == DIRECTORY_FOUND && account_of_is_ready(user))
         judge(user);
 }
@@ -243,8 +245,9 @@ static void let_go(struct user *user)
         return;
     }
     HASH_ITER (hh, user->reservations, reservation, next) {
-        reservation->expected = EXPECT_NOTHING; /* the reader's report will not come either */
-        reservation_queue(reservation); /* all reservations are gone; the last one frees the user */
+        reservation->expected = EXPECT_NOTHING; /* no report of the reader will come */
+        /* each reservation ends at its turn; the last one frees the user */
+        reservation_queue(reservation);
     }
 }
 
@@ -262,8 +265,9 @@ static void adopt(struct user *user)
     send_about("adopt", user);
 }
 
-/* A user may have any number of uids without an account. Their specs are refused anyway, so a few
- * directories for all of them suffice. */
+/* True: the account may have one more directory. A user may have any number of uids without an
+ * account. Specs of such uids are refused anyway, so a few directories for all such uids together
+ * suffice. */
 static bool has_room(const struct user *user)
 {
     const struct account *bucket = user_bucket(user);
@@ -293,8 +297,8 @@ static void judge(struct user *user)
         return;
     }
     if (!is_named_for(user)) {
-        /* root has made the directory for a user, and chown(2) follows: the adopter reports it
-         * again */
+        /* root has made the directory for a user, and will call chown(2): then the adopter reports
+         * the directory again */
         if (user->uid == 0)
             return;
         report_found(
@@ -356,7 +360,7 @@ bool directories_are_scanned(void)
     return true;
 }
 
-/* ---- what the adopter tells ---- */
+/* ---- reports of the adopter ---- */
 
 static void found(const char *name, uint64_t inode, uid_t uid)
 {
@@ -374,8 +378,9 @@ static void found(const char *name, uint64_t inode, uid_t uid)
         judge(user); /* the owner may have joined the group */
 }
 
-/* The answer has no descriptor, because the broker has no free descriptor. A directory that was
- * adopted for now stays adopted: reservations have been taken up in it. */
+/* The adopter's answer has no descriptor, because the broker had no free descriptor: asks again
+ * later. A directory of directory_adopt_for_now stays adopted, because reservations in it have been
+ * taken over. */
 static void adopt_later(struct user *user)
 {
     if (user->state == DIRECTORY_ADOPTING) {
@@ -385,8 +390,8 @@ static void adopt_later(struct user *user)
     timer_set(&user->look, monotonic_now() + try_again_after);
 }
 
-/* A user keeps the descriptor of the first answer: an adopter that was started again is asked
- * again. */
+/* Takes the adopter's answer. A user keeps the descriptor of the first answer: an adopter that was
+ * started again gets the order again, and answers again. */
 static void adopted(const char *name, uint64_t inode, int *fd)
 {
     struct user *user = user_find(name);
@@ -414,7 +419,7 @@ static void put_aside(const char *name, uid_t uid)
         "moved aside: specs/ may have only directories with the name or the uid of their owner");
 }
 
-/* This line has no budget, because it happens once. */
+/* This line counts in no budget, because the adopter reports a full uid only once. */
 static void full(uid_t uid, const char *why_not)
 {
     char reason[REASON_BYTES];
@@ -436,7 +441,8 @@ static void full(uid_t uid, const char *why_not)
                                 .microseconds = -1});
 }
 
-/* While no adopter ran, no removal of a directory was reported. */
+/* Lets go of the directories that the new adopter has not reported: they were removed while no
+ * adopter ran. */
 static void let_go_of_untold(void)
 {
     struct user *user, *next;

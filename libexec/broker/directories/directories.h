@@ -1,14 +1,14 @@
-/* Users' directories: who owns them, and who may have one. The adopter reports what is in specs/
- * (libexec/adopter/rtf-adopter.c), and renames and changes modes there; the broker itself looks
- * nothing up. */
+/* Users' directories in specs/: their owners, and which users may have one. The adopter
+ * (libexec/adopter/rtf-adopter.c) reports the content of specs/, and renames and changes modes
+ * there; the broker itself looks up no path in specs/. */
 #ifndef RTF_DIRECTORIES_H
 #define RTF_DIRECTORIES_H
 
 #include "names.h"
 #include "reservation.h"
 
-/* directories_prepare tells the launcher about the program, before the launcher is forked.
- * directories_start starts it afterwards. */
+/* directories_prepare: adds the adopter to the launcher's programs, before the launcher is forked.
+ * directories_start: starts the adopter afterwards. */
 void directories_prepare(char *path);
 bool directories_start(void);
 
@@ -16,35 +16,38 @@ bool directories_start(void);
 struct user *users_first(void);
 struct user *user_find(const char *name);
 
-/* Closes a user without reservations. users_sweep frees the user after the events of this turn. */
+/* Closes a user without reservations. users_sweep frees the user after the events of this turn,
+ * which may still concern the user. */
 void user_close(struct user *user);
 void users_sweep(void);
 
-/* The account is known: its directories are adopted, moved aside or ignored. */
+/* The account is known: adopts each directory of this account, moves it aside or ignores it. */
 void directories_of(struct account *account);
 
-/* Looks at everything anew, after a SIGHUP. */
+/* After a SIGHUP: has the adopter report specs/ again, and readers look through all directories. */
 void directories_rescan(void);
 
-/* While held, directories are adopted, and no reader looks into them: recovery comes first. */
+/* true: directories are adopted, but no reader looks into them, because recovery comes first.
+ * false: readers look into the adopted directories. */
 void directories_hold(bool hold);
 
-/* All directories of the start are adopted or refused; and readers have looked through them. */
+/* directories_are_known: all directories that existed at the start are adopted or refused.
+ * directories_are_scanned: readers have looked through all adopted directories. */
 bool directories_are_known(void);
 bool directories_are_scanned(void);
 
-/* Adopts the directory without an answer of the account database, as an earlier broker had adopted
- * it: a database that is down must cost no user a grant. */
+/* Adopts a directory that an earlier broker had adopted, without an answer of the account database:
+ * a database that is down must cost no user a grant. */
 void directory_adopt_for_now(struct user *user);
 
-/* Has the adopter close the descriptor: the last close(2) of a file may wait for its file
+/* Has the adopter close the descriptor, because the last close(2) of a file may wait for its file
  * system. */
 void directories_dispose(int fd);
 
-/* Has the adopter set the mode of a directory of root's, and closes the descriptor. */
+/* Has the adopter set the mode of a file or directory of root, and closes the descriptor. */
 void directories_set_mode(int fd, mode_t mode);
 
-/* A line in the log about something in specs/, with a bounded rate. */
+/* Writes a line about an entry of specs/ into the log, at a bounded rate for each user. */
 void report_found(const struct user *user, const char *name, const char *decision,
                   const char *reason);
 

@@ -7,9 +7,10 @@
 #include "verdict.h"
 #include "reservations.h"
 
+/* A reservation that has to be looked at after the scan. */
 struct find {
     uint64_t task;
-    int64_t time; /* when the reservation changed, ns */
+    int64_t time; /* when the spec changed, ns; 0: looked at first; INT64_MAX: looked at last */
 };
 
 struct finds {
@@ -23,7 +24,8 @@ struct scan {
     struct finds finds;
 };
 
-/* While the broker starts, all finds are gathered, and queued in the order of their times. */
+/* While the broker starts, the finds of all users are gathered, and then queued in the order of
+ * their times. */
 static struct {
     bool on;
     struct finds finds;
@@ -54,7 +56,7 @@ static int by_time(const void *one, const void *other)
                                : a->task > b->task;
 }
 
-/* Queues each reservation in its user's queue, or all of them in the given queue. */
+/* Queues the reservations in `queue`; NULL: each one in the queue of its user. */
 static void queue_finds(struct finds *finds, struct queue *queue)
 {
     if (finds->count > 0)
@@ -89,7 +91,8 @@ void scan_begin(struct user *user, int64_t since)
     user->scan->since = since;
 }
 
-/* NULL: the user is above the limit, and one verdict has said so already. */
+/* NULL: the user has too many reservations, and the verdict of another reservation says so
+ * already. */
 static struct reservation *find(struct user *user, const char *name)
 {
     struct reservation *reservation = reservation_find(user, name, false);
@@ -105,7 +108,8 @@ static struct reservation *find(struct user *user, const char *name)
     return reservation;
 }
 
-/* Known reservations come before new ones: the new ones may use what the known ones give up. */
+/* Reservations that the broker knows come before new ones, which may use the capacity that the
+ * known ones give up. */
 void scan_file(struct user *user, const char *name, bool is_json, const struct stamp *stamp)
 {
     struct reservation *reservation = user->scan == NULL ? NULL : find(user, name);
@@ -127,13 +131,13 @@ void scan_verdict(struct user *user, const char *name, int64_t decided)
         return;
     reservation->found |=
         decided == reservation->decided ? OF_VERDICT | OF_VERDICT_TOLD : OF_VERDICT;
-    /* there may be no spec for this verdict */
+    /* this verdict may have no spec any more */
     if (reservation->judged.inode == 0 && reservation->grant == NULL)
         remember(&user->scan->finds, reservation, INT64_MAX);
 }
 
-/* The broker may have died after the decision and before the verdict: the verdict is written
- * again. */
+/* An earlier broker may have died after the decision and before the verdict: has the verdict
+ * written again. */
 static void tell_again(struct reservation *reservation, int64_t since)
 {
     if ((reservation->found & OF_VERDICT_TOLD) != 0 || reservation->decided == 0 ||
@@ -147,7 +151,8 @@ static void tell_again(struct reservation *reservation, int64_t since)
         reservation->judged = (struct stamp){0};
 }
 
-/* The scan has not found the files of this reservation: they may be gone. */
+/* Remembers the reservation if its files in the directory are not the files that the broker knows:
+ * files may be gone. */
 static void look_for_missing(struct scan *scan, struct reservation *reservation)
 {
     const bool had_json = reservation->judged.inode != 0;

@@ -5,15 +5,16 @@
 
 #include "reservation.h"
 
-/* The reports of the reader, as in readers.h. */
+/* Take the reports of a reader that scans its directory (readers.h). scan_forget: drops an
+ * unfinished scan. */
 void scan_begin(struct user *user, int64_t since);
 void scan_file(struct user *user, const char *name, bool is_json, const struct stamp *stamp);
 void scan_verdict(struct user *user, const char *name, int64_t decided);
 void scan_end(struct user *user);
 void scan_forget(struct user *user);
 
-/* While gathering, the results of all readers wait. scans_gathered queues them in the order of
- * their times, whoever owns them. */
+/* After scans_gather, the results of all readers wait. scans_gathered queues the reservations in
+ * the order of their times, whoever owns them. */
 void scans_gather(void);
 void scans_gathered(void);
 

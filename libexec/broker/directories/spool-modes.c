@@ -19,8 +19,9 @@ static const struct {
 } parts[] = {{".", S_IFDIR, 0755},          {"state", S_IFDIR, 0700}, {"log", S_IFDIR, 02750},
              {"specs", S_IFDIR, 03730},     {"alive", S_IFIFO, 0620}, {"starting", S_IFIFO, 0620},
              {"status.json", S_IFREG, 0640}};
-/* A member may change times in the spool without end. The first change is corrected at once; later
- * changes after a pause. */
+/* Each change of a timestamp is an event, too, and a member of the group may change timestamps in
+ * the spool without end. So the first change is corrected at once, and later changes after a
+ * pause. */
 static const int64_t pause_after = 1000000000; /* ns */
 
 static void changed(struct source *source, uint32_t events);
@@ -59,7 +60,8 @@ static bool spool_modes_take_events(void)
     return read(modes.inotify, bytes, sizeof bytes) > 0;
 }
 
-/* The broker's own changes cause events, too; then all modes are right already. */
+/* The changes that the broker has ordered cause events, too; at these events all modes are right
+ * already. */
 static void changed(struct source *source, uint32_t events)
 {
     (void)events;
@@ -69,7 +71,8 @@ static void changed(struct source *source, uint32_t events)
     spool_modes_mend();
 }
 
-/* Events that came during the pause cause another pause. */
+/* Reads the events of the pause, and looks at all modes once. Events beyond READS_MOST reads cause
+ * another pause. */
 static void pause_is_over(struct timer *timer)
 {
     enum { READS_MOST = 16 };

@@ -1,14 +1,14 @@
-/* The modes of root's directories in the spool, as spool/manifest has them. If an administrator
+/* Keeps the modes of root's directories in the spool as in spool/manifest. If an administrator
  * changes all modes (chmod -R), the log and the state are open to all users. So the adopter, which
- * has the right, sets the modes again at once, and at each SIGHUP. */
+ * may change modes, sets them again at once, and at each SIGHUP. */
 #ifndef RTF_SPOOL_MODES_H
 #define RTF_SPOOL_MODES_H
 
-/* Before the broker gives up its privileges. Without an inotify instance the log says so, and
- * SIGHUP remains. */
+/* Watches the modes. Call this before the broker gives up its privileges. If there is no inotify
+ * instance, the log says so, and the modes are set only at SIGHUP. */
 void spool_modes_watch(void);
 
-/* Sets modes that differ; others stay as they are. */
+/* Sets the modes that differ from spool/manifest. */
 void spool_modes_mend(void);
 
 #endif

@@ -15,7 +15,9 @@ struct message {
     TAILQ_ENTRY(message) next;
     uint64_t id;
     int fds[2], fd_count, tries, most;
-    int pidfd; /* a duplicate, if the message has to wait: the original may be closed before the message is sent */
+    /* a duplicate, if the message has to wait: the original may be closed before the message is
+     * sent */
+    int pidfd;
     bool sent;
     struct paragraph_output text;
 };
@@ -24,7 +26,7 @@ static uint64_t helper_last_id;
 
 /* ---- messages to the helper ---- */
 
-/* The time of the first message to be answered. */
+/* Sets the time within which the first message has to be answered. */
 static void helper_expect(struct helper *helper)
 {
     supervise_expect(&helper->program, TAILQ_EMPTY(&helper->messages) ? INT64_MAX : answer_within);
@@ -36,7 +38,7 @@ static void helper_send(struct helper *helper)
     struct coprocess *process = &helper->program.process;
     bool full = false;
     if (!supervise_runs(&helper->program))
-        return; /* sent when the helper runs again */
+        return; /* the messages are sent when the helper runs again */
     while (helper->unsent != NULL && !full) {
         struct message *message = helper->unsent;
         if (message->tries < message->most) {
@@ -118,7 +120,7 @@ static void helper_answer(struct helper *helper, struct helper_event *event)
     *helper->drained = *event;
 }
 
-/* Messages that were tried too often are refused. */
+/* Answers messages that were tried too often with HELPER_NO. */
 static void helper_give_up(struct helper *helper)
 {
     struct message *first;
@@ -130,7 +132,7 @@ static void helper_give_up(struct helper *helper)
     }
 }
 
-/* Answers come in the order of the messages. */
+/* Takes the answer to the first message, because answers come in the order of the messages. */
 static bool helper_on_message(struct program *program, const struct paragraph *said, int *fd)
 {
     static const char *const answers[] = {[HELPER_OK] = "ok",
@@ -167,7 +169,8 @@ static bool helper_on_message(struct program *program, const struct paragraph *s
 
 /* ---- the program ---- */
 
-/* A new process does not know the messages that the process before it had. */
+/* Sends the new process all unanswered messages, because it does not know the messages to the
+ * process before it. */
 static void helper_on_start(struct program *program, bool again)
 {
     struct helper *helper = container_of(program, struct helper, program);
@@ -190,7 +193,7 @@ static void helper_on_room(struct program *program)
     helper_send(container_of(program, struct helper, program));
 }
 
-/* The helper may have died because of the first message. */
+/* Counts a failed try of the first message, because the helper may have died of it. */
 static void helper_on_gone(struct program *program, const char *why)
 {
     struct helper *helper = container_of(program, struct helper, program);

@@ -17,12 +17,12 @@ enum { HELPER_REASON = 512 };
 struct helper_event {
     uint64_t id;
     enum helper_answer answer;
-    char reason[HELPER_REASON]; /* NO, BUSY */
-    /* PENDING: the time until the message can be repeated, ns; 0: when the thread runs. OK: the
-     * time for which the kernel still counts the former bandwidth, ns */
+    char reason[HELPER_REASON]; /* with NO and BUSY: why */
+    /* PENDING: the message can be repeated after this time, ns; 0: when the thread runs. OK: for
+     * this time the kernel still counts the former bandwidth of the thread, ns */
     int64_t after;
     /* a descriptor, which the receiver closes; -1: none. With OK for an enforced grant
-     * (grant_is_enforced): the budget of the thread */
+     * (grant_is_enforced), it is the budget of the thread */
     int watch;
 };
 
@@ -34,12 +34,13 @@ struct helper {
     struct program_description is; /* is.name: "the attach helper" */
     struct program program;
     struct message_list messages;
-    struct message *unsent;       /* the first; NULL: none */
-    struct helper_event *drained; /* answers go here instead of to `tell`; NULL: to `tell` */
-    int64_t owed;
+    struct message *unsent; /* the first message that has not been sent; NULL: none */
+    /* the last answer, during helper_drain; NULL: each answer goes to `tell` */
+    struct helper_event *drained;
+    int64_t owed; /* see helper_owed; ns */
     void (*tell)(const struct helper_event *event);
-    /* called when the helper has been started again, before it gets the unanswered messages;
-     * NULL */
+    /* NULL, or called when the helper has been started again, after the unanswered messages have
+     * been sent once more */
     void (*again)(void);
 };
 
@@ -48,19 +49,21 @@ struct helper {
 void helper_prepare(struct helper *helper, const char *name, enum child_kind kind,
                     char *const argv[], void (*tell)(const struct helper_event *event));
 
-/* Starts the helper, which shares `lock` (-1: none). False with errno. */
+/* Starts the helper. `lock`: a descriptor that the helper shares; -1: none. False with errno. */
 bool helper_start(struct helper *helper, int lock);
 
-/* Forgets the questions without an answer; nothing starts the helper again. */
+/* Ends the helper, which is not started again, and forgets the messages without an answer. */
 void helper_stop(struct helper *helper);
 
-/* A message with op= and id=. If the helper dies `tries` times at this message, the answer is
- * HELPER_NO. A message with one try is only for the process that runs now: a later process does not
- * get it, even if the present process has not read it. */
+/* helper_begin: begins a message with op= and id=. If the helper dies `tries` times while it has
+ * this message to answer first, the answer is HELPER_NO. A message with one try is only for the
+ * process that runs now: a later process does not get it, even if the present process has not read
+ * it. helper_text: the text of the message, for more keys. */
 struct message *helper_begin(const char *op, int tries);
 struct paragraph_output *helper_text(struct message *message);
 
-/* The caller keeps fd, and keeps it open until the answer. */
+/* Adds a descriptor to the message. The caller still owns fd, and must keep it open until the
+ * answer. */
 void helper_carry(struct message *message, int fd);
 
 /* Sends the message, with one more descriptor or -1. The descriptor goes along only the first time:
@@ -72,8 +75,9 @@ uint64_t helper_finish(struct helper *helper, struct message *message, int pidfd
  * `seconds`. Drops all answers except the last one, *last. */
 bool helper_drain(struct helper *helper, int seconds, struct helper_event *last);
 
-/* The longest of the times `after` in the dropped answers, ns: after this time a dropped message
- * has to be repeated, or the kernel no longer counts a former bandwidth. 0: none. */
+/* Returns the longest time `after` of the answers that helper_drain has dropped, ns; 0: none. After
+ * this time, the dropped message can be repeated, or the kernel no longer counts the former
+ * bandwidth. */
 int64_t helper_owed(struct helper *helper);
 
 #endif

@@ -26,9 +26,9 @@
 
 static const char name[] = "books.json";
 
-/* Filled while the books are written. */
+/* Sums that are filled while books.json is written. */
 static struct {
-    json_t *charges; /* all that is charged to the sums of the rules, by sum */
+    json_t *charges; /* the amounts that are charged to each sum of the rules */
     json_t *debts, *promised, *used;
 } sums;
 
@@ -74,7 +74,7 @@ static json_t *grant_as_json(uint64_t task, const struct grant *grant)
     return object;
 }
 
-/* False: something is about to change. */
+/* False: the reservations of the user are about to change. */
 static bool books_is_quiet(const struct user *user)
 {
     return user->state == DIRECTORY_ADOPTED && user->scanned && user->scan == NULL;
@@ -104,7 +104,8 @@ static json_t *uids_as_json(void)
     return uids;
 }
 
-/* As the kernel shows the thread now. */
+/* Returns how the runtime of the thread is enforced, by the attributes that the kernel shows
+ * now. */
 static const char *enforcement_of(const struct attachment *attachment)
 {
     static const char *const words[] = {
@@ -115,7 +116,7 @@ static const char *enforcement_of(const struct attachment *attachment)
                      : attachment_enforcement(attachment, &now)];
 }
 
-/* The holdings of a transaction under way. */
+/* The amounts of other resources that the ledger holds for a request under way. */
 static json_t *held_as_json(const struct request *request)
 {
     json_t *held = json_object();
@@ -194,8 +195,8 @@ static json_t *lines_as_json(void)
     return lines;
 }
 
-/* The bytes that malloc has given out, for tests: the pages of the process do not tell what is
- * lost. */
+/* The bytes that malloc has given out. Tests look for lost memory by this number, because the
+ * number of the process's pages does not show it. */
 static json_int_t bytes_in_use(void)
 {
     const struct mallinfo2 info = mallinfo2();
@@ -204,7 +205,7 @@ static json_int_t bytes_in_use(void)
 
 static json_t *everything(void)
 {
-    const json_int_t memory = bytes_in_use(); /* without the members that are objects */
+    const json_int_t memory = bytes_in_use(); /* before the objects below take memory */
     json_t *reservations = json_array();
     sums.charges = json_object();
     sums.debts = json_array();
@@ -228,8 +229,8 @@ static int write_some(const char *bytes, size_t length, void *file)
     return fwrite(bytes, 1, length, file) == length ? 0 : -1;
 }
 
-/* Gives the file its name at once, whole, for the tests. A file with this name is overwritten in
- * place. */
+/* Gives the file its name when its content is complete, so that tests never read a part of it. If a
+ * file with this name exists, open_books overwrites that file instead. */
 static bool give_name(int fd)
 {
     char nameless[NUMBER_TEXT + sizeof "/proc/self/fd/"];

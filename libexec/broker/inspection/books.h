@@ -1,5 +1,6 @@
-/* state/current/books.json: all that the broker has in memory. The broker writes it on SIGUSR1, for
- * rtf-invariants(8), which compares it with files and kernel. No broker reads it. */
+/* The books, state/current/books.json: the reservations, grants and sums that the broker has in
+ * memory. The broker writes the file on SIGUSR1, for rtf-invariants(8), which compares it with the
+ * users' files and the kernel. No broker reads the file. */
 #ifndef RTF_BOOKS_H
 #define RTF_BOOKS_H
 

@@ -7,8 +7,9 @@
 /* ns; a child that uses at most IDLE in a PAUSE is nearly idle */
 enum { BUDGET = 5000000, SPAN = 250000000, PAUSE = 100000000, IDLE = 2000000 };
 
-/* A child runs below the broker, or ordinary under SCHED_BATCH. A SCHED_BATCH process preempts no
- * other process when it wakes, so it finds more to do at once. */
+/* Makes the child real-time, one priority below the broker, or ordinary under SCHED_BATCH. A
+ * SCHED_BATCH process preempts no other process when it wakes, so it runs later and finds more work
+ * at once. */
 static void rank(pid_t pid, bool ordinary)
 {
     struct sched_param param = {0};

@@ -1,9 +1,9 @@
-/* The CPU time of a child that runs above all grants, although users make its work: a reader, the
- * adopter. When the child has used BUDGET, as the kernel's tick counts it, within a SPAN, it
- * becomes an ordinary process until it has been nearly idle for a PAUSE. A user who floods the
- * child then disturbs the reservations of others no more than any process of that user could. Some
- * hundred requests a second stay below BUDGET: their reader keeps its rank, and does not wait for a
- * CPU behind the floods of others. */
+/* Bounds the CPU time of a child that runs above all grants, although users cause its work: a
+ * reader, the adopter. When the child has used BUDGET, as the kernel's tick counts it, within a
+ * SPAN, it becomes an ordinary process until it has been nearly idle for a PAUSE. Then a user who
+ * floods the child disturbs the reservations of other users no more than any process of that user
+ * could. Some hundred requests a second stay below BUDGET: their reader stays real-time, and does
+ * not wait for a CPU behind the floods of other users. */
 #ifndef RTF_CHILD_BUDGET_H
 #define RTF_CHILD_BUDGET_H
 
@@ -24,7 +24,8 @@ struct budget {
     struct timer ordinary; /* the child is ordinary until this time at least */
 };
 
-/* When the budget is used up, the signal SIGRTMIN comes with `value`. */
+/* budget_begin: when the budget is used up, the signal SIGRTMIN comes with `value`. Then call
+ * budget_used_up. */
 void budget_begin(struct budget *budget, pid_t pid, int value);
 void budget_used_up(struct budget *budget);
 void budget_end(struct budget *budget);

@@ -1,4 +1,5 @@
-/* The kinds of children that a broker has. */
+/* The kinds of children that a broker has. "root, to confine itself": the child starts as root, so
+ * that it can give up all rights that it does not need. */
 #ifndef RTF_CHILD_KIND_H
 #define RTF_CHILD_KIND_H
 
@@ -11,18 +12,19 @@ struct identity_to_run_as {
 };
 
 enum child_kind {
-    /* root, to confine itself; end-of-file ends it, because it may be in the middle of a step */
+    /* root, to confine itself; end-of-file ends it, because it must not be ended in the middle of a
+     * step */
     CHILD_HELPER,
-    CHILD_GUARD,   /* root, to confine itself; it runs on any CPU, not on the broker's */
+    CHILD_GUARD,   /* root, to confine itself; it may run on any CPU, not only on the broker's */
     CHILD_NET,     /* root, to confine itself; end-of-file ends it */
-    CHILD_DISK,    /* as the child above */
+    CHILD_DISK,    /* like CHILD_NET */
     CHILD_TASKS,   /* root, to confine itself */
     CHILD_ADOPTER, /* root, to confine itself */
     CHILD_READER,  /* root, to confine itself; one for each user's directory */
     /* root, to confine itself; end-of-file ends it, because it may have more to write */
     CHILD_LOG,
     CHILD_PUBLISHER, /* root, to confine itself */
-    CHILD_PROGRAMS,  /* root, to become users: it ends when it has done its work */
+    CHILD_PROGRAMS,  /* root, to become each user in turn; it ends when it has done its work */
     CHILD_LOOKUP,    /* unprivileged: the account database, which may have to connect to a server */
     CHILD_PLUGIN,    /* unprivileged: a plugin, any program */
 };

@@ -26,14 +26,15 @@ void child_be_silent(bool silent)
 void child_open_hierarchy(void)
 {
     const int root = budget_hierarchy_open();
-    /* above the descriptors of children */
+    /* with a number above the descriptors of children */
     forking.hierarchy = root < 0 ? -1 : fcntl(root, F_DUPFD_CLOEXEC, BUDGET_HIERARCHY + 1);
     if (root >= 0)
         close(root);
 }
 
-/* Below the broker, which has to be able to end the child, and above all grants. Processes that the
- * child starts are ordinary: a program behind one plugin must not get each CPU. */
+/* Gives this process a priority below the broker, which has to be able to end the child, and above
+ * all grants. Processes that the child starts are ordinary, because the processes of one plugin
+ * must not take every CPU. */
 static bool step_down(void)
 {
     struct sched_param param;
@@ -73,7 +74,9 @@ static bool arrange(enum child_kind kind, int in, int out, int keep)
         return false;
     if (dup2(in, STDIN_FILENO) < 0 ||
         dup2(null >= 0 && confines_itself(kind) ? null : out, STDOUT_FILENO) < 0 || chdir("/") != 0)
-        return false; /* such children write nothing to standard error */
+        /* a child that confines itself writes nothing to standard output, which would be the
+         * broker's standard error */
+        return false;
     if (keep >= 0 && (keep = dup2(keep, 3)) < 0)
         return false;
     const bool groups = (kind == CHILD_HELPER || kind == CHILD_GUARD) &&
@@ -97,8 +100,8 @@ void child_run(const struct child *child, const int fds[DESCRIPTORS])
         if (!confine_for_good() ||
             (geteuid() == 0 && !become_unprivileged(child->as.uid, child->as.gid, (gid_t)-1)))
             _exit(126);
-        /* After the change of user: if it takes the process over the limit, execve(2) fails, and
-         * other processes, such as readers, may have this uid. */
+        /* After the change of user: if the limit were set before and the change exceeded it,
+         * execve(2) would fail. Other processes, such as readers, may have this uid. */
         if (child->kind == CHILD_PLUGIN)
             confine_resources();
         confine_writes();
@@ -109,8 +112,9 @@ void child_run(const struct child *child, const int fds[DESCRIPTORS])
     _exit(errno == ENOENT ? 127 : 126);
 }
 
-/* Bounds a reader's memory, whose use depends on its user. The memory is locked and counts for all
- * children together: the kernel must not end a plugin for it. */
+/* Bounds the memory of a reader, because the reader's user decides how much it needs. The memory is
+ * locked and counts together with the memory of all other children: without the bound the kernel
+ * might end a plugin because of a reader. */
 static void bound_reader(void)
 {
     static const struct rlimit none;
@@ -132,7 +136,8 @@ static bool arrange_reader(const struct new_reader *reader)
 {
     const int fds[] = {reader->fds[0], STDERR_FILENO, reader->fds[1], reader->fds[2]};
     static const int places[] = {STDIN_FILENO, STDOUT_FILENO, 3, 4};
-    int high[4]; /* copies with high numbers, so that no dup2(2) overwrites another one */
+    /* copies with high numbers, so that no dup2(2) overwrites a descriptor that is still needed */
+    int high[4];
     sigset_t none;
     for (int i = 0; i < 4; i++)
         high[i] = fds[i] < 0 ? -1 : fcntl(fds[i], F_DUPFD_CLOEXEC, 16);
@@ -147,9 +152,9 @@ static bool arrange_reader(const struct new_reader *reader)
     return chdir("/") == 0 && step_down();
 }
 
-/* The reader confines itself before it reads a byte, and takes a rank below the broker's. This
- * function runs in the launcher's memory while the launcher waits: it may change the process, and
- * nothing in memory. */
+/* Starts the reader with a priority below the broker's; the reader confines itself before it reads
+ * a byte. This function runs in the launcher's memory while the launcher waits: it may change its
+ * own process, but nothing in memory. */
 static int run_reader(void *start)
 {
     const struct new_reader *reader = start;
@@ -164,8 +169,8 @@ static int run_reader(void *start)
     _exit(errno == ENOENT ? 127 : 126);
 }
 
-/* Like vfork(2), because the user waits for the start: a copy of the launcher's locked memory takes
- * longer than the rest of a program's start. */
+/* Like vfork(2), because a user waits for the start of the reader: fork(2) would copy the
+ * launcher's locked memory, which takes longer than the rest of the start. */
 pid_t child_fork_reader(const struct child *child, uid_t uid, const int fds[DESCRIPTORS])
 {
     struct new_reader reader = {child, uid, {fds[0], fds[1], fds[2]}};

@@ -1,4 +1,4 @@
-/* A new child, before its program begins: its descriptors, user, rights, limits and rank. */
+/* A new child, before its program begins: its descriptors, user, rights, limits and priority. */
 #ifndef RTF_CHILD_H
 #define RTF_CHILD_H
 
@@ -18,24 +18,25 @@ struct child {
     /* in the launcher only; 0: not running. The launcher reaps the child only after its end is
      * ordered, so no other process gets the id. */
     pid_t pid;
-    pid_t ending;  /* CHILD_DISK: the last one that got the order to end, and may still run */
+    pid_t ending;  /* CHILD_DISK: the last process that got the order to end, and may still run */
     timer_t timer; /* on the child's CPU time, if is_timed */
     bool is_timed;
-    struct budget budget; /* of an adopter */
+    struct budget budget; /* only if the child is an adopter */
 };
 
-/* Whether the children's standard error goes to /dev/null. */
+/* silent: the children's standard error goes to /dev/null. */
 void child_be_silent(bool silent);
 
-/* Opens the hierarchy that the attach helper and the guard get, before the launcher gives up its
- * privileges. */
+/* Opens the cgroup hierarchy (process-budget.h) that the attach helper and the guard get, before
+ * the launcher gives up its privileges. */
 void child_open_hierarchy(void);
 
-/* fds: standard input, standard output, and descriptor 3 or -1. */
+/* Turns this process into the child, and runs its program. fds: standard input, standard output,
+ * and descriptor 3 or -1. */
 __attribute__((noreturn)) void child_run(const struct child *child, const int fds[DESCRIPTORS]);
 
-/* fds: the socket, the directory, an inotify instance or -1. Returns 0 or less if the reader could
- * not be started. */
+/* Starts a reader. fds: the socket, the directory, an inotify instance or -1. Returns 0 or less if
+ * the reader could not be started. */
 pid_t child_fork_reader(const struct child *child, uid_t uid, const int fds[DESCRIPTORS]);
 
 #endif

@@ -12,7 +12,8 @@
 #include "run-directory.h"
 #include "timers.h"
 
-enum { READER_SIGNAL = 0x40000000 }; /* and the slot; a budget's timer has the slot as its value */
+/* READER_SIGNAL plus the slot is the signal value of a reader's budget */
+enum { READER_SIGNAL = 0x40000000 };
 struct reader_child {
     pid_t pid; /* as in struct child */
     struct budget budget;
@@ -25,7 +26,8 @@ static struct {
     struct reader_child **reader; /* index: slot */
     int reader_count;
     struct reader_child *running; /* key: pid */
-    /* held by the launcher, which ends last and is under no Landlock rules */
+    /* the directory of the children in /run, open in the launcher, which ends last and is under no
+     * Landlock rules */
     int run_directory;
     /* the CPUs of the broker at the fork of the launcher, and its CPUs now */
     cpu_set_t anywhere, here;
@@ -60,9 +62,9 @@ const struct child *children_of_kind(enum child_kind kind)
     return NULL;
 }
 
-/* A plugin runs above all grants, and has no work without a question. The kernel sends a signal for
- * each CHILD_USES of its CPU time, and the broker knows whether it had asked. A sleeping plugin
- * costs nothing. */
+/* Has the kernel send a signal for each CHILD_USES of CPU time that the plugin uses. A plugin runs
+ * above all grants, and has no work without a question; the broker knows whether it has asked one.
+ * A sleeping plugin causes no signals. */
 static void time_it(struct child *child)
 {
     struct sigevent event = {.sigev_notify = SIGEV_SIGNAL,
@@ -78,7 +80,8 @@ static void time_it(struct child *child)
         (void)timer_settime(child->timer, 0, &each, NULL);
 }
 
-/* A late timer counts several times at once, and the broker may read late. */
+/* Reports the CPU time to the broker, with the present time, because the broker may read the report
+ * late. If the signal is late, it stands for several periods of the timer. */
 static void tell_used(int socket, const struct signalfd_siginfo *info)
 {
     if (info->ssi_int < 0 || info->ssi_int >= children.count ||
@@ -118,8 +121,8 @@ void children_end(int number)
     end(&children.child[number]);
 }
 
-/* Moves the process, unless an administrator has moved it. A process that cannot go there stays,
- * and is only slower. */
+/* Moves the process to the present CPUs, unless an administrator has moved it elsewhere. A process
+ * that cannot be moved is only slower. */
 static void place(pid_t pid, const cpu_set_t *before)
 {
     cpu_set_t now;
@@ -144,7 +147,8 @@ void children_place(int cpu, pid_t broker)
         place(children.reader[i]->pid, &before);
 }
 
-/* Made anew each time, because an administrator may have removed it. */
+/* Makes the directory again for each start of a helper, because an administrator may have removed
+ * it. */
 static void hold_run_directory(void)
 {
     const int before = children.run_directory;
@@ -269,8 +273,9 @@ void children_reap(void)
     }
 }
 
-/* An administrator who waits for the broker's end may want to unmount the spool next. A child that
- * hangs in a file system is waited for no longer than this. */
+/* Waits for the end of the process, because an administrator who waits for the broker's end may
+ * want to unmount the spool next. Waits only until `until`, because a child may hang in a file
+ * system. */
 static void wait_for_end(pid_t pid, const sigset_t *ended, int64_t until)
 {
     while (pid > 0 && waitpid(pid, NULL, WNOHANG) == 0) {
@@ -298,10 +303,10 @@ static void signal_all(void)
         signal_end(children.reader[i]->pid);
 }
 
-/* Not the children that end at end-of-file: the broker, which waits for the launcher, has the other
- * end. rtf-disk is waited for, because it has a lock in /run/rtf, which has to be empty in the end.
- * The others are waited for, too: as zombies of init they would count among the processes of the
- * plugins' user (RLIMIT_NPROC). */
+/* Leaves out the children that end at end-of-file: the broker, which waits for the launcher, has
+ * the other end of their sockets. Waits for rtf-disk, because it has a lock in /run/rtf, which has
+ * to be empty in the end. Waits for the other children, too: as zombies of init they would count
+ * among the processes of the plugins' user (RLIMIT_NPROC). */
 void children_end_all(const sigset_t *ended)
 {
     const int64_t until = monotonic_now() + 1000000000;

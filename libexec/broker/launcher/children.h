@@ -16,10 +16,10 @@ bool children_has(int number);
 /* The first child of the kind; NULL: none. */
 const struct child *children_of_kind(enum child_kind kind);
 
-/* Called first, in the launcher: children may run where the launcher runs now. */
+/* Call this first in the launcher: children may run on the CPUs on which the launcher runs now. */
 void children_begin(void);
 
-/* Ends the child that runs under this number, and starts it anew. */
+/* Ends the process of this child, if it runs, and starts a new one. */
 void children_start(int number, const int fds[DESCRIPTORS]);
 void children_end(int number);
 void children_start_reader(int slot, uid_t uid, const int fds[DESCRIPTORS]);
@@ -28,13 +28,14 @@ void children_end_reader(int slot);
 /* Does the work of launcher_place, for the broker and all children. */
 void children_place(int cpu, pid_t broker);
 
-/* A timer on a child's CPU time has expired; a plugin's use goes to `socket`. */
+/* A timer on a child's CPU time has expired. Reports the CPU time of a plugin on `socket`. */
 void children_time_used(const struct signalfd_siginfo *info, int socket);
 
-/* A child that ended by itself keeps its entry until the broker has noticed. */
+/* Reaps the processes whose end was ordered. A child that ended by itself keeps its process id
+ * until the broker has noticed and orders its end. */
 void children_reap(void);
 
-/* `ended` is SIGCHLD, blocked. */
+/* Ends all children, and waits for their ends for a second at most. `ended` is SIGCHLD, blocked. */
 void children_end_all(const sigset_t *ended);
 
 /* Removes the directory of the children in /run. */

@@ -20,7 +20,8 @@
 #include "register.h"
 #include "timers.h"
 
-/* The attach helper has a word more if runtimes of processes are enforced: attach_prepare. */
+/* The attach helper has one more argument if runtimes of processes are enforced (attach_prepare):
+ * then opens the hierarchy. */
 static void open_hierarchy(void)
 {
     const struct child *helper = children_of_kind(CHILD_HELPER);
@@ -76,16 +77,17 @@ static bool obey(int socket, pid_t broker)
     return got > 0 || (got < 0 && is_transient(errno));
 }
 
-/* An ordinary process removes what brokers share. On ext4, a FIFO process looped for ever in
- * rmdir(2), because it kept a FIFO process from the CPU that was closing a file in that directory
- * (contrib/kernels.md). */
+/* Makes the launcher ordinary before it removes files and directories that brokers share. On ext4,
+ * a SCHED_FIFO process looped for ever in rmdir(2): another SCHED_FIFO process was closing a file
+ * in that directory, and could not get the CPU (contrib/kernels.md). */
 static void become_ordinary(void)
 {
     static const struct sched_param none;
     (void)sched_setscheduler(0, SCHED_OTHER, &none);
 }
 
-/* After the death of a killed broker, the next broker may use the journal already. */
+/* Removes what only a running broker needs. with_broker is false if the broker was killed: then the
+ * next broker may use the journal already, and its directory stays. */
 static void leave(int state, bool with_broker)
 {
     become_ordinary();
@@ -116,7 +118,7 @@ void launcher_serve(int socket, int state, pid_t broker)
     while (open) {
         if (ppoll(both, 2, timers_left(&left), NULL) < 0 && errno != EINTR)
             break;
-        timers_run(); /* timers of the launcher itself; the broker had none at the fork */
+        timers_run(); /* timers of the launcher itself: at the fork, the broker had no timers */
         if (both[0].revents != 0)
             open = obey(socket, broker);
         while (read(ends, &info, sizeof info) > 0)

@@ -24,7 +24,8 @@ int launcher_add(enum child_kind kind, char *const argv[], struct identity_to_ru
     return children_add(kind, argv, as);
 }
 
-/* The broker's caller waits until all copies of its descriptors are closed. */
+/* Closes the launcher's copies of the standard descriptors, because the caller of the broker waits
+ * until all copies are closed. */
 static void let_go_of_caller(bool silent)
 {
     int null = silent ? open("/dev/null", O_RDWR | O_CLOEXEC) : -1;

@@ -1,9 +1,9 @@
 /* Starts and ends the broker's children: attach helper, guard, adopter, readers, log writer, writer
  * of status.json, account lookup, plugins.
  *
- * A broker that started them by itself would need each privilege that a child needs. The launcher
- * is a process that the broker forks before it gives its privileges up. The launcher keeps the
- * privileges and does nothing else: it knows from then on which programs there are, and obeys
+ * A broker that started its children itself would need each privilege that a child needs. The
+ * launcher is a process that the broker forks before it gives its privileges up. The launcher keeps
+ * the privileges and does nothing else: it knows from then on which programs there are, and obeys
  * "start child 3, with these descriptors" and "end child 3". Only the broker can talk to it. The
  * launcher ends with the broker, however the broker ends. */
 #ifndef RTF_LAUNCHER_H
@@ -20,16 +20,18 @@
  * all words are copied. Returns the child's number. */
 int launcher_add(enum child_kind kind, char *const argv[], struct identity_to_run_as as);
 
-/* With `silent`, the children's standard error goes to /dev/null, because the caller has its
- * terminal back. `source` becomes ready when launcher_hear has something. False with errno. */
+/* Forks the launcher. With `silent`, the children's standard error goes to /dev/null, because the
+ * broker's caller uses its terminal again. `source` becomes ready when launcher_hear has something.
+ * False with errno. */
 bool launcher_fork(bool silent, struct source *source);
 
-/* Starts the child with these as standard input and output, and `keep` >= 0 as descriptor 3. For a
- * child that cannot be started, the descriptors are closed at once. False with errno: the launcher
- * is gone. */
+/* Starts the child with `in` and `out` as standard input and output, and `keep` >= 0 as descriptor
+ * 3. If the child cannot be started, its descriptors are closed at once. False with errno: the
+ * launcher is gone. */
 bool launcher_start(int child, int in, int out, int keep);
 
-/* 1: *used; 0: nothing now; -1: the launcher has ended, and no child can be started any more. */
+/* Takes a report of the launcher. 1: the report is in *used; 0: no report is there now; -1: the
+ * launcher has ended, and no child can be started any more. */
 int launcher_hear(struct child_used *used);
 
 /* Ends the child, with all processes that it has started. */
@@ -41,11 +43,12 @@ void launcher_end(int child);
 bool launcher_start_reader(int slot, uid_t uid, int socket, int directory, int inotify);
 void launcher_end_reader(int slot);
 
-/* Has the broker and all children run on this CPU, also children that start later; -1: on the CPUs
- * that the broker had at the fork. This happens soon after; repeating the same CPU does nothing. */
+/* Has the broker and all children except the guard run on this CPU, also children that start later;
+ * -1: on the CPUs that the broker had at the fork. The launcher does this soon after the call. A
+ * call with the same CPU again does nothing. */
 void launcher_place(int cpu);
 
-/* Ends all children and the launcher. They have ended on return, or are about to. */
+/* Ends all children and the launcher. On return they have ended, or are about to end. */
 void launcher_stop(void);
 
 #endif

@@ -20,11 +20,12 @@ enum { SCHEMA = 1, RARE_LINES = 10 };
 
 static struct {
     const char *spool;
-    bool echoes, is_no_socket; /* to stderr; stderr is no socket */
+    /* echoes: writes lines to stderr, too; is_no_socket: stderr is no socket */
+    bool echoes, is_no_socket;
     bool reopens;
     uint64_t lost;
-    /* The lines of one turn of the loop, which go out in one write; and the lines that the pipe had
-     * no room for. */
+    /* The lines of one turn of the loop, which go out in one write, and earlier lines for which the
+     * pipe had no room. */
     char waiting[131072];
     size_t length;
     json_t *line; /* one object serves all lines, so that the keys keep their order */
@@ -140,14 +141,14 @@ void event_reopen(void)
     put_reopening();
 }
 
-/* A text that is not UTF-8 becomes null: each line has each key. */
+/* Returns null for a text that is not UTF-8, so that each line still has each key. */
 static json_t *event_text_or_null(const char *text)
 {
     return text == NULL ? json_null() : json_string(text);
 }
 
-/* The reader of stderr may be a program that a grant keeps from running. A line that it does not
- * take at once is dropped; the log has all lines. */
+/* Writes the line to stderr. The program that reads stderr may be kept from running by a grant. So
+ * a line that cannot be written at once is dropped; the log has all lines. */
 static void echo(const char *line, size_t length)
 {
     struct pollfd one = {.fd = STDERR_FILENO, .events = POLLOUT};
@@ -165,7 +166,8 @@ static json_t *event_number_or_null(int64_t number, bool present)
     return present ? json_integer(number) : json_null();
 }
 
-/* Without memory for the value the key is null, not the value of the line before. */
+/* If there is no memory for the value, sets the key to null. Otherwise the key would keep the value
+ * of the line before. */
 static void event_set(json_t *line, const char *key, json_t *value)
 {
     json_object_set_new_nocheck(line, key, value == NULL ? json_null() : value);

@@ -11,7 +11,7 @@
 
 #include "reservation.h"
 
-/* Values of absent fields: NULL, uid -1, tid 0, microseconds -1. */
+/* Values of absent fields: NULL, tid 0, microseconds -1, ENDED_NOT. */
 struct event {
     const char *stage, *request, *decision, *reason, *plugin;
     const struct user *user;
@@ -25,18 +25,18 @@ struct event {
 /* Opens the log of this spool. At exit the remaining lines are written, even without a writer. */
 void event_start(const char *spool);
 
-/* Turns on or off: lines that concern no user go to stderr, too. */
+/* true: lines that concern no user go to stderr as well. */
 void event_echo(bool on);
 
-/* Has the file reopened, after the lines so far. */
+/* Has the writer reopen the file after the lines that were added so far. */
 void event_reopen(void);
 
 /* Adds a line. event_flush sends the lines; call it before the broker waits. */
 void event_write(const struct event *event);
 void event_flush(void);
 
-/* For events that a user can cause at any rate: at most ten lines in ten seconds for each user, and
- * then a line with the number of omitted lines. */
+/* For events that a user can cause at any rate: writes at most ten lines in ten seconds for each
+ * user. The next line has the number of omitted lines. */
 void event_write_rarely(const struct event *event, int64_t *window, unsigned *count);
 
 /* A line about the broker itself. */

@@ -1,5 +1,5 @@
 /* The budget of the log: one user causes at most LOG_BYTES in LOG_WINDOW, so that no user fills the
- * disk of the log, or hides the lines of others. Root and the broker have no bound. All uids
+ * disk of the log, or hides the lines of other users. Root and the broker have no bound. All uids
  * without an account share one budget. */
 #ifndef RTF_LOG_BUDGET_H
 #define RTF_LOG_BUDGET_H

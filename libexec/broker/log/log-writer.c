@@ -74,7 +74,7 @@ size_t log_writer_send(const char *text, size_t length)
     return sent;
 }
 
-/* Nothing to do: event_flush writes at the end of each turn. */
+/* Does nothing, because event_flush writes at the end of each turn. */
 static void log_writer_has_room(struct source *source, uint32_t events)
 {
     (void)source;

@@ -1,7 +1,7 @@
 /* The pipe to rtf-logger, the helper process that writes log/events.ndjson. Only the helper waits
  * for a disk that is slow, full or frozen.
  *
- * The broker keeps both ends open: lines in the pipe outlive a writer that dies. */
+ * The broker keeps both ends of the pipe open: lines in the pipe outlive a writer that dies. */
 #ifndef RTF_LOG_WRITER_H
 #define RTF_LOG_WRITER_H
 
@@ -15,15 +15,16 @@ void log_writer_prepare(const char *program);
 /* `directory` is the open log/. False with errno. */
 bool log_writer_start(int directory);
 
-/* Sends as much as goes in without waiting, and returns the number of bytes. When the pipe has room
- * for more, the loop has a turn. */
+/* Sends as much as goes into the pipe without waiting, and returns the number of bytes. When the
+ * pipe has room again, the loop takes a turn, at whose end the rest is sent. */
 size_t log_writer_send(const char *text, size_t length);
 
-/* Sends the rest, and waits for the writer, for 2 s at most. False: there is no writer. */
+/* Sends the rest, and waits until the writer has ended, for 2 s at most. False: there is no
+ * writer. */
 bool log_writer_finish(const char *text, size_t length);
 
-/* Appends to the log without a writer, and waits: for the last words of a broker that could not
- * start, while it is still the process that root started. */
+/* Appends to the log without a writer, and may wait for the disk: for the last lines of a broker
+ * that could not start, and is still the process that root started. */
 void log_writer_append(const char *spool, const char *text, size_t length);
 
 #endif

@@ -30,13 +30,15 @@ struct account {
     int gid_count;
     int64_t asked;        /* when the database was asked: CLOCK_MONOTONIC, ns */
     uint64_t files_stamp; /* of /etc/passwd and /etc/group at that time */
-    /* reservations that count against --max-specs; account_bucket: accounts without a name */
+    /* number of reservations that count against --max-specs; those of all accounts without a name
+     * count together, in account_bucket */
     int reservations;
-    /* the account whose log budget pays for this account's lines; NULL: this one */
+    /* the account whose log budget pays for this account's lines; NULL: this account pays itself */
     struct account *log_of;
-    int64_t log_window; /* log-budget.c: the window in which log_bytes counts */
+    int64_t log_window; /* log-budget.c: the beginning of the window in which log_bytes counts */
     uint64_t log_bytes, log_left_out;
-    /* trial-cost.c: when the trials so far are paid for; CLOCK_MONOTONIC, ns */
+    /* trial-cost.c: until this time the account pays for its earlier trials (trial.h);
+     * CLOCK_MONOTONIC, ns */
     int64_t trials_until;
     int64_t rare_window;
     unsigned rare_count;

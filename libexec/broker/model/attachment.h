@@ -4,10 +4,10 @@
  *      IN_FORCE ───────────────────► ASLEEP ─────────────► AWAKE      IN_FORCE: the thread runs as granted, or the attach helper has the order to make it so.
  *       │    ▲                         ▲                    │         ASLEEP: the thread sleeps. The kernel refuses the change until the thread runs.
  *       │    └─────────────────────────┴──── applied ───────┤         AWAKE: the thread runs again. The broker makes it real-time now.
- *       │ the call failed                                 │         ASTRAY: the thread is not as granted. A request corrects the thread, or tells
+ *       │ the call failed                                 │         ASTRAY: the thread does not run as granted. A request corrects the thread, or tells
  *       └──────────────────────► ASTRAY ────────────────────┘                 the owner why not.
  *
- *      any ──► LAID_DOWN: the broker ends and has put the thread back. The next broker attaches the thread again. */
+ *      any ──► LAID_DOWN: the broker ends, and has given the thread its former attributes back. The next broker attaches the thread again. */
 #ifndef RTF_ATTACHMENT_H
 #define RTF_ATTACHMENT_H
 
@@ -35,7 +35,7 @@ enum attachment_state {
  * all. */
 struct presence {
     cpu_set_t cpus;
-    uint64_t mean, longest; /* of the time another thread waits, ns */
+    uint64_t mean, longest; /* the mean and the longest time that another thread waits, ns */
 };
 
 /* Which helper program keeps a promise about a resource other than CPU time: allocators.h. */
@@ -45,7 +45,7 @@ enum kept { KEPT_NETWORK, KEPT_DISK, KEPT_IOPRIO, KEPT };
 struct former_lock {
     bool is_known;
     uint64_t soft, hard; /* bytes */
-    uint64_t since;      /* clock ticks since boot, before the first raise */
+    uint64_t since;      /* a time before the first raise: clock ticks since boot */
 };
 
 struct attachment {
@@ -58,41 +58,45 @@ struct attachment {
     bool scheduled;   /* the attach helper has had the order to make it real-time, at least once */
     bool bound[KEPT]; /* this helper knows the thread: shares.h */
     bool by_file;     /* NAME.tid names the thread, not the key "attach" */
-    bool died;        /* the watch saw the thread end without an execve(2) */
+    bool died;        /* the watch saw the thread end, and not by an execve(2) */
     bool served;      /* the thread has been real-time */
     /* the thread became real-time at this time or later: CLOCK_MONOTONIC, ns; 0: not known */
     int64_t since;
     struct attributes former;
-    /* given-extras.h: what the helper has had the order to give */
+    /* given-extras.h: the extras that the attach helper has had the order to give */
     struct extras given;
-    bool extras_said; /* the order is of this broker */
+    bool extras_said; /* this broker gave the order for the extras, not an earlier one */
     struct former_lock former_lock;
     int former_ioprio; /* the I/O priority before shares_bind; -1: not read */
     struct presence presence;
-    /* the cpuset group of the thread before; NULL: no line of plugins.conf has partition=cpuset */
+    /* the cpuset group of the thread before the attachment; NULL: no line of plugins.conf has
+     * scheduling domains */
     char *group;
     /* the helper has moved the whole process into a group: "budget": "process" */
     bool whole;
     /* rtf-guard guards the thread: it is ordinary from the end of its runtime to its next period */
     bool guarded;
-    /* the thread was suspended because it lent its rank, also under SCHED_DEADLINE */
+    /* the guard has suspended the thread because the thread lent its priority to another thread;
+     * this happens under SCHED_DEADLINE, too */
     bool has_lent;
-    /* the guard could not make the sleeping thread real-time: wait until it runs */
+    /* the guard could not make the sleeping thread real-time: the attach helper has to wait until
+     * it runs */
     bool only_awake;
-    int naps;        /* how often the thread fell asleep again before the call succeeded */
+    /* how often the thread fell asleep again before the attach helper could make it real-time */
+    int naps;
     int watch;       /* libexec/attach/task-events.h; -1: none */
-    bool watch_once; /* the watch tells when the thread runs, not of its execve */
+    bool watch_once; /* the watch reports that the thread runs, not an execve(2) */
     void *watch_page;
     size_t watch_bytes;
     struct source watch_source;
-    struct timer to_watch; /* when the broker asks for the watch */
-    struct timer doubt;    /* when the broker looks again whether the id still exists */
-    int looks;
+    struct timer to_watch;           /* when the broker asks for the watch */
+    struct timer doubt;              /* when the broker looks again whether the id still exists */
+    int looks;                       /* number of these looks */
     RB_ENTRY(attachment) of_process; /* only for a thread that does not lead its process */
     UT_hash_handle hh;               /* by tid */
 };
 
-/* The thread sleeps, or has just woken. The verdict calls it pending. */
+/* True: the thread sleeps, or has just woken. The verdict calls its attachment pending. */
 static inline bool attachment_is_pending(const struct attachment *attachment)
 {
     return attachment->state == ATTACHMENT_ASLEEP || attachment->state == ATTACHMENT_AWAKE;

@@ -58,7 +58,8 @@ struct reservation *queue_next(void)
     TAILQ_REMOVE(&queues.ring, queue, of_ring);
     queue->in_ring = false;
     struct reservation *reservation = TAILQ_FIRST(&queue->reservations);
-    queue_leave(reservation); /* and the queue is the last of the ring again if there is more */
+    /* also appends the queue to the ring again if it has more reservations */
+    queue_leave(reservation);
     return reservation;
 }
 

@@ -19,20 +19,21 @@ struct queue {
 
 void queue_init(struct queue *queue, bool unlimited);
 
-/* Appends the reservation. A reservation that is in a queue stays at its place. */
+/* Appends the reservation to the queue. A reservation that is already in a queue keeps its
+ * place. */
 void queue_add(struct reservation *reservation, struct queue *queue);
 
-/* The queue of the reservations that existed when the broker started. They are taken in the order
- * of their times, whoever owns them. */
+/* The queue of the reservations that existed when the broker started. This queue has the order of
+ * their times, whoever owns the reservations. */
 struct queue *queue_of_old(void);
 
 void queue_leave(struct reservation *reservation);
 
-/* Takes out the reservation that has the next turn; NULL: none may begin now. */
+/* Takes out the reservation that has the next turn; NULL: no reservation may begin now. */
 struct reservation *queue_next(void);
 bool queue_is_due(void);
 
-/* A request of this queue begins; a request of this queue is over. */
+/* queue_begin: a request of this queue begins. queue_end: a request of this queue is over. */
 void queue_begin(struct queue *queue);
 void queue_end(struct queue *queue);
 

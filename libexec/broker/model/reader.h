@@ -3,13 +3,13 @@
  *
  *     NONE ──► RUNS ──► ENDS ──► NONE     NONE: no reader runs. The inotify instance that the last reader left wakes the broker when files change.
  *                │                        ENDS: the reader had nothing to do and has said that it ends.
- *                ▼                        KILLED: the reader did not answer, or broke the protocol. The next reader starts when this one has ended.
+ *                ▼                        KILLED: the reader did not answer, or broke the protocol. The next reader starts when the killed reader has ended.
  *             KILLED ──► NONE
  *
- * A reader has a machine of its own, beside supervise.h: its end is no fault when it has nothing to
- * do, an event in the directory starts it, its number with the launcher is a slot that changes, and
- * after a kill the next reader starts only when the end of the last is certain. The supervisor
- * would need a flag for each of these, for readers alone. */
+ * Readers have a state machine of their own, because supervise.h would need a flag for each of
+ * these differences: a reader that has nothing to do ends without a fault; an event in the
+ * directory starts a reader; the launcher knows a reader by a slot, which changes; and after a
+ * kill, the next reader starts only when the end of the last one is certain. */
 #ifndef RTF_READER_H
 #define RTF_READER_H
 
@@ -30,7 +30,7 @@ struct reader {
     /* source: the socket; wake: the inotify instance while no reader runs */
     struct source source, wake;
     struct slot *slot;   /* readers.c; NULL */
-    int socket, inotify; /* -1 */
+    int socket, inotify; /* -1: none */
     unsigned life;       /* counts the readers of this user */
     /* writing: the socket is full; scan_owed: the last reader may have lost events */
     bool writing, scan_owed;
@@ -48,8 +48,8 @@ struct reader {
  * a file system (FUSE, NFS). While the reader lives, the broker's close(2) is not the last one.
  * Afterwards the broker passes the descriptor to the adopter, which may wait. */
 struct open_file {
-    int fd; /* -1 */
-    unsigned life;
+    int fd;        /* -1: none */
+    unsigned life; /* of the reader that has the file open, too: struct reader */
 };
 
 #endif

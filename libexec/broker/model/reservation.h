@@ -22,7 +22,7 @@
 
 enum { PLUGINS_MAX = 64 };
 
-/* The part of one grant in the sums of the access rules; acl.c. */
+/* The amounts with which one grant counts in the sums of the access rules (acl.c). */
 struct counter;
 struct charge {
     int count;
@@ -50,7 +50,7 @@ struct holding {
 enum { NO_PLUGIN = -1 };
 struct grant {
     int plugin;
-    /* stands for the user, so that a plugin knows which tasks have the same user: the uid */
+    /* the uid, so that a plugin knows which tasks have the same user */
     uint64_t owner;
     struct attributes plan;
     struct spec spec;
@@ -58,8 +58,8 @@ struct grant {
     uint64_t aim; /* desired-amounts.h: the runtime that the grant shall get */
     struct charge charge;
     struct holding *holdings; /* NULL: none */
-    /* a bit for each line that admits the grant without a guarantee: neither a plugin nor the
-     * ledger counts it there */
+    /* a bit for each line that admits the grant without a guarantee: neither the plugin of the line
+     * nor the ledger counts the grant */
     uint64_t background;
 };
 _Static_assert(PLUGINS_MAX <= 64, "a set of lines is 64 bits");
@@ -75,7 +75,7 @@ struct scan;
 /* A directory in specs/.
  *
  *     FOUND ──► ADOPTING ──► ADOPTED     FOUND: the account of the owner is not known yet, or the owner may not have the directory.
- *       │           │           │        ADOPTING: the adopter has the order to close the directory to others.
+ *       │           │           │        ADOPTING: the adopter has the order to close the directory to other users.
  *       └───────────┴───────────┴──► GONE: the directory is removed. The record stays until its last reservation is released. */
 enum directory_state { DIRECTORY_FOUND, DIRECTORY_ADOPTING, DIRECTORY_ADOPTED, DIRECTORY_GONE };
 
@@ -89,7 +89,7 @@ struct user {
     bool told;         /* the adopter that runs now has reported the directory */
     bool scanned;      /* a reader has looked through the directory at least once */
     struct timer look; /* directories.c: when the directory is judged again */
-    /* the account whose directories include this one; NULL: not adopted */
+    /* the account that counts this directory; NULL: not adopted */
     struct account *of;
     struct account *account;
     struct reader reader;
@@ -106,7 +106,7 @@ enum { OF_JSON = 1, OF_TID = 2, OF_VERDICT = 4, OF_VERDICT_TOLD = 8 };
 /* The state of a reservation, beside its grant, its attachment and its judged files.
  *
  *     RECOVERED ──► OPEN ◄──► OVER_LIMIT     RECOVERED: granted by an earlier broker. The plugins have to be asked again.
- *                    │ ▲                     OVER_LIMIT: the user has --max-specs reservations already. The verdict says so, and the broker forgets the reservation.
+ *                    │ ▲                     OVER_LIMIT: the user has --max-specs reservations already. The verdict says that the limit is reached, and the broker forgets the reservation.
  *                    ▼ │                     ENDING: the reader removes NAME.json.
  *      REVOKED, WITHDRAWN ──► ENDING         REVOKED: the owner may have no reservations any more. The grant is about to be taken back.
  *                                            WITHDRAWN: root has revoked the reservation (revoking.h). The grant is taken back; then the reservation ends. */
@@ -150,12 +150,12 @@ enum why {
 };
 
 /* Why a reservation holds nothing any more: root revoked it, its lease was not renewed, its thread
- * ended, its owner removed the spec, or the broker stopped. The next broker takes up what had only
- * stopped with the broker. The journal has these numbers. */
+ * ended, its owner removed the spec, or the broker stopped. Reservations that stopped only with the
+ * broker are taken over by the next broker. The journal has these numbers. */
 enum ended { ENDED_NOT, ENDED_REVOKE, ENDED_LEASE, ENDED_THREAD, ENDED_USER, ENDED_BROKER };
 
-/* The message that the broker expects from the reader for this reservation: none; a report that
- * files have changed; the answer to a question. */
+/* The message that the broker expects from the reader for this reservation: no message; a report
+ * that files have changed; the answer to a question. */
 enum expected_of_reader { EXPECT_NOTHING, EXPECT_CHANGES, EXPECT_ANSWER };
 
 /* Changes since the last look at the reservation: of its files, during a request; of its thread. */
@@ -177,10 +177,11 @@ struct reservation {
     struct open_file json; /* the open NAME.json of this report */
     struct grant *grant;
     struct attachment *attachment;
-    struct share *shares;              /* shares.c: one for each kind of helper; NULL */
-    struct request *request;           /* at most one at a time */
-    struct recovery *recovery;         /* reconcile.c; NULL */
-    struct account *counted;           /* the account whose reservations include this one */
+    struct share *shares;      /* shares.c: one for each kind of helper; NULL */
+    struct request *request;   /* at most one at a time */
+    struct recovery *recovery; /* reconcile.c; NULL */
+    /* the account that counts this reservation against --max-specs */
+    struct account *counted;
     TAILQ_ENTRY(reservation) of_queue; /* fair-queue.c */
     struct queue *queue;               /* the queue that the reservation waits in; NULL: none */
     struct lease *lease;               /* expiry.c; NULL: the spec has no key "expires" */
@@ -192,11 +193,11 @@ struct reservation {
     /* when the present grant was decided: CLOCK_REALTIME, ns */
     int64_t decided;
     enum reservation_state state;
-    enum ended ended; /* why, in the state ENDING */
+    enum ended ended; /* in the state ENDING: why the reservation ends */
     enum expected_of_reader expected;
     uint16_t class; /* the class of its shares; 0: none */
-    /* desired-amounts.c: the spec desires more than the grant has; the aims of the grant are higher
-     * than the grant */
+    /* desired-amounts.c: desires: the spec desires more than the grant has; raises: the aims of the
+     * grant are higher than the grant */
     bool desires, raises;
     unsigned char pending_changes; /* ..._CHANGED */
     unsigned char found;           /* scans.c: OF_... */
@@ -217,9 +218,10 @@ struct refusal {
     /* the nearest runtime that fits, us, or the first value of a claim on `of`; 0: none */
     uint64_t nearest;
     enum resource of;
-    /* nearest is the least amount that would be granted, not the largest */
+    /* true: nearest is the least amount that would be granted; false: the largest */
     bool at_least;
-    /* the sum of the rule; NULL. Only for comparison: a reload replaces the counters */
+    /* the sum of the rule, or NULL. It may only be compared, because a reload replaces the
+     * counters */
     const struct counter *counter;
     /* the sum has to become this much smaller for a grant, in units of utilization; 0: not known */
     uint64_t lacks;
@@ -244,7 +246,7 @@ struct outcome {
     int reply_count;
     enum ended ended;
     bool dry_run;
-    /* dry run: the spec that the rules judged; NULL: the rules judged none */
+    /* dry run: the spec that the rules judged; NULL: the rules judged no spec */
     const struct spec *judged;
     const struct grant *would_grant; /* dry run: the grant that the spec would have; NULL */
 };

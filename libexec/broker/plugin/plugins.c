@@ -13,12 +13,12 @@
 #include "units.h"
 
 enum { PROTOCOL = 1 };
-static const int64_t greeting_within = INT64_C(5000000000); /* plugin_on_gone writes the sentence */
+static const int64_t greeting_within = INT64_C(5000000000); /* plugin_on_gone says "5 s", too */
 static const int64_t first_pause = INT64_C(100000000), longest_pause = INT64_C(10000000000),
                      good_behaviour = INT64_C(60000000000);
 
-/* A plugin may tidy up between two questions: it may use this much CPU time for each question, and
- * this much at once. */
+/* CPU time, ns, that a plugin may use to tidy up after its answers: `tidying` for each question,
+ * and less than unasked_limit without a question. */
 static const int64_t tidying = INT64_C(100000), unasked_limit = INT64_C(2) * CHILD_USES;
 
 enum op { OP_ACCEPT, OP_SCHEDULE, OP_RELEASE, OP_LOAD };
@@ -35,16 +35,16 @@ struct plugin {
     struct program program;
     /* lost: questions without an answer when the plugin died, or asked while it was not running */
     struct pending_list pending, lost;
-    /* set while callers wait for the answers of lost questions; the timer gives the answers after
-     * the asking function has returned */
+    /* set while callers wait for the answers of lost questions: the callers get these answers from
+     * the timer, after the function that asked has returned */
     struct timer loss;
     /* the plugin owes an answer since this time: its start, the sending of a question, or its last
-     * message */
+     * message; INT64_MAX: the question is still to be sent */
     int64_t since;
     bool unsent;
-    /* CPU time, ns. first_start, this_start: used from the start until the greeting. asked: what
-     * the plugin may have used for questions since the last report. unasked: what it has used
-     * beyond that. */
+    /* CPU time, ns. first_start, this_start: the plugin used it between its first or present start
+     * and its greeting. asked: the questions since the last report of the launcher explain it.
+     * unasked: no question explains it. */
     int64_t first_start, this_start, asked, unasked;
     int64_t greeted, counted; /* CLOCK_MONOTONIC; `asked` counts questions until this time */
     int64_t slow_window;
@@ -75,7 +75,7 @@ static bool plugin_serves(const struct plugin *plugin)
     return plugin->program.state == PROGRAM_SERVING;
 }
 
-/* The time to answer begins now. */
+/* Begins the time within which the plugin has to answer. */
 static void plugin_expect(struct plugin *plugin)
 {
     const bool owes = plugin->since != INT64_MAX && !STAILQ_EMPTY(&plugin->pending);
@@ -118,8 +118,8 @@ static void plugin_on_start(struct program *program, bool again)
     plugin->this_start = plugin->asked = plugin->unasked = 0;
 }
 
-/* The reason that keeps the broker from starting; later the log gets it. The first reason is the
- * best. */
+/* Notes why the plugin did not greet, which keeps the broker from starting. The first reason is
+ * kept. After the broker's start, only the log tells the reason. */
 static void does_not_start(const struct plugin *plugin, const char *how, const char *why)
 {
     if (plugin->greeted == INT64_MAX && plugins.no_start[0] == '\0')
@@ -217,8 +217,8 @@ static struct paragraph_output *plugin_message(struct plugin *plugin, enum op op
     pending->op = op;
     pending->task = task;
     if (!plugin_serves(plugin)) {
-        /* the plugin hears of this task when it runs again; only an accept gets an answer at
-         * once */
+        /* reassign_feed sends this task to the plugin when it runs again; a caller that waits for
+         * the answer gets ANSWER_RESTARTING soon */
         STAILQ_INSERT_TAIL(&plugin->lost, pending, next);
         plugin_tell_loss(plugin);
         return NULL;
@@ -332,7 +332,7 @@ static void count_asked(struct plugin *plugin, int64_t now)
     plugin->counted = now;
 }
 
-/* The plugin has worked on a question since `since`. */
+/* The plugin has answered a question: counts the time that it has worked since plugin->since. */
 static void worked(struct plugin *plugin)
 {
     char reason[160];
@@ -385,7 +385,7 @@ static bool take_answer(struct plugin *plugin, const struct paragraph *said,
     if (good) {
         STAILQ_REMOVE_HEAD(&plugin->pending, next);
         free(pending);
-        worked(plugin); /* updates are no answer, however many come */
+        worked(plugin); /* an update (take_update) does not count as an answer, however many come */
     }
     return good;
 }
@@ -418,8 +418,8 @@ static bool plugin_on_message(struct program *program, const struct paragraph *s
     return true;
 }
 
-/* Gives the answers that the plugin owed when it died. Only a caller that asked a question waits
- * for one. */
+/* Answers the lost questions with ANSWER_RESTARTING. plugins.tell drops the answers for which no
+ * caller waits. */
 static void loss_is_due(struct timer *timer)
 {
     struct plugin *plugin = container_of(timer, struct plugin, loss);
@@ -459,10 +459,11 @@ void plugins_prepare(struct identity_to_run_as as,
     }
 }
 
-/* ---- what they use ---- */
+/* ---- CPU time that plugins use ---- */
 
-/* A second start should take as long as the first. So a plugin that loops at its start may use
- * twice that. */
+/* Counts the CPU time that a plugin uses before its greeting. A later start should use as much CPU
+ * time as the first start. A plugin that uses more than twice as much and 40 ms seems to loop, and
+ * is killed. */
 static void used_to_start(int index, int64_t nanoseconds)
 {
     char reason[160];
@@ -510,7 +511,7 @@ void plugin_used(const struct child_used *used)
     if (plugin->program.child != used->child || !supervise_runs(&plugin->program) ||
         used->at < plugin->program.started)
         return;
-    /* The launcher reports the use a moment later. */
+    /* The report comes later than the use: its time tells whether the plugin had greeted. */
     if (used->at - used->nanoseconds < plugin->greeted)
         used_to_start(index, used->nanoseconds);
     else

@@ -2,9 +2,9 @@
  * decision.
  *
  * The broker writes requests without waiting, and a plugin answers in order. A plugin that does not
- * answer within its timeout, breaks the protocol or ends is killed. It is started again after a
- * growing pause, and hears again of its scheduled tasks. Requests that waited for it get
- * ANSWER_RESTARTING. */
+ * answer within its timeout, breaks the protocol or ends is killed. The plugin is started again
+ * after a growing pause, and is told its scheduled tasks again. Requests that waited for the plugin
+ * get ANSWER_RESTARTING. */
 #ifndef RTF_PLUGINS_H
 #define RTF_PLUGINS_H
 
@@ -22,7 +22,7 @@ struct plugin_event {
     struct attributes plan; /* ANSWER ok, partial */
     struct cpu_move move;   /* UPDATE */
     uint64_t nearest;
-    bool never; /* NO: no other task's end can change it */
+    bool never; /* with ANSWER_NO: the end of no other task can change the answer */
     char reason[256];
 };
 
@@ -32,13 +32,15 @@ void plugins_prepare(struct identity_to_run_as as,
                      void (*event)(int plugin, const struct plugin_event *event));
 
 /* plugins_start starts all plugins. False: *reason names the plugin that could not be started.
- * plugins_have_started: all plugins have greeted (1), some have not yet (0), or one refuses to
- * start (-1). */
+ * plugins_have_started: 1: all plugins have greeted; 0: some have not greeted yet; -1: one refuses
+ * to start, and *reason says why. */
 bool plugins_start(char reason[static REASON_BYTES]);
 int plugins_have_started(char reason[static REASON_BYTES]);
 
-/* Each returns the id that the answer will carry. Nothing is sent before plugins_flush. */
-/* owner: as in struct grant. most: what the rules allow, of the runtime or of the amount. */
+/* Each of these functions returns the id that the answer will carry. Nothing is sent before
+ * plugins_flush. */
+/* owner: as in struct grant. most: the largest runtime or amount that the rules allow. commit: with
+ * the answer ok, the plugin has the task. */
 uint64_t plugin_accept(int index, uint64_t task, uint64_t owner, const struct spec *spec,
                        uint64_t most, bool commit);
 uint64_t plugin_schedule(int index, uint64_t task, const struct grant *grant);
@@ -48,8 +50,8 @@ uint64_t plugin_release(int index, uint64_t task);
  * task. */
 bool plugin_is_releasing(int index, uint64_t task);
 
-/* Tells the plugin of another plugin's task on a shared CPU, which is new or has changed; grant
- * NULL: the task is gone. */
+/* Tells the plugin that another plugin's task on a shared CPU is new or has changed; grant NULL:
+ * that the task is gone. */
 void plugin_load(int index, uint64_t task, const struct grant *grant);
 
 /* Asks whether the plugin's own promises hold beside a grant that another plugin is about to make.
@@ -58,7 +60,7 @@ uint64_t plugin_judge(int index, uint64_t task, const struct grant *offer);
 
 void plugins_flush(void);
 
-/* The plugin broke its promises or the protocol: kills the plugin, which is started again. */
+/* Kills the plugin, because it broke its promises or the protocol. The plugin is started again. */
 void plugin_fail(int index, const char *reason);
 
 /* A plugin has used this much CPU time. */
@@ -67,7 +69,8 @@ void plugin_used(const struct child_used *used);
 /* True: the plugin has greeted, and has not been killed since. */
 bool plugin_is_serving(int index);
 
-/* The longest time for which a plugin has owed an answer, ns. */
+/* Returns the longest time, ns, that a plugin has already needed for an answer that is still
+ * missing. */
 int64_t plugins_waited(int64_t now);
 
 #endif

@@ -84,9 +84,10 @@ void journal_tidy(void)
 
 /* ---- the kernel-wide setting ---- */
 
-/* The kernel answers EBUSY while it still counts SCHED_DEADLINE threads that have just been demoted
- * or have ended: until the end of their period, at most 4.2 s. Sometimes it answers EBUSY even to
- * -1, if a broker starts right after another one. */
+/* Sets sched_rt_runtime_us; tries again for `patience` ns. The kernel answers EBUSY while it still
+ * counts SCHED_DEADLINE threads that have just been demoted or have ended: until the end of their
+ * period, at most 4.2 s. If a broker starts right after another one, the kernel sometimes answers
+ * EBUSY even to the value -1, which lifts the limit. */
 static bool set_rt_limit(bool lifted, int64_t patience, char *reason)
 {
     static const struct timespec pause = {.tv_nsec = 20000000};
@@ -124,7 +125,7 @@ static bool set_domains(const cpu_set_t *cpus, char *reason)
     return false;
 }
 
-/* The CPUs of partition=cpuset and confine=cpuset. */
+/* Makes a scheduling domain of each CPU of lines with partition=cpuset or confine=cpuset. */
 static bool make_domains(char *reason)
 {
     cpu_set_t cpus;
@@ -170,14 +171,14 @@ static bool settle_rt_limit(char *reason)
     const bool lifted = wants_unthrottled();
     if (set_rt_limit(lifted, lifted ? kernel_counts : 0, reason))
         return true;
-    /* EBUSY while threads use more than the limit: the broker neither waits for them nor refuses to
-     * serve */
+    /* the kernel answers EBUSY while threads use more than the limit: the broker neither waits for
+     * these threads nor refuses to serve */
     if (!lifted)
         event_broker("error", "%s", reason);
     return !lifted;
 }
 
-/* Also looks for a timer that ends runtimes without hrtick=on. */
+/* Sets the timer of hrtick=. Also looks whether a timer ends runtimes without hrtick=on. */
 static bool settle_hrtick(char *reason)
 {
     char why[REASON_BYTES];
@@ -216,7 +217,7 @@ static void restore_settings_or_tell(void)
         event_broker("error", "%s", reason);
 }
 
-/* ---- taking up ---- */
+/* ---- taking over ---- */
 
 static struct attachment recorded_attachment(const struct recorded_reservation *recorded)
 {
@@ -231,7 +232,7 @@ static struct attachment recorded_attachment(const struct recorded_reservation *
                                .watch = -1};
 }
 
-/* Takes back what the thread of a record has beside CPU time. */
+/* Takes back the extras that the thread of a record has beside CPU time. */
 static void take_back_from_orphan(const struct recorded_reservation *recorded)
 {
     struct helper_event last;
@@ -256,15 +257,17 @@ static void restore_orphan(struct recorded_reservation *recorded)
     if (thread_is(recorded->tid, recorded->started_by) || errno != ESRCH)
         (void)attach_restore(&orphan);
     else if (orphan.whole)
-        (void)attach_sweep(&orphan); /* what it has started may still be real-time */
+        /* processes that the thread has started may still be real-time */
+        (void)attach_sweep(&orphan);
     else
         return;
-    /* while the journal still has the thread, and before a reservation of another user asks for
-     * it */
+    /* waits now: the journal still has the thread, and no reservation of another user has asked for
+     * it yet */
     (void)attach_drain(5, &last);
 }
 
-/* A thread that has called execve(2) can be told from the other threads of its process only when
+/* Follows threads of records that have called execve(2). Call this after all records are taken
+ * over, because such a thread can be distinguished from the other threads of its process only when
  * all attached threads are known. */
 static void follow_orphans(const struct recorded_state *state)
 {
@@ -418,7 +421,8 @@ static bool take_up(struct recorded_reservation *recorded, bool same_boot)
     if (recorded->token[0] != '\0' && (reservation->token = strdup(recorded->token)) == NULL)
         abort();
     if (!same_boot) {
-        reservation->state = RESERVATION_RECOVERED; /* asked again, in the order of the journal */
+        /* the plugins are asked again, in the order of the journal */
+        reservation->state = RESERVATION_RECOVERED;
         return false;
     }
     if (recorded->granted && !take_up_grant(reservation, recorded)) {
@@ -465,7 +469,7 @@ static void go_on(const struct recorded_reservation *recorded, bool apply)
         if (reservation->attachment->scheduled)
             adjustments_guard_again(reservation);
     }
-    /* before new requests: these can get what this reservation gives up */
+    /* before new requests, because they can get what this reservation gives up */
     if ((reservation->pending_changes & THREAD_CHANGED) != 0 ||
         reservation->state == RESERVATION_RECOVERED)
         queue_add(reservation, queue_of_old());
@@ -494,7 +498,7 @@ bool recover(struct recorded_state *state, char reason[static REASON_BYTES])
     return good;
 }
 
-/* ---- laying down ---- */
+/* ---- the end of a broker ---- */
 
 static bool restore_all(void)
 {
@@ -526,10 +530,10 @@ static bool restore_all(void)
     return attach_drain(10, &last) && answered;
 }
 
-/* The kernel keeps the bandwidth of a demoted SCHED_DEADLINE thread for some time. If a broker
- * makes domains anew before the kernel subtracts it, the kernel subtracts more from a domain than
- * is in there. The sum wraps around, and the kernel refuses every SCHED_DEADLINE thread there
- * (measured on 6.18). */
+/* Waits until the kernel no longer counts the bandwidth of demoted SCHED_DEADLINE threads, which it
+ * keeps for some time. If a broker makes new domains before that, the kernel subtracts the
+ * bandwidth from a domain that does not contain it. Then the sum of the domain wraps around, and
+ * the kernel refuses every SCHED_DEADLINE thread in the domain (measured on 6.18). */
 static void wait_for_kernel(int64_t owed)
 {
     const int64_t most = INT64_C(5000000000), paid_back = debt_last_in_kernel() - monotonic_now(),
@@ -543,13 +547,14 @@ static void wait_for_kernel(int64_t owed)
 void lay_down(void)
 {
     struct helper_event last;
-    (void)attach_owed();          /* at the start */
-    (void)attach_drain(5, &last); /* orders under way come first: they would undo the next ones */
+    (void)attach_owed();          /* drops the waiting time of the start */
+    (void)attach_drain(5, &last); /* first the orders under way, which would undo the next ones */
     bool answered = restore_all();
     const int64_t owed = attach_owed();
     wait_for_kernel(owed);
     if (answered && owed > 0)
-        answered = restore_all(); /* the threads that had to stay in their domains until now */
+        /* once more, for the threads that had to stay in their domains until now */
+        answered = restore_all();
     if (!answered)
         event_broker("error",
                      "the attach helper did not answer: some threads may still be real-time");

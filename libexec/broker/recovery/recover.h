@@ -32,8 +32,8 @@ void leave_in_force(void);
  * *reason. */
 bool put_back_kernel(allocators_path *path, char reason[static REASON_BYTES]);
 
-/* The same for a spool that does not exist any more: restores the kernel's settings
- * (kernel-setting.h). */
+/* Does the work of put_back_kernel for a spool that does not exist any more: restores only the
+ * kernel's settings (kernel-setting.h). */
 bool put_back_settings(char reason[static REASON_BYTES]);
 
 #endif
