@@ -12,7 +12,7 @@ const char *refusal_nearest_of(const struct refusal *refusal)
 
 enum { FITS = 96 };
 
-/* "; a runtime of at most 12000us would fit" */
+/* Writes "; a runtime of at most 12000us would fit", or "" if no value is known that would fit. */
 static void tell_nearest(const struct refusal *refusal, char text[static FITS])
 {
     const char *bound = refusal->at_least ? "at least" : "at most",
@@ -28,7 +28,8 @@ static void tell_nearest(const struct refusal *refusal, char text[static FITS])
                  (unsigned long long)refusal->nearest, strcmp(of, "count") == 0 ? "units" : of);
 }
 
-/* The reason of a plugin's refusal begins with "EDF refused", other reasons do not. */
+/* The reason of a plugin's refusal begins with "EDF refused" already. Before other reasons, this
+ * function writes who refused. */
 char *refusal_sentence(const struct outcome *outcome, char text[static SENTENCE_BYTES])
 {
     const struct refusal *refusal = &outcome->refusal;

@@ -1,5 +1,5 @@
-/* The sentence of a refusal, for people. The broker makes it here, once; each command prints the
- * sentence of the verdict. */
+/* The sentence that tells people why a request was refused. Only the broker makes this sentence;
+ * each command prints the sentence that the verdict has. */
 #ifndef RTF_REFUSAL_SENTENCE_H
 #define RTF_REFUSAL_SENTENCE_H
 
@@ -8,10 +8,10 @@
 enum { SENTENCE_BYTES = REASON_BYTES + sizeof((struct refusal *)NULL)->rule + 160 };
 
 /* "EDF refused: CPU 1 has 0.12 of 0.95 left, 0.2 asked; a runtime of at most 1200us would fit".
- * Returns text. */
+ * Returns `text`. */
 char *refusal_sentence(const struct outcome *outcome, char text[static SENTENCE_BYTES]);
 
-/* The key of the spec, or of a claim, whose value `nearest` is. */
+/* Returns the key of the spec, or of a claim, to which the value refusal->nearest belongs. */
 const char *refusal_nearest_of(const struct refusal *refusal);
 
 #endif

@@ -24,27 +24,27 @@
 
 enum { SCHEMA = 1 };
 
-/* A request changes the books several times, and a program may make several requests. The text
- * waits this long for changes that belong together. A text that could not be written is tried again
- * after 1, 2, 4 and then each 8 seconds. */
+/* A request changes the sums several times, and a program may make several requests. So the broker
+ * waits for `gather` after a change, and sends one text for all changes until then. A text that
+ * could not be written is sent again after 1, 2, 4, and then every 8 seconds. */
 /* ns */
 static const int64_t gather = INT64_C(100000000), second = INT64_C(1000000000),
                      longest_pause = INT64_C(8000000000);
 
 static void status_is_due(struct timer *timer);
 
-/* SETTLED -> CHANGED -> TOLD -> SETTLED, or TOLD -> CHANGED when it could not be written or the
- * writer has ended. In CHANGED the text is sent when the timer is due; without a writer, when a
+/* SETTLED -> CHANGED -> TOLD -> SETTLED; TOLD -> CHANGED when the text could not be written or the
+ * writer has ended. In CHANGED the text is sent when the timer is due; if no writer runs, when a
  * writer runs again. */
 enum told {
     SETTLED, /* the file has the last text */
     CHANGED,
-    TOLD, /* the writer has not answered */
+    TOLD, /* the text was sent, and the writer has not answered */
 };
 
-/* The facts of the last text that can change. */
+/* The facts that can change. A new text is due when they differ from the facts of the last text. */
 struct facts {
-    uint64_t ledger, removals, serving; /* by plugin */
+    uint64_t ledger, removals, serving; /* serving: a bit for each plugin */
     unsigned attached, rules;
 };
 
@@ -55,11 +55,12 @@ static struct {
     struct timer timer;
     int64_t not_before, pause;
     struct facts told;
-    char *told_text; /* NULL: there is no last text, or the file does not have it */
-    bool refused;    /* a request was refused for want of room since the last text */
+    /* the last text; NULL: no text was sent, or the file does not have the last text */
+    char *told_text;
+    bool refused; /* a request was refused for want of room since the last text */
     int64_t failed_window;
     unsigned failed_count;
-    json_t *pools; /* the number of the text that is being made */
+    json_t *pools; /* the pools of the text that is being made */
 } status = {.timer.due = status_is_due, .pause = INT64_C(1000000000)};
 
 /* ---- the text ---- */
@@ -75,7 +76,8 @@ static json_t *priorities_of(const struct plugin_line *line)
     return line->lowest == 0 ? json_null() : json_sprintf("%d-%d", line->lowest, line->highest);
 }
 
-/* Only an interface or a disk can be used without a guarantee. */
+/* The number of grants that use the line without a guarantee; null for CPU time and other
+ * resources, which cannot be used without a guarantee. */
 static json_t *background_of(int plugin)
 {
     return resource_where(plugin_line(plugin)->resource) == NULL
@@ -83,7 +85,7 @@ static json_t *background_of(int plugin)
                : json_integer((json_int_t)ledger_background(plugin));
 }
 
-/* The value of enforce= that is in force; NULL if the line cannot have one. */
+/* The value of enforce= that is in force for the line; NULL: the line cannot have enforce=. */
 static const char *enforce_of(const struct plugin_line *line)
 {
     if (line->raises)
@@ -142,13 +144,15 @@ static void add_pool(const struct pool *pool)
                                     kind->format(is_free, left)));
 }
 
-/* The ledger also has debts, which belong to no reservation any more. */
+/* The number of granted reservations. The ledger also counts debts, which belong to no reservation,
+ * so they are subtracted. */
 static json_int_t reservations(void)
 {
     return (json_int_t)(ledger_additions() - ledger_removals() - debt_count());
 }
 
-/* A broker that ends remembers threads that are ordinary already. */
+/* The number of threads that are still real-time when the broker ends. The threads in the state
+ * LAID_DOWN have their former attributes already, so they do not count. */
 static json_int_t attached_still(void)
 {
     json_int_t count = 0;
@@ -159,8 +163,8 @@ static json_int_t attached_still(void)
     return count;
 }
 
-/* The number of the broker's pid namespace in nsfs(5). It tells a user whether thread ids mean the
- * same to the broker. */
+/* The number of the broker's pid namespace in nsfs(5). It tells users whether the broker is in
+ * their pid namespace, and so knows their threads by the same thread ids. */
 static json_int_t pid_namespace(void)
 {
     struct stat file;
@@ -173,7 +177,7 @@ static json_t *config_as_json(void)
     return path == NULL ? json_null() : path; /* the path is not UTF-8 */
 }
 
-/* A new text, or NULL: no memory. */
+/* Returns a new text. NULL: out of memory. */
 static char *write_text(bool running)
 {
     size_t length;
@@ -253,7 +257,7 @@ static void status_tell(bool running)
     }
     if (status.told_text != NULL && strcmp(text, status.told_text) == 0 && !has_come) {
         free(text);
-        status_go_to(SETTLED, INT64_MAX); /* the books are again as the last text says */
+        status_go_to(SETTLED, INT64_MAX); /* the sums are again equal to the last text */
         return;
     }
     status_forget();
@@ -364,8 +368,8 @@ static void status_wait(int64_t until)
         ;
 }
 
-/* The writer may have ended unnoticed, or may end over this text: then the next writer has the
- * text. */
+/* The broker may not have noticed that the writer has ended, or the writer may end while it writes
+ * this text. In both cases another writer is started and gets the text, at most twice. */
 void status_end(void)
 {
     const int64_t until = monotonic_now() + second;

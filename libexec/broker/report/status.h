@@ -1,10 +1,10 @@
 /* status.json in the spool, for programs that watch a machine: the broker, its plugins, and how
- * much of each pool is in use (rtf-status(5)). All values are sums: the file does not tell which
- * user has something.
+ * much of each pool is in use (rtf-status(5)). All values are sums, so that the file does not tell
+ * which user has which reservation.
  *
- * rtf-publisher, a process of its own, writes the file: the broker opens no file there, and no disk
- * delays it. After each turn of the loop, the broker compares the books with the last text, and
- * sends a new text at most once a second. While nothing changes, no timer is set. */
+ * rtf-publisher, a process of its own, writes the file, so that a slow disk does not delay the
+ * broker. After each turn of the loop, the broker looks whether the sums have changed since the
+ * last text, and sends a new text at most once a second. While nothing changes, no timer is set. */
 #ifndef RTF_STATUS_H
 #define RTF_STATUS_H
 
@@ -12,28 +12,32 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Tells the launcher about the program, before the launcher is forked. Members of the group may
- * read the file. The file names `directory`, which has plugins.conf and acl.conf. */
+/* Tells the launcher about the program of the writer. Call this before the launcher is forked.
+ * Members of `group` may read the file. The file names `directory`, where plugins.conf and acl.conf
+ * are. */
 void status_prepare(const char *program, gid_t group, const char *directory);
 
-/* Starts the writer, and sends the first text. False: the launcher is gone. */
+/* Starts the writer, and sends the first text. False: the writer cannot be started, because the
+ * launcher has ended. */
 bool status_start(void);
 
-/* True: the writer has written all texts. */
+/* True: the broker waits for no answer of the writer about a text. */
 bool status_is_settled(void);
 
-/* A request was refused for want of room. rtf-wait(1) asks again at the next file, so the next room
- * is reported even if the text is the same as before. */
+/* Call this when a request was refused for want of room. rtf-wait(1) asks again when status.json is
+ * written next. So the file is written when room comes free, even if the text is equal to the last
+ * text. */
 void status_refused(void);
 
-/* Call it before the broker waits. */
+/* Call this after each turn of the loop, before the broker waits for events. */
 void status_notice(void);
 
-/* The rules were read again: the text goes out at once, because the administrator is about to
- * ask. */
+/* Call this when the access rules were read again: the text is sent at once, because the
+ * administrator is about to look at status.json. */
 void status_hurry(void);
 
-/* The broker ends: sends the last text and waits for the writer, for a bounded time. */
+/* Call this when the broker ends: sends the last text, and waits at most a second for the
+ * writer. */
 void status_end(void);
 
 #endif

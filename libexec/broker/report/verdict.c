@@ -18,8 +18,8 @@
 #include "spec.h"
 #include "units.h"
 
-/* The objects stay from one verdict to the next, with their keys and the order of the keys: making
- * them anew took a third of the time. */
+/* Each verdict reuses the objects of the verdict before, with their keys and the order of the keys,
+ * because making new objects took a third of a verdict's time. */
 static struct {
     json_t *verdict, *spec, *tid, *grant, *would_grant;
     bool is_whole; /* false: memory was missing for a value of the verdict */
@@ -53,7 +53,8 @@ static json_t *word_or_null(const char *word)
     return word == NULL ? json_null() : json_string(word);
 }
 
-/* As `stat -c '%i %.9Z'` prints a file, so that a shell can compare. */
+/* Writes inode and change time in the form of `stat -c '%i %.9Z'`, so that a shell script can
+ * compare them with a file. */
 static json_t *stamp_or_null(json_t *object, const struct stamp *stamp)
 {
     char changed[SECONDS_TEXT];
@@ -183,7 +184,8 @@ static json_t *claims_list(const struct grant *grant)
     return list;
 }
 
-/* The last keys, because most grants do not have them. */
+/* These keys are the last ones of the object, because most grants do not have them: other keys keep
+ * their order. */
 static void show_mode(json_t *object, const struct grant *grant)
 {
     if (grant->spec.mode == NULL) {
@@ -236,7 +238,7 @@ json_t *verdict_grant(const struct grant *grant)
     return grant_or_null(kept(&kept_objects.grant), grant);
 }
 
-/* A broker that stops has detached the thread already. */
+/* null also when the broker stops, because it has detached the thread already. */
 static json_t *thread_or_null(const struct attachment *attachment, enum ended ended)
 {
     return attachment == NULL || ended == ENDED_BROKER
@@ -245,7 +247,8 @@ static json_t *thread_or_null(const struct attachment *attachment, enum ended en
                            attachment_is_pending(attachment) ? "pending" : "attached");
 }
 
-/* The rules for this user about each plugin that may be asked. */
+/* The access rules for this user about each plugin that may be asked for the CPU time of the
+ * spec. */
 static json_t *rules_list(const struct reservation *reservation, const struct spec *spec)
 {
     json_t *list = json_array();
@@ -256,7 +259,8 @@ static json_t *rules_list(const struct reservation *reservation, const struct sp
     return list;
 }
 
-/* The last keys, because other verdicts do not have them. */
+/* These keys are the last ones of the verdict, because only verdicts of dry runs have them: other
+ * keys keep their order. */
 static void add_dry_run(json_t *verdict, const struct reservation *reservation,
                         const struct outcome *outcome)
 {
@@ -274,9 +278,10 @@ static void drop_dry_run(json_t *verdict)
     (void)json_object_del(verdict, "would_grant");
 }
 
-/* The verdict of a broker that stops answers no request, and so has no token: the owner may not
- * have read yet that the last request was refused. If a request is under way, its files are noted
- * already as judged, and the verdict must not name them. */
+/* False: the verdict must not name the files of the reservation. When the broker stops while a
+ * request is under way, the request has no answer, although reservation->judged names its files
+ * already. A verdict of a broker that stops has no token either, because it answers no request: the
+ * owner may not have read yet that the last request was refused. */
 static bool answers_files(const struct reservation *reservation, const struct outcome *outcome)
 {
     return outcome->ended != ENDED_BROKER || reservation->request == NULL;
@@ -321,10 +326,10 @@ static bool verdict_write(const struct reservation *reservation, const struct ou
         errno = ENOMEM;
         return false;
     }
-    /* 0: the next broker sees that the verdict does not have the last decision, and writes another
-     * one. */
+    /* 0 makes the next broker write another verdict, because it then sees that this verdict is not
+     * about the last decision. */
     const int64_t decided = outcome->ended == ENDED_BROKER ? 0 : reservation->decided;
-    /* without the newline */
+    /* length - 1: without the newline */
     const struct told_verdict told = {text,    length - 1, decided, kind_name(outcome->kind),
                                       answers, more};
     reader_verdict(reservation->user, reservation->name, &told);

@@ -1,5 +1,5 @@
-/* NAME.verdict: the answer for the owner (rtf-verdict(5)). The reader puts it in place by rename.
- * The broker never reads it. */
+/* NAME.verdict: the answer for the owner (rtf-verdict(5)). The reader writes another file and
+ * renames it to NAME.verdict. The broker never reads this file. */
 #ifndef RTF_VERDICT_H
 #define RTF_VERDICT_H
 
@@ -7,23 +7,23 @@
 
 #include "reservation.h"
 
-/* The grant as a verdict has it; the same object each time; release it with json_decref(). NULL:
- * out of memory. */
+/* Returns the grant in the form that verdicts have. Each call fills and returns the same object.
+ * Release the object with json_decref(). NULL: out of memory. */
 json_t *verdict_grant(const struct grant *grant);
 
-/* Has the reader write the verdict: `outcome` about the request, and the state that holds now,
- * which is reservation->grant and reservation->attachment. answers: the verdict answers the files
- * that the reader has reported; more: it answers a part of them, and another verdict follows. If
- * the file system refuses the file, the reader tries again. The log gets a line, with the time of
- * the request (us; -1: not measured). */
+/* Has the reader write the verdict: the outcome of the request, and the present state, which is
+ * reservation->grant and reservation->attachment. answers: the verdict answers the files that the
+ * reader has reported; more: the verdict answers only some of these files, and another verdict
+ * follows. If the file system refuses the file, the reader tries again. The log gets a line with
+ * the duration of the request (us; -1: not measured). */
 void verdict_tell(struct reservation *reservation, const struct outcome *outcome,
                   int64_t microseconds, bool answers, bool more);
 
-/* Tells the owner that the broker stops and has put the thread back. */
+/* Tells the owner that the broker stops, and that the thread has its former attributes again. */
 void verdict_laid_down(struct reservation *reservation);
 
-/* Writes a verdict without a request: the state has changed, or the earlier broker ended before it
- * wrote the verdict. */
+/* Has a verdict written without a request, because the state has changed, or because the earlier
+ * broker ended before the verdict was written. */
 void verdict_again(struct reservation *reservation, enum kind kind, const char *reason);
 
 #endif

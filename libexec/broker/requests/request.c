@@ -20,10 +20,12 @@
 #include "wait-queue.h"
 
 static struct {
-    TAILQ_HEAD(, request) waiting; /* for their turn */
-    const struct request *serving; /* the request whose turn it is */
+    TAILQ_HEAD(, request) waiting; /* requests that wait for the turn */
+    /* the request that has the turn; NULL: no request has the turn */
+    const struct request *serving;
     const struct queue *last_served;
-    struct request *by_plugin, *by_helper; /* requests that wait for an answer, by its id */
+    /* requests that wait for an answer, by the answer's id */
+    struct request *by_plugin, *by_helper;
 } requests = {.waiting = TAILQ_HEAD_INITIALIZER(requests.waiting)};
 
 enum step_result wait_for_plugin(struct request *request, uint64_t id)
@@ -67,8 +69,9 @@ bool turn_is_due(void)
     return requests.serving == NULL && !TAILQ_EMPTY(&requests.waiting);
 }
 
-/* The first request of another user than the last one; if there is none, the first. So nobody waits
- * behind all requests of one user. */
+/* Prefers the first request of a user other than the user who had the last turn, so that no user
+ * waits behind all requests of one user. If only that user's requests wait, their first one is
+ * next. */
 struct request *turn_next(void)
 {
     if (!turn_is_due())
@@ -151,8 +154,8 @@ void request_event(const struct request *request, const char *stage, const char 
                    int plugin, const char *reason)
 {
     const struct reservation *reservation = request->reservation;
-    /* other users decide how often the broker asks again; the owner's verdict says what has
-     * changed */
+    /* no event: other users' changes decide how often the broker asks again, and would fill the
+     * log; the owner's verdict says what has changed */
     if (strcmp(decision, "refused") == 0 &&
         (is_asked_again(reservation) || request->spare.trial != TRIAL_NONE))
         return;
@@ -169,7 +172,8 @@ void request_event(const struct request *request, const char *stage, const char 
     event_write(&event);
 }
 
-/* NAME.tid came before the grant. Its thread can be attached now, so the file is judged again. */
+/* True: NAME.tid came before the grant. Its thread can be attached now, so the file is judged
+ * again. */
 static bool asks_for_its_thread_again(const struct request *request)
 {
     const struct reservation *reservation = request->reservation;
@@ -177,14 +181,14 @@ static bool asks_for_its_thread_again(const struct request *request)
            reservation->grant != NULL && reservation->attachment == NULL;
 }
 
-/* A copy: if the kernel refuses the grant, the request is recorded once more, and needs the spec's
- * token again. */
+/* Copies the token, because the request still needs it: if the kernel refuses the grant, the
+ * request is recorded once more, with the spec's token. */
 static void take_token(struct reservation *reservation, const char *token)
 {
     free(reservation->token);
     reservation->token = token == NULL ? NULL : strdup(token);
     if (token != NULL && reservation->token == NULL)
-        abort(); /* as memory.h does */
+        abort(); /* as the functions of memory.h do when memory is missing */
 }
 
 void request_take_token(struct request *request)
@@ -198,16 +202,16 @@ bool request_is_about_its_file(const struct request *request)
            (request->outcome.kind == RECOVER && request->has_spec);
 }
 
-/* The spec ends with its thread, and the thread could not be attached. A program that wrote the
- * spec and died removes nothing, so the reservation must end by itself. But a person needs time to
- * read why. */
+/* ns: the lease of a reservation whose spec ends with its thread ("lifetime": "thread") and whose
+ * thread could not be attached. A program that wrote the spec and died does not remove the spec, so
+ * the reservation must end by itself, but only after people had time to read the reason. */
 static const uint64_t time_to_read = UINT64_C(60000000000), microsecond = 1000;
 
 static uint64_t lease_of(const struct request *request)
 {
     const struct reservation *reservation = request->reservation;
     if (reservation->waiter != NULL && reservation->grant == NULL)
-        return 0; /* the reservation holds nothing yet */
+        return 0; /* a reservation that waits for room holds nothing, so it has no lease yet */
     const uint64_t stated =
         (reservation->grant != NULL ? reservation->grant->spec.expires : request->spec.expires) *
         microsecond;
@@ -232,17 +236,18 @@ bool request_record(struct request *request)
         reservation->judged_tid = (struct stamp){0};
     if (request_is_about_its_file(request))
         take_token(reservation, request->spec.token);
-    /* the broker asked again by itself; the owner has renewed nothing */
+    /* a request that the broker began by itself renews no lease */
     if (request_is_about_its_file(request) && !in_vain)
         expiry_for(reservation, lease_of(request), request->json.modified,
                    request->outcome.result == RESULT_OK);
-    /* a spec over the limit gets a verdict, and is forgotten */
+    /* a spec beyond --max-specs is not recorded: the owner gets a verdict, and the broker forgets
+     * the spec */
     request->recorded =
         reservation->state == RESERVATION_OVER_LIMIT || reservation_record(reservation);
     return request->recorded;
 }
 
-/* Releases claims that were held and not granted. */
+/* Releases the claims that the ledger holds for this request and that were not granted. */
 static void request_let_go(struct request *request)
 {
     for (struct holding *holding = request->inquiry.holdings; holding != NULL;
@@ -271,7 +276,7 @@ void request_drop(struct request *request)
     free(request);
 }
 
-/* Everything else is charged with the reservation's grant. */
+/* Other charges belong to the reservation's grant, and are made again with the grant. */
 void request_charge_again(struct request *request, struct acl *acl)
 {
     const struct account *account = request->reservation->user->account;

@@ -1,4 +1,8 @@
-/* A request under way: what is known so far, and what the request waits for. */
+/* A request under way: the facts known so far, and the answer, turn or time that the request waits
+ * for. A neighbour is another plugin whose promises the plan could break (neighbours.h). A trial
+ * asks whether the request would be granted if all other reservations had only what they need
+ * (trial.h). A share is the part of a network interface or disk that a grant guarantees
+ * (shares.h). */
 #ifndef RTF_REQUEST_H
 #define RTF_REQUEST_H
 
@@ -7,36 +11,40 @@
 #include "plugins.h"
 #include "reservation.h"
 
-/* The step at which a request is. Only pipeline.c changes it, and draws which step follows
- * which. */
+/* The step of a request. Only pipeline.c changes the step. The order of the steps is drawn
+ * there. */
 enum step {
-    STEP_BEGUN,       /* reconcile.c has looked at the reservation's files */
-    STEP_ACCOUNT,     /* is the owner known, and may they reserve anything? */
-    STEP_CHOOSE,      /* which plugin may be asked: for the next claim, or for CPU time? */
-    STEP_TURN,        /* waits for its turn (turn_take) */
-    STEP_CLAIM,       /* the plugin is asked for the claim */
-    STEP_ACCEPT,      /* the plugin is asked for CPU time */
-    STEP_PROBE,       /* the plugin is asked for another runtime */
-    STEP_JUDGE,       /* the neighbours are asked about the plugin's offer */
-    STEP_NEXT_PLUGIN, /* the plugin has answered: on to the next */
-    STEP_SCHEDULE,    /* the plugin takes its offer into its books */
-    STEP_REFUSED,     /* no plugin is left: can anything else be tried? */
-    STEP_ROOM,        /* waits until others have given something back */
-    STEP_ROUND,       /* something has come free: all plugins are asked again */
-    /* the grant is in the books: which thread is attached, and which should be? */
+    STEP_BEGUN,   /* reconcile.c has compared the reservation's files with its state */
+    STEP_ACCOUNT, /* is the owner's account known, and may the owner reserve anything? */
+    STEP_CHOOSE,  /* which plugin is asked next, for a claim or for CPU time? */
+    STEP_TURN,    /* waits for its turn (turn_take) */
+    STEP_CLAIM,   /* the plugin is asked for the claim */
+    STEP_ACCEPT,  /* the plugin is asked for CPU time */
+    STEP_PROBE,   /* the plugin is asked for another runtime */
+    /* the neighbours are asked whether the plugin's offer breaks their promises */
+    STEP_JUDGE,
+    STEP_NEXT_PLUGIN, /* the plugin has answered: the next plugin is chosen */
+    STEP_SCHEDULE,    /* the plugin records its offer as granted */
+    /* no plugin grants the request: can taking spare capacity back, or waiting, help? */
+    STEP_REFUSED,
+    STEP_ROOM,  /* waits until other reservations have given capacity back */
+    STEP_ROUND, /* capacity has come free: all plugins are asked again */
+    /* the ledger and the plugins have the grant: which thread is attached, and which should be? */
     STEP_ENFORCE,
-    STEP_SHARE, /* the helper of a network or disk makes a share of it */
-    /* waits until the thread may be attached: use is paid back, or the thread has runtime again */
+    STEP_SHARE, /* the helper for interfaces or disks makes the grant's share */
+    /* waits until the thread may be attached: until the CPU time that the former thread used no
+     * longer counts (debts.h), or the thread has runtime again */
     STEP_DEBT,
-    STEP_RECORD, /* the journal gets the thread before the kernel is asked */
+    STEP_RECORD, /* the journal gets the thread, before the kernel is asked to change it */
     STEP_APPLY,  /* the attach helper makes the thread real-time */
     STEP_BIND,
-    STEP_GIVE,    /* the helper of a network or disk binds the thread to the share */
-    STEP_DETACH,  /* the attach helper makes the thread what it was before */
-    STEP_LEAVE,   /* waits until the thread can leave its domain */
+    STEP_GIVE,    /* the helper for interfaces or disks binds the thread to the share */
+    STEP_DETACH,  /* the attach helper restores the thread's former attributes */
+    STEP_LEAVE,   /* waits until the thread can leave its scheduling domain */
     STEP_ANSWER,  /* end: the owner gets a verdict */
-    STEP_RELEASE, /* end: the reservation holds nothing any more */
-    /* end: the thread of an update has ended; its reservation is looked at again */
+    STEP_RELEASE, /* end: the reservation has no grant and no thread any more */
+    /* end: the thread that the broker wanted to change has ended: reconcile.c looks at the
+     * reservation again */
     STEP_LOOK_AGAIN,
     STEPS
 };
@@ -45,13 +53,13 @@ enum step {
 enum step_result {
     IN_PROGRESS, /* the step waits: for an answer, an account, a turn or a time */
     DONE,        /* the step has done its work */
-    DECIDED,     /* request->outcome is the answer */
+    DECIDED,     /* request->outcome has the answer for the owner */
 
     /* what a reservation's files ask for */
     SPEC_IS_NEW,
-    MORE_IS_WANTED,  /* the broker asks for spare capacity */
+    MORE_IS_WANTED,  /* the broker itself asks for more capacity for the reservation */
     THREAD_IS_NAMED, /* NAME.tid names a thread */
-    THREAD_IS_KNOWN, /* the journal has the thread, or gets it now */
+    THREAD_IS_KNOWN, /* the journal has the thread, or gets the thread now */
     LET_GO,          /* the attached thread is to be detached */
     SPEC_IS_GONE,
 
@@ -59,132 +67,153 @@ enum step_result {
     CLAIM_IS_NEXT, /* a plugin is to be asked for a claim */
     CPU_IS_NEXT,   /* a plugin is to be asked for CPU time */
     NOT_ITS_TURN,
-    PART_IS_LEFT, /* all plugins have answered, and one offered a part */
+    PART_IS_LEFT, /* all plugins have answered, and a plugin offered less than desired */
     NO_PLUGIN_LEFT,
-    HELD,           /* the claim is held */
-    CLAIM_AGAIN,    /* others have given up something of what is claimed */
+    HELD, /* the claim was accepted, and the ledger holds its amount */
+    /* other reservations have given up some of the claimed resource: the claim is asked again */
+    CLAIM_AGAIN,
     SAYS_NO,        /* the plugin, a rule or a neighbour refuses */
     OFFERED,        /* the neighbours are to judge the offer */
-    OFFERED_A_PART, /* another plugin may offer all */
-    OTHER_RUNTIME,  /* the runtime inquiry.probed may pass */
-    LESS_IS_ENOUGH, /* the neighbours can bear inquiry.ceiling, which is enough for the spec */
-    /* another plugin's task came while the plugin answered: the same plugin is asked again, once */
+    OFFERED_A_PART, /* the plugin offers less than desired: another plugin may offer all */
+    OTHER_RUNTIME,  /* the plugin is asked for the runtime inquiry.probed, which may be granted */
+    /* the neighbours accept the runtime inquiry.ceiling, which is less, but enough for the spec */
+    LESS_IS_ENOUGH,
+    /* another plugin got a task while the asked plugin answered: the asked plugin is asked again,
+     * once */
     CROSSED,
-    AGREED,        /* all neighbours can bear the offer */
-    GRANTED,       /* the grant is in all books */
-    TRIAL_IS_OVER, /* trial.h */
-    CAME_FREE,     /* others have given something back */
-    MUST_WAIT,     /* until request->wait.timer */
+    AGREED,        /* all neighbours accept the offer */
+    GRANTED,       /* the ledger and all plugins concerned have the grant */
+    TRIAL_IS_OVER, /* the trial has passed or failed (trial.h) */
+    CAME_FREE,     /* other reservations have given capacity back */
+    MUST_WAIT,     /* the request waits until request->wait.timer is due */
 
     /* what the kernel and the helpers say */
-    SHARE_IS_DUE, /* a share is to be made, or the thread is to be bound to one */
-    NO_CPU_TIME,  /* nothing is to be scheduled */
+    SHARE_IS_DUE, /* a share has to be made, or the thread has to be bound to a share */
+    NO_CPU_TIME,  /* the grant has no CPU time, so the thread's scheduling stays */
     AWAKE,        /* the thread slept, and runs now */
-    HAS_ENDED,    /* the thread of an update has ended */
+    HAS_ENDED,    /* the thread that the broker wanted to change has ended */
     STEP_RESULTS
 };
 
-/* The present attempt: claim after claim, and plugin after plugin. Changed in admission/. */
+/* The present attempt to find a plugin for each claim, and then for CPU time. Changed in
+ * admission/. */
 struct inquiry {
-    /* the next claim on another resource than CPU time; NULL: all are held */
+    /* the next claim on a resource other than CPU time; NULL: the ledger holds all claims */
     const struct claim *claim;
-    struct holding *holdings; /* the claims that are held so far */
-    bool extras_pass;         /* the rules allow the extras of the spec */
-    /* a bit for each line that lets the reservation in without a guarantee */
+    struct holding *holdings; /* the claims that the ledger holds so far */
+    bool extras_pass;         /* the access rules allow the extras of the spec (given-extras.h) */
+    /* a bit for each line of plugins.conf that admits the spec without a guarantee */
     uint64_t background;
-    int plugin; /* the plugin that is asked, or is the next to be */
-    /* this plugin has been asked a second time, because its answer had crossed with another
-     * plugin's task */
+    int plugin; /* the plugin that is asked now, or is asked next */
+    /* this plugin has been asked a second time, because another plugin got a task while this plugin
+     * answered */
     bool retried;
-    bool commit;             /* this plugin takes what it accepts into its books at once */
-    uint64_t least, ceiling; /* the rules' bounds on the runtime, for this plugin */
-    struct charge hold;      /* the rules' sums hold this while the plugin is asked */
-    /* the first partial offer, or the offer that is taken; with its charge */
+    /* this plugin records the task as granted as soon as the plugin accepts it */
+    bool commit;
+    /* the bounds that the access rules set on the runtime, for this plugin */
+    uint64_t least, ceiling;
+    struct charge hold; /* counts in the sums of the access rules while the plugin is asked */
+    /* the first offer of less than desired, or the offer that is taken; grant->charge is charged */
     struct grant *partial;
     uint64_t probed; /* the other runtime that is tried; 0: the runtime of the spec */
-    int tries;       /* how many other runtimes this plugin was asked for */
-    /* how often all plugins were asked again because something had come free meanwhile */
+    int tries;       /* the number of other runtimes that this plugin was asked for */
+    /* how often all plugins were asked again because capacity had come free meanwhile */
     int rounds;
-    uint64_t removals; /* ledger_removals() when this round began */
+    /* ledger_removals() when the plugins were asked from the first on; a larger number now means
+     * that capacity has come free */
+    uint64_t removals;
 };
 
-/* The refusals so far: the no of a plugin, and the denial of a rule. Changed by
- * admission/refusals.c, which decides what the owner is told, and by claims.c and ask-plugins.c. */
+/* The refusals so far: the no of a plugin, and the denial by an access rule. Changed by
+ * admission/refusals.c, which chooses the refusal for the verdict, and by claims.c and
+ * ask-plugins.c. */
 struct refusals {
     struct no {
-        int plugin; /* -1: none has said no */
-        bool never; /* no other reservation's end can change the answer */
+        int plugin; /* -1: no plugin has refused */
+        bool never; /* the plugin refuses whatever other reservations end */
         enum why code;
         char reason[REASON_BYTES];
     } no;
     struct denial {
         bool is_there, never;
-        int plugin; /* the plugin that the rules have closed */
+        int plugin; /* the plugin that the access rules do not allow */
         struct refusal refusal;
         char reason[REASON_BYTES];
     } denial;
-    uint64_t nearest; /* the value that would be granted instead; 0: not known */
+    /* the value that would be granted instead of the value of the spec; 0: not known */
+    uint64_t nearest;
 };
 
-/* The answers of neighbours to an offer. Changed by admission/neighbours.c and ask-plugins.c. */
+/* The answers of the neighbours (neighbours.h) to an offer. Changed by admission/neighbours.c and
+ * ask-plugins.c. */
 struct hearing {
     struct grant *offer;
-    int judge;    /* the plugin that is asked */
-    int objector; /* the first plugin that said no; -1 */
+    int judge;    /* the neighbour that is asked */
+    int objector; /* the first neighbour that refused; -1: no neighbour has refused */
     enum answer objection;
-    bool never; /* no other reservation's end can change the objection */
-    /* the largest runtime that all objectors could bear; 0: none, or not known */
+    bool never; /* the neighbour refuses whatever other reservations end */
+    /* the largest runtime that all neighbours that refused would accept; 0: no runtime, or not
+     * known */
     uint64_t bearable;
     char reason[256];
 };
 
-/* Capacity beyond what reservations need. Changed by admission/spare-capacity.c and trial.c. */
+/* Spare capacity, which no reservation needs (spare-capacity.h). Changed by
+ * admission/spare-capacity.c and trial.c. */
 struct spare {
-    bool for_more; /* the broker itself asks, for more than the reservation needs */
+    /* the broker itself asks for more than the reservation needs, to share out spare capacity */
+    bool for_more;
     uint64_t most; /* the largest runtime to ask for; 0: no bound */
     enum { TRIAL_NONE, TRIAL_RUNS, TRIAL_PASSED, TRIAL_FAILED } trial;
-    /* the claim that was refused before the trial; NULL: CPU time was refused */
+    /* the refused claim that the trial is about; NULL: the refusal was about CPU time */
     const struct claim *tried_from;
-    int takes; /* how often others have given up what they do not need */
+    /* how often other reservations have given up, for this request, capacity that they do not
+     * need */
+    int takes;
 };
 
-/* How the kernel follows the grant. Changed by activation/apply-grant.c; `old` and `debt` by
- * admission/ask-plugins.c, which books the grant. */
+/* The steps that put the grant in force. Changed by activation/apply-grant.c; `old` and `debt` by
+ * admission/ask-plugins.c, which adds the grant to the ledger. */
 struct activation {
-    /* the grant before, which comes back if the kernel refuses the change */
+    /* the former grant, which is in force again if the kernel refuses the change */
     struct grant *old;
-    /* the debt (debt_keep) for the part of `old` beyond the new grant; it may be paid back by
-     * now */
+    /* the task number of the debt (debt_keep) for the part of `old` beyond the new grant; the debt
+     * may have ended by now */
     uint64_t debt;
-    struct attachment *target; /* the thread to be attached; becomes reservation->attachment */
-    /* OUTLIVED: the file means a thread that has ended. TAKEN: another reservation may detach the
-     * thread later */
+    /* the thread that shall be attached; becomes reservation->attachment */
+    struct attachment *target;
+    /* NEVER: no change of other reservations can help. OUTLIVED: the file names a thread that has
+     * ended. TAKEN: another reservation has the thread, and may detach it later */
     enum { TARGET_NEVER, TARGET_OUTLIVED, TARGET_TAKEN } why_not;
-    bool fresh;           /* the thread was not attached before this request */
-    bool has_asked_guard; /* the guard has given up its bandwidth for this thread */
+    bool fresh; /* the thread was not attached before this request */
+    /* the guard was asked to give up its bandwidth for this thread (guard_yield) */
+    bool has_asked_guard;
 };
 
 /* A wait for a time. Changed by requests/zero-lag-wait.c. */
 struct wait {
     struct timer timer;
-    bool has_said_so; /* the owner knows of the wait */
-    bool patient;     /* the request has waited for capacity that others give up */
-    int moments;      /* how often the request has waited for others' requests */
+    bool has_said_so; /* a verdict has told the owner of the wait */
+    /* the request has waited once for capacity that other reservations were giving back */
+    bool patient;
+    int moments; /* how often the request has waited for requests of other reservations */
 };
 
-/* The comment of each part names the files that change the part; request.c begins and ends all
- * parts. test/parts checks this. */
+/* The comment of each part of a request names the files that may change this part; request.c begins
+ * and ends all parts. test/parts checks that no other file changes a part. */
 struct request {
     struct reservation *reservation;
     struct queue *queue;    /* the user's queue (fair-queue.h) */
-    struct outcome outcome; /* what is answered */
+    struct outcome outcome; /* the content of the verdict */
     enum step step;
-    /* the request waits for this answer of a plugin or helper; 0: for none */
+    /* the id of the answer of a plugin or helper that the request waits for; 0: the request waits
+     * for no answer */
     uint64_t answer_id;
     int64_t started;
     struct file json, tid; /* NAME.json and NAME.tid, as the reader has seen them */
     struct spec spec;
-    bool has_spec, recorded; /* the spec is valid; the journal has the present state */
+    /* has_spec: the spec is valid; recorded: the journal has the present state */
+    bool has_spec, recorded;
     struct inquiry inquiry;
     struct refusals refusals;
     struct hearing hearing;
@@ -196,58 +225,63 @@ struct request {
     UT_hash_handle hh; /* by answer_id */
 };
 
-/* True if the helper has the order to make the thread ordinary: then no grant may be applied to the
- * thread. */
+/* True if the attach helper has the order to restore the thread's former attributes: then no grant
+ * may be applied to the thread. */
 bool request_is_detaching(const struct reservation *reservation);
 
 struct request *request_begin(struct reservation *reservation, enum kind kind);
 
-/* Gives back everything that the request holds, and frees the request. */
+/* Releases the claims, charges and offers that the request holds, and frees the request. */
 void request_drop(struct request *request);
 
-/* New rules: charges again everything that the request holds beyond its reservation's grant. */
+/* Call this when new access rules come into force: charges again the claims and offers that the
+ * request holds beyond its reservation's grant. */
 struct acl;
 void request_charge_again(struct request *request, struct acl *acl);
 
 /* Plugins that judge each other's tasks are asked for one request at a time. A request has the turn
- * from its first question until the request is dropped or can no longer be undone: the answer of
- * one plugin must still hold when all plugins have answered, and when the kernel has refused a
- * change. False: the request waits for its turn. */
+ * from its first question until the request is dropped or can no longer be undone, because the
+ * answer of one plugin must still hold when the other plugins have answered, and when the kernel
+ * refuses the change. False: the request waits for its turn. */
 bool turn_take(struct request *request);
 
-/* The same for a plan that is tested quickly, that no plugin judges, and that is never put back:
- * any number of such requests pass while no request has the turn or waits for the turn. */
+/* Like turn_take, for a plan that is tested quickly, that no neighbour judges, and that is never
+ * undone: while no request has the turn or waits for the turn, any number of such requests go on,
+ * and none of them takes the turn. */
 bool turn_pass(struct request *request);
 void turn_end(const struct request *request);
 
-/* The request whose turn has come; NULL when there is none. */
+/* Gives the turn to the next request, and returns this request. NULL: the turn is not free, or no
+ * request waits for it. */
 struct request *turn_next(void);
 bool turn_is_due(void);
 
-/* Sets the answer to the owner; and who refuses, why, and whether waiting cannot help. */
+/* request_answer sets the result and the reason of the verdict. request_refuse sets the part of the
+ * system that refuses (`by`), the code, and `never`: waiting cannot help. */
 void request_answer(struct request *request, enum result result, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 void request_refuse(struct request *request, const char *by, enum why code, bool never);
 
-/* Writes an event that explains the verdict. plugin: -1 for none. */
+/* Writes an event that explains the verdict. plugin: -1: the event is about no plugin. */
 void request_event(const struct request *request, const char *stage, const char *decision,
                    int plugin, const char *reason);
 
-/* The reservation has the spec's token from now on, before it is recorded. */
+/* Gives the spec's token to the reservation now, before the journal has the request. */
 void request_take_token(struct request *request);
 
-/* Writes the present state into the journal, once for each request. From then on the next broker
- * finds this state after a crash. False with errno. */
+/* Writes the reservation's present state into the journal, once for each request. After a crash,
+ * the next broker goes on from this state. False with errno. */
 bool request_record(struct request *request);
 
-/* True if the owner wrote or touched NAME.json. */
+/* True if the request exists because the owner wrote or touched NAME.json. */
 bool request_is_about_its_file(const struct request *request);
 
-/* The request waits for the answer with this id. Both return IN_PROGRESS. */
+/* From here on the request waits for the answer with this id. Both functions return IN_PROGRESS. */
 enum step_result wait_for_plugin(struct request *request, uint64_t id);
 enum step_result wait_for_helper(struct request *request, uint64_t id);
 
-/* Take the request that waits for this answer; NULL: no request does. */
+/* Each function returns the request that waits for the answer with this id, and ends its wait.
+ * NULL: no request waits for this answer. */
 struct request *take_waiting_for_plugin(uint64_t id);
 struct request *take_waiting_for_helper(uint64_t id);
 

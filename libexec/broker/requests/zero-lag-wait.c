@@ -16,8 +16,9 @@ static void over(struct timer *timer)
     go_on(request);
 }
 
-/* The turn ends: other requests need not wait meanwhile. If the kernel then refuses the change, the
- * former grant comes back only if the sums still hold, as for plugins that take no turns. */
+/* Ends the request's turn, so that other requests need not wait meanwhile. Therefore, if the kernel
+ * later refuses the change, the former grant comes back only if the sums still have room for it, as
+ * with plugins that take no turns. */
 static void wait_until(struct request *request, int64_t until)
 {
     turn_end(request);
@@ -33,7 +34,8 @@ bool zero_lag_wait_begin(struct request *request)
     return true;
 }
 
-/* A lower bound: a density would be more. */
+/* The utilization that the request lacks for a grant, at least: if the sums are of densities, the
+ * request lacks more. */
 static uint64_t missing(const struct request *request)
 {
     const struct spec *spec = &request->spec;
@@ -43,8 +45,8 @@ static uint64_t missing(const struct request *request)
                : utilization(spec->runtime - request->refusals.nearest, window);
 }
 
-/* The request waits only if the debts cover all that it lacks: otherwise a hostile user could keep
- * it waiting by giving back small parts all the time. */
+/* The request waits only if the debts cover all utilization that the request lacks. Otherwise a
+ * hostile user could delay the request again and again by giving back small parts. */
 bool zero_lag_wait_may_help(struct request *request)
 {
     uint64_t needed = missing(request);
@@ -52,7 +54,8 @@ bool zero_lag_wait_may_help(struct request *request)
     if (request->wait.patient || needed == 0 || debt_sum(by_quota) < needed)
         return false;
     request->wait.patient = true;
-    wait_until(request, debt_last(by_quota) + 1); /* after the timer that gives the capacity back */
+    /* + 1: the timer that ends the debt must come first */
+    wait_until(request, debt_last(by_quota) + 1);
     return true;
 }
 
@@ -66,7 +69,7 @@ bool zero_lag_wait_for_a_moment(struct request *request)
     return true;
 }
 
-/* Nobody notices a shorter wait. */
+/* The owner is not told of a shorter wait, because people do not notice it. */
 bool zero_lag_wait_is_to_be_told(struct request *request)
 {
     const int64_t long_enough = 100000000; /* ns */

@@ -7,7 +7,7 @@
 
 #include "memory.h"
 
-/* How the lease was when the last file was granted. */
+/* The lease when a file was granted last. */
 struct begun {
     int64_t modified, until;
     uint64_t length;
@@ -18,7 +18,9 @@ struct lease {
     int64_t until;
     struct begun granted;
     bool refused; /* the last file was not granted */
-    bool waits;   /* the lease is over, and is not in the tree until expiry_go_on */
+    /* the lease is over, but the reservation could not end yet: not in the tree until
+     * expiry_go_on */
+    bool waits;
     RB_ENTRY(lease) entry;
 };
 

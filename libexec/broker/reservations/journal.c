@@ -23,15 +23,16 @@ enum { BLOAT_BYTES = 4 << 20, BLOAT_TIMES = 4, AT_ONCE_BYTES = 1 << 16 };
 struct written {
     int fd;
     off_t length;
-    bool torn; /* part of a record is behind `length` */
+    bool torn; /* the file has an incomplete record after the first `length` bytes */
 };
 static const struct written no_file = {.fd = -1};
 
 static struct {
-    struct written file, old; /* old: in force until the new one is committed */
+    /* old: the former journal, which is in force until `file` is committed */
+    struct written file, old;
     off_t begun_length, retry_length;
     bool behind;
-    bool afresh; /* the file is not in force yet: its records need not be written one by one */
+    bool afresh; /* the file is not in force yet, so its records may be written together */
     struct paragraph_output output;
 } writer = {.file = {.fd = -1}, .old = {.fd = -1}};
 
@@ -42,8 +43,8 @@ static bool is_being_written_anew(void)
     return writer.old.fd >= 0;
 }
 
-/* Writes the records. A record is in the file as a whole, or is not there; no record follows a part
- * of another one. */
+/* Writes the records of writer.output. After a failed write, the incomplete record is cut off, so
+ * that no record follows an incomplete record. */
 static bool put_out(void)
 {
     struct written *file = &writer.file;
@@ -57,7 +58,8 @@ static bool put_out(void)
         file->torn = ftruncate(file->fd, file->length) != 0;
     if (good)
         file->length += put;
-    else if (!is_being_written_anew()) /* the caller abandons a new journal */
+    /* if a new journal cannot be written, the caller abandons it */
+    else if (!is_being_written_anew())
         writer.behind = true;
     writer.output.length = 0;
     errno = error;
@@ -243,12 +245,12 @@ void journal_abandon(void)
     writer.afresh = false;
     writer.output.length = 0;
     if (writer.file.fd >= 0 && is_being_written_anew()) {
-        /* frees the space of the file, which stays until the next journal is begun */
+        /* frees the disk space; the empty file stays until the next journal is begun */
         (void)ftruncate(writer.file.fd, 0);
         close(writer.file.fd);
         writer.file = writer.old;
         writer.old = no_file;
-        /* the next try comes when the journal has doubled, not at each turn */
+        /* so the next try comes when the journal has doubled, not at each turn of the loop */
         writer.retry_length = writer.file.length * 2;
     }
 }
@@ -272,7 +274,8 @@ bool journal_is_bloated(void)
 
 /* ---- reading ---- */
 
-/* The records so far, by task: a name may have been moved away and given to another reservation. */
+/* The reservations read so far, by task number: names do not suffice, because the name of an ended
+ * reservation may belong to a later reservation. */
 struct known {
     uint64_t task;
     int index;
@@ -415,7 +418,8 @@ static bool get_reservation(const struct paragraph *record,
     return true;
 }
 
-/* Takes over the record's group and claims. */
+/* Adds or replaces the reservation, or removes it if `gone`. Takes over the memory of the record's
+ * group and claims. */
 static void journal_remember(struct recorded_state *state, struct known **known,
                              struct recorded_reservation *reservation, bool gone)
 {
@@ -450,7 +454,7 @@ static void journal_remember(struct recorded_state *state, struct known **known,
     HASH_ADD(hh, *known, task, sizeof found->task, found);
 }
 
-/* The journal while it is read. */
+/* The state of reading a journal. */
 struct reading {
     struct recorded_state *state;
     struct known *known;
@@ -503,7 +507,7 @@ static void drop_gone(struct recorded_state *state)
 static void forget_keys(struct known **known)
 {
     struct known *one = *known;
-    HASH_CLEAR(hh, *known); /* frees the table; its elements stay linked in their order */
+    HASH_CLEAR(hh, *known); /* frees only the table; the elements stay linked by hh.next */
     while (one != NULL) {
         struct known *next = one->hh.next;
         free(one);
@@ -511,7 +515,7 @@ static void forget_keys(struct known **known)
     }
 }
 
-/* Only root can have written the file. */
+/* True: only root can have written the file. */
 static bool is_ours(int fd)
 {
     struct stat status;
@@ -536,9 +540,10 @@ static bool read_records(int fd, struct reading *reading)
     return good;
 }
 
-/* False: the journal was damaged. A journal gets its name when it is whole, so a journal of this
- * boot that is not whole was damaged later. The end of the machine may have cut short a journal of
- * another boot. Such a journal, and an empty one (journal_clear), has no reservations. */
+/* False: the journal was damaged. A new journal is renamed to journal only when it is whole, so a
+ * journal of this boot that is not whole was damaged later. A journal of another boot may be cut
+ * short because the machine stopped. Such a journal, and an empty journal (journal_clear), counts
+ * as a journal without reservations. */
 static bool is_not_cut_short(struct reading *reading)
 {
     const bool damaged = !reading->whole && reading->state->same_boot;
@@ -549,7 +554,7 @@ static bool is_not_cut_short(struct reading *reading)
     return !damaged;
 }
 
-/* False: *why. */
+/* False: *why says why the journal cannot be read. */
 static bool read_journal(struct recorded_state *state, const char **why)
 {
     struct reading reading = {.state = state};

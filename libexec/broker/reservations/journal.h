@@ -1,7 +1,7 @@
-/* The journal, state/current/journal: the next broker needs it to go on after a crash. The broker
- * appends a record before and after each step that must not be forgotten. A record is a paragraph
- * (lib/paragraph.h). The last record of a reservation counts. A record that a crash or a full disk
- * cut short does not count.
+/* The journal, state/current/journal, from which the next broker learns after a crash what is in
+ * force. The broker appends a record before and after each change that the next broker must know. A
+ * record is a paragraph (lib/paragraph.h). Of a reservation, only the last record counts. A record
+ * that a crash or a full disk cut short does not count.
  *
  *   record=boot    boot= the kernel's boot id: the broker never changes a thread of another boot; format= JOURNAL_FORMAT
  *   record=whole   the records before this one say all that was in force when this journal was begun
@@ -14,12 +14,12 @@
  *                  former_ioprio=, as ioprio_get(2) returns it, if enforce=ioprio raises the thread's I/O priority
  *   record=gone    user= name= task=
  *
- * A journal that has grown is written anew, as journal.new, and renamed over the former one when it
- * is whole. So the file journal is always whole, and a crash at any point leaves the former journal
- * or the new one. seccomp allows the broker this rename and no other.
+ * When the journal has grown, the broker writes a new journal, journal.new, and renames it to
+ * journal when it is whole. So a crash at any point leaves either the former journal or the new
+ * journal, and each of them is whole. seccomp allows the broker no other rename.
  *
- * The broker does not call fsync(2): a SIGKILL loses nothing that was written, and a reboot ends
- * all that was in force. */
+ * The broker does not call fsync(2), because a SIGKILL loses nothing that was written, and because
+ * a reboot ends all grants. */
 #ifndef RTF_JOURNAL_H
 #define RTF_JOURNAL_H
 
@@ -27,32 +27,38 @@
 
 #define NO_PLUGIN_NAME "-"
 
-/* A change of the records that an earlier broker would misread gets the next number. That broker
- * then refuses to start. */
+/* Increase this number with each change of the records that earlier versions of the broker would
+ * misread. Then an earlier version refuses to start with the journal. */
 enum { JOURNAL_FORMAT = 1 };
 
-/* A reservation as the journal has it. */
+/* The content of a reservation's last record. */
 struct recorded_reservation {
     char user[NAME_BYTES], name[NAME_BYTES], token[TOKEN_BYTES], plugin[PLUGIN_NAME_BYTES];
     uint64_t task;
-    int64_t time;         /* CLOCK_REALTIME, ns */
-    int64_t lease, waits; /* CLOCK_BOOTTIME, ns; 0: none */
+    int64_t time; /* CLOCK_REALTIME, ns */
+    /* CLOCK_BOOTTIME, ns: the end of the lease, and the begin of the wait for room; 0: no lease, no
+     * wait */
+    int64_t lease, waits;
     struct stamp judged, judged_tid;
     bool granted;
     struct grant grant;
     bool attached, by_file, laid_down;
     enum ended ended; /* the reservation has no grant, and its spec is being removed */
-    /* recover.c: its thread has no reservation any more, and gets its former attributes back */
+    /* recover.c: the thread belongs to no reservation any more, and gets its former attributes
+     * back */
     bool orphan;
     pid_t tid, process;
     uint64_t started_by;
     struct attributes former;
     struct former_lock former_lock;
-    uint64_t given_lock;  /* bytes: the process was given so much; 0: nothing yet */
-    int former_ioprio;    /* -1: none */
-    char *group;          /* NULL */
-    uint64_t class;       /* of its shares (shares.h); 0: none */
-    struct claim *claims; /* on other resources; claim.plugin: the plugin that granted the claim */
+    /* bytes: the limit of locked memory that the process was given; 0: no limit yet */
+    uint64_t given_lock;
+    int former_ioprio; /* -1: the record has no former_ioprio= */
+    char *group;       /* the former cpuset group of the thread; NULL: the record has no group */
+    uint64_t class;    /* the class of the reservation's shares (shares.h); 0: no class */
+    /* the claims on resources other than CPU time; claim.plugin: the plugin that granted the
+     * claim */
+    struct claim *claims;
 };
 
 struct recorded_state {
@@ -61,31 +67,33 @@ struct recorded_state {
     int count, room;
 };
 
-/* Reads the journal. Refuses a journal that is damaged, or that a user can have written. False:
- * *reason. */
+/* Reads the journal. False: the journal is damaged, or a user may have written it; *reason says
+ * so. */
 bool journal_read(struct recorded_state *state, char reason[static REASON_BYTES]);
 void journal_free(struct recorded_state *state);
 
-/* Begins a new journal. The new journal is in force when journal_commit has succeeded. False:
- * *reason. */
+/* journal_begin begins a new journal, and journal_commit puts it in force. False: *reason. */
 bool journal_begin(char reason[static REASON_BYTES]);
 bool journal_commit(char reason[static REASON_BYTES]);
 
-/* Instead of journal_commit: the former journal stays in force. */
+/* Ends a new journal without journal_commit: the former journal stays in force. */
 void journal_abandon(void);
 
-/* Makes the journal empty, when nothing is in force and the next broker needs nothing. */
+/* Makes the journal empty. Call this when no grant is in force, so that the next broker needs no
+ * record. */
 void journal_clear(void);
 
-/* Each function appends one record. False with errno: nothing was appended. */
+/* Each function appends one record. False with errno: no record was appended. */
 bool journal_reservation(const struct reservation *reservation);
 bool journal_gone(const struct reservation *reservation);
 bool journal_left(void);
 
-/* A record could not be appended. The caller should write the journal anew until this succeeds. */
+/* True: a record could not be appended. The caller should try to write a new journal until a try
+ * succeeds. */
 bool journal_is_behind(void);
 
-/* Most records of the journal are superseded. The caller should write the journal anew. */
+/* True: later records have replaced most records of the journal. The caller should write a new
+ * journal. */
 bool journal_is_bloated(void);
 
 #endif

@@ -1,4 +1,4 @@
-/* The table of reservations. */
+/* The table of all reservations, and their number per user, which --max-specs limits. */
 #ifndef RTF_RESERVATIONS_H
 #define RTF_RESERVATIONS_H
 
@@ -6,37 +6,43 @@
 
 extern int max_specs;
 
-/* The account whose limits apply to the user: the user's own, or the common one of all users
- * without an account whose uids the rules do not name. */
+/* The account whose limits apply to the user. This is the user's own account; or, if the account
+ * database does not know the user's uid and no rule names this uid, the common account of all such
+ * users. */
 struct account *user_bucket(const struct user *user);
 
-/* Finds the reservation, or makes it with `create`. NULL: there is none. */
+/* Finds the reservation. If there is no such reservation, makes it with `create`, and returns NULL
+ * without `create`. */
 struct reservation *reservation_find(struct user *user, const char *name, bool create);
-/* Keeps a reservation of an earlier broker: it counts, even above the limit. */
+/* Keeps a reservation of an earlier broker, even if its user then has more than --max-specs
+ * reservations. */
 void reservation_keep(struct reservation *reservation);
-/* Counts the reservation among its user's, or makes it RESERVATION_OVER_LIMIT. Call this when the
- * reservation is made, and when it is judged again, because others may have ended. A released
- * reservation does not count, even while its record exists. */
+/* Counts the reservation among its user's reservations; or, if the user has --max-specs
+ * reservations already, sets the state RESERVATION_OVER_LIMIT. Call this when the reservation is
+ * made, and when it is judged again, because other reservations of the user may have ended. A
+ * released reservation does not count, even while its struct exists. */
 void reservation_count(struct reservation *reservation);
 void reservation_uncount(struct reservation *reservation);
 struct reservation *reservation_of_task(uint64_t task);
 void reservation_forget(struct reservation *reservation);
 
-/* The reservation is ENDING from here on. The caller has its NAME.json removed. */
+/* Sets the state RESERVATION_ENDING. The caller has the reader remove NAME.json. */
 void reservation_end(struct reservation *reservation, enum ended why);
 
-/* The reader's last report has its answer, or has become void. */
+/* Frees the reader's last report of the files, because the report has its answer or no longer
+ * holds. */
 void reservation_snapshot_end(struct reservation *reservation);
 
-/* Queues the reservation for its turn. It is not looked at at once: inside an answer, a user could
- * drive the depth of the stack; inside a scan, others would wait for one user's thousands of
- * files. */
+/* Queues the reservation, so that the broker looks at it in a later turn of its user. Looking at
+ * once would have two faults: while the broker handles an answer, a user could make the stack grow
+ * without bound; and during a scan, all users would wait for one user's thousands of files. */
 void reservation_queue(struct reservation *reservation);
 
-/* Writes the present state of the reservation to the journal. False with errno. */
+/* Appends the present state of the reservation to the journal. False with errno. */
 bool reservation_record(struct reservation *reservation);
 
-/* All reservations in the order of their creation; NULL: no more. */
+/* These functions go through all reservations in the order of their creation. NULL: there are no
+ * more. */
 struct reservation *reservation_first(void);
 struct reservation *reservation_next(const struct reservation *reservation);
 

@@ -19,10 +19,11 @@ struct waiter {
 enum { NEVER = 0 };
 
 static struct {
-    /* accounts with waiting specs; the account with the latest grant comes last */
+    /* the accounts with waiting specs; the account that got the latest grant is at the end */
     TAILQ_HEAD(, account) ring;
     uint64_t kicks;
-    uint64_t passed; /* at that time no spec was left to be asked */
+    /* the occasion (wait_queue_occasion) at which the plugins have been asked about each spec */
+    uint64_t passed;
     int64_t taken;
     struct timer pause;
     struct waiter *asked;
@@ -30,12 +31,13 @@ static struct {
 } wait_queue = {.ring = TAILQ_HEAD_INITIALIZER(wait_queue.ring)};
 
 /* A user who creates and releases reservations in a loop makes room all the time, and each time the
- * waiting specs of others are asked again. This bounds the broker's time for them: so many ns for
- * each spec, then a pause of the same length. */
+ * plugins are asked again about the waiting specs of other users. To bound the broker's time for
+ * these specs, a pause of each_takes (ns) for each spec follows after each round. */
 static const int64_t each_takes = 10000000;
 
-/* One spec at a time is asked: otherwise the user with the quicker reader would come first. A
- * reader that does not answer in time delays only its own user. */
+/* The broker waits so long for the answer about one spec before it asks about the next spec. The
+ * specs come one at a time, because otherwise the user with the quickest reader would come first.
+ * The wait is bounded, so that a slow reader delays other users little. */
 static const int64_t patience = 100000000; /* ns */
 
 static bool is_awaited(void)
@@ -127,8 +129,9 @@ void wait_queue_leave(struct reservation *reservation)
         return;
     }
     TAILQ_FIRST(&account->waiters)->asked_at = NEVER;
-    /* A spec that was refused again keeps its place: otherwise the next one would depend on how
-     * many were asked in between. */
+    /* The account goes to the end of the ring only after a grant. After a refusal it keeps its
+     * place, because otherwise the order of users would depend on the number of refusals in
+     * between. */
     if (reservation->grant != NULL) {
         TAILQ_REMOVE(&wait_queue.ring, account, of_waiters);
         TAILQ_INSERT_TAIL(&wait_queue.ring, account, of_waiters);

@@ -1,11 +1,13 @@
-/* Claims without a guarantee: a grant may use what a line's reservations leave. */
+/* Claims without a guarantee: a grant may use the capacity of a line of plugins.conf that the
+ * line's reservations leave unused. */
 #ifndef RTF_BACKGROUND_H
 #define RTF_BACKGROUND_H
 
 #include "reservation.h"
 
-/* The first line that admits the grant without a guarantee, and the next such line; NO_PLUGIN:
- * none. The last function returns the grant's claim on such a line. */
+/* grant_background: the first line that admits the grant without a guarantee.
+ * grant_background_after: the next such line after `plugin`. NO_PLUGIN: there is no such line.
+ * grant_background_claim: the claim of a grant on such a line. */
 int grant_background(const struct grant *grant);
 int grant_background_after(const struct grant *grant, int plugin);
 struct claim grant_background_claim(int plugin);

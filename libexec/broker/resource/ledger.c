@@ -3,7 +3,7 @@
 #include "background.h"
 #include "resource-kinds.h"
 
-/* The amount that the grant takes of the pool; grant NULL: 0. */
+/* The amount that the grant takes from the pool; 0 if `grant` is NULL. */
 static uint64_t ledger_amount_in(const struct pool *pool, const struct grant *grant)
 {
     return grant == NULL ? 0 : pool->of->amount_in(pool, grant);
@@ -41,7 +41,8 @@ static bool fits_in(const struct pool *pool, const struct grant *grant, void *co
     return false;
 }
 
-/* A user with the property "ignore admission" is exempt from the sums of CPUs only. */
+/* True: the grant fits into its pools. The pools of CPU time do not limit a user with the property
+ * "ignore admission", but pools of other resources do. */
 static bool fits(const struct grant *grant, struct question question)
 {
     return resource_amount.of_grant(grant, fits_in, &question) &&
@@ -64,7 +65,8 @@ bool ledger_fits_line(const struct grant *grant, const struct grant *old,
 
 static struct {
     uint64_t additions, removals;
-    int background[PLUGINS_MAX]; /* number of grants on each line without a guarantee; not a sum */
+    /* the number of grants that use each line without a guarantee; no pool's sum */
+    int background[PLUGINS_MAX];
 } ledger;
 
 uint64_t ledger_additions(void)

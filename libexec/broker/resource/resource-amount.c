@@ -1,5 +1,5 @@
-/* A resource with amounts and no plans. A line has one pool, its capacity; the capacity of a disk
- * is its time. */
+/* The functions of resources with amounts and without plans. Each line has one pool. The pool of a
+ * disk is the disk's time. */
 #include <stdio.h>
 
 #include "resource-kinds.h"

@@ -1,9 +1,9 @@
-/* The pools of CPU time: for each line, each CPU with threshold= as the capacity, or under
- * partition=global all its CPUs together; and each CPU that lines share, with one CPU as the
- * capacity. A plan on several CPUs weighs fully on each of them, except under partition=global,
- * where the kernel balances one sum over the whole domain. A plan without a runtime weighs nothing.
- * Neither does a plan of a plugin that tests nothing and has no threshold=, because such a line
- * promises nothing. */
+/* The pools of CPU time. Each line has a pool for each of its CPUs, whose capacity is threshold=;
+ * under partition=global the line has one pool for all its CPUs together. Each CPU that lines share
+ * has a pool more, whose capacity is one CPU. A plan on several CPUs counts fully on each of them,
+ * except under partition=global, where the kernel balances one sum over the whole domain. A plan
+ * without a runtime takes nothing from any pool. A plan of a plugin that tests nothing and has no
+ * threshold= takes nothing either, because its line promises nothing. */
 #include "resource-cpu.h"
 
 #include <stdio.h>
@@ -106,7 +106,8 @@ bool cpu_take_move(const struct paragraph *said, struct cpu_move *move)
     return stated >= 0 && (cpus == NULL || parse_cpus(cpus, &move->cpus));
 }
 
-/* Each move has to fit by itself: a plugin that swaps two tasks moves one to a third CPU first. */
+/* Each move must fit while all other tasks stay where they are. So a plugin that swaps two tasks
+ * moves one of them to a third CPU first. */
 bool cpu_may_move(const struct grant *grant, const struct cpu_move *move, struct grant *moved)
 {
     char reason[REASON_BYTES];
@@ -278,8 +279,9 @@ json_t *cpu_book(const struct grant *grant)
 
 uint64_t cpu_window(const struct grant *grant)
 {
-    /* A task loads its CPU by Q/T, however short its deadline is. Densities have to stay below the
-     * threshold only under a sufficient test for EDF, or under no test. */
+    /* A task loads its CPU by Q/T (runtime / period), however short its deadline is. So the window
+     * is the period, except under a sufficient test for EDF, or under no test: these bound
+     * densities, Q divided by the deadline if that is shorter. */
     const struct plugin_line *line = plugin_line(grant->plugin);
     bool by_rate = !line->deadline || strcmp(line->tests, "exact") == 0 ||
                    strcmp(line->tests, "necessary") == 0;
@@ -298,8 +300,9 @@ uint64_t cpu_weight(const struct grant *grant)
                                                                               : 0;
 }
 
-/* All promises on a shared CPU together are one CPU at most. A line's own sum may be of densities,
- * which are more than the CPU time in use. Plugins tell one another rates. */
+/* On a shared CPU, all plans together may take one CPU. They count with Q/T there, and not with
+ * their weights, because a weight may be a density, which is more than the CPU time that the plan
+ * uses. Plugins also tell one another Q/T. */
 uint64_t cpu_rate(const struct grant *grant)
 {
     return cpu_weight(grant) == 0 || grant->spec.period == 0
@@ -311,12 +314,12 @@ uint64_t cpu_rate(const struct grant *grant)
 
 static struct {
     uint64_t by_cpu[CPU_SETSIZE];
-    uint64_t whole_lines[PLUGINS_MAX]; /* sums of lines with partition=global */
-    uint64_t *by_line[PLUGINS_MAX];    /* [CPU] */
+    uint64_t whole_lines[PLUGINS_MAX]; /* for each line with partition=global */
+    uint64_t *by_line[PLUGINS_MAX];    /* for each other line: an array with a sum for each CPU */
 } sums;
 
-/* A plugin may add exact fractions, where the ledger rounds each one up. This difference is no
- * lie. */
+/* The slack of each pool: a plugin may add exact fractions, while the ledger rounds each fraction
+ * up, so an honest plugin may promise a little more than the ledger has room for. */
 enum { ROUNDING = 1000 };
 
 static uint64_t *sums_of(int plugin)

@@ -32,7 +32,7 @@ static bool name_place(void)
                     (unsigned long long)status.st_ino) < PATH_BYTES;
 }
 
-/* True: only root can have made anything in the directory. */
+/* True: only root can have made files in the directory. */
 static bool is_private(int directory, mode_t others)
 {
     struct stat status;
@@ -57,8 +57,8 @@ static bool link_leads_here(void)
     return read_link(target) && strcmp(target, place.path) == 0;
 }
 
-/* A spool that was copied, or moved to another file system, has a link to the directory of the
- * former spool. */
+/* If the spool was copied, or moved to another file system, its link leads to the directory of the
+ * former spool: warns that those grants are not continued. */
 static void doubt_former(void)
 {
     char target[PATH_BYTES];
@@ -99,7 +99,8 @@ static bool open_place(char reason[static REASON_BYTES])
         return refuse(place.path, strerror(errno), reason);
     if (!is_private(spool.state, 077))
         return refuse(place.path, "must be a directory that root alone can enter", reason);
-    /* state/lock keeps a second broker away, unless somebody has removed state/ under the first. */
+    /* state/lock keeps a second broker away, unless state/ was removed while the first broker runs:
+     * then this lock does. */
     return flock(spool.state, LOCK_EX | LOCK_NB) == 0 ||
            refuse(place.path, "another broker has its journal there", reason);
 }
@@ -114,8 +115,9 @@ static void doubt_disk(int parent)
                  RUN_DIRECTORY);
 }
 
-/* Nothing is granted before the link is there: a broker that is killed in between leaves a
- * directory that the next one empties again. */
+/* If the link does not lead here, empties the directory and makes the link. No grant is made before
+ * the link exists. So if the broker is killed in between, the next broker may empty the directory
+ * again. */
 static bool make_ours(char reason[static REASON_BYTES])
 {
     (void)unlinkat(spool.state, place_journal_new, 0);

@@ -1,10 +1,10 @@
-/* Where the journal is: the directory /run/rtf/DEVICE-INODE, by the device and inode number
- * (hexadecimal) of the spool. No grant outlives its kernel, so the journal is in memory, where the
+/* The directory of the journal: /run/rtf/DEVICE-INODE, named by the device and inode number
+ * (hexadecimal) of the spool. No grant outlives a reboot, so the journal is in memory, where the
  * broker waits for no disk. Only root can enter the directory.
  *
- * The spool's state/current is a link to that directory, for root's tools. It is also the proof
- * that the journal is the spool's own: the inode number of a spool that was removed is given to
- * another directory sooner or later. Without the link, the broker removes what it finds. */
+ * The spool's state/current is a link to this directory, for root's tools. The link also proves
+ * that the journal belongs to this spool: after a spool is removed, another spool may get its inode
+ * number. If the link is missing, the broker removes all files that it finds in the directory. */
 #ifndef RTF_PLACE_H
 #define RTF_PLACE_H
 
@@ -12,27 +12,28 @@
 
 #include "reason.h"
 
-/* The names of the journal, and of a new journal until it is whole. They are constants: seccomp
- * allows the broker to rename the new one to the other, and nothing else. */
+/* The names of the journal, and of a new journal until it is whole. The names are constants,
+ * because seccomp allows the broker to rename place_journal_new to place_journal, and no other
+ * file. */
 extern const char place_journal[], place_journal_new[];
 
-/* Makes the directory and the link, locks the directory, and sets spool.state. Call this after the
+/* Makes the directory and the link, locks the directory, and sets spool.state. Call this when the
  * spool is locked. False: *reason. */
 bool place_open(char reason[static REASON_BYTES]);
 
-/* Sets spool.state to the directory of a spool that this process does not serve, if the spool has
- * one. */
+/* For a process that does not serve the spool: sets spool.state to the spool's directory, if there
+ * is one. */
 void place_find(void);
 
 /* Removes the files that only a running broker needs; and the directory, if the journal is empty.
- * The launcher calls this while the broker waits for the launcher's end, because the broker may not
- * remove files. `directory` is a descriptor of spool.state. */
+ * The launcher calls this at the end of the broker, because the broker itself may not remove files.
+ * `directory` is the launcher's descriptor of the directory. */
 void place_end(int directory);
 
-/* The directory's path; "" before place_open. */
+/* Returns the directory's path; "" before place_open. */
 const char *place_path(void);
 
-/* A warning for the administrator about the directory; NULL: none. */
+/* A warning for the administrator about the directory; NULL: there is no warning. */
 const char *place_doubt(void);
 
 #endif

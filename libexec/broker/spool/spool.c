@@ -48,8 +48,9 @@ static void wake_up(int signal_number)
     (void)signal_number;
 }
 
-/* A broker that was killed may have left a helper in the middle of its last call. This helper
- * shares the lock and ends soon. If the lock is not free after two seconds, another broker runs. */
+/* When a broker is killed, its attach helper, which shares the lock, may still finish its last
+ * call, and then ends. So this function waits. If the lock is not free after two seconds, another
+ * broker runs. */
 static int take_lock(char *reason)
 {
     struct sigaction interrupt = {.sa_handler = wake_up};
@@ -92,7 +93,8 @@ static bool make_fifo(const char *name, char *reason)
     return true;
 }
 
-/* Clients can open the writing end while this reading end is open. */
+/* Opens the reading end of the FIFO. While this end is open, clients can open the writing end,
+ * which shows them that the broker is there. */
 static bool open_fifo(const char *name, int *fd, char *reason)
 {
     *fd = openat(spool.root, name, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
@@ -148,7 +150,8 @@ bool spool_make_alive(char reason[static REASON_BYTES])
     return make_fifo("alive", reason);
 }
 
-/* In this order: a client that finds the broker no longer starting then finds it alive, or dead. */
+/* `alive` is opened before `starting` is closed. So if a client finds that no broker is starting,
+ * and then finds none alive, the broker has ended. */
 bool spool_announce(char reason[static REASON_BYTES])
 {
     if (!open_fifo("alive", &spool.alive, reason))

@@ -8,32 +8,34 @@
 
 /* The open directories of the spool. */
 struct spool {
-    /* the path with unprintable bytes replaced: for messages, and to tell one broker from
-     * another */
+    /* the path, with unprintable bytes replaced: for messages, and as the name of this broker where
+     * several brokers run */
     char path[200];
-    int root, specs, log, starting, alive; /* specs: only the adopter uses it */
-    int lasting, state; /* state/; the directory of the journal (place.h), or -1 */
+    int root, specs, log, starting, alive; /* specs: only the adopter uses this descriptor */
+    int lasting, state; /* lasting: state/; state: the directory of the journal (place.h), or -1 */
     gid_t group;
 };
 
 extern struct spool spool;
 
 /* Makes the missing parts with their owners and modes (spool/manifest), opens them, and locks
- * state/ against a second broker. place_open opens the directory of the journal. `lock` is the
- * lock's descriptor. The attach helper shares the lock: the next broker starts when both have
- * ended. False: *reason. */
+ * state/ against a second broker. place_open opens the directory of the journal. Sets *lock to the
+ * lock's descriptor. The attach helper shares the lock, so that the next broker starts only when
+ * broker and attach helper have ended. False: *reason. */
 bool spool_open(const char *path, gid_t group, int *lock, char reason[static REASON_BYTES]);
 
-/* Opens state/ and takes the lock, and makes nothing. 1: done; 0: there is no such spool; -1:
- * *reason. */
+/* Opens state/ and takes the lock, without making missing parts. 1: done; 0: there is no such
+ * spool; -1: *reason. */
 int spool_open_state(const char *path, int *lock, char reason[static REASON_BYTES]);
 
 /* From spool_open on, clients see that a broker is starting. From spool_announce on, clients see
- * that a broker serves. spool_make_alive comes before the broker gives privileges up. */
+ * that a broker serves. Call spool_make_alive before the broker gives up the right to make
+ * files. */
 bool spool_make_alive(char reason[static REASON_BYTES]);
 bool spool_announce(char reason[static REASON_BYTES]);
 
-/* The file draining exists: the administrator lets no new reservation begin (rtf-drain(8)). */
+/* True: the file `draining` exists, by which the administrator refuses new reservations
+ * (rtf-drain(8)). */
 bool spool_is_draining(void);
 
 #endif

@@ -13,8 +13,8 @@
 #include "allocators.h"
 #include "process.h"
 
-/* Runs a program and takes the first line that it writes to standard error. False: its exit status
- * is not 0. */
+/* Runs a program, and sets `said` to the first line that the program writes to standard error.
+ * False: the exit status is not 0. */
 static bool check_kept_ask(char *const words[], char said[static REASON_BYTES])
 {
     char *const environment[] = {NULL};
@@ -36,8 +36,8 @@ static bool check_kept_ask(char *const words[], char said[static REASON_BYTES])
     return error == 0 && waitpid(child, &status, 0) == child && status == 0;
 }
 
-/* Asks the helper that would serve the line: only the helper knows which interfaces and disks it
- * leaves alone. */
+/* Asks the helper program that would serve the line, because only this program knows which
+ * interfaces and disks it cannot take. */
 static bool would_be_kept(const struct plugin_line *line, char reason[static REASON_BYTES])
 {
     const enum kept kept = kept_by(line);

@@ -4,8 +4,8 @@
 
 #include <stdbool.h>
 
-/* Says on standard error which lines of plugins.conf a start would turn off, and why. False: there
- * are some. */
+/* Writes to standard error which lines of plugins.conf the broker would turn off at its start, and
+ * why. False: there is such a line. */
 bool check_kept(void);
 
 #endif

@@ -35,7 +35,8 @@ static bool has_hrtick(void)
     return false;
 }
 
-/* Runs rtf-lint, which warns of correct lines that may still be mistakes. */
+/* Runs rtf-lint in place of this program. rtf-lint warns of lines that are correct but may be
+ * mistakes. */
 __attribute__((noreturn)) static void lint(const char *config)
 {
     char tick[NUMBER_TEXT];
@@ -44,8 +45,8 @@ __attribute__((noreturn)) static void lint(const char *config)
     die_errno(EX_OSERR, program_path("rtf-lint"));
 }
 
-/* Starts the plugins as the broker does, which only root can. Each plugin checks its own words, and
- * its greeting shows whether the plugins go together. */
+/* Starts the plugins as the broker does, which only root may do. Each plugin checks its own
+ * options; from the greetings the broker sees whether the plugins can work together. */
 static void ask_plugins(const struct options *options)
 {
     char reason[REASON_BYTES];
@@ -61,7 +62,8 @@ static void ask_plugins(const struct options *options)
         die(EX_CONFIG, reason);
 }
 
-/* The helper prints the reason if it is not possible. */
+/* Asks the attach helper whether partition=global is possible on the line's CPUs. If it is not
+ * possible, the helper prints the reason. */
 static bool can_be_global(const struct plugin_line *line)
 {
     char cpus[CPU_LIST_TEXT];
@@ -75,9 +77,9 @@ static bool can_be_global(const struct plugin_line *line)
     return child > 0 && waitpid(child, &status, 0) == child && status == 0;
 }
 
-/* Asks the kernel about CPUs that are not all in one scheduling domain, which would fail at the
- * start. While a broker has domains of its own, which it removes at its end, the question has no
- * answer. */
+/* Asks the kernel, for each line with partition=global, whether the line's CPUs are in one
+ * scheduling domain; otherwise the broker could not start. While a broker runs that has made
+ * domains, the kernel cannot answer for the time after its end, so this is not asked. */
 static void ask_kernel(void)
 {
     char reason[REASON_BYTES];
@@ -98,7 +100,7 @@ static void ask_kernel(void)
             "plugins.conf: partition=cpuset and confine=cpuset take all CPUs: leave at least one CPU for ordinary threads");
 }
 
-/* rtf-programs says what is wrong. */
+/* Has rtf-programs check the program files. rtf-programs prints the faults. */
 static void check_programs_d(const char *config)
 {
     int status;
@@ -118,8 +120,8 @@ void check(const struct options *options)
         ask_plugins(options);
         ask_kernel();
     }
-    /* A broker turns such a line off and starts: the configuration is valid, and only an interface
-     * or a disk is missing. */
+    /* False: an interface or disk cannot be used. The configuration is valid all the same, because
+     * a broker turns such a line off and starts. */
     const bool kept = check_kept();
     if (options->faults)
         exit(kept ? EX_OK : EX_UNAVAILABLE);
@@ -145,7 +147,7 @@ int put_back(const struct options *options)
     if (there < 0)
         die(EX_UNAVAILABLE, reason);
     if (there == 0 && !is_setting_changed())
-        return EX_OK; /* no broker has ever changed anything */
+        return EX_OK; /* there is no spool, and no broker has changed a setting of the kernel */
     if (there > 0)
         place_find();
     attach_prepare(program_path("rtf-attach"), NULL, NULL);

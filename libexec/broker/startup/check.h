@@ -4,10 +4,12 @@
 
 #include "command-line.h"
 
-/* Ends the program; if nothing is wrong, by running rtf-lint(8). */
+/* Checks the configuration and ends the program. If the configuration has no fault, rtf-lint(8)
+ * takes the place of the program. */
 __attribute__((noreturn)) void check(const struct options *options);
 
-/* Returns the exit status. */
+/* Restores all settings of the kernel that a dead broker has left changed. Returns the exit
+ * status. */
 int put_back(const struct options *options);
 
 #endif

@@ -94,7 +94,8 @@ gid_t find_group(const char *name)
     die(EX_CONFIG, reason);
 }
 
-/* NULL: the usual account, if it exists, else the other one. */
+/* Finds the account `name`. name == NULL: the account `usual` if it exists, otherwise the account
+ * `other`. */
 static struct identity_to_run_as find_unprivileged(const char *option, const char *name,
                                                    const char *usual, const char *other)
 {
@@ -117,8 +118,8 @@ struct identity_to_run_as find_plugin_user(const char *name)
     return find_unprivileged("--plugin-user", name, "rtf-plugin", "nobody");
 }
 
-/* Not the plugins' account, if possible: a plugin that an attacker has taken over could trace the
- * readers. */
+/* If possible, the readers have another account than the plugins, because otherwise a plugin that
+ * an attacker has taken over could trace the readers. */
 struct identity_to_run_as find_reader_user(const struct options *options)
 {
     const struct identity_to_run_as plugin_user = find_plugin_user(options->plugin_user);

@@ -1,5 +1,5 @@
-/* The command line of rtf-brokerd(8), and the users and groups that its words name. An unknown name
- * ends the program. */
+/* The command line of rtf-brokerd(8), and the users and groups that its options name. If an option
+ * names an unknown user or group, the program ends. */
 #ifndef RTF_COMMAND_LINE_H
 #define RTF_COMMAND_LINE_H
 
@@ -15,7 +15,7 @@ struct options {
 
 void command_line_read(int argc, char **argv, struct options *options);
 
-/* NULL: the usual group. */
+/* name == NULL: the group rtf. */
 gid_t find_group(const char *name);
 struct identity_to_run_as find_plugin_user(const char *name);
 struct identity_to_run_as find_reader_user(const struct options *options);

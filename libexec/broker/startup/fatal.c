@@ -15,8 +15,8 @@ void fatal_logged(bool logged)
     is_logged = logged;
 }
 
-/* The log has the reason, too, for an administrator who looks after a reboot. Standard error has it
- * already. */
+/* Writes the reason to the log, for an administrator who looks for it after a reboot. The reason
+ * does not go to standard error again. */
 static void last_words(const char *reason)
 {
     if (!is_logged)

@@ -17,8 +17,8 @@
 #include "spool.h"
 
 /* The broker owns root's files and never touches users' files. It keeps IPC_LOCK, because its
- * locked memory may grow. It keeps SYS_PTRACE only on machines where no process sees others'
- * processes without it. */
+ * locked memory may grow. It keeps SYS_PTRACE only on machines where /proc is mounted with hidepid,
+ * because there a process without SYS_PTRACE does not see the processes of other users. */
 static const int powers[] = {CAP_IPC_LOCK, -1},
                  powers_to_see[] = {CAP_IPC_LOCK, CAP_SYS_PTRACE, -1};
 
@@ -43,8 +43,8 @@ static const char *const calls[] = {
     "brk", "mmap", "munmap", "mremap", "mprotect", "madvise", "getrandom", "rseq",
     "set_robust_list", "exit", "exit_group", NULL};
 
-/* System calls until the broker serves: it takes up what an earlier broker left, and then gives
- * these calls up. */
+/* System calls that are allowed only until the broker serves. The broker needs them while it takes
+ * over the grants that an earlier broker left. */
 static const char *const calls_to_begin[] = {"rename",   "renameat", "renameat2", "unlink",
                                              "unlinkat", "seccomp",  "prctl",     NULL};
 
@@ -56,7 +56,8 @@ static void need(bool done, const char *what)
     exit(EX_OSERR);
 }
 
-/* A SIGHUP reads acl.conf again, and the file may be a link into another directory. */
+/* The directory that has acl.conf. acl.conf may be a link into another directory, and the broker
+ * must still be able to read the file there after a SIGHUP. */
 static const char *directory_behind(const char *config, char path[static PATH_MAX])
 {
     char link[PATH_MAX];
@@ -83,8 +84,8 @@ void privileges_drop(const char *path, const char *config)
                                          {mount, MAY_READ},
                                          {"/dev/null", MAY_WRITE},
                                          {0}};
-    /* jansson reads random numbers when it makes its first object; the file cannot be opened any
-     * more then */
+    /* jansson opens a file of random numbers when it makes its first object, so this comes before
+     * the broker loses the right to open that file */
     json_object_seed(0);
     const bool hidden = confine_proc_is_hidden();
     need(confine_for_good(), "new privileges");
@@ -103,7 +104,8 @@ void privileges_drop(const char *path, const char *config)
     need(confine_calls(all), "system calls");
 }
 
-/* A new journal takes the place of the old one (journal.h). No other file gets a new name. */
+/* The only rename that stays allowed puts a new journal in the place of the former journal
+ * (journal.h). */
 void privileges_to_serve(void)
 {
     const uint64_t directory = (uint64_t)spool.state, from = (uint64_t)(uintptr_t)place_journal_new,

@@ -28,8 +28,8 @@ static struct {
     char path[4096];    /* the result of program_path */
 } programs;
 
-/* Programs are looked for beside this program, so that a build tree and an installation work
- * alike. */
+/* Programs are looked for in the directory of this program, so that a build tree works like an
+ * installation. */
 void find_libexec(void)
 {
     ssize_t length = readlink("/proc/self/exe", programs.libexec, sizeof programs.libexec - 1);
@@ -45,8 +45,8 @@ char *program_path(const char *name)
     return programs.path;
 }
 
-/* Tries as this user, which the kernel then lets trace no process with another uid. Returns the
- * number of the first plugin whose program cannot be run, or the number of plugins. */
+/* Becomes the user `as`, who can trace no process of another uid. Returns the number of the first
+ * plugin whose program this user cannot run, or the number of plugins if there is none. */
 static int first_not_to_be_run(struct identity_to_run_as as)
 {
     int plugin = 0;
@@ -79,22 +79,24 @@ void check_programs(struct identity_to_run_as as)
 void clean_process(void)
 {
     struct rlimit files;
-    /* otherwise a file of the spool could become a program's standard output */
+    /* opens missing standard descriptors, because otherwise a file of the spool could become a
+     * program's standard output */
     for (int fd = 0; fd < 3; fd++)
         if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR) != fd)
             exit(EX_OSERR);
     umask(0077);
     signal(SIGPIPE, SIG_IGN);
-    signal(SIGIO, SIG_IGN); /* a writer that meets a read lease sends SIGIO to the lease's holder */
+    /* the kernel sends SIGIO to the holder of a file lease when another process opens the file */
+    signal(SIGIO, SIG_IGN);
     if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
         files.rlim_cur = files.rlim_max;
         (void)setrlimit(RLIMIT_NOFILE, &files);
     }
 }
 
-/* An attached thread takes two descriptors, and a spec without a thread takes none. Even when a
- * user has --max-specs threads, OWN descriptors are left for the other users. Without room for
- * THREADS threads the broker does not start. */
+/* An attached thread needs two descriptors, and a spec without a thread needs none. The limit shall
+ * leave OWN descriptors for other users even when a user has --max-specs threads. If the limit has
+ * no room for the lesser of --max-specs and THREADS threads, the broker does not start. */
 void allow_descriptors(void)
 {
     enum { OWN = 1024, OF_THREAD = 2, THREADS = 1000, WANTED = 524288 };
@@ -115,9 +117,9 @@ void allow_descriptors(void)
     event_broker("warning", "%s", reason);
 }
 
-/* The broker runs above all grants, because it has to be able to take a grant back; so does the
- * attach helper. Plugins run one priority below, because a plugin may loop. All children inherit
- * this. */
+/* Broker and attach helper run at a higher priority than all granted FIFO and RR threads, because
+ * they must be able to end a grant. All children inherit the broker's priority, but plugins run one
+ * priority below, because a plugin may loop. */
 void outrank_grants(void)
 {
     char reason[REASON_BYTES];
@@ -134,8 +136,9 @@ void outrank_grants(void)
     die(EX_OSERR, reason);
 }
 
-/* The broker must not wait for the disk either. Each helper process locks its own memory. Plugins
- * have no rights, and inherit a limit that lets them lock. */
+/* Locks the broker's memory, so that the broker does not wait for the disk when it touches a page.
+ * Each helper process locks its own memory. Plugins have no capabilities, but inherit an unlimited
+ * RLIMIT_MEMLOCK, so that they can lock their memory, too. */
 void lock_memory(void)
 {
     struct rlimit unlimited = {.rlim_cur = RLIM_INFINITY, .rlim_max = RLIM_INFINITY};
@@ -150,7 +153,8 @@ void lock_memory(void)
                      strerror(errno));
 }
 
-/* Without --foreground, the caller gets its shell back when the broker serves. */
+/* The parent ends when the broker serves, so that the shell that started rtf-brokerd without
+ * --foreground waits until then. */
 int go_to_background(void)
 {
     int ends[2];

@@ -7,11 +7,11 @@
 void clean_process(void);
 void find_libexec(void);
 
-/* Valid until the next call. */
+/* The path of rtf's program `name`. The text is valid until the next call. */
 char *program_path(const char *name);
 
-/* Ends the program if the user that plugins run as cannot run one of them, for example in a
- * directory that is closed to others. */
+/* Ends the broker if the user `as`, as which plugins run, cannot run one of the plugins, for
+ * example because others may not enter its directory. */
 void check_programs(struct identity_to_run_as as);
 
 /* Raises the limit of open files. Ends the program if the limit is too low for --max-specs. */
@@ -20,10 +20,12 @@ void allow_descriptors(void);
 void outrank_grants(void);
 void lock_memory(void);
 
-/* Returns the descriptor for say_ready, in the process that goes on. */
+/* Forks. Returns only in the child, with the descriptor for say_ready; the parent waits for
+ * say_ready and then ends. */
 int go_to_background(void);
 
-/* fd -1: the broker has stayed in the foreground. */
+/* Tells the parent of go_to_background that the broker serves. fd == -1: the broker has stayed in
+ * the foreground, and nobody is told. */
 void say_ready(int fd);
 
 #endif

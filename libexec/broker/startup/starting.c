@@ -72,7 +72,8 @@ static void log_program(const char *plugin, const char *decision, const char *se
                                 .microseconds = -1});
 }
 
-/* A journal that cannot be read stops the start later, in take_up_where_it_was. */
+/* Tells the I/O priority helper which threads an earlier broker has raised. If the journal cannot
+ * be read, the start fails later, in take_up_where_it_was. */
 static void know_raised(void)
 {
     char reason[REASON_BYTES];
@@ -83,7 +84,8 @@ static void know_raised(void)
     journal_free(&state);
 }
 
-/* Before the launcher is forked, because the launcher removes the entry. */
+/* Enters the broker into the register of running brokers. This comes before the launcher is forked,
+ * because the launcher removes the entry at the end. */
 static void enter_register(const char *config)
 {
     if (!register_enter(spool.root, spool.lasting, spool.state, config))
@@ -131,8 +133,8 @@ static bool strangers_are_known(void)
     return directories_are_known() && names_are_settled(true);
 }
 
-/* Asks for the owners of reservations first: a user may have any number of uids, each with a
- * directory. */
+/* Asks for the accounts of users with reservations before all other accounts, because there may be
+ * any number of other directories: a user may have any number of uids, each with a directory. */
 static void ask_for_owners(const struct recorded_state *state)
 {
     uint64_t uid;
@@ -165,7 +167,8 @@ static bool take_up_where_it_was(char *reason)
     return true;
 }
 
-/* status.json exists when the broker serves, unless its disk takes too long. */
+/* Starts the writer of status.json, and waits for the first text for a bounded time, so that
+ * status.json exists when the broker serves. */
 static bool tell_status(char *reason)
 {
     if (!status_start()) {

@@ -11,7 +11,7 @@
 
 enum {
     UNSENT_MAX = 64 << 20
-}; /* bytes; a plugin that stops reading misses its timeout long before this */
+}; /* bytes. A plugin that stops reading misses the time for its answer long before */
 
 static void close_both(const int ends[2])
 {
@@ -19,8 +19,8 @@ static void close_both(const int ends[2])
     close(ends[1]);
 }
 
-/* A program that does not read or write must not make the broker wait. Only the broker's ends are
- * non-blocking: the child decides about its own. */
+/* Makes an end non-blocking, so that a program that does not read or write cannot make the broker
+ * wait. Only the broker's ends become non-blocking; the child decides about its own ends. */
 static bool does_not_block(int fd)
 {
     int tries = 0;
@@ -30,8 +30,9 @@ static bool does_not_block(int fd)
     return true;
 }
 
-/* Pairs of descriptors: [0] and [1] of the child, then the broker's. -1: none. A helper on a socket
- * writes nothing to standard output. */
+/* theirs: the child's descriptors 0 and 1. ours: the broker's descriptors to read from and to write
+ * to; -1: no descriptor. A helper on a socket writes nothing to standard output, so its descriptor
+ * 1 is the broker's standard error. */
 static bool coprocess_open(enum coprocess_talk talk, int input, int theirs[2], int ours[2])
 {
     int to_child[2] = {input, -1}, from_child[2];
@@ -104,7 +105,8 @@ void coprocess_kill(struct coprocess *coprocess)
     coprocess->output.length = 0;
 }
 
-/* A pipe has two descriptors, a socket one: the same source waits on either. */
+/* The pipe to write to has a descriptor of its own, which is added to the loop and removed. A
+ * socket has one descriptor for both directions, whose events change. Both use the same source. */
 void coprocess_wait_for_room(struct coprocess *coprocess, bool wanted)
 {
     if (wanted == coprocess->writing || !coprocess->running)

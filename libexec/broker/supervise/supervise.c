@@ -133,7 +133,7 @@ void supervise_expect(struct program *program, int64_t within)
 
 /* ---- messages of the program ---- */
 
-/* False at the end of the program. */
+/* Reads the bytes that have come. False: the program has ended. */
 static bool supervise_read(struct program *program, int *fd)
 {
     bool received;
@@ -145,7 +145,8 @@ static bool supervise_read(struct program *program, int *fd)
     return coprocess_read(&program->process);
 }
 
-/* 1: there was another paragraph; 0: there was none; -1: a fault. */
+/* Handles the next paragraph. 1: there was a paragraph; 0: there was no whole paragraph; -1: a
+ * fault. */
 static int supervise_take_one(struct program *program, int *fd)
 {
     struct paragraph said;
@@ -166,7 +167,8 @@ static int supervise_take_one(struct program *program, int *fd)
     return -1;
 }
 
-/* The paragraphs that a program sent before its end count. */
+/* Handles all paragraphs that have come, also if the program has ended (`alive` is false), because
+ * the paragraphs that it sent before its end still count. */
 static void supervise_take(struct program *program, bool alive, int fd)
 {
     int taken;
@@ -197,8 +199,9 @@ static void supervise_ready(struct source *source, uint32_t events)
     supervise_hear(container_of(source, struct program, process.source));
 }
 
-/* The broker itself may have had no time to read (a suspend, SIGSTOP, a long turn): bytes that are
- * in the pipe by now are not late. */
+/* The time for an answer is over. First reads the bytes that are in the pipe: they are not late,
+ * because the broker itself may have had no time to read them (after a suspend, SIGSTOP, or a long
+ * turn of the loop). */
 static void supervise_late(struct program *program)
 {
     const struct paragraph_input *input = &program->process.input;

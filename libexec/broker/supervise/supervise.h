@@ -50,43 +50,46 @@ enum program_state {
 
 struct program;
 
-/* The pauses of most programs. */
+/* The pauses of programs that are started again at most once a second. */
 #define SUPERVISE_SECOND INT64_C(1000000000) /* ns */
 #define SUPERVISE_EACH_SECOND                                           \
     .first_pause = SUPERVISE_SECOND, .longest_pause = SUPERVISE_SECOND, \
     .behaves_after = SUPERVISE_SECOND
 
-/* The fault of a program that did not greet. */
+/* The sentence about a program that did not greet in time. */
 #define SUPERVISE_NO_GREETING "it did not greet in time"
 
-/* Callbacks may be NULL. */
+/* The description of a program. Each callback may be NULL. */
 struct program_description {
     const char *name; /* in the log: "the guard" */
-    /* for the log: the work that waits until the program serves again; NULL */
+    /* for the log: what does not work until the program serves again; NULL: no such sentence */
     const char *meanwhile;
-    /* the log has the stage "plugin" (rtf-events(5)), and tells when the program serves */
+    /* log lines about the program have the stage "plugin" (rtf-events(5)), and also say when the
+     * program begins to serve */
     bool is_plugin;
     enum child_kind kind;
     enum coprocess_talk talk;
     int64_t first_pause, longest_pause, behaves_after; /* ns */
-    /* ns; 0: the program serves as soon as it is started */
+    /* ns: the time until the greeting; 0: the program sends no greeting, and serves as soon as it
+     * is started */
     int64_t greets_within;
 
-    /* The program has been started; `again`: after a fault. The callback tells the program all that
-     * it has to know. */
+    /* The program has been started; `again`: after a fault. The callback sends the program the
+     * facts that it needs, because a new process knows none. */
     void (*on_start)(struct program *program, bool again);
 
-    /* The program has sent a paragraph, perhaps with a descriptor: the callback takes *fd over by
-     * setting *fd to -1. False: a fault. */
+    /* The program has sent a paragraph, perhaps with a descriptor. To take the descriptor over, the
+     * callback sets *fd to -1. The callback returns false if the paragraph is a fault. */
     bool (*on_message)(struct program *program, const struct paragraph *said, int *fd);
 
-    /* The program's socket may have room. */
+    /* The program's pipe or socket may have room again. */
     void (*on_room)(struct program *program);
 
-    /* After a fault, when the program is BACKING_OFF already. */
+    /* The program had a fault, and is in the state BACKING_OFF. */
     void (*on_gone)(struct program *program, const char *why);
 
-    /* Takes over a descriptor that on_message has left; NULL: it is closed. */
+    /* Takes over a descriptor that on_message has not taken over. NULL: supervise closes such a
+     * descriptor. */
     void (*dispose)(int fd);
 };
 
@@ -95,20 +98,20 @@ struct program {
     enum program_state state;
     struct coprocess process;
     struct timer timer;
-    int child;              /* the launcher's number for it */
-    int input, keep;        /* as coprocess_start */
+    int child;              /* the number by which the launcher knows the program */
+    int input, keep;        /* the arguments `input` and `keep_fd` of coprocess_start */
     int64_t started, pause; /* CLOCK_MONOTONIC; ns */
-    bool has_failed;        /* once, at least */
-    int64_t within;         /* the time for the next answer, as supervise_expect had it last */
+    bool has_failed;        /* the program has had a fault */
+    int64_t within;         /* the argument of the last supervise_expect */
 };
 
-/* Writes faults and starts to the log. `plugin`: the name of a plugin; NULL: the program is no
- * plugin. */
+/* A function that writes the faults and starts of programs to the log. `plugin`: the name of the
+ * plugin; NULL: the program is no plugin. */
 typedef void supervise_log(const char *plugin, const char *decision, const char *sentence);
 void supervise_log_to(supervise_log *log);
 
-/* Call this before the fork of the launcher. argv[0] is an absolute path; the call copies argv.
- * From here on `program` does not move. */
+/* Call this before the launcher is forked. argv[0] is an absolute path. The function copies argv.
+ * From here on `program` must stay at its address. */
 void supervise_prepare(struct program *program, const struct program_description *of,
                        char *const argv[], struct identity_to_run_as as);
 
@@ -117,30 +120,30 @@ void supervise_prepare(struct program *program, const struct program_description
  * False with errno: the program is STOPPED; or, after a fault in on_start, BACKING_OFF. */
 bool supervise_start(struct program *program, int input, int keep);
 
-/* The program has greeted. */
+/* Call this when the program has greeted. */
 void supervise_greeted(struct program *program);
 
-/* In SERVING: the program has this time, from now on, to send bytes; INT64_MAX: the program owes no
- * answer. Bytes that the broker has had no time to read are not late. In other states the call does
- * nothing. */
+/* In SERVING: it is a fault if the program sends no bytes within this time (ns) from now on;
+ * INT64_MAX: the broker waits for no answer. Bytes that are in the pipe, and that the broker has
+ * had no time to read, are not late. In other states the function does nothing. */
 void supervise_expect(struct program *program, int64_t within);
 
-/* A fault: `why` is a sentence. The call does nothing if the program does not run. */
+/* Reports a fault; `why` is a sentence. The function does nothing if the program does not run. */
 void supervise_fail(struct program *program, const char *why);
 
-/* From here on the end of the program is no fault. */
+/* Expects the program to end: from here on its end is no fault. */
 void supervise_finish(struct program *program);
 void supervise_stop(struct program *program);
 
-/* STARTING, SERVING or ENDING. */
+/* True in the states STARTING, SERVING and ENDING. */
 bool supervise_runs(const struct program *program);
 
-/* Starts a program that is BACKING_OFF without waiting for the pause. For callers that wait for an
- * answer. True: the program runs. */
+/* If the program is BACKING_OFF, starts it at once instead of after the pause, for callers that
+ * wait for an answer. True: the program runs. */
 bool supervise_hurry(struct program *program);
 
-/* Waits until the program has sent bytes or its pipe has room, and takes what there is. False: the
- * program does not run, or the time `until` (CLOCK_MONOTONIC, ns) has come. */
+/* Waits until the program has sent bytes or its pipe has room, and handles the paragraphs that have
+ * come. False: the program does not run, or the time `until` (CLOCK_MONOTONIC, ns) has come. */
 bool supervise_wait(struct program *program, int64_t until);
 
 #endif

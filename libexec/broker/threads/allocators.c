@@ -21,8 +21,8 @@ static void word_of_network(const struct plugin_line *line, char word[static WOR
     snprintf(word, WORD_BYTES, "%s=%" PRIu64, line->where, line->capacity);
 }
 
-/* rtf takes only interfaces with the kernel's default settings, so giving one back restores
- * these. */
+/* The interface's name alone: rtf-net takes only interfaces with the kernel's default settings, so
+ * it restores these. */
 static void former_network(const char *where, char word[static WORD_BYTES])
 {
     snprintf(word, WORD_BYTES, "%s", where);
@@ -40,8 +40,9 @@ static void read_setting(const char *disk, const char *name, char text[static 80
         close(fd);
 }
 
-/* sda=SCHEDULER, sda=bfq,LOW_LATENCY,STRICT_GUARANTEES, or sda alone where there is no such disk
- * now. The file lists all schedulers, with the present one in brackets. */
+/* Writes sda=SCHEDULER, or sda=bfq,LOW_LATENCY,STRICT_GUARANTEES, or sda alone if there is no such
+ * disk now. The kernel's file `scheduler` lists all schedulers, with the present scheduler in
+ * brackets. */
 static void former_disk(const char *where, char word[static WORD_BYTES])
 {
     char schedulers[80], low[80], strict[80], *rest = schedulers;
@@ -58,12 +59,14 @@ static void former_disk(const char *where, char word[static WORD_BYTES])
 static struct keeper {
     const char *name, *program, *record;
     enum child_kind kind;
-    const char *option; /* the word before all others; NULL: none */
-    /* options of the program: to remove settings of lines that are gone, and all settings */
+    const char *option; /* the first option of the helper's command line; NULL: no such option */
+    /* options of the program: to undo the settings of devices without a line; to undo all
+     * settings */
     const char *remove, *remove_all;
-    /* the words for its start; NULL: a word of the record */
+    /* writes the word of a line for the command line that starts the helper; NULL: the word of the
+     * record is used */
     void (*word)(const struct plugin_line *line, char *word);
-    /* a word of the record, as the option for the removal takes it */
+    /* writes the word of a device for the record, which `remove` and `remove_all` take */
     void (*former)(const char *where, char *word);
     char path[4096];
     struct helper helper;
@@ -110,8 +113,8 @@ static bool is_keepers(const struct keeper *keeper, int line)
 
 /* ---- the record ---- */
 
-/* One word a line; "": the record is empty or does not exist. False: the record cannot be read,
- * although it may exist. */
+/* Reads the words of the record, one in each line; "": the record is empty or does not exist.
+ * False: the record may exist, but cannot be read. */
 static bool read_record(const struct keeper *keeper, char words[static WORDS_BYTES])
 {
     const int fd = openat(spool.lasting, keeper->record, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
@@ -123,8 +126,9 @@ static bool read_record(const struct keeper *keeper, char words[static WORDS_BYT
     return got >= 0 || is_none;
 }
 
-/* The broker may remove no file, and kill -9 must not leave an empty record. So one write puts the
- * new words over the old ones, and empty lines over the rest of the old ones. */
+/* The broker may not remove files, and a kill -9 must not leave an empty record. So a single
+ * write(2) replaces the old words by the new words, and by empty lines where the old words were
+ * longer. */
 static bool write_record(const struct keeper *keeper, const char *words)
 {
     char text[WORDS_BYTES];
@@ -158,8 +162,8 @@ static bool is_kept(const struct keeper *keeper, const char *word)
     return false;
 }
 
-/* The setting of the device before rtf changed it. A device that is in the record already keeps the
- * setting of the record. */
+/* Writes the record's word of the device: its setting before rtf changed it. For a device that is
+ * in the old record already, this is the word of the old record. */
 static void word_for_record(const struct keeper *keeper, const char *where, const char *old,
                             char word[static WORD_BYTES])
 {
@@ -182,8 +186,8 @@ static bool add_word(char words[static WORDS_BYTES], const char *word)
     return true;
 }
 
-/* Interfaces and disks stay in the record if they could not be given back, or if their line is
- * off. */
+/* Adds the words of the old record that must stay in the new record: devices whose settings could
+ * not be restored, and devices whose line is off. */
 static bool record_rest(const struct keeper *keeper, const char *old,
                         char words[static WORDS_BYTES])
 {
@@ -208,7 +212,7 @@ static bool record(const struct keeper *keeper, const char *old, bool given_back
     return good && (strcmp(words, old) == 0 || write_record(keeper, words));
 }
 
-/* The command line of the helper, in the order of these calls. The words are not copied. */
+/* The command line of the helper. add_to appends a word, and does not copy it. */
 struct command {
     char **words;
     int count;
@@ -233,7 +237,7 @@ static struct command command_of(const struct keeper *keeper, const char *op)
     return command;
 }
 
-static struct command raised; /* --thread=TID,STARTED_BY,IOPRIO, each */
+static struct command raised; /* words --thread=TID,STARTED_BY,IOPRIO, one for each raised thread */
 
 bool allocators_raised_any(void)
 {
@@ -301,7 +305,8 @@ bool allocators_put_back(allocators_path *path, char reason[static REASON_BYTES]
 
 struct message *allocator_begin(const char *op, const struct plugin_line *line)
 {
-    /* A new process does not know the earlier messages. */
+    /* op=settle is sent only once, because a helper that was started again must first be told all
+     * classes and threads. */
     struct message *message = helper_begin(op, strcmp(op, "settle") == 0 ? ONCE : TRIES);
     if (line != NULL)
         paragraph_add(helper_text(message), resource_where(line->resource), line->where);
@@ -330,7 +335,9 @@ static void say_raised_again(void)
     say_again(KEPT_IOPRIO);
 }
 
-/* A disk that moves to another helper gets its original settings first. */
+/* Restores the settings of devices that no line of this helper has any more. This is done for all
+ * helpers before any helper starts, so that a disk that moves to another helper has its original
+ * settings then. */
 static void prepare_to_give_back(struct keeper *keeper)
 {
     bool any = false;
@@ -380,7 +387,8 @@ void allocators_prepare(allocators_path *path, void (*tell)(const struct helper_
         prepare(keeper, tell);
 }
 
-/* Waits for the answer. Only for the start and the end of the broker. */
+/* Sends a message about the line and waits for the answer. The broker waits like this only at its
+ * start and end. */
 static bool ask(struct keeper *keeper, const char *op, const struct plugin_line *line, int seconds,
                 char *reason)
 {
@@ -394,8 +402,9 @@ static bool ask(struct keeper *keeper, const char *op, const struct plugin_line 
     return false;
 }
 
-/* The line is off, and the broker serves on: a reservation of CPU time must not suffer for a disk.
- * The record keeps the disk, so that a half-made setting is undone. */
+/* Turns the line off. The broker still serves all other lines, because reservations of CPU time
+ * shall not depend on a disk. The device stays in the record, so that incomplete settings are
+ * undone later. */
 static void turn_off(struct keeper *keeper, int line, const char *reason)
 {
     event_broker("error", "%s is off: the broker grants nothing of it until the next start: %.400s",
@@ -446,8 +455,8 @@ void allocator_settle_again(enum kept kept)
         settle(kept);
 }
 
-/* Ends one line after another. A device that is not given back stays in the record, and so does a
- * device of a line that is off. */
+/* Has the helper restore the settings of the device of each line. A device stays in the record if
+ * its settings could not be restored, or if its line is off. */
 static void end_lines(struct keeper *keeper)
 {
     char old[WORDS_BYTES], words[WORDS_BYTES] = "", word[WORD_BYTES], reason[REASON_BYTES];

@@ -11,8 +11,9 @@
 #include "process-budget.h"
 #include "units.h"
 
-/* If the helper dies this often at one message, the message is the cause. A restore is tried more
- * often, because otherwise a thread stays real-time without a reservation. */
+/* The helper gets a message at most TRIES times, because a message at which the helper has died so
+ * often is the cause. A restore is tried RESTORE_TRIES times, because without it a thread stays
+ * real-time without a reservation. */
 enum { TRIES = 2, RESTORE_TRIES = 10 };
 
 static struct helper helper;
@@ -73,7 +74,8 @@ static struct message *about(const char *op, const struct attachment *attachment
     return message;
 }
 
-/* The answer brings a perf event that tells when the runtime is used up. */
+/* Asks that the answer brings a perf event that reports when the runtime is used up, if the grant
+ * is enforced. If the runtime is for the whole process, also names the CPU of the process. */
 static void budget(struct message *message, struct attachment *attachment,
                    const struct grant *grant)
 {
@@ -88,7 +90,8 @@ static void budget(struct message *message, struct attachment *attachment,
     paragraph_add_number(helper_text(message), "whole", (uint64_t)cpu);
 }
 
-/* Without a budget: all threads of the process are to be what they were. */
+/* If the runtime was for the whole process, asks that all its threads get their former
+ * attributes. */
 static void end_of_process(struct message *message, const struct attachment *attachment)
 {
     if (attachment->whole)
@@ -113,7 +116,8 @@ static struct message *about_grant(const char *op, struct attachment *attachment
     return message;
 }
 
-/* A thread that does not lead its process is watched for its execve, once it is attached. */
+/* Asks for a watch, a perf event on the thread. The watch of a thread that does not lead its
+ * process also reports the thread's execve(2). */
 static void watch(struct message *message, const struct attachment *attachment)
 {
     paragraph_add(helper_text(message), "watch",

@@ -17,10 +17,12 @@
 #include "shares.h"
 
 static struct {
-    struct attachment *by_tid;                   /* the head of the hash table */
-    RB_HEAD(process_tree, attachment) followers; /* of threads that do not lead their process */
+    struct attachment *by_tid; /* the head of the hash table */
+    /* the threads that do not lead their process, by process */
+    RB_HEAD(process_tree, attachment) followers;
     const struct attachment_calls *calls;
-    struct attachment *ended[LOOP_EVENTS * 4]; /* freed at the end of the turn */
+    /* attachments that are freed at the end of the turn */
+    struct attachment *ended[LOOP_EVENTS * 4];
     int ended_count;
 } attached;
 
@@ -76,9 +78,9 @@ struct attachment *attachment_new(struct reservation *reservation, const struct 
     return attachment;
 }
 
-/* A program that ends before this time needs no watch. And a stream of attachments does not wait
- * for watches: each watch costs the kernel an event, two pages and 20 us. The watch, once it
- * exists, shows what has happened before. */
+/* ns: a thread gets its watch so long after it was attached. A thread that ends before needs no
+ * watch, and many attachments in a row do not wait for watches, each of which costs the kernel a
+ * perf event, two pages and 20 us. */
 static const int64_t watch_pause = INT64_C(10000000);
 
 void attachment_watch_soon(struct attachment *attachment)
@@ -86,7 +88,9 @@ void attachment_watch_soon(struct attachment *attachment)
     const bool leads = attachment->tid == attachment->process;
     if (attachment->to_watch.at != 0 ||
         (attachment->watch >= 0 && (leads || !attachment->watch_once)))
-        return; /* each kind of watch shows the end of a leader */
+        /* the watch is there, or is on its way; for the first thread of a process, either kind of
+         * watch reports its end */
+        return;
     timer_set(&attachment->to_watch, monotonic_now() + watch_pause);
 }
 
@@ -97,13 +101,15 @@ struct exit_record {
     uint64_t time;
 };
 
-/* The last record of a task is its end, with the id that the task had: its own, or after its
- * execve(2) the leader's. The kernel also writes this record when it takes the watch from a task
- * that has become a program into which its owner may not look. */
+/* True: the last record of the watch says that the thread ended with its own thread id. After an
+ * execve(2), the record has the id of the process's first thread instead. The kernel also writes
+ * this record when the thread calls execve(2) with a program that the owner may not trace, and the
+ * watch ends for this reason. */
 static bool has_died_as_watched(const struct attachment *attachment)
 {
     struct pollfd one = {.fd = attachment->watch, .events = POLLIN};
-    /* bytes of the ring; in the mapping, a head of the same size is before it */
+    /* the bytes of the ring buffer, which is the second half of the mapping; the first half is its
+     * head */
     const size_t size = attachment->watch_bytes / 2;
     struct exit_record last;
     if (attachment->tid == attachment->process || attachment->watch < 0 || attachment->watch_once ||
@@ -141,8 +147,8 @@ bool attachment_keep_watch(struct attachment *attachment, int watch, bool armed)
 {
     attachment_drop_watch(attachment);
     attachment->watch_bytes = (size_t)sysconf(_SC_PAGESIZE) * 2;
-    /* The mapping is read-only. So the kernel overwrites records that nobody reads, and each record
-     * wakes the broker. */
+    /* Because the mapping is read-only, the kernel overwrites unread records, and wakes the broker
+     * for each record. */
     attachment->watch_page =
         watch < 0 ? MAP_FAILED
                   : mmap(NULL, attachment->watch_bytes, PROT_READ, MAP_SHARED, watch, 0);
@@ -194,7 +200,8 @@ void attachment_bury(struct attachment *attachment)
 {
     guard_end(attachment);
     if (attachment->pidfd >= 0) {
-        /* a child between fork and exec may keep the pidfd open for a moment */
+        /* loop_remove comes first: while a child is between fork and exec, it also has the pidfd
+         * open, so that close(2) alone would leave the pidfd in the loop */
         loop_remove(attachment->pidfd);
         close(attachment->pidfd);
     }
@@ -204,7 +211,8 @@ void attachment_bury(struct attachment *attachment)
     timer_end(&attachment->doubt);
     placement_expect(&attachment->presence, NULL);
     attachment->reservation = NULL;
-    /* a further attachment is never freed, because an event of this turn may point to it */
+    /* if the array is full, the attachment is never freed, because an event of this turn may point
+     * to it */
     if (attached.ended_count < (int)(sizeof attached.ended / sizeof *attached.ended))
         attached.ended[attached.ended_count++] = attachment;
 }
@@ -230,7 +238,8 @@ void attachment_end(struct reservation *reservation)
     shares_unbind(attachment);
     (void)extras_take_back(attachment);
     reservation->attachment = NULL;
-    /* a child of the thread may still be in its domain, or real-time in its group */
+    /* children of the thread may still be in the scheduling domain, or in the real-time group, of
+     * the thread */
     if (attachment->group != NULL || attachment->whole)
         (void)attach_sweep(attachment);
     attachment_bury(attachment);

@@ -22,14 +22,16 @@ bool extras_take_thread(const struct grant *grant)
 
 /* ---- the former limit ---- */
 
-/* A process whose limit the helper takes back. Until the helper has answered, /proc may still show
- * the raised limit. If a thread of the process is attached again meanwhile, the former limit is
- * known from here. */
+/* A process whose limit of locked memory the helper is restoring. Until the helper has answered,
+ * /proc may still show the raised limit. So if a thread of the process is attached again meanwhile,
+ * its former limit is read from this struct. */
 struct taken_back {
     LIST_ENTRY(taken_back) next;
     pid_t process;
     uint64_t started_by;
-    uint64_t id;  /* of the message to the helper; 0: refused, and to be said again */
+    /* the id of the message to the helper; 0: the helper refused, and the message is sent again
+     * later */
+    uint64_t id;
     uint64_t was; /* bytes */
     uid_t owner;
     bool has_owner, is_told;
@@ -69,8 +71,8 @@ static bool former_of_taken_back(const struct attachment *attachment, struct for
     return false;
 }
 
-/* Another attached thread of the same process. One that has ended counts as none: its process's id
- * may belong to another process. */
+/* True: `other` is another attached thread of the same process. Threads that have ended do not
+ * count, because the id of their process may belong to another process now. */
 static bool is_beside(const struct attachment *other, const struct attachment *attachment)
 {
     return other != NULL && other != attachment && other->process == attachment->process &&
@@ -99,7 +101,7 @@ static bool read_amount(const char *text, uint64_t *bytes, const char **rest)
     return *rest != text;
 }
 
-/* Everybody may read /proc/PID/limits. */
+/* Reads /proc/PID/limits, which every user may read. */
 static bool read_limit(pid_t process, struct former_lock *former)
 {
     static const char name[] = "Max locked memory";
@@ -168,7 +170,7 @@ static void add_limit(struct paragraph_output *text, const struct former_lock *f
     paragraph_add_number(text, "lock_since", former->since);
 }
 
-/* To give `given` in place of what the thread has. */
+/* Sends the order to give the thread the extras `given` instead of its present extras. */
 static uint64_t say(struct attachment *attachment, const struct extras *given)
 {
     const struct extras before = attachment->given;
@@ -202,7 +204,7 @@ bool extras_are_due(const struct attachment *attachment)
            (extras_any(granted) && !attachment->extras_said);
 }
 
-/* The next reservation of the thread reads the limit anew. */
+/* Forgets the former limit, so that the next reservation of the thread reads it again. */
 static void forget_former(struct attachment *attachment, uint64_t was, uint64_t id)
 {
     if (attachment->former_lock.is_known)
@@ -238,8 +240,9 @@ void extras_take_back_orphan(struct attachment *orphan, const struct extras *gra
     (void)extras_take_back(orphan);
 }
 
-/* Processes that inherited the limit may start one another faster than the helper finds them. They
- * cannot do so for ever. The other threads of the process keep what they have. */
+/* The helper refuses while processes that inherited the raised limit start new processes faster
+ * than the helper finds them. They cannot do this without end, so the order is sent again. The
+ * message leaves the other threads of the process their extras. */
 static void say_refused_again(struct timer *timer)
 {
     struct taken_back *one;

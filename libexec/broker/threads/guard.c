@@ -21,7 +21,8 @@
 
 static const int64_t answer_within = INT64_C(1000000000); /* ns */
 
-/* Messages of the guard. Some of them came while the broker waited for an answer. */
+/* Events of the guard that have not been passed on, because some came while the broker waited for
+ * another answer. */
 struct told {
     STAILQ_ENTRY(told) next;
     struct guard_event event;
@@ -33,11 +34,12 @@ static struct {
     struct program program;
     const struct guard_listener *listener;
     STAILQ_HEAD(, told) told;
-    struct timer news;              /* for messages that came during the wait for an answer */
+    /* passes the events on that came while the broker waited for an answer */
+    struct timer news;
     struct paragraph_output output; /* the message that is being made */
     uint64_t last_id, answered;
-    int promotions; /* a pipe that the guard reads; -1: none */
-    /* the last order about the guard's rank (libexec/guard/guard-rank.h) */
+    int promotions; /* the pipe for guard_expect, which the guard reads; -1: there is no pipe */
+    /* the last order about the guard's own rank (libexec/guard/guard-rank.h) */
     enum { RANK_NOT_YET, RANK_HAS_RISEN, RANK_HAS_YIELDED } rank;
 } guard = {.told = STAILQ_HEAD_INITIALIZER(guard.told),
            .news.due = guard_pass_on,
@@ -54,7 +56,8 @@ static struct paragraph_output *guard_message(const char *op)
     return output;
 }
 
-/* The broker waits while the socket is full: the guard runs above the broker, and reads at once. */
+/* Sends a message. The broker waits while the socket is full. This is short, because the guard runs
+ * at a higher priority than the broker, and reads at once. */
 static bool guard_send(struct paragraph_output *output, const int *fds, int count)
 {
     struct coprocess *process = &guard.program.process;
@@ -90,7 +93,7 @@ static void guard_name(struct paragraph_output *output, pid_t tid, uint64_t star
     paragraph_add_number(output, "started_by", started_by);
 }
 
-/* With shorter times the guard itself would use a large part of the CPU. */
+/* With shorter runtimes and windows, the guard itself would use a large part of the CPU. */
 static const uint64_t least_runtime = 100, least_window = 1000; /* us */
 
 bool guard_can_enforce(int plugin, const struct spec *spec, char reason[static REASON_BYTES])
@@ -233,9 +236,9 @@ static void guard_wait(uint64_t id)
             supervise_fail(&guard.program, "it did not answer in time");
 }
 
-/* If the guard first waits for the broker's order, it may be too late to rise above threads that
- * are lent SCHED_DEADLINE. A guard that has yielded its bandwidth to a thread waits: the thread
- * comes first. */
+/* Makes the guard SCHED_DEADLINE before the first thread is: a thread that borrows SCHED_DEADLINE
+ * through a lock could otherwise keep a FIFO guard from running. A guard that has yielded its
+ * bandwidth to a granted thread does not rise here, because the grant comes first. */
 static void guard_rise_in_time(void)
 {
     struct paragraph_output *output = guard_message("rise");
@@ -245,7 +248,8 @@ static void guard_rise_in_time(void)
         guard_wait(id);
 }
 
-/* A pipe is full when thousands of attachments have failed since the guard last read it. */
+/* If the pipe is full, because thousands of attachments have failed since the guard last read it,
+ * the message "look" makes the guard read it. */
 void guard_expect(const struct attachment *attachment, const struct grant *grant)
 {
     const struct promotion expected = {.tid = attachment->tid,
@@ -305,7 +309,7 @@ static const struct program_description guard_is = {
 void guard_prepare(char *path, const struct guard_listener *who)
 {
     guard.listener = who;
-    /* the launcher copies them */
+    /* the launcher copies the words of argv */
     char serve[] = "--serve", where[TRACEPOINT_TEXT], keep_off[CPU_LIST_TEXT],
          processes[] = "processes";
     char *const argv[] = {path, serve, where, keep_off, plugins_have_processes() ? processes : NULL,

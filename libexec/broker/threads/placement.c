@@ -8,21 +8,23 @@
 
 static struct {
     cpu_set_t choices;
-    int common; /* -1: there is no choice */
+    /* the CPU of the broker and its helper processes; -1: no CPU is chosen, because there is only
+     * one CPU or because the wait is too long on each CPU */
+    int common;
     bool is_calm;
     int64_t busy_since; /* CLOCK_MONOTONIC, ns */
-    struct timer apart; /* set: broker and plugins are on different CPUs until then */
+    struct timer apart; /* while the timer is set, broker and plugins may be on different CPUs */
     struct {
         uint64_t mean, longest;
-    } waits[CPU_SETSIZE]; /* of all threads that may come to a CPU */
+    } waits[CPU_SETSIZE]; /* by CPU: the sums over all attached threads that may run on the CPU */
 } placement = {.common = -1, .is_calm = true, .busy_since = INT64_MAX};
 
-/* While the broker never sleeps, the plugins run better on another CPU. They stay there for
- * `pause`, because more requests may come. */
+/* When the broker has not slept for `patience`, the plugins may run on other CPUs, so that they
+ * need not wait for the broker. They may do so for `pause`, because more requests may come. */
 static const int64_t patience = INT64_C(2000000), pause = INT64_C(1000000000); /* ns */
 
-/* crossing: a question to another CPU, and its answer, take at least this time. longest_wait: the
- * processes may wait this long for their CPU. */
+/* crossing: a question to a process on another CPU, and the answer, take at least this time.
+ * longest_wait: the processes may have to wait this long for their CPU, but not longer. */
 static const uint64_t crossing = 25000, longest_wait = 2000000; /* ns */
 
 static void clear_deadline_cpus(cpu_set_t *cpus, bool of_global)
@@ -59,9 +61,10 @@ static int quietest(void)
     return found;
 }
 
-/* A SCHED_DEADLINE thread runs before a FIFO thread of any priority, and the kernel does not move
- * the FIFO thread to another CPU for this reason. So the helper would wait on its CPU while the
- * thread that it has just attached there uses up its runtime. */
+/* Avoids CPUs of SCHED_DEADLINE threads. Such a thread runs before a FIFO thread of any priority,
+ * and the kernel does not move the FIFO thread to another CPU for this reason. So the attach helper
+ * would wait on its CPU until the thread that it has just attached there has used up its
+ * runtime. */
 void placement_choose(void)
 {
     cpu_set_t quiet;
@@ -79,8 +82,9 @@ void placement_choose(void)
         placement.common = quietest();
 }
 
-/* A thread that runs whenever it may makes a process wait for runtime / 2 on average, with a
- * probability of runtime / period. Waits beyond longest_wait count as longest_wait. */
+/* How long a thread with this plan keeps other threads waiting. If the thread uses all its runtime,
+ * another thread on the CPU has to wait with a probability of runtime / period, for runtime / 2 on
+ * average. A wait above longest_wait counts as longest_wait + 1. */
 static struct presence presence_of(const struct attributes *plan)
 {
     if (plan == NULL || plan->policy != POLICY_DEADLINE)
@@ -92,7 +96,8 @@ static struct presence presence_of(const struct attributes *plan)
                              .mean = plan->runtime * plan->runtime * 500 / plan->period};
 }
 
-/* The sums are unsigned: adding the two's complement subtracts exactly. */
+/* Adds to the sums of these CPUs. The sums are unsigned, so adding the two's complement of a number
+ * subtracts it exactly. */
 static void add(const cpu_set_t *cpus, uint64_t mean, uint64_t longest)
 {
     for (int cpu = cpu_from(cpus, 0); longest != 0 && cpu < CPU_SETSIZE;

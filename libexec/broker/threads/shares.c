@@ -15,7 +15,7 @@
 struct share {
     bool is_there;
     int plugin; /* the line of the interface or disk */
-    /* the values of the claim that the helper knows; all 0: not known */
+    /* the values of the claim that the helper was told last; all 0: not known */
     uint64_t values[CLAIM_VALUES];
     uint64_t said; /* the id of the last message about the share */
 };
@@ -26,11 +26,11 @@ static void keep_again(struct timer *timer);
 
 static struct {
     uint8_t used[CLASSES / 8];  /* a bit for each class */
-    unsigned next;              /* class to try first */
-    struct lowering *lowerings; /* the head of the hash table; oldest message first */
+    unsigned next;              /* the first class to try for the next reservation */
+    struct lowering *lowerings; /* the head of the hash table, in the order of their messages */
     /* Repeats messages that a helper refused while no request waited for the answer. */
     struct timer again;
-    int64_t pause, refused; /* ns: until the next try; CLOCK_MONOTONIC of the last refusal */
+    int64_t pause, refused; /* ns: the time until the next try; CLOCK_MONOTONIC: the last refusal */
 } shares = {.again = {.due = keep_again}};
 
 static const struct holding *held(const struct grant *grant, enum kept kept)
@@ -73,8 +73,8 @@ static uint16_t shares_take(unsigned i)
     return (uint16_t)(CLASS_LEAST + i);
 }
 
-/* 0: all classes are taken. A class that was given back is taken last: its group may not be empty
- * yet. */
+/* Takes a free class. 0: all classes are taken. The class that became free last is taken last,
+ * because its cgroup may still have processes. */
 static uint16_t take_class(void)
 {
     for (unsigned tried = 0; tried < CLASSES; tried++) {
@@ -108,7 +108,8 @@ void shares_take_up(struct reservation *reservation, uint16_t class)
 
 /* ---- the shares of a grant, in its present mode ---- */
 
-/* NULL: the helper keeps no claim of the grant. */
+/* The share that the helper `kept` was told; NULL: this helper was told no share of the
+ * reservation. */
 static struct share *share_of(const struct reservation *reservation, enum kept kept)
 {
     return reservation->shares == NULL || !reservation->shares[kept].is_there
@@ -154,8 +155,8 @@ static uint64_t say_thread(enum kept kept, const char *op, const struct attachme
 }
 
 /* A thread that the helper lowers to its former I/O priority. Until the helper has answered, the
- * thread may still be raised. If the thread is attached again meanwhile, its former priority is
- * known from here. */
+ * thread may still be raised. So if the thread is attached again meanwhile, its former priority is
+ * read from this struct. */
 struct lowering {
     pid_t tid;
     uint64_t started_by, said;
@@ -196,7 +197,8 @@ static int former_of_raised(const struct attachment *attachment)
     const struct lowering *lowering = lowering_of(attachment->tid);
     const bool is_same =
         lowering != NULL && (thread_is(lowering->tid, lowering->started_by) || errno != ESRCH);
-    /* 0: the thread inherited this priority from another raised thread, and its own is not known */
+    /* 0, the kernel's default: the thread inherited the raised priority from another raised thread,
+     * so its own priority is not known */
     return is_same ? lowering->former : 0;
 }
 
@@ -236,7 +238,8 @@ static uint64_t keep(struct reservation *reservation, enum kept kept)
     memcpy(share->values, claim.values, sizeof share->values);
     struct message *message = allocator_begin("class", plugin_line(share->plugin));
     struct paragraph_output *text = helper_text(message);
-    paragraph_add_number(text, "class", reservation->class); /* the helper refuses 0 */
+    /* 0 (no class was free): the helper refuses the message */
+    paragraph_add_number(text, "class", reservation->class);
     paragraph_add_number(text, "rate", claim_amount(&claim));
     if (kept != KEPT_NETWORK) {
         paragraph_add_number(text, "block", claim.values[2]);
@@ -344,7 +347,8 @@ static enum kept first_unbound(const struct attachment *attachment)
     return kept;
 }
 
-/* A thread with the raised priority has it from rtf: this is not its former priority. */
+/* If the thread has the priority IOPRIO_RAISED already, rtf has raised it, so IOPRIO_RAISED is not
+ * its former priority. */
 void shares_note_former(struct attachment *attachment)
 {
     if (attachment->bound[KEPT_IOPRIO] || held(attachment->reservation->grant, KEPT_IOPRIO) == NULL)

@@ -35,7 +35,8 @@ static void read_file(int root, const char *name, char *text, size_t size)
         close(fd);
 }
 
-/* "field:int newprio;	offset:20;" */
+/* Finds the offset of a field in the description of a tracepoint, which has lines like "field:int
+ * newprio; offset:20;". False: there is no such field. */
 static bool find_offset(const char *format, const char *field, unsigned *offset)
 {
     const char *found = strstr(format, field);

@@ -6,7 +6,7 @@ enum { TRACEPOINT_TEXT = 64 };
 
 /* Writes "ID:PID:OLDPRIO:NEWPRIO": the number of the tracepoint, and the offsets of three fields in
  * its records. "": the kernel has no such tracepoint. Call this with all privileges. If tracefs is
- * not mounted, the function mounts it where no other process sees it. */
+ * not mounted, the function mounts tracefs where no other process sees it. */
 void tracepoint_find(char text[static TRACEPOINT_TEXT]);
 
 #endif

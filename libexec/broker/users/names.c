@@ -11,12 +11,12 @@
 
 static const int64_t fresh_for = INT64_C(10000000000), answer_within = INT64_C(5000000000);
 
-/* The database answers questions in order. */
+/* A question to the account database, which answers questions in order. */
 struct question {
     STAILQ_ENTRY(question) next;
     struct account *account;
     bool is_last;
-    char name[80]; /* the name, if the question is about a name in acl.conf */
+    char name[80]; /* if `account` is NULL: the name in acl.conf that the question is about */
 };
 STAILQ_HEAD(questions, question);
 enum { LAST_AT_ONCE = 8, ROOM = 256 };
@@ -24,8 +24,10 @@ enum { LAST_AT_ONCE = 8, ROOM = 256 };
 static struct {
     struct program lookup;
     struct account *accounts, nameless;
-    struct questions asked, last; /* `last` has questions that are sent when few others wait */
-    unsigned most;                /* forget unused accounts when there are this many accounts */
+    /* asked: questions that wait for their answers; last: questions that are sent when few
+     * questions are in `asked` */
+    struct questions asked, last;
+    unsigned most; /* unused accounts are freed when there are this many accounts */
     int count,
         urgent; /* the number of questions in `asked`, and how many of them were not in `last` */
     void (*tell)(struct account *account);
@@ -49,7 +51,7 @@ static void names_send(const struct question *question)
     (void)coprocess_flush(process);
 }
 
-/* Sets the time at which the first question has to be answered. */
+/* Sets the time within which the first question has to be answered. */
 static void names_expect(void)
 {
     supervise_expect(&names.lookup, STAILQ_EMPTY(&names.asked) ? INT64_MAX : answer_within);
@@ -72,7 +74,8 @@ void account_let_go(struct account *account)
 
 static void forget_groups(struct account *account);
 
-/* Frees accounts that nothing holds. */
+/* Frees the accounts that are not held (account_hold), except accounts with a question under
+ * way. */
 static void forget_unused(void)
 {
     struct account *account, *next;
@@ -84,8 +87,8 @@ static void forget_unused(void)
         }
 }
 
-/* Runs each time the number of accounts has doubled: on average, one look at an account for each
- * new account. */
+/* Frees unused accounts each time the number of accounts has doubled, so that the mean cost for a
+ * new account does not grow with the number of accounts. */
 static void make_room(void)
 {
     if (HASH_COUNT(names.accounts) < names.most)
@@ -116,7 +119,8 @@ struct account *account_bucket(struct account *account)
     return account->name != NULL || account->uid == 0 ? account : &names.nameless;
 }
 
-/* Changes when /etc/passwd or /etc/group does. fresh_for covers a directory server. */
+/* A number that changes when /etc/passwd or /etc/group changes. Changes in a directory server are
+ * noticed after fresh_for. */
 static uint64_t files_stamp(void)
 {
     static const char *const files[] = {"/etc/passwd", "/etc/group"};
@@ -158,8 +162,8 @@ static void names_ask_last(void)
     }
 }
 
-/* False: the account is unknown, or its answer is too old; the caller asks, unless a question is
- * under way. */
+/* False: the account is not known, or its answer is too old. The state is then ACCOUNT_ASKED, and
+ * the caller asks the question, unless a question was under way before. */
 static bool is_ready(struct account *account)
 {
     if (account->state == ACCOUNT_ASKED)
@@ -249,7 +253,7 @@ static void add_gids(struct account *account, const char *gids)
     free(copy);
 }
 
-/* Takes one paragraph of an answer. True: it was the last paragraph. */
+/* Takes one paragraph of an answer. True: this was the last paragraph of the answer. */
 static bool learn(struct account *account, const struct paragraph *answer)
 {
     const char *name = paragraph_get(answer, "name"), *groups = paragraph_get(answer, "groups"),
@@ -270,7 +274,7 @@ static bool learn(struct account *account, const struct paragraph *answer)
     return !account->learning;
 }
 
-/* The question has its answer; answer NULL: the question failed. */
+/* Ends a question that has its answer; answer == NULL: the question failed. */
 static void names_end_question(struct question *question, const struct paragraph *answer)
 {
     struct account *account = question->account;
@@ -290,7 +294,8 @@ static void names_end_question(struct question *question, const struct paragraph
         names.tell(account);
 }
 
-/* The name and the groups of one user must never count for another user. */
+/* True: the answer is about the uid of the question. This is checked because the name and the
+ * groups of one user must never count for another user. */
 static bool is_answer_to(const struct question *question, const struct paragraph *answer)
 {
     uint64_t uid;
@@ -308,7 +313,7 @@ static void names_on_start(struct program *lookup, bool again)
     (void)lookup;
     (void)again;
     STAILQ_FOREACH (question, &names.asked, next)
-        names_send(question); /* asked while the program did not run */
+        names_send(question); /* these questions were asked while the program did not run */
     names_expect();
 }
 
@@ -327,7 +332,8 @@ static bool names_on_message(struct program *lookup, const struct paragraph *ans
     return true;
 }
 
-/* The questions of the dead program fail. Later questions are sent when the program is back. */
+/* The program has ended: the questions that it had fail, and later questions are sent when the
+ * program runs again. */
 static void names_on_gone(struct program *lookup, const char *why)
 {
     struct questions owed = STAILQ_HEAD_INITIALIZER(owed);

@@ -13,13 +13,14 @@
 #include "reservation.h"
 #include "spec-program.h"
 
-/* OUTPUT_MAX: a reader that leaves so many bytes unread does not read at all. HEARD_AT_ONCE: a
- * reader that never stops sending delays no other. */
+/* OUTPUT_MAX: a reader that leaves so many bytes unread is killed, because it does not read at all.
+ * HEARD_AT_ONCE: the most datagrams that the broker takes from a reader at once, so that a reader
+ * that never stops sending does not delay other readers. */
 enum { DATAGRAM_BYTES = 8192, TEXT_BYTES = 4000, OUTPUT_MAX = 4 << 20, HEARD_AT_ONCE = 16 };
 static const int64_t answer_within = INT64_C(10000000000), first_pause = INT64_C(100000000),
                      longest_pause = INT64_C(60000000000), good_behaviour = INT64_C(60000000000);
 
-/* How the launcher knows a reader. */
+/* The number by which the launcher knows a reader. */
 struct slot {
     SLIST_ENTRY(slot) next;
     int number;
@@ -30,7 +31,8 @@ static struct {
     TAILQ_HEAD(, user) unsent; /* users with output that has not been sent */
     SLIST_HEAD(, slot) free_slots;
     int slot_count;
-    char bytes[65536], ignored[65536]; /* one datagram: that is taken; that is dropped */
+    /* bytes: the datagram that is handled; ignored: a datagram that is dropped */
+    char bytes[65536], ignored[65536];
 } readers;
 
 void readers_prepare(char *path, struct identity_to_run_as as, const struct reader_events *events)
@@ -92,13 +94,13 @@ static void free_slot(struct reader *reader)
 
 /* ---- who has to answer ---- */
 
-/* Sets the time by which the reader has to answer: counted from the first unanswered question, or
- * from the reader's last message. */
+/* Sets the time by which the reader has to answer: answer_within after the first unanswered
+ * question, or after the reader's last message if this is later. */
 static void reckon(struct user *user, bool was_heard)
 {
     struct reader *reader = &user->reader;
     if (reader->state == READER_NONE)
-        return; /* the timer is for the reader's start */
+        return; /* in this state the timer is for the start of the reader */
     if (reader->state != READER_RUNS || (reader->asked == 0 && reader->output.length == 0))
         timer_end(&reader->timer);
     else if (reader->timer.at == 0 || was_heard)
@@ -121,8 +123,8 @@ static bool spawn(struct user *user)
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
         return false;
     reader->slot = take_slot();
-    /* Only the broker's end does not block. The reader may wait for room, because the broker always
-     * reads. */
+    /* Only the broker's end is non-blocking. The reader may wait until the socket has room, because
+     * the broker always reads. */
     bool started = reader->slot != NULL && fcntl(ends[0], F_SETFL, O_NONBLOCK) == 0 &&
                    launcher_start_reader(reader->slot->number, user->uid, ends[1], user->directory,
                                          reader->inotify);
@@ -162,14 +164,17 @@ static void start(struct user *user)
     struct reader *reader = &user->reader;
     const int64_t now = monotonic_now();
     if (reader->state != READER_NONE || user->state == DIRECTORY_GONE || user->directory < 0)
-        return; /* a scan starts the reader when the descriptor comes */
+        /* without the directory's descriptor, no reader can start; when the descriptor comes, a
+         * scan starts the reader */
+        return;
     if (now < reader->start_at) {
         timer_set(&reader->timer, reader->start_at);
         return;
     }
     timer_end(&reader->timer);
     if (reader->inotify >= 0)
-        loop_remove(reader->inotify); /* from here on, the inotify instance wakes the reader */
+        /* from here on the reader, and not the broker, waits for events of the inotify instance */
+        loop_remove(reader->inotify);
     if (!spawn(user)) {
         reader->start_at = now + first_pause;
         timer_set(&reader->timer, reader->start_at);
@@ -223,7 +228,8 @@ static void hung_up(struct user *user)
     if (in_order) {
         if (reader->output.length > 0 || reader->inotify < 0 ||
             !loop_add(reader->inotify, EPOLLIN, &reader->wake))
-            start(user); /* otherwise nothing reports the events */
+            /* if the loop does not watch the inotify instance, only a reader can notice events */
+            start(user);
         else
             paragraph_output_free(&reader->output);
         return;
@@ -260,7 +266,8 @@ void reader_leave(struct user *user)
         loop_remove(reader->inotify);
     reader->socket = -1;
     free_slot(reader);
-    /* the last close(2) of an inotify instance takes the kernel some ms */
+    /* another process closes the inotify instance, because its last close(2) takes the kernel some
+     * ms */
     if (reader->inotify >= 0)
         readers.tell->dispose(reader->inotify);
     reader->inotify = -1;
@@ -281,7 +288,7 @@ void reader_scan(struct user *user)
     reader->scan_owed = true;
     start(user);
     if (owed || reader->state == READER_NONE)
-        return; /* a new reader begins with a scan */
+        return; /* a new reader begins with a scan anyway */
     add_scan(user);
     send_soon(user);
 }
@@ -329,7 +336,7 @@ void reader_done(struct user *user, const char *name)
 {
     if (user->state == DIRECTORY_GONE || user->reader.state == READER_NONE ||
         user->reader.state == READER_KILLED)
-        return; /* a new reader knows no files */
+        return; /* no message is needed, because a new reader knows no files */
     add_op(user, "done", name);
     send_soon(user);
 }
@@ -373,7 +380,7 @@ void reader_task(struct user *user, const char *name, const struct paragraph *sa
     send_soon(user);
 }
 
-/* The length of the whole paragraphs that fit into one datagram. */
+/* The number of bytes from `from` on that go into the next datagram: only whole paragraphs. */
 static size_t datagram_length(const struct paragraph_output *output, size_t from)
 {
     const size_t left = output->length - from;
@@ -399,7 +406,7 @@ static void flush(struct user *user)
                           MSG_NOSIGNAL | MSG_DONTWAIT))
             sent += length;
         else if (errno == EAGAIN || !is_transient(errno) || ++tries >= TRANSIENT_TRIES)
-            full = true; /* or the reader has ended, and its socket reports this */
+            full = true; /* or the reader has ended, which its socket will report */
     }
     if (sent > 0)
         paragraph_drop(&reader->output, sent);
@@ -417,14 +424,16 @@ void readers_flush(void)
     }
 }
 
-/* Reports that still come are dropped: the next broker looks at all files. */
+/* Drops reports that still come, because the next broker looks at all files. */
 bool reader_finish(struct user *user)
 {
     struct reader *reader = &user->reader;
     ssize_t got;
     int fd;
     if (!reader->has_last_word && reader->state == READER_NONE) {
-        reader->start_at = 0; /* after a crash, the pause may be longer than the broker lives */
+        /* if the last reader crashed, the pause before the next reader may be longer than the
+         * broker still runs */
+        reader->start_at = 0;
         start(user);
     }
     if (reader->state != READER_RUNS)
@@ -487,8 +496,9 @@ static bool take_seen(struct user *user, const struct paragraph *said, const cha
     return has_json || has_tid || has_verdict == 1;
 }
 
-/* Answers at once, not through the output: if this reader ends first, the output goes to the next
- * one. */
+/* The reader has nothing to do: if the broker has no order for it either, tells it to end. This
+ * message does not go through the output, because unsent output goes to the next reader if this
+ * reader ends first. */
 static void take_idle(struct user *user)
 {
     static const char end[] = "op=end\n\n";
@@ -497,7 +507,8 @@ static void take_idle(struct user *user)
                             MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-/* The path is only compared. */
+/* Takes the request for a watch of a process or a program. The broker never opens the path of the
+ * program; rtf-tasks only compares the path. */
 static bool take_watch(struct user *user, const struct paragraph *said, const char *name)
 {
     const char *program = paragraph_get(said, "program");
@@ -575,7 +586,8 @@ static bool take_one(struct user *user, const struct paragraph *said, int *fd)
     return true;
 }
 
-/* Takes one datagram: a reader that sends much takes no more of the broker's time than others. */
+/* Takes only one datagram, so that a reader that sends much does not take more of the broker's time
+ * than other readers. */
 static void receive(struct user *user)
 {
     struct reader *reader = &user->reader;
@@ -602,7 +614,7 @@ static void receive(struct user *user)
                 break;
             }
     if (fd >= 0)
-        readers.tell->dispose(fd); /* an unexpected descriptor */
+        readers.tell->dispose(fd); /* the message should not have had a descriptor */
     if (taken < 0)
         reader_fail(user, why);
     reckon(user, true);
@@ -616,7 +628,7 @@ static void ready(struct source *source, uint32_t events)
     receive(container_of(source, struct user, reader.source));
 }
 
-/* An event in the directory of a user without a reader. */
+/* The loop calls this when there is an event in the directory of a user without a reader. */
 static void wake(struct source *source, uint32_t events)
 {
     (void)events;

@@ -13,18 +13,19 @@
 /* The most watches that a user may have. */
 enum { WATCHES_MAX = 64 };
 
-/* ENDING: rtf-tasks has not been told of the end. ENDED: it has, and its answer to the beginning is
- * still to come. */
+/* ENDING: rtf-tasks has not yet been told that the watch ends. ENDED: rtf-tasks has been told, but
+ * has not yet answered the beginning of the watch. */
 enum watch_state { WATCH_UNSENT, WATCH_SENT, WATCH_ENDING, WATCH_ENDED };
 
 struct task_watch {
     uint64_t id;
     enum watch_state state;
-    bool is_pending;   /* rtf-tasks has not told all threads */
-    struct user *user; /* NULL in ENDING and ENDED: the user may not exist any more */
+    /* rtf-tasks was told to begin the watch, and has not yet reported all present threads */
+    bool is_pending;
+    struct user *user; /* NULL in ENDING and ENDED, because the user may not exist any more */
     uid_t uid;
     pid_t process;
-    char *program; /* NULL: the process */
+    char *program; /* NULL: the watch is of `process` */
     TAILQ_ENTRY(task_watch) of_list;
     UT_hash_handle hh; /* by id */
     char name[NAME_BYTES];
@@ -76,8 +77,9 @@ static void watch_sent(struct task_watch *watch)
         watch_free(watch);
 }
 
-/* The beginning of a watch costs rtf-tasks some ms. So each user has one under way at a time, and
- * users who begin watches without end delay others little. */
+/* True: the watch must not be sent now. The beginning of a watch costs rtf-tasks some ms, so only
+ * one watch of each user begins at a time. So users who begin watches without end delay other users
+ * little. */
 static bool watch_has_to_wait(const struct task_watch *watch)
 {
     const struct task_watch *other;
@@ -88,13 +90,14 @@ static bool watch_has_to_wait(const struct task_watch *watch)
     return watch->state == WATCH_SENT || watch->state == WATCH_ENDED;
 }
 
-/* Sends as much as the socket takes, and the rest when it has room again. */
+/* Sends messages while the socket has room. The loop has the rest sent when the socket has room
+ * again. */
 static void watches_send(void)
 {
     struct task_watch *watch, *next;
     bool full = false;
     if (!supervise_runs(&watches.program))
-        return; /* on_start sends all */
+        return; /* watches_on_start sends all watches when the program runs again */
     for (watch = TAILQ_FIRST(&watches.list); watch != NULL && !full; watch = next) {
         next = TAILQ_NEXT(watch, of_list);
         if (watch_has_to_wait(watch))
@@ -106,7 +109,7 @@ static void watches_send(void)
     coprocess_wait_for_room(&watches.program.process, full);
 }
 
-/* A new process knows no watch. */
+/* All watches are sent again, because a new process knows no watch. */
 static void watches_on_start(struct program *program, bool again)
 {
     struct task_watch *watch, *next;
@@ -131,7 +134,7 @@ static void watches_on_room(struct program *program)
 
 /* ---- from rtf-tasks ---- */
 
-/* The last message about the beginning of a watch. */
+/* Notes that rtf-tasks has answered the beginning of a watch, if `event` says so. */
 static void watch_answered(struct task_watch *watch, const char *event)
 {
     if (!watch->is_pending || (strcmp(event, "listed") != 0 && strcmp(event, "ended") != 0 &&
@@ -157,7 +160,9 @@ static bool watches_on_message(struct program *program, const struct paragraph *
         reader_task(watch->user, watch->name, said);
     if (watch != NULL)
         watch_answered(watch, event);
-    return true; /* it may have been sent before the end of the watch was read */
+    /* an unknown watch is no fault: rtf-tasks may have sent the message before it read that the
+     * watch ends */
+    return true;
 }
 
 /* ---- from readers ---- */
