@@ -38,7 +38,7 @@ bool child_prepare(struct child *child)
 }
 
 /* A service manager sets LISTEN_PID= (sd_listen_fds(3)) and WATCHDOG_PID= (sd_watchdog_enabled(3))
- * to the id of this process. The command needs its own id there. */
+ * to the id of this process. The command needs its own id in these variables. */
 static void hand_down(const char *variable, pid_t from)
 {
     char ours[16], its[16];
@@ -89,14 +89,15 @@ void child_go(struct child *child)
     child->go = -1;
 }
 
-/* The kernel sends a signal of the terminal to the whole process group, and so to the command,
- * too. */
+/* False for a signal of the terminal, because the kernel sends it to the whole process group, and
+ * so to the command, too. */
 static bool is_to_be_passed_on(const struct signalfd_siginfo *info)
 {
     return info->ssi_signo != SIGCHLD && info->ssi_code != SI_KERNEL;
 }
 
-/* The shell that started this process sees the job stopped, and can continue the job. */
+/* Stops this process, so that the shell that started it sees a stopped job, and can continue the
+ * job. */
 static void stop_alike(const struct child *child)
 {
     raise(SIGSTOP);

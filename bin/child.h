@@ -13,12 +13,13 @@ struct child {
     int go;      /* a pipe: the child becomes the command when this end of the pipe is closed */
 };
 
-/* Blocks the signals that child_take handles, and opens the signalfd. Goes before child_make. False
- * with errno. */
+/* Blocks the signals that child_take handles, and opens the signalfd. Call this before child_make.
+ * False with errno. */
 bool child_prepare(struct child *child);
 
-/* Makes the process that child_go lets become the command, with this signal mask. `notify` is the
- * command's NOTIFY_SOCKET=; NULL: the command inherits the variable. False with errno. */
+/* Makes a child process with this signal mask. The process waits, and becomes the command after
+ * child_go. `notify` is the command's NOTIFY_SOCKET=; NULL: the command inherits the variable.
+ * False with errno. */
 bool child_make(struct child *child, char **command, const sigset_t *mask, const char *notify);
 void child_go(struct child *child);
 

@@ -56,8 +56,8 @@ static struct cmsghdr *part_of(struct msghdr *message, int kind)
     return part;
 }
 
-/* Any process in the network namespace can send to an abstract name. Messages of the user and of
- * root are taken. */
+/* Any process in the network namespace can send to an abstract name. True for a message of the user
+ * or of root. */
 static bool is_ours(struct msghdr *message)
 {
     struct ucred sender;
@@ -88,7 +88,7 @@ static void close_all(const struct cmsghdr *fds)
     }
 }
 
-/* The text has the line READY=1. */
+/* True if the text has the line READY=1. */
 static bool says_ready(const char *text)
 {
     static const char ready[] = "READY=1";

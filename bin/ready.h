@@ -1,5 +1,5 @@
-/* A command says by sd_notify(3) that it is ready, as a service does. Its messages come to a socket
- * of this process, which passes them on to the socket NOTIFY_SOCKET= of this process. */
+/* Receives the sd_notify(3) messages of a command, which says with them that it is ready, as a
+ * service does. This process passes the messages on to the socket of its own NOTIFY_SOCKET=. */
 #ifndef RTF_READY_H
 #define RTF_READY_H
 

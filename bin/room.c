@@ -51,8 +51,8 @@ static char *dry_text(const struct room *room, const char *token)
     return text;
 }
 
-/* Asks by one dry run, under a name of this process's own. The dry run is out of the spool when
- * this returns. */
+/* Asks with one dry run, under a name that only this process uses. The dry run is out of the spool
+ * when this returns. */
 static enum client_outcome ask(const struct room *room, struct client_verdict *verdict)
 {
     char name[CLIENT_NAME_MAX + 1], token[CLIENT_TOKEN];
@@ -78,8 +78,8 @@ static enum client_outcome ask(const struct room *room, struct client_verdict *v
     return outcome;
 }
 
-/* The answer stays the same whatever other reservations end: the broker would grant the spec, or
- * the spec is wrong, or the rules forbid it. */
+/* True if the answer stays the same even when other reservations end: the broker would grant the
+ * spec, or the spec is wrong, or the rules forbid it. */
 static bool is_settled(const struct client_verdict *verdict)
 {
     const char *retry = client_string(json_object_get(verdict->json, "refusal"), "retry");
@@ -110,7 +110,7 @@ static enum client_outcome doze(const struct room *room)
             return CLIENT_TIMEOUT;
         }
     } while (fds[0].revents == 0);
-    /* before the next dry run: a change after its answer must end the next sleep */
+    /* drained before the next dry run, so that a change after its answer ends the next sleep */
     dnotify_drain(&room->changes);
     return CLIENT_PENDING;
 }

@@ -42,7 +42,7 @@ enum { LEASE = 30000000, RENEWAL = 10000 }; /* us; ms */
 
 struct options {
     struct needs needs;
-    /* the needs; without the keys that say when, and for which thread */
+    /* the needs, without the keys for the time and the thread of the attachment */
     json_t *spec;
     const char *file;                         /* of -f; NULL: none */
     uint64_t timeout, attach_after, wait_for; /* us; wait_for 0: no limit */
@@ -93,7 +93,7 @@ static pid_t parent_of(pid_t process)
 
 /* A thread that the broker has pinned passes its CPUs on to the processes that it starts. The user
  * has not chosen these CPUs for them. The search goes up through the parents that have the same
- * CPUs, to a thread with a grant: its policy is real-time with reset-on-fork. */
+ * CPUs, to a thread with a grant; such a thread has a real-time policy with reset-on-fork. */
 static bool are_inherited_from_grant(const cpu_set_t *own)
 {
     cpu_set_t theirs;
@@ -109,8 +109,8 @@ static bool are_inherited_from_grant(const cpu_set_t *own)
 }
 
 /* Returns this process's CPUs if somebody has chosen them, by taskset(1) for example: they are
- * fewer than the CPUs of process 1, and not inherited from a grant. NULL: nobody has. The CPUs of
- * process 1 are the whole system's, or the container's. */
+ * fewer than the CPUs of process 1, and not inherited from a grant. NULL: nobody has chosen them.
+ * The CPUs of process 1 are the whole system's, or the container's. */
 static const char *own_cpus(char text[static CPU_LIST_TEXT])
 {
     cpu_set_t own, usual, both;
@@ -173,8 +173,8 @@ static void take(void *context, const char *name, const char *value)
         (void)needs_take(&options->needs, name, value);
 }
 
-/* In "--wait 2s CMD" the word 2s would be the command: the value of --wait is optional, and so
- * stands behind "=". */
+/* Checks the options. A first word such as 2s in "--wait 2s CMD" is a mistake: it would be the
+ * command, because the value of --wait is optional and stands behind "=". */
 static void check(const struct options *options)
 {
     uint64_t time;
@@ -205,8 +205,8 @@ static bool has_any(const json_t *spec, const char *const *keys)
     return *keys != NULL;
 }
 
-/* The spec states something else, and no CPU time. Then it must not state `cpus`, not even the
- * CPUs of taskset(1). */
+/* True if the spec claims something else than CPU time, and no CPU time. Such a spec must not state
+ * `cpus`, not even the CPUs of taskset(1). */
 static bool claims_no_cpu(const json_t *spec)
 {
     static const char *const others[] = {"network", "disk",  "lock_memory", "cpu_latency",
@@ -217,8 +217,8 @@ static bool claims_no_cpu(const json_t *spec)
     return has_any(spec, others) && !has_any(spec, cpu);
 }
 
-/* Lays the needs over a spec. Without --cpus its CPUs are those of taskset(1); with --cpus=all it
- * states none. */
+/* Lays the needs over a spec. Without --cpus the spec gets the CPUs of taskset(1); with --cpus=all
+ * it states no CPUs. */
 static void complete(struct needs *needs, json_t *spec)
 {
     char list[CPU_LIST_TEXT];
@@ -268,7 +268,7 @@ static char *make_spec(const struct options *options, const char *token, pid_t t
     return text;
 }
 
-/* 0: no answer is about one thread. */
+/* Returns the thread that the spec attaches from the start; 0: no thread. */
 static pid_t first_thread(const struct options *options)
 {
     return options->when == AT_START && !options->by_rules ? getpid() : 0;
@@ -285,8 +285,8 @@ static int dry_run(const struct options *options)
     return printed ? 0 : EXIT_OURS;
 }
 
-/* Replaces a spec that has no thread. The spec may also end by itself at any moment: then there is
- * nothing to replace. */
+/* Replaces a spec that has no thread. The spec may also end at any time without this process; then
+ * there is nothing to replace. */
 static enum client_outcome replace(struct client *client, struct spec *spec, const char *text)
 {
     enum client_outcome outcome = client_find_abandoned(client, spec->name, &spec->inode);
@@ -316,8 +316,8 @@ static enum client_outcome put_spec(struct client *client, const struct options 
     } else {
         snprintf(spec->name, sizeof spec->name, "run-%d", getpid());
         outcome = client_put(client, spec->name, text, &spec->inode);
-        /* CMD of an rtf-run is rtf-run, too; or an rtf-run with the same pid was killed, and its
-         * spec is left */
+        /* either CMD of an rtf-run is rtf-run, too, with the same pid; or an rtf-run with this pid
+         * was killed, and its spec is left */
         if (outcome == CLIENT_TAKEN) {
             snprintf(spec->name, sizeof spec->name, "run-%d-%s", getpid(), spec->token);
             outcome = client_put(client, spec->name, text, &spec->inode);
@@ -329,8 +329,9 @@ static enum client_outcome put_spec(struct client *client, const struct options 
     return outcome;
 }
 
-/* The verdict names a thread by its id. In another pid namespace than the broker's, this id is
- * another thread's. The kernel shows whether this thread has the policy. */
+/* True if the kernel runs the thread with the policy. The verdict alone is no proof: it names a
+ * thread by its id, and in another pid namespace than the broker's this id may belong to another
+ * thread. */
 static bool runs_as(pid_t thread, const char *policy)
 {
     const int now = sched_getscheduler(thread), own = now & ~SCHED_RESET_ON_FORK;
@@ -344,8 +345,8 @@ static bool runs_as(pid_t thread, const char *policy)
     return strcmp(policy, "rr") != 0 || own == SCHED_RR;
 }
 
-/* The verdict grants the spec, and the thread runs as granted (0: there is no thread yet). False:
- * `why` says why not. */
+/* True if the verdict grants the spec and the thread runs as granted (0: there is no thread yet).
+ * False: `why` says why not. */
 static bool granted(const json_t *verdict, pid_t thread, char why[static CLIENT_WHY])
 {
     const char *result = client_string(verdict, "result");
@@ -482,7 +483,7 @@ static void tell_no_sign(const struct options *options)
             options->command[0], options->thread);
 }
 
-/* A command that cannot be run has told so itself. */
+/* Says nothing if the command could not be run, because the child has printed a message already. */
 static void tell_no_sign_came(const struct options *options, int status)
 {
     if (WIFEXITED(status) &&
@@ -536,7 +537,7 @@ static bool attach(struct client *client, const struct options *options, struct 
                    const struct child *child, pid_t thread, int *status)
 {
     const int64_t until = client_until(options->timeout);
-    /* again: the broker may have been restarted since */
+    /* connects again, because the broker may have been restarted */
     enum client_outcome outcome = client_connect(client, until);
     if (outcome == CLIENT_OK)
         outcome = ask_for_thread(client, options, spec, thread);
@@ -561,8 +562,8 @@ static bool attach(struct client *client, const struct options *options, struct 
     return false;
 }
 
-/* Makes the child and watches for the sign. The child becomes the command at child_go: it cannot
- * give the sign before. */
+/* Makes the child and watches for the sign. The child becomes the command only at child_go, so it
+ * cannot give the sign earlier. */
 static bool prepare(const struct options *options, struct start_sign *sign, struct child *child,
                     const sigset_t *mask)
 {
@@ -603,8 +604,8 @@ static int supervise(struct client *client, const struct options *options,
 
 /* ---- all of it ---- */
 
-/* The reservation also limits how fast the command is loaded: with little CPU time, a user could
- * think that the command hangs. */
+/* Warns if the reservation is small: it also limits how fast the command is loaded, and a user
+ * could think that the command hangs. */
 static void advise(const struct options *options)
 {
     const uint64_t runtime =

@@ -45,7 +45,7 @@ static void take_goal(struct argp_state *state, const char *text, enum goal *goa
     for (*goal = FOR_ANSWER; *goal < GOALS; (*goal)++)
         if (strcmp(text, goals[*goal]) == 0)
             return;
-    argp_failure(state, EX_USAGE, 0, "--for %s: this is answer, granted, ended or room", text);
+    argp_failure(state, EX_USAGE, 0, "--for %s: must be answer, granted, ended or room", text);
 }
 
 /* Takes NAME, or NAME.json as a shell completes the name of the file. */

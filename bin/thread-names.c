@@ -89,7 +89,7 @@ static bool open_rings(pid_t process)
 }
 
 /* Makes the descriptor readable every 20 ms, where users have no perf events
- * (kernel.perf_event_paranoid above 2): nothing else tells a new name. */
+ * (kernel.perf_event_paranoid above 2): no other event reports a new name. */
 static bool open_timer(void)
 {
     const struct itimerspec often = {.it_value = {.tv_nsec = 20000000},
@@ -138,8 +138,8 @@ pid_t thread_names_find(pid_t process, const char *pattern)
     char path[64];
     const struct dirent *entry;
     pid_t found = 0;
-    /* before the names are read: a name that is set from now on makes the descriptor readable
-     * again */
+    /* called before the names are read, so that a name that is set from now on makes the descriptor
+     * readable again */
     forget_news();
     snprintf(path, sizeof path, "/proc/%d/task", process);
     DIR *tasks = opendir(path);

@@ -29,9 +29,8 @@ void online_cpus(cpu_set_t *cpus)
         fclose(file);
 }
 
-/* True if the mount shows the whole hierarchy and not, as a bind mount may, a part of it. In
- * version 2 every group except the root has cgroup.events; in version 1 only the root has
- * release_agent. */
+/* True if the mount shows the whole hierarchy; a bind mount may show only a part. In version 2
+ * every group except the root has cgroup.events; in version 1 only the root has release_agent. */
 static bool is_whole(const char *mount, enum cgroups cgroups)
 {
     char path[GROUP_BYTES + 32];
@@ -174,8 +173,8 @@ static int64_t now(void)
     return time.tv_sec * INT64_C(1000000000) + time.tv_nsec;
 }
 
-/* Members counted in one pass. The kernel reports no error for a process that is ending, and leaves
- * it in its group. */
+/* The members counted in one pass. Ending members are counted because the kernel reports no error
+ * for a process that is ending, and leaves the process in its group. */
 struct members {
     /* running: how many of the ending processes run or wait for a CPU */
     int moved, ending, running;
@@ -193,7 +192,7 @@ static void count(struct members *members, pid_t id, bool look)
 }
 
 /* Moves each member once. False with the errno of the first member that could not be moved, or with
- * ETIMEDOUT after `until`. look: ask /proc which members are ending, which takes longer than a
+ * ETIMEDOUT after `until`. look: ask /proc which members are ending; asking takes longer than a
  * move. */
 static bool move_members(FILE *from, int root, const char *to, const char *file, bool look,
                          int64_t until, struct members *members)
@@ -249,8 +248,8 @@ bool group_empty(enum cgroups cgroups, int root, const char *path, const char *t
     }
 }
 
-/* Makes a child group that root owns. The owner of `to` may have made an unusable child with the
- * usual name. */
+/* Makes a child group that root owns. The child gets an unusual name if the owner of `to` has made
+ * a child with the usual name. */
 static bool make_child(int root, const char *to, char child[static GROUP_BYTES + 64])
 {
     struct stat status;
@@ -286,7 +285,7 @@ static bool go_up(char *group)
 }
 
 /* True if one user (not root) owns both the group and its parent: this user may move processes
- * between the two anyway. */
+ * between the two groups anyway. */
 static bool is_inner(int root, const char *group)
 {
     char above[GROUP_BYTES + 1];

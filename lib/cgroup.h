@@ -7,22 +7,22 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* The CPUs that are online; CPU 0 alone if the kernel does not tell. */
+/* The CPUs that are online; CPU 0 alone if the kernel's list cannot be read. */
 void online_cpus(cpu_set_t *cpus);
 
-/* V1: a hierarchy of its own, with threads as members. V2: the unified hierarchy, with processes as
- * members. */
+/* V1: each controller has its own hierarchy, whose members are threads. V2: all controllers share
+ * the unified hierarchy, whose members are processes. */
 enum cgroups { CGROUPS_NONE, CGROUPS_V1, CGROUPS_V2 };
 
-/* of a path below the mount, with its final zero; must fit into a paragraph */
+/* The size of a path below the mount, with its final zero. The path must fit into a paragraph. */
 enum { GROUP_BYTES = 2048 };
 
 /* Finds the hierarchy for "cpuset" or "blkio" (called io in version 2) on this machine, and its
  * mount point. */
 enum cgroups cgroups_find(const char *controller, char mount[static GROUP_BYTES]);
 
-/* The thread's group: its path below the mount, "/" for the root. False with errno; EILSEQ or
- * ENAMETOOLONG: the path cannot be written into a paragraph. */
+/* Writes the path of the thread's group below the mount; "/" is the root. False with errno; EILSEQ
+ * or ENAMETOOLONG: the path cannot be written into a paragraph. */
 bool thread_group(enum cgroups cgroups, const char *controller, pid_t tid,
                   char group[static GROUP_BYTES]);
 
@@ -33,13 +33,13 @@ bool group_write(int root, const char *path, const char *file, const char *value
 
 /* Moves all members of a group to another group, including processes that members start meanwhile.
  * False with ETIMEDOUT after 0.3 s. The kernel cannot move a process that is ending; the process
- * stays a member until its end. group_empty waits for ending processes for the same time, but only
- * a moment for processes that need no CPU, and then returns false with EINPROGRESS. The kernel may
- * allow the removal of a group that has only such members. */
+ * stays a member until its end. So group_empty also waits up to 0.3 s for ending processes, but
+ * only 40 ms if no ending process runs or waits for a CPU, and then returns false with EINPROGRESS.
+ * The kernel may allow the removal of a group whose members are all ending. */
 bool group_empty(enum cgroups cgroups, int root, const char *path, const char *to);
 
-/* As group_empty, to `group` ("/" is the root), or to the nearest existing group above. False with
- * ENOENT if that is the root.
+/* Like group_empty, to `group` ("/" is the root), or to the nearest existing group above `group`.
+ * False with ENOENT if only the root exists above `group`.
  *
  * In version 2, a group that has controllers for its children takes no processes itself; then the
  * processes go to a child of the group, which has the same limits.

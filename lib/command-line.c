@@ -25,14 +25,14 @@ static const struct command_option of_all[] = {{0, "spool", "DIR",
 static struct {
     const struct command *command;
     const char *spool; /* NULL: --spool is not stated */
-    /* of the command, with its needs, and of all commands */
+    /* the command's options, with those of `needs`, and the options of all commands */
     const struct command_option *options[OPTIONS_MAX];
     int count;
 } line;
 
 /* ---- messages ---- */
 
-/* "rtf declare", or rtf-run(1)'s own name. */
+/* Returns "rtf declare", or the name of a program such as rtf-run(1). */
 static const char *program(void)
 {
     static char text[64];
@@ -173,7 +173,7 @@ const char *command_name_option(const char *value)
 
 /* ---- the table ---- */
 
-/* The name is in a list such as " runtime period ". */
+/* True if the name is in a list such as " runtime period ". */
 static bool is_named(const char *name, const char *list)
 {
     char word[64];
@@ -252,8 +252,8 @@ static void take(void *context, const struct command_option *option, const char 
 
 enum { FIRST = 256 }; /* the value of the first long option: above all letters */
 
-/* getopt_long returns '?' for errors: the letter of "-?" is left out of `letters`, and refuse()
- * finds it in optopt. */
+/* The letter of "-?" is left out of `letters`, because getopt_long returns '?' for errors, too;
+ * refuse() finds this letter in optopt. */
 static void prepare(char letters[static LETTERS], struct option longs[static OPTIONS_MAX + 1])
 {
     char *at = letters;
@@ -317,7 +317,7 @@ char **command_parse(const struct command *command, int argc, char **argv, void 
     int key;
     line.command = command;
     client_hold_standard_fds();
-    /* if it is set, getopt_long takes no option behind an operand */
+    /* if this variable is set, getopt_long takes no option behind an operand */
     (void)unsetenv("POSIXLY_CORRECT");
     add_options(command->options, NULL);
     add_options(of_all, NULL);

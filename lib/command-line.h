@@ -16,7 +16,7 @@ struct command_option {
     const char *help; /* NULL: --help does not list the option */
 };
 
-/* In a table: the options of command.needs stand here. */
+/* An entry of a table of options: in its place stand the options of command.needs. */
 #define COMMAND_NEEDS          \
     {                          \
         0, "needs", NULL, NULL \
@@ -24,43 +24,45 @@ struct command_option {
 
 struct command {
     const char *name;    /* "declare" */
-    const char *program; /* what messages begin with; NULL: "rtf NAME" */
+    const char *program; /* the first words of messages; NULL: "rtf NAME" */
     const char *about, *operands;
     const char *closing;                  /* the last lines of --help; NULL: none */
     const struct command_option *options; /* ends with an option without a name */
     const struct command_option *needs;   /* needs_options, if the table has COMMAND_NEEDS */
-    /* " runtime period ": the command takes only these of the needs; NULL: all */
+    /* " runtime period ": the command takes only these options of `needs`; NULL: all of them */
     const char *needs_named;
-    /* the operands are a command with options of its own: options end at the first operand */
+    /* true: the operands are a command with options of its own, so this command's options end at
+     * the first operand */
     bool runs_command;
-    /* exit status of any failure of the command itself; 0: those of sysexits(3) */
+    /* the exit status after any failure of the command itself; 0: the statuses of sysexits(3) */
     int failure;
     /* Called for each option of the command line, with its name as in the table. value NULL: the
-     * option takes none. */
+     * option takes no value. */
     void (*take)(void *context, const char *name, const char *value);
 };
 
-/* Reads the command line. Goes before all other functions of this header. Options may stand behind
- * operands, unless the command runs a command, but not behind "--". Returns the operands, a part of
- * argv that ends with NULL. */
+/* Reads the command line. Call this before all other functions of this header. Options may stand
+ * behind operands, unless the command runs a command, but not behind "--". Returns the operands, a
+ * part of argv that ends with NULL. */
 char **command_parse(const struct command *command, int argc, char **argv, void *context);
 
 /* For a command without operands: an operand is wrong usage. */
 void command_end_of_line(char *const operands[]);
 
-/* The directory of --spool, or the default. */
+/* Returns the directory of --spool, or the default directory. */
 const char *command_spool(void);
 bool command_states_spool(void);
 
 /* Prints "rtf declare: SENTENCE" to standard error. Words of the command line must have gone
- * through command_typed, and texts of other users or programs through client_printable: they may
- * have escape sequences for a terminal. */
+ * through command_typed, and texts of other users or programs through client_printable, because
+ * such words and texts may have escape sequences for a terminal. */
 __attribute__((format(printf, 1, 2))) void command_say(const char *format, ...);
 
 __attribute__((format(printf, 2, 3), noreturn)) void command_fail(int status, const char *format,
                                                                   ...);
 
-/* As command_fail, with the exit status for wrong usage. command_misused names --help, too. */
+/* Like command_fail, with the exit status for wrong usage. The message of command_misused also
+ * names --help. */
 __attribute__((format(printf, 1, 2), noreturn)) void command_wrong(const char *format, ...);
 __attribute__((format(printf, 1, 2), noreturn)) void command_misused(const char *format, ...);
 
@@ -68,26 +70,26 @@ __attribute__((format(printf, 1, 2), noreturn)) void command_misused(const char 
  * is a question mark. The copy is never freed. */
 const char *command_typed(const char *word);
 
-/* The values of options and operands. A wrong one ends the process with a message that names
- * `option`. Times are us: command_time takes a time of a spec, command_wait a time to wait.
- * command_name takes NAME or NAME.json, as a shell completes it, cuts .json off in place, and
- * returns the name. */
+/* These functions return the values of options and operands. A wrong value ends the process with a
+ * message that names `option`. Times are us: command_time takes a time of a spec, command_wait a
+ * time to wait. command_name takes NAME or NAME.json, as a shell completes it, cuts .json off in
+ * place, and returns the name. */
 uint64_t command_time(const char *option, const char *value);
 uint64_t command_wait(const char *option, const char *value);
 uint64_t command_number(const char *option, const char *value);
 const char *command_name(char *word);
 
-/* The value of --name: returns it. */
+/* Checks the value of --name, and returns the value. */
 const char *command_name_option(const char *value);
 
-/* Flushes standard output. False: it cannot be written. Then the caller takes back what the command
- * has done, and calls command_unwritten, which ends the process with EX_IOERR or `failure`, or by
- * SIGPIPE. */
+/* Flushes standard output. False: the output cannot be written. Then the caller undoes the work of
+ * the command, and calls command_unwritten, which ends the process with EX_IOERR or `failure`, or
+ * by SIGPIPE. */
 bool command_is_written(void);
 __attribute__((noreturn)) void command_unwritten(void);
 
 /* Holds back SIGPIPE until command_unwritten: when the reader of standard output has ended, the
- * command must first take back what it has done. */
+ * command must undo its work before the signal ends the process. */
 void command_hold_pipe(void);
 
 #endif

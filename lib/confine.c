@@ -43,8 +43,8 @@ enum { SCOPE_ABSTRACT_SOCKETS = 1, SCOPE_SIGNALS = 2 };
 
 static const uint64_t may_read = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR;
 static const uint64_t may_write = LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_TRUNCATE;
-/* MAKE_SYM, MAKE_CHAR and the like: the broker moves aside whatever users put in the wrong place,
- * and Landlock counts the rename of a link or device as making one. */
+/* MAKE_SYM, MAKE_CHAR and the like are needed because the broker moves aside links and devices that
+ * users put in the wrong place, and Landlock counts such a rename as making a link or device. */
 static const uint64_t may_change = LANDLOCK_ACCESS_FS_REMOVE_DIR | LANDLOCK_ACCESS_FS_REMOVE_FILE |
                                    LANDLOCK_ACCESS_FS_MAKE_DIR | LANDLOCK_ACCESS_FS_MAKE_REG |
                                    LANDLOCK_ACCESS_FS_MAKE_FIFO | LANDLOCK_ACCESS_FS_MAKE_SYM |
@@ -54,7 +54,8 @@ static const uint64_t may_replace =
     LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_REMOVE_FILE;
 static const uint64_t never = LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_IOCTL_DEV;
 
-/* Version 1 refuses every rename between directories, which the broker needs for each verdict. */
+/* Version 1 is too old, because it refuses every rename between directories, and the broker renames
+ * each verdict so. */
 enum {
     VERSION_REFER = 2,
     VERSION_TRUNCATE = 3,
@@ -111,7 +112,7 @@ static bool enter(int ruleset)
 bool confine_proc_is_hidden(void)
 {
     const struct mntent *entry;
-    bool hidden = false; /* the last mount wins */
+    bool hidden = false; /* the last mount of /proc counts */
     FILE *mounts = setmntent("/proc/self/mounts", "re");
     while (mounts != NULL && (entry = getmntent(mounts)) != NULL)
         if (strcmp(entry->mnt_dir, "/proc") == 0) {
@@ -167,7 +168,8 @@ void confine_writes(void)
 
 /* ---- system calls ---- */
 
-/* A name that this library, kernel or machine does not know is skipped: there is no such call. */
+/* Adds a call to the filter. A name that this library, kernel or machine does not know is skipped,
+ * because the call does not exist. */
 static bool add_call(scmp_filter_ctx filter, uint32_t action, const char *name)
 {
     const int number = seccomp_syscall_resolve_name(name);
@@ -189,7 +191,7 @@ static bool add(scmp_filter_ctx filter, uint32_t action, const char *const names
     return true;
 }
 
-/* Calls that are allowed only with these arguments. */
+/* Allows some calls only with certain arguments. */
 static bool add_some(scmp_filter_ctx filter)
 {
     static const int controls[] = {F_GETFD, F_SETFD,         F_GETFL,    F_SETFL,
@@ -259,7 +261,7 @@ bool confine_calls_exactly(const char *const names[], const struct confine_exact
 }
 
 /* Allows socketpair only for stream and packet sockets. A datagram socket (also SOCK_RAW) could
- * send to any path: the path is in memory, where a filter cannot read it. */
+ * send to any path, because a filter cannot read the path in memory. */
 static bool may_pair(scmp_filter_ctx filter)
 {
     enum { TYPES = 0xf };
@@ -305,8 +307,8 @@ bool confine_program(void)
                  seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(prlimit64), 1,
                                   SCMP_A0(SCMP_CMP_NE, 0)) == 0 &&
                  may_pair(filter) &&
-                 /* clone3's flags are in memory, where a filter cannot read them; libraries then
-                  * use clone */
+                 /* a filter cannot read clone3's flags in memory; after ENOSYS libraries use
+                  * clone */
                  seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0) == 0;
     for (uint64_t flag = 1; added && flag != 0 && flag <= name_spaces; flag <<= 1)
         if ((name_spaces & flag) != 0)

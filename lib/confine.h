@@ -2,7 +2,7 @@
  * (seccomp(2)). For capabilities see capabilities.h.
  *
  * All limits are inherited and cannot be lifted. If a function returns false, the program must end.
- * Only Landlock may be missing in the kernel: then the caller logs this and goes on. */
+ * Only Landlock may be missing in the kernel: then the caller logs the cause and goes on. */
 #ifndef RTF_CONFINE_H
 #define RTF_CONFINE_H
 
@@ -10,12 +10,12 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* No execve gives new privileges: no set-user-ID programs. Call this before all others except
- * capabilities_keep. */
+/* From now on execve(2) gives no new privileges, not even with a set-user-ID program. Call this
+ * before all other functions of this header; only capabilities_keep may come earlier. */
 bool confine_for_good(void);
 
-/* The rights beneath `path`. The list ends with the path NULL. A path that does not exist is left
- * out. */
+/* The rights to the files beneath `path`. The list ends with the path NULL. A path that does not
+ * exist is left out. */
 struct confine_path {
     const char *path;
     /* MAY_WRITE: write existing files; MAY_CHANGE: also create and remove; MAY_REPLACE: create,
@@ -27,8 +27,8 @@ struct confine_path {
  * a process under Landlock may trace no process outside of its own Landlock domain. */
 bool confine_proc_is_hidden(void);
 
-/* Allows only these files, and no signals to other programs. NULL: done; else the cause, for a
- * log. */
+/* Allows only these files, and no signals to other programs. NULL: done; else the cause of the
+ * failure, for a log. */
 const char *confine_files(const struct confine_path paths[]);
 
 /* Allows reading anything that the user may read, but no writing, and no signals to other
@@ -49,7 +49,7 @@ bool confine_calls(const char *const names[]);
     "readlink readlinkat pidfd_open brk mmap munmap mremap mprotect madvise getpid gettid "  \
     "exit exit_group"
 
-/* As confine_calls, and also allows calls with exactly these arguments. A string argument is
+/* Like confine_calls, and also allows calls with exactly these arguments. A string argument is
  * compared by address, so it must be in memory that can no longer be written. The list ends with
  * the name NULL. */
 struct confine_exact {

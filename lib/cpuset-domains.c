@@ -68,14 +68,14 @@ static void take_record(struct domains *domains, const struct paragraph *record)
         domains->was_balanced = number == 1;
     if (paragraph_get_number(record, "had_controller", 1, &number) == 1)
         domains->had_controller = number == 1;
-    /* A domain that does not exist was made in an earlier boot, or was removed by hand. */
+    /* A recorded domain that does not exist was made in an earlier boot, or was removed by hand. */
     if (by == NULL || paragraph_get_number(record, "cpu", CPU_SETSIZE - 1, &number) != 1 ||
         !exists(domains, domain_name(name, (int)number)))
         return;
     note_made(domains, (int)number, by);
 }
 
-/* Reads the root's settings, which are the former ones as long as there is no domain. */
+/* Reads the root's settings. While no domain exists, these are the former settings to restore. */
 static void read_root(struct domains *domains)
 {
     char value[512] = "";
@@ -108,7 +108,7 @@ static bool read_record(struct domains *domains, char *reason)
     return taken >= 0 || fault(reason, "%s is damaged: %s", DOMAINS_RECORD, why);
 }
 
-/* Records the domains that exist, and those of `coming`, which `by` is about to make. */
+/* Records the domains that exist, and the domains of `coming`, which `by` is about to make. */
 static bool write_record(const struct domains *domains, const cpu_set_t *coming, const char *by,
                          char *reason)
 {
@@ -176,8 +176,8 @@ static bool make_group(const struct domains *domains, const char *name, char *re
            fault(reason, "cpuset group %s: %s", name, strerror(errno));
 }
 
-/* Sets the CPUs of rtf-rest, on which the kernel balances ordinary threads: all that are not in
- * *taken. */
+/* Sets the CPUs of rtf-rest, on which the kernel balances ordinary threads: all CPUs that are not
+ * in *taken. */
 static bool set_rest(const struct domains *domains, const cpu_set_t *taken, char *reason)
 {
     char list[CPU_LIST_TEXT], nodes[256];
@@ -201,7 +201,8 @@ static bool make_v1(const struct domains *domains, const char *name, const char 
            put(domains, name, "cpuset.cpu_exclusive", "1", reason);
 }
 
-/* Leaves have limits of memory and processes where the machine has these controllers. */
+/* Makes a domain with version 2. The controllers for memory and processes are turned on if the
+ * machine has them, so that leaves can have such limits. */
 static bool make_v2(const struct domains *domains, const char *name, const char *cpu, char *reason)
 {
     char state[256];
@@ -227,7 +228,7 @@ static bool make(struct domains *domains, int cpu, const char *by, char *reason)
                                           : make_v2(domains, name, number, reason);
 }
 
-/* False: *reason says why `cpus` cannot be domains. *missing: the CPUs that are not domains yet. */
+/* False: *reason says why `cpus` cannot be domains. *missing: the CPUs that have no domain yet. */
 static bool can_be_made(const struct domains *domains, const cpu_set_t *cpus,
                         const cpu_set_t *missing, char *reason)
 {
@@ -292,7 +293,7 @@ bool domains_group_has_real_time(const struct domains *domains, const char *grou
     return found;
 }
 
-/* Calls `visit` for each leaf of a domain, and stops at the first false. */
+/* Calls `visit` for each leaf of a domain until `visit` returns false. */
 static bool each_leaf(const struct domains *domains, const char *name,
                       bool (*visit)(const struct domains *, const char *, char *), char *reason)
 {
@@ -343,8 +344,8 @@ static const char *noted_group(const struct domains *domains, const char *leaf,
     return group;
 }
 
-/* Returns members that ended threads left in the leaf, and removes the leaf. With version 1
- * cpusets limit only CPUs, so the root will do. */
+/* Moves the members that ended threads left in the leaf out of it, and removes the leaf. With
+ * version 1 the members go to the root, because cpusets limit only CPUs. */
 static bool empty(const struct domains *domains, const char *leaf, char *reason)
 {
     char group[GROUP_BYTES];
@@ -461,7 +462,8 @@ bool domains_drop(const char *by, char reason[static DOMAINS_REASON])
     struct domains domains;
     cpu_set_t dropped;
     if (!domains_read(&domains, reason))
-        return by != NULL; /* mostly a machine without cpusets: `by` has no domain there */
+        /* true for `by`: mostly the machine has no cpusets, so `by` has no domain */
+        return by != NULL;
     CPU_ZERO(&dropped);
     for (size_t cpu = 0; cpu < CPU_SETSIZE; cpu++)
         if (CPU_ISSET(cpu, &domains.made) &&

@@ -4,14 +4,14 @@
  * domain. So a thread that has to stay on one CPU needs a domain of that CPU alone. The cgroup
  * rtf-N below the mount is the domain of CPU N.
  *
- * Version 1 also needs cpuset.sched_load_balance = 0 in the root, and the cgroup rtf-rest, a
- * domain of all other CPUs, on which the kernel goes on balancing ordinary threads. Version 2
- * makes a domain with cpuset.cpus.partition = root.
+ * Version 1 also needs cpuset.sched_load_balance = 0 in the root, and the cgroup rtf-rest, a domain
+ * of all other CPUs, on which the kernel goes on balancing ordinary threads. Version 2 makes a
+ * domain with cpuset.cpus.partition = root.
  *
- * The record DOMAINS_RECORD has the domains, the maker of each, and the root's former settings.
- * A step is recorded before it is made. A domain that is not in the record is neither entered
- * nor removed. A program that makes or removes domains holds the record's directory
- * (run-directory.h). */
+ * The record DOMAINS_RECORD lists the domains, the maker of each domain, and the root's former
+ * settings. Each step is recorded before it is taken, so that a crash leaves no domain without a
+ * record. A domain that is not in the record is neither entered nor removed. A program that makes
+ * or removes domains holds the record's directory (run-directory.h). */
 #ifndef RTF_CPUSET_DOMAINS_H
 #define RTF_CPUSET_DOMAINS_H
 
@@ -47,12 +47,12 @@ struct domains {
 bool domains_read(struct domains *domains, char reason[static DOMAINS_REASON]);
 void domains_free(struct domains *domains);
 
-/* Makes the missing domains of `cpus`, for `by` (printable ASCII). A domain that another maker
- * has made is used as it is. False: *reason, and nothing has changed. */
+/* Makes a domain for each CPU of `cpus` that has none, and records `by` (printable ASCII) as its
+ * maker. A domain of another maker is used unchanged. False: *reason, and nothing has changed. */
 bool domains_make(const cpu_set_t *cpus, const char *by, char reason[static DOMAINS_REASON]);
 
-/* Removes the domains that `by` has made; NULL: all. False: *reason; a domain with real-time
- * threads stays. */
+/* Removes the domains that `by` has made; by NULL: all domains. False: *reason; a domain with
+ * real-time threads stays. */
 bool domains_drop(const char *by, char reason[static DOMAINS_REASON]);
 
 /* Prints a line for each domain: CPU, number of threads, maker. */
@@ -61,8 +61,9 @@ bool domains_show(FILE *output, char reason[static DOMAINS_REASON]);
 /* True: a thread in the group at `path`, other than `except`, is real-time. */
 bool domains_group_has_real_time(const struct domains *domains, const char *path, pid_t except);
 
-/* Notes in the leaf the group that its members came from; domains_drop returns members to that
- * group. Needed with version 2 only. False with errno. */
+/* Writes into the leaf (cpuset-leaf.h) the group that the leaf's members came from, so that
+ * domains_drop can return the members to that group. Only version 2 needs this. False with
+ * errno. */
 bool domains_note_group(int root, const char *leaf, const char *group);
 
 /* "rtf-3" */

@@ -98,9 +98,9 @@ static enum apply_result may_move(const struct identity *identity, bool whole_pr
     return APPLY_DONE;
 }
 
-/* A process that moves to a domain and back loses the affinities of its other threads (measured
- * on Linux 6.1). They are kept in an attribute of the leaf, which outlives this program and ends
- * with the leaf: lines of TID START CPUS. */
+/* A process that moves to a domain and back loses the affinities of its other threads (measured on
+ * Linux 6.1). An attribute of the leaf keeps these affinities, because it outlives this program and
+ * ends with the leaf: lines of TID START CPUS. */
 static const char affinities_attribute[] = "user.rtf.affinities";
 enum { AFFINITIES_BYTES = 32 * 1024 };
 
@@ -156,7 +156,8 @@ static ssize_t read_affinities(int root, const char *leaf, char text[static AFFI
 
 /* ---- limits of the cgroup that the process leaves, with version 2 ---- */
 
-/* Cuts `path` to the group above. False: only the root is left, which has no limits. */
+/* Cuts `path` to the path of the parent group. False: the parent is the root, which has no
+ * limits. */
 static bool next_above(char path[static GROUP_BYTES + 1])
 {
     char *slash = strrchr(path, '/');
@@ -166,8 +167,8 @@ static bool next_above(char path[static GROUP_BYTES + 1])
     return strchr(path, '/') != NULL;
 }
 
-/* Finds the lowest limit in `file` of the group and all groups above it. A process that leaves
- * the group would otherwise escape that limit. */
+/* Finds the lowest limit in `file` of the group and all groups above the group, because a process
+ * that leaves the group would otherwise escape this limit. */
 static void tightest(int root, const char *group, const char *file, char value[static 32])
 {
     char path[GROUP_BYTES + 1], text[32];
@@ -180,8 +181,8 @@ static void tightest(int root, const char *group, const char *file, char value[s
     } while (next_above(path));
 }
 
-/* Copies pids.max to the leaf. That limit exists to stop a process that forks without end, and
- * does so for each process alone. */
+/* Copies pids.max to the leaf. A copy is good enough: this limit exists to stop a process that
+ * forks without end, and it also does so for each leaf alone. */
 static bool copy_limits(int root, const char *group, const char *leaf, char *reason)
 {
     char value[32];
@@ -193,8 +194,9 @@ static bool copy_limits(int root, const char *group, const char *leaf, char *rea
     return false;
 }
 
-/* memory.max, memory.high, cpu.max, io.max, hugetlb.2MB.max and others. misc.max also lists what
- * exists. */
+/* True for memory.max, memory.high, cpu.max, io.max, hugetlb.2MB.max and others. False for
+ * misc.max, because this file also lists resources without a limit, and for pids.max (see
+ * copy_limits). */
 static bool is_a_limit(const char *file)
 {
     const char *ending = strrchr(file, '.');
@@ -202,7 +204,8 @@ static bool is_a_limit(const char *file)
            strcmp(file, "pids.max") != 0 && strcmp(file, "misc.max") != 0;
 }
 
-/* "max" or "max 100000"; io.max is empty; rdma.max is "mlx5_0 hca_handle=max hca_object=max". */
+/* True for "max" or "max 100000", for an empty text (io.max), and for "mlx5_0 hca_handle=max
+ * hca_object=max" (rdma.max). */
 static bool limits_nothing(const char *text)
 {
     if (text[0] == '\0' || strncmp(text, "max", 3) == 0)
@@ -214,9 +217,9 @@ static bool limits_nothing(const char *text)
     return pairs;
 }
 
-/* Such a limit holds for all processes of the group together. A copy in each leaf would multiply
- * it, and without a copy there would be no limit; so the move is refused. False: *reason names
- * the limit. */
+/* False: the group has a limit for all its processes together, and *reason names the limit. Then
+ * the move is refused, because a copy in each leaf would multiply the limit, and without a copy
+ * there would be no limit. */
 static bool is_unlimited_at(int root, const char *path, char *reason)
 {
     char text[256];
@@ -335,8 +338,8 @@ static bool empty(const struct domains *domains, const char *leaf, const char *g
     return unlinkat(domains->root, leaf, AT_REMOVEDIR) == 0;
 }
 
-/* The thread leaves the leaf of the thread that started it. The other thread may be real-time
- * there, so only this thread moves. */
+/* Moves only this thread out of the leaf of the thread that started it, because the other thread
+ * may be real-time in the leaf. */
 static enum apply_result leave_alone(const struct domains *domains, const struct identity *identity,
                                      const char *group, bool whole_process, char *reason)
 {

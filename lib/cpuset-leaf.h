@@ -1,6 +1,6 @@
-/* Moves threads into and out of a domain (cpuset-domains.h). Each attached thread has a cgroup
- * of its own in the domain, its leaf: rtf-N/tTID.START. Threads and processes that it starts
- * stay in the leaf, and leave it together with the thread. */
+/* Moves threads into and out of a domain (cpuset-domains.h). Each attached thread has a cgroup of
+ * its own in the domain, its leaf: rtf-N/tTID.START. Threads and processes that the thread starts
+ * stay in the leaf, and leave the leaf together with the thread. */
 #ifndef RTF_CPUSET_LEAF_H
 #define RTF_CPUSET_LEAF_H
 
@@ -10,25 +10,27 @@
 
 enum { LEAF_NAME = 64 };
 
-/* Writes the name of this thread's leaf in the domain of `cpu`; "" for cpu -1. Returns `leaf`. */
+/* Writes the name of this thread's leaf in the domain of `cpu`; "" if cpu is -1. Returns `leaf`. */
 const char *leaf_of(char leaf[static LEAF_NAME], const struct identity *identity, int cpu);
 
-/* Writes the name of the leaf that the thread is in, its own or another thread's; "" for none. */
+/* Writes the name of the leaf that the thread is in, its own or another thread's; "" if the thread
+ * is in no leaf. */
 void leaf_find(char leaf[static LEAF_NAME], pid_t tid);
 
-/* Moves the thread into its leaf in the domain of `cpu`. With cgroup version 2 its whole process
- * moves, which must have no other thread unless `whole_process`. Do not call this for a
- * real-time thread: the kernel loses the bandwidth of a SCHED_DEADLINE thread that is moved. */
+/* Moves the thread into its leaf in the domain of `cpu`. With cgroup version 2 the thread's whole
+ * process moves; unless `whole_process`, the process must have no other thread. Do not call this
+ * for a real-time thread: the kernel loses the bandwidth of a SCHED_DEADLINE thread that is
+ * moved. */
 enum apply_result leaf_enter(const struct identity *identity, int cpu, bool whole_process,
                              char reason[static APPLY_REASON]);
 
-/* Takes the thread and all other members out of `leaf`, to `group` or its nearest parent that
- * exists, and removes the leaf. If another member of the leaf is real-time, only the thread itself
- * moves; with version 2, the whole process of the thread. */
+/* Moves the thread and all other members of `leaf` to `group`, or to the nearest existing group
+ * above `group`, and removes the leaf. If another member of the leaf is real-time, only the thread
+ * itself moves; with version 2, the whole process of the thread. */
 enum apply_result leaf_leave(const struct identity *identity, const char *leaf, const char *group,
                              bool whole_process, char reason[static APPLY_REASON]);
 
-/* The same for the leaves of a thread that has ended, in all domains. */
+/* Like leaf_leave, for the leaves of a thread that has ended, in all domains. */
 void leaf_sweep(const struct identity *identity, const char *group);
 
 #endif

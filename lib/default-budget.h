@@ -1,5 +1,6 @@
-/* The budget of a thread whose program states a priority alone, as programs for sound do: rtf-rtkit
- * and rtf preload ask for it. The rules as shipped grant it to five threads at a time. */
+/* The budget of a thread whose program states only a priority, as programs for sound do. rtf-rtkit
+ * and rtf preload ask for this budget. The rules as shipped grant the budget to five threads at a
+ * time. */
 #ifndef RTF_DEFAULT_BUDGET_H
 #define RTF_DEFAULT_BUDGET_H
 

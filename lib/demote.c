@@ -76,28 +76,28 @@ static void set_deadline(pid_t tid, uint64_t runtime, uint64_t deadline, uint64_
 }
 
 /* A sleeping SCHED_DEADLINE thread that another process demotes never gives its bandwidth back
- * (measured on Linux 6.1 and 6.18). One that is moved to another domain before its 0-lag time
+ * (measured on Linux 6.1 and 6.18). A thread that is moved to another domain before its 0-lag time
  * leaves its bandwidth in the old domain (on 6.1). So the thread first gets parameters whose
  * utilization rounds to 0 (1024 ns in 4 s): then no bandwidth can leak. The relative deadline is
- * short, because the thread may run on and overrun even that: it can be SCHED_DEADLINE again
- * when its absolute deadline has passed, see restart_replenishment in scheduling.c. */
+ * short, because the thread may run on and overrun even these parameters, and can be SCHED_DEADLINE
+ * again only when its absolute deadline has passed (restart_replenishment in scheduling.c). */
 static void shrink(pid_t tid)
 {
     set_deadline(tid, 1024, 1024, UINT64_C(4000000000));
 }
 
-/* us until the kernel no longer counts the bandwidth of a thread that has used up its runtime;
- * an upper bound.
+/* Returns an upper bound of the time, in us, until the kernel no longer counts the bandwidth of a
+ * thread that has used up its runtime.
  *
- * Such a thread must not be shrunk. It would have to pay back its overrun at the rate of the
- * shrunk parameters; made SCHED_DEADLINE again before, it did not run for more than a minute
- * (Linux 6.1, PREEMPT_RT). If the thread falls asleep just then, shrinking also stops the timer
- * of its 0-lag time (dl_change_utilization), and nothing ends its throttling: 10 of 10 such
- * threads did not run after they woke (6.18).
+ * Such a thread must not be shrunk. It would have to pay back its overrun at the rate of the shrunk
+ * parameters; a thread that was made SCHED_DEADLINE again before did not run for more than a minute
+ * (Linux 6.1, PREEMPT_RT). If the thread falls asleep just when it is shrunk, shrinking also stops
+ * the timer of its 0-lag time (dl_change_utilization), and nothing ends its throttling: 10 of 10
+ * such threads did not run after they woke (6.18).
  *
- * Without shrinking, the kernel gives the bandwidth back at the 0-lag time, and clears the
- * overrun (task_non_contending, inactive_task_timer). The deadline is as many periods away as
- * the thread had overrun before, which is mostly one tick. */
+ * Without shrinking, the kernel gives the bandwidth back at the 0-lag time, and clears the overrun
+ * (task_non_contending, inactive_task_timer). The deadline may be some periods away: as many
+ * periods as the earlier overrun, mostly one tick, makes up runtimes. */
 static uint64_t time_until_0_lag(const struct attributes *now, long long remaining)
 {
     const uint64_t late = 10000; /* us: timers may be late by a tick */
@@ -105,8 +105,8 @@ static uint64_t time_until_0_lag(const struct attributes *now, long long remaini
     return now->period + (over + (over > tick ? over : tick)) * now->period / now->runtime + late;
 }
 
-/* ns. A running thread may use up this rest, and overrun, between the read and the demotion;
- * with less left it counts as having used up its runtime. */
+/* Returns the remaining runtime, in ns, below which a thread counts as having used up its runtime:
+ * a running thread may use up so little, and overrun, between the read and the demotion. */
 static long long nearly_nothing(const struct attributes *now)
 {
     static const long long most = 500000;
@@ -114,18 +114,19 @@ static long long nearly_nothing(const struct attributes *now)
     return half < most ? half : most;
 }
 
-/* A thread that spins in the kernel for a lock is shown as sleeping (rtmutex_spin_on_owner), but
- * has not gone to sleep since *before. */
+/* True if the thread is awake. A thread that spins in the kernel for a lock is shown as sleeping
+ * (rtmutex_spin_on_owner), but its number of sleeps is still that of *before. */
 static bool is_awake(pid_t tid, const struct budget *before, const struct budget *now)
 {
     return now->slept == before->slept &&
            (now->remaining != before->remaining || !thread_sleeps(tid));
 }
 
-/* The rest of the runtime in /proc is as old as the last tick; the kernel counts anew when the
- * parameters change (update_curr_dl). So a thread that turns out to have overrun gets its own
- * parameters back; unless it has fallen asleep, because then nothing would give its bandwidth
- * back. True: the thread is shrunk. *budget: as read after shrinking. */
+/* The remaining runtime in /proc is as old as the last tick; the kernel updates it when the
+ * parameters change (update_curr_dl). So a thread whose overrun only shows after shrinking gets its
+ * own parameters back. If the thread has fallen asleep it stays shrunk, because otherwise the
+ * kernel would never give its bandwidth back. True: the thread is shrunk. *budget: read after
+ * shrinking. */
 static bool can_be_shrunk(pid_t tid, const struct attributes *now, struct budget *budget)
 {
     const struct budget before = *budget;
@@ -142,7 +143,7 @@ static bool can_be_shrunk(pid_t tid, const struct attributes *now, struct budget
 
 /* Shrinks the thread, or notes its overrun. A thread that was made SCHED_DEADLINE again while it
  * sleeps has the runtime and deadline of the time when it fell asleep, until it wakes; so a
- * known deadline is of an overrun that is repaid. */
+ * deadline that is already known belongs to an overrun that is paid back. */
 static void shrink_or_note_overrun(pid_t tid, const struct attributes *now, struct overrun *overrun)
 {
     overrun->counted_us = 0;
@@ -157,9 +158,9 @@ static void shrink_or_note_overrun(pid_t tid, const struct attributes *now, stru
     overrun->last_deadline = budget.deadline;
 }
 
-/* The attributes of the demoted thread: `former` if that is ordinary. It keeps
- * SCHED_RESET_ON_FORK of `former` at every moment, because that flag marks a thread as suspended
- * by the guard. */
+/* Returns the attributes of the demoted thread: *former if its policy is ordinary. The thread
+ * always has SCHED_RESET_ON_FORK as in *former, because this flag marks a thread as suspended by
+ * the guard. */
 static struct attributes ordinary_like(const struct attributes *former)
 {
     struct attributes ordinary = *former;
@@ -170,16 +171,17 @@ static struct attributes ordinary_like(const struct attributes *former)
     return ordinary;
 }
 
-/* Repairs the count of SCHED_DEADLINE threads in this program's cpuset. The kernel lowers the
- * count when such a thread ends (cgroup_exit), and again if the ended thread is then demoted
- * (switched_from_dl; seen on Linux 6.18). When the kernel recomputes reserved bandwidth, it
- * skips a cpuset whose count is zero, and then grants the bandwidth of its threads a second
- * time. So a child that has ended is made SCHED_DEADLINE, which raises the count; a count that
- * is too high does no harm. Cpusets of domains are removed together with their counts. The guard
- * may not fork, so it repairs nothing. */
+/* Repairs the count of SCHED_DEADLINE threads in this program's cpuset. The kernel lowers the count
+ * when such a thread ends (cgroup_exit), and again if the ended thread is then demoted
+ * (switched_from_dl; seen on Linux 6.18). When the kernel recomputes reserved bandwidth, it skips a
+ * cpuset whose count is zero, and then grants the bandwidth of its threads a second time. So a
+ * child that has ended is made SCHED_DEADLINE, which raises the count; a count that is too high
+ * does no harm. Cpusets of domains are removed together with their counts. The guard may not fork,
+ * so the guard repairs nothing. */
 static void repair_cpuset_count(void)
 {
-    /* SCHED_DEADLINE needs the whole domain; the kernel cuts this to the CPUs that exist */
+    /* SCHED_DEADLINE needs the CPUs of the whole domain; the kernel cuts this set to the CPUs that
+     * exist */
     cpu_set_t all;
     memset(&all, 0xff, sizeof all);
     pid_t child = fork();
@@ -220,7 +222,8 @@ void demote_return_bandwidth(pid_t tid, const struct attributes *former)
     was_deadline = retry_set(tid, &ordinary) == 0 || was_deadline;
 }
 
-/* us. No caller waits longer; the kernel's account is right again when the domain is removed. */
+/* No caller waits longer. After a longer time the kernel's account is right again when the domain
+ * is removed. */
 static const uint64_t longest_wait = 10000000; /* us */
 
 bool demote_note_counted(uint64_t us)

@@ -33,7 +33,8 @@ static bool has_line(const char *spool, const char *disk)
     return found;
 }
 
-/* A word without a slash is a name, and goes into the claim unchanged. A path is looked up. */
+/* Adds the disk to the claim. A word without a slash is a name, and goes into the claim unchanged;
+ * for a path the disk is looked up. */
 static bool add_place(json_t *claim, const char *place, const char *spool, char *why)
 {
     char disk[DISK_NAME_BYTES], reason[DISK_PLACE_REASON];

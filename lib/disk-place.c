@@ -26,7 +26,7 @@ static bool has(const char *sys, const char *device, const char *what)
            access(path, F_OK) == 0;
 }
 
-/* "sda2 and sdb1", as many as fit. */
+/* Writes the names of the disk's parts, such as "sda2 and sdb1", as many as fit. */
 static void name_parts(const char *sys, const char *disk, char names[static NAMES_BYTES])
 {
     char path[PATH_BYTES];
@@ -54,7 +54,7 @@ static enum disk_place stacked(const char *sys, const char *disk, char *reason)
     return DISK_PLACE_STACKED;
 }
 
-/* The link ends in block/sda, or for a partition in block/sda/sda1. */
+/* The link ends in block/sda; the link of a partition ends in block/sda/sda1. */
 enum disk_place disk_place_of(const char *sys, const char *link, char disk[static DISK_NAME_BYTES],
                               char reason[static DISK_PLACE_REASON])
 {
@@ -80,7 +80,7 @@ enum disk_place disk_place_of(const char *sys, const char *link, char disk[stati
 
 /* ---- paths ---- */
 
-/* A sentence for a file system that has no disk of this machine. */
+/* Returns a sentence for a file system that is on no disk of this machine. */
 static const char *where_instead(long type)
 {
     static const char far[] = "on a network file system, whose disk is in another machine";

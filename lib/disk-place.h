@@ -10,8 +10,8 @@ enum { DISK_PLACE_REASON = 256 };
 
 enum disk_place {
     DISK_PLACE_NONE, /* no disk of this machine, or no access: *reason */
-    /* device mapper or md, which pass data on to other disks: *disk, and *reason why a claim needs
-     * a line in plugins.conf for this device */
+    /* a device of device mapper or md, which passes data on to other disks: *disk has its name, and
+     * *reason says why a claim needs a line in plugins.conf for this device */
     DISK_PLACE_STACKED,
     DISK_PLACE_FOUND
 };
@@ -21,8 +21,8 @@ enum disk_place {
 enum disk_place disk_place(const char *word, char disk[static DISK_NAME_BYTES],
                            char reason[static DISK_PLACE_REASON]);
 
-/* The same in the directory `sys` of the kernel's devices. link: "dev/block/8:1" or
- * "class/block/sda1". */
+/* Like disk_place, for a link in the directory `sys` of the kernel's devices (/sys). link:
+ * "dev/block/8:1" or "class/block/sda1". */
 enum disk_place disk_place_of(const char *sys, const char *link, char disk[static DISK_NAME_BYTES],
                               char reason[static DISK_PLACE_REASON]);
 

@@ -16,7 +16,8 @@ enum { DISK_RATES = 16, DISK_NAME_BYTES = 32, DISK_BLOCK = 4096 };
 /* The share of a disk's time that claims may have by default. */
 #define DISK_THRESHOLD (ONE_CPU / 100 * 80)
 
-/* Throughput in bytes per second by block size in bytes, both ascending. count = 0: not known. */
+/* Throughput in bytes per second by block size in bytes, both ascending. count = 0: the throughput
+ * is not known. */
 struct disk_rates {
     unsigned count;
     struct {
@@ -30,8 +31,8 @@ bool parse_disk_rates(const char *text, struct disk_rates *rates);
 
 /* Throughput with blocks of `block` bytes, in bytes per second. Between two known sizes: linear
  * interpolation, which is a lower bound, because the time per block is seek + bytes / rate. Below
- * the first size: each block takes as long as one of that size. Above the last size: the last
- * rate. */
+ * the first size: each block takes as long as a block of the first size. Above the last size: the
+ * last rate. */
 uint64_t disk_rate(const struct disk_rates *rates, uint64_t block);
 
 /* disk_bandwidth: bytes per second, rounded up. disk_bytes_at: the most bytes per `period` (us)

@@ -1,5 +1,5 @@
-/* The things that a reservation gives an attached thread beside CPU time: the keys lock_memory, cpu_latency,
- * nice and clamp of a spec. 0: not stated. */
+/* The things that a reservation gives an attached thread in addition to CPU time: the keys
+ * lock_memory, cpu_latency, nice and clamp of a spec. 0: not stated. */
 #ifndef RTF_EXTRAS_H
 #define RTF_EXTRAS_H
 
@@ -9,20 +9,21 @@
 #include "paragraph.h"
 
 enum { NICE_LEAST = -20, CLAMP_MAX = 1024, CPU_LATENCY_MAX = 1000000 /* us */ };
-/* Beyond this a number of bytes is probably a typing error. */
+/* A larger number of bytes is probably a typing error. */
 #define LOCK_MEMORY_MAX (UINT64_C(1) << 40)
 
 struct extras {
     uint64_t lock_memory; /* bytes that each thread of the process may lock in memory together */
     uint64_t cpu_latency; /* us: no CPU takes longer to wake from idle */
     int nice;             /* -20..-1 */
-    int clamp_min, clamp_max; /* the utilization clamps of sched_setattr(2), plus 1 */
+    int clamp_min, clamp_max; /* of sched_setattr(2), plus 1: 0 is "not stated" */
 };
 
 bool extras_any(const struct extras *extras);
 bool extras_equal(const struct extras *one, const struct extras *other);
 
-/* Lines of a paragraph. extras_get: false if a value is out of its range. */
+/* extras_add writes lines of a paragraph, and extras_get reads such lines. False: a value is out of
+ * its range. */
 void extras_add(struct paragraph_output *output, const struct extras *extras);
 bool extras_get(const struct paragraph *paragraph, struct extras *extras);
 

@@ -11,7 +11,8 @@ struct held_signals {
     int fd; /* readable when a signal is pending; only polled, so the signal stays pending */
 };
 
-/* Blocks fatal signals. A signal that was ignored or blocked before stays so. False with errno. */
+/* Blocks fatal signals. A signal that was ignored or blocked before stays ignored or blocked. False
+ * with errno. */
 bool signals_hold(struct held_signals *signals);
 
 /* Restores the signal mask. A signal that arrived meanwhile ends the program here. */

@@ -7,12 +7,12 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-/* Above all best-effort threads, and below all other threads of the real-time class: ionice(1) and
- * systemd give level 4 by default. */
+/* The lowest level of the real-time class: above all best-effort threads, and below other threads
+ * of the class, which mostly have level 4, the default of ionice(1) and systemd. */
 enum { IOPRIO_RAISED = IOPRIO_CLASS_RT << IOPRIO_CLASS_SHIFT | 7 };
 
-/* The I/O priority that was set; -1 with errno. The kernel accepts only level 0 for the class
- * "none". */
+/* Returns the I/O priority that was set for the thread; -1 with errno. The class "none" gives 0,
+ * because the kernel accepts this class only with level 0 when the priority is set again. */
 static inline int ioprio_of(pid_t tid)
 {
     const int now = (int)syscall(SYS_ioprio_get, IOPRIO_WHO_PROCESS, tid);

@@ -64,7 +64,8 @@ static bool kernel_totals(const cpu_set_t *cpus, char text[static 96])
     return found;
 }
 
-/* Instead of kernel_totals: the limit that the administrator has set for all real-time threads. */
+/* Writes the limit that the administrator has set for all real-time threads. Used when
+ * kernel_totals fails. */
 static void kernel_limit(char text[static 96])
 {
     long runtime = 0, period = 1;

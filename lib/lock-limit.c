@@ -10,7 +10,8 @@ static rlim_t smaller(rlim_t one, rlim_t other)
     return one < other ? one : other;
 }
 
-/* RLIM_INFINITY is the largest rlim_t. After a crash, the limit may still be the former one. */
+/* RLIM_INFINITY is the largest rlim_t, so comparisons need no special case. After a crash, *now may
+ * still be the former limit. */
 struct rlimit lock_limit_next(const struct lock_limit *limit, const struct rlimit *now)
 {
     const struct rlimit *former = &limit->former;

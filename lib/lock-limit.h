@@ -1,5 +1,5 @@
-/* Computes a process's limit of locked memory (RLIMIT_MEMLOCK) when rtf raises it, raises it
- * further, lowers it, or takes it back. */
+/* Computes the limit of locked memory (RLIMIT_MEMLOCK) of a process when rtf raises the limit,
+ * changes the raised limit, or restores the former limit. */
 #ifndef RTF_LOCK_LIMIT_H
 #define RTF_LOCK_LIMIT_H
 
@@ -10,11 +10,12 @@
 /* Bytes; 0: no reservation raises the limit. */
 struct lock_limit {
     struct rlimit former; /* before any reservation raised the limit */
-    uint64_t was, is; /* what the reservations of the process ask for: before, and from now on */
+    uint64_t was, is;     /* asked for by the process's reservations: until now, and from now on */
 };
 
-/* The limit that follows `now`. A user may have changed the limit meanwhile: what the user has
- * lowered stays lowered. When is == 0, neither part is above the former hard limit. */
+/* Returns the limit that replaces `now`. A user may have changed the limit since rtf set it: a
+ * limit that the user has lowered stays lowered. If limit->is == 0, the soft and the hard limit are
+ * at most the former hard limit. */
 struct rlimit lock_limit_next(const struct lock_limit *limit, const struct rlimit *now);
 
 #endif

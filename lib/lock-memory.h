@@ -13,8 +13,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* By system call and not by libcap-ng: rtf-reader and the plugins include this header without
- * linking libcap-ng. */
+/* Makes a system call instead of using libcap-ng, because rtf-reader and the plugins include this
+ * header without linking libcap-ng. */
 static inline bool may_lock_memory(void)
 {
     struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};

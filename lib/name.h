@@ -10,14 +10,14 @@ enum { NAME_BYTES = 65, PLUGIN_NAME_BYTES = 33 };
 /* [A-Za-z0-9_][A-Za-z0-9_.@:-]{0,63}, at most `max` bytes. */
 bool name_is_valid(const char *name, size_t length, size_t max);
 
-/* A program file NAME.json (rtf-spec(5)) has a reservation NAME+TID for each thread. No file has such
- * a name, for + is not in the alphabet of names. */
+/* A program file NAME.json (rtf-spec(5)) has a reservation NAME+TID for each thread. No file has
+ * such a name, because + is not allowed in names of files. */
 enum { RESERVATION_NAME_BYTES = NAME_BYTES + 8 };
 
-/* A name of a spec, or such a name: with a decimal thread id without leading zeros. */
+/* True for a name of a spec, and for NAME+TID with a decimal TID without leading zeros. */
 bool reservation_name_is_valid(const char *name);
 
-/* The length of NAME in NAME+TID; 0: the name is not of that form. */
+/* Returns the length of NAME in NAME+TID; 0: the name does not have this form. */
 size_t reservation_name_of_program(const char *name);
 
 #endif

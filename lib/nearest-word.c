@@ -6,7 +6,7 @@
 
 enum { LONGEST = 40 }; /* characters; longer than any known word */
 
-/* Ignores case, and treats '-' as '_'. */
+/* Returns the character for a comparison that ignores case and treats '-' as '_'. */
 static char plain(char character)
 {
     return (char)(character == '-' ? '_' : tolower((unsigned char)character));
@@ -24,7 +24,7 @@ static bool are_swapped(const char *a, const char *b)
 }
 
 /* The edit distance (Damerau-Levenshtein): the number of characters to insert, delete, replace, or
- * swap with their neighbour. rows[i % 3] belongs to the first i characters of a. */
+ * swap with the next character. rows[i % 3] belongs to the first i characters of a. */
 static size_t distance(const char *a, const char *b)
 {
     size_t rows[3][LONGEST + 1];
@@ -45,7 +45,7 @@ static size_t distance(const char *a, const char *b)
     return rows[length_a % 3][length_b];
 }
 
-/* At most a third of the characters may be wrong. */
+/* A word is near enough if at most a third of the characters is wrong. */
 struct nearest_word nearest_word_begin(const char *typed)
 {
     return (struct nearest_word){.typed = typed, .distance = strlen(typed) / 3 + 1};

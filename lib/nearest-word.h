@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-/* word: the nearest word so far; NULL: none is near enough. */
+/* word: the nearest word so far; NULL: no known word is near enough. */
 struct nearest_word {
     const char *typed, *word;
     size_t distance;
@@ -12,7 +12,7 @@ struct nearest_word {
 
 struct nearest_word nearest_word_begin(const char *typed);
 
-/* Tries one of the known words. */
+/* Compares one of the known words with the typed word. */
 void nearest_word_try(struct nearest_word *guess, const char *word);
 
 #endif

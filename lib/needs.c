@@ -58,7 +58,7 @@ static bool is_time(const char *key)
     return is_one_of(key, times);
 }
 
-/* The value of this key is a string, even if it looks like a number. */
+/* True if the value of this key is a string even if it looks like a number. */
 static bool is_word(const char *key)
 {
     static const char *const words[] = {"plugin", "comment",    "token",       "lifetime", "move",
@@ -88,7 +88,7 @@ static json_t *typed(const char *name, const char *key, const char *value)
     return json != NULL ? json : text_of(name, value);
 }
 
-/* Takes the value over. NULL: the key is taken out of the spec. */
+/* Appends a pair, and takes over the value. value NULL: the key is removed from the spec. */
 static void append(struct needs *needs, const char *key, json_t *value)
 {
     json_t *pair = json_pack("[s]", key);
@@ -145,7 +145,8 @@ static void add(struct needs *needs, const char *name, const char *key, const ch
         append(needs, key, typed(name, key, value));
 }
 
-/* The word "null" stands for JSON's null, which is no value. */
+/* Adds a key. The word "null" becomes JSON's null, unless the command needs a value for each key
+ * (in_microseconds). */
 static void add_or_null(struct needs *needs, const char *name, const char *key, const char *value)
 {
     if (strcmp(value, "null") == 0 && !needs->in_microseconds)
@@ -171,7 +172,7 @@ void needs_add_pair(struct needs *needs, const char *pair)
         add_or_null(needs, key, key, pair + length + 1);
 }
 
-/* The option as messages name it: by its letter, or as --NAME. */
+/* Writes the option as messages name it: by its letter, or as --NAME. */
 static void name_option(const char *option, char name[static KEY_MAX])
 {
     const struct command_option *known = needs_options;
@@ -183,8 +184,8 @@ static void name_option(const char *option, char name[static KEY_MAX])
         snprintf(name, KEY_MAX, "--%s", option);
 }
 
-/* The option --desired-runtime sets the key desired_runtime. An empty value takes the key out of
- * the spec, except of a time or a priority. */
+/* The option --desired-runtime sets the key desired_runtime. An empty value removes the key from
+ * the spec, but is wrong for a time or a priority. */
 static void add_option(struct needs *needs, const char *option, const char *value)
 {
     char key[KEY_MAX], name[KEY_MAX];
@@ -199,7 +200,7 @@ static void add_option(struct needs *needs, const char *option, const char *valu
         add_or_null(needs, name, key, value);
 }
 
-/* MIN-MAX, MIN- or -MAX. */
+/* Parses MIN-MAX, MIN- or -MAX. */
 static json_t *clamp_option(const char *value)
 {
     char least[8] = "";
@@ -294,7 +295,8 @@ void needs_lay_over(struct needs *needs, json_t *spec)
 
 /* ---- the spec of -f FILE ---- */
 
-/* O_NONBLOCK: a FIFO must not make this process wait. Standard input may be one. */
+/* Opens the file with O_NONBLOCK, because a FIFO must not make this process wait. Standard input
+ * may be a FIFO. */
 static int open_spec(const char *file)
 {
     struct stat status;

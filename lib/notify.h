@@ -2,8 +2,8 @@
 #ifndef RTF_NOTIFY_H
 #define RTF_NOTIFY_H
 
-/* Returns a socket connected to this NOTIFY_SOCKET. -1: path is NULL or invalid, or no process
- * listens. */
+/* Returns a socket connected to `path`, the value of NOTIFY_SOCKET=. -1: path is NULL or invalid,
+ * or no process listens. */
 int notify_connect(const char *path);
 
 #endif

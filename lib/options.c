@@ -12,7 +12,7 @@
 static const char *program; /* NULL: no options are being parsed */
 static int status_unwritten;
 
-/* Runs from argp's exit, after argp has printed. */
+/* Runs when argp calls exit(3), after argp has printed. */
 static void check_output(void)
 {
     if (program == NULL || (fflush(stdout) == 0 && !ferror(stdout)))
@@ -21,7 +21,7 @@ static void check_output(void)
     _exit(status_unwritten);
 }
 
-/* argp knows only -? and --help. -h means the same unless the program has an option -h. */
+/* argp knows only -? and --help. -h also means help, unless the program has an option -h. */
 static bool means_help(const struct argp *argp, const char *word)
 {
     for (const struct argp_option *option = argp->options;

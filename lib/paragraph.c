@@ -28,7 +28,8 @@ int paragraph_get_number(const struct paragraph *paragraph, const char *key, uin
     return parse_number(text, max, value) ? 1 : -1;
 }
 
-/* Makes space for `more` bytes, first by moving the unparsed rest to the front. */
+/* Makes space for `more` bytes: moves the unparsed bytes to the front, then enlarges the buffer if
+ * needed. */
 static bool make_room(struct paragraph_input *input, size_t more)
 {
     if (input->taken > 0) {

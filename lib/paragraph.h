@@ -3,8 +3,8 @@
  * A paragraph is one or more lines KEY=VALUE, followed by an empty line. KEY is [a-z][a-z0-9_]*.
  * VALUE is printable ASCII (0x20..0x7e) and may be empty. A key appears once. A paragraph has at
  * most PARAGRAPH_PAIRS lines and PARAGRAPH_BYTES bytes. Anything else is malformed, and the stream
- * cannot be used after that. rtf-plugin(7) documents the format for plugin authors. state/journal
- * has the same format. */
+ * cannot be used after that. rtf-plugin(7) documents the format for plugin authors. The file
+ * state/journal has this format, too. */
 #ifndef RTF_PARAGRAPH_H
 #define RTF_PARAGRAPH_H
 
@@ -41,11 +41,11 @@ const char *paragraph_get(const struct paragraph *paragraph, const char *key);
 int paragraph_get_number(const struct paragraph *paragraph, const char *key, uint64_t max,
                          uint64_t *value);
 
-/* Joins "ABOUT_WHAT", the key of one of several similar things. The caller makes sure that both
- * fit. Returns joined. */
+/* Writes the key "ABOUT_WHAT", for one of several similar values. The caller makes sure that the
+ * key fits. Returns joined. */
 const char *paragraph_key(char joined[static KEY_BYTES], const char *about, const char *what);
 
-/* One read(2). Returns what read returned; -1 with ENOBUFS when a paragraph exceeds
+/* Calls read(2) once, and returns its result; -1 with ENOBUFS when a paragraph exceeds
  * PARAGRAPH_BYTES. */
 ssize_t paragraph_fill(struct paragraph_input *input, int fd);
 
@@ -64,11 +64,11 @@ void paragraph_add(struct paragraph_output *output, const char *key, const char 
 void paragraph_add_format(struct paragraph_output *output, const char *key, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 void paragraph_add_number(struct paragraph_output *output, const char *key, uint64_t value);
-/* unless it is 0 */
+/* Appends no line if the value is 0. */
 void paragraph_add_stated(struct paragraph_output *output, const char *key, uint64_t value);
 
-/* Replaces all but printable ASCII by '?', in place: for values, and for a user's text in a log.
- * Returns text. */
+/* Replaces each byte that is not printable ASCII by '?', in place. Use this for values, and for a
+ * user's text in a log. Returns text. */
 char *paragraph_clean(char *text);
 
 /* Appends the empty line that closes the paragraph. */
@@ -77,7 +77,7 @@ void paragraph_close(struct paragraph_output *output);
 /* Appends text unchanged, for a reader of another format. */
 void paragraph_add_text(struct paragraph_output *output, const char *text, size_t length);
 
-/* Drops the first `length` bytes after they are written. */
+/* Drops the first `length` bytes, which the caller has written. */
 void paragraph_drop(struct paragraph_output *output, size_t length);
 void paragraph_output_free(struct paragraph_output *output);
 

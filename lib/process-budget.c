@@ -31,8 +31,8 @@ static int mount_own(void)
     return root;
 }
 
-/* A hierarchy that the administrator has mounted may have further controllers. Then it cannot be
- * mounted with this one alone. */
+/* Opens the hierarchy that the administrator has mounted, if there is one, because it may have
+ * further controllers, and then perf_event cannot be mounted alone. */
 int budget_hierarchy_open(void)
 {
     char mount[GROUP_BYTES];
@@ -86,8 +86,8 @@ int budget_group_make(int hierarchy, const char *name, pid_t process)
     return -1;
 }
 
-/* The whole file `tasks`. Opened anew each time: a descriptor that is read again may show an older
- * list (cgroup_pidlist_start). */
+/* Returns the whole text of the file `tasks`. The file is opened anew each time, because a
+ * descriptor that is read again may show an older list (cgroup_pidlist_start). */
 static char *read_tasks(int group)
 {
     enum { AT_ONCE = 16384 };
@@ -125,7 +125,7 @@ ssize_t budget_group_members(int group, pid_t **tids)
     *tids = NULL;
     if (text == NULL)
         return -1;
-    /* each line has two bytes at least */
+    /* each line has at least two bytes */
     *tids = malloc((strlen(text) / 2 + 1) * sizeof **tids);
     if (*tids == NULL)
         abort();

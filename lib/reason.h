@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-enum { REASON_BYTES = 512 }; /* of a sentence for a user or an administrator */
+enum { REASON_BYTES = 512 }; /* the size of a sentence for a user or an administrator */
 
 __attribute__((format(printf, 3, 4))) static inline bool fault_in(char *why, size_t bytes,
                                                                   const char *format, ...)

@@ -29,7 +29,7 @@ static bool lock(int file, int how)
     return fcntl(file, how, &whole) == 0;
 }
 
-/* Opens and locks an entry. Between the two steps register_tidy may have removed the file as
+/* Opens and locks an entry. Between opening and locking register_tidy may have removed the file as
  * stale. */
 static int take(int directory, const char *name)
 {
@@ -66,7 +66,7 @@ static bool read_entry(int file, struct registered *broker)
                (int)sizeof broker->config;
 }
 
-/* The process that holds the lock. False: no process. */
+/* Finds the process that holds the lock. False: no process holds the lock. */
 static bool get_holder(int file, pid_t *holder)
 {
     struct flock found = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
@@ -184,8 +184,8 @@ static int take_lock(const char *name)
     return -1;
 }
 
-/* Tries again after register_tidy removed the file. Does not make the directory: a confined process
- * cannot, and need not. */
+/* Tries again if register_tidy has just removed the file. Does not make the directory, because a
+ * confined process cannot make it; register_lock makes it if needed. */
 static int take_lock_at_once(const char *name)
 {
     int file = take_lock(name);
@@ -209,7 +209,8 @@ int register_lock(const char *name)
 
 /* ---- this broker's entry ---- */
 
-/* The directory is removed with its last entry, perhaps just now. -1 with errno. */
+/* Makes this broker's entry. The directory may have to be made again, because another program may
+ * just have removed it with its last entry. -1 with errno. */
 static int take_in_register(void)
 {
     for (int tries = 0; tries < TRIES; tries++) {

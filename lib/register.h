@@ -1,6 +1,6 @@
-/* The register of the running brokers, by which root's tools find a broker. Any user can start a
- * root process with a broker's name (through a link to su) and with descriptors of the user's
- * choice; only root can write the register.
+/* The register of the running brokers, by which root's tools find a broker. Process names and open
+ * files would not prove a broker: any user can start a root process with a broker's name (through a
+ * link to su) and with descriptors of the user's choice; only root can write the register.
  *
  * Each broker has an entry: a file in /run/rtf/brokers, and the file `broker` in its spool's
  * state/. The broker holds a POSIX lock on both files for its lifetime. The kernel tells which
@@ -19,17 +19,18 @@
 #define REGISTER RUN_DIRECTORY "/brokers"
 
 struct registered {
-    pid_t process; /* in the caller's pid namespace; 0: in no namespace that the caller sees */
+    pid_t process; /* its id in the caller's pid namespace; 0: it has no id there */
     int state;     /* the broker's descriptor of its journal's directory */
     char spool[PATH_MAX], config[PATH_MAX];
 };
 
-/* Makes the calling process's entry. root, lasting: the spool and its state/. False with errno: one
- * of the two files could not be made. Call this in the process that serves. */
+/* Makes the calling process's entry. root, lasting: descriptors of the spool and of its state/.
+ * False with errno: one of the two files could not be made. Call this in the process that
+ * serves. */
 bool register_enter(int root, int lasting, int state, const char *config);
 
 /* Removes stale entries, and the directories of the register and /run/rtf if they are empty. ours:
- * remove the entry of register_enter, too. Do not call this from a FIFO thread
+ * also remove the entry that register_enter made. Do not call this from a FIFO thread
  * (contrib/kernels.md). */
 void register_tidy(bool ours);
 
@@ -45,7 +46,8 @@ bool register_find(const char *spool, struct registered *broker);
  * unlocked files. */
 int register_lock(const char *name);
 
-/* True if the broker still runs. Then its process id has not been reused since it was found. */
+/* True if the broker still runs. Then its process id has not been reused since register_find or
+ * register_each filled *broker. */
 bool register_is_there(const struct registered *broker);
 
 #endif

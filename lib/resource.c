@@ -204,7 +204,7 @@ void claims_add(struct paragraph_output *output, const struct claim *claims)
     }
 }
 
-/* A claim without a guarantee states no values. */
+/* Reads the values of a claim. A claim without a guarantee must state no values. */
 static bool get_values(const struct paragraph *paragraph, struct claim *claim)
 {
     char key[KEY_BYTES];

@@ -25,8 +25,8 @@ struct claim_key {
     uint64_t most;
     enum claim_form form;
     uint64_t preset; /* the default; 0: the key is required */
-    /* the amount of the first key that the owner desires beyond the need; optional, and no plugin
-     * is asked for it */
+    /* true: the owner desires this amount of the first key beyond the need. Such a key is optional,
+     * and no request to a plugin has its value */
     bool desired;
 };
 
@@ -57,19 +57,20 @@ const struct claim_key *resource_keys(enum resource resource);
 const char *resource_where(enum resource resource);
 bool where_is_valid(enum resource resource, const char *name, size_t length);
 
-/* claim_amount: the amount that access rules bound: a count, or bytes per second (on a network with
- * headers). claim_within: the largest first value whose claim_amount is at most `amount`, all else
- * equal. */
+/* claim_amount returns the amount that access rules bound: a count, or bytes per second (with
+ * headers on a network). claim_within returns the largest first value whose claim_amount is at most
+ * `amount`, if all other values stay. */
 uint64_t claim_amount(const struct claim *claim);
 uint64_t claim_within(const struct claim *claim, uint64_t amount);
 
-/* claim_weight: the part of a pool that the claim needs: billionths of a disk's time, for all other
- * resources claim_amount. rates: of the disk. claim_within_weight: the inverse, as claim_within. */
+/* claim_weight returns the part of a pool that the claim needs: for a disk, billionths of its time;
+ * for all other resources, claim_amount. rates: of the disk. claim_within_weight is the inverse of
+ * claim_weight, like claim_within. */
 uint64_t claim_weight(const struct claim *claim, const struct disk_rates *rates);
 uint64_t claim_within_weight(const struct claim *claim, uint64_t weight,
                              const struct disk_rates *rates);
 
-/* A copy with the first value of the current mode. */
+/* Returns a copy of the claim with the first value of the current mode. */
 struct claim claim_in_mode(const struct claim *claim);
 
 /* claim_least: the first value that the owner needs. claim_desired: the value that the owner
@@ -78,10 +79,11 @@ uint64_t claim_least(const struct claim *claim);
 uint64_t claim_desired(const struct claim *claim);
 uint64_t *claim_desired_value(struct claim *claim);
 
-/* Fills in the defaults. Returns the first required key that is missing; NULL: none. */
+/* Fills in the defaults. Returns the first required key that is missing; NULL: no key is
+ * missing. */
 const char *claim_settle(struct claim *claim);
 
-/* Adds only the values, as a plugin is asked: count=2. */
+/* Adds only the values, in the form of a request to a plugin: count=2. */
 void claim_add_values(struct paragraph_output *output, const struct claim *claim);
 
 /* Adds all claims of a list to a paragraph that has more keys: units_count=2, units_plugin=CAMERA.

@@ -7,9 +7,10 @@
 
 #include "thread.h"
 
-/* To be called after failure number `tries` (from 0 on) of a call on a thread, with errno. True:
- * the error is temporary; it has slept 1 ms, repeat the call. The caller waits, because a thread
- * that is wrongly believed to be gone or ordinary would keep its real-time attributes. */
+/* Call this after failure number `tries` (from 0 on) of a call on a thread, with its errno. True:
+ * the error is temporary, and the function has slept 1 ms; repeat the call. A caller that gave up
+ * could wrongly take the thread for ended or ordinary, and the thread would keep its real-time
+ * attributes. */
 bool retry_again(int tries);
 
 /* sched_setattr(2) with policy and parameters of *wanted, without its CPUs. -1 with errno. */

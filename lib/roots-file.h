@@ -4,8 +4,8 @@
 
 #include "reason.h"
 
-/* Returns a descriptor; -1: *reason is a sentence with the path. The file may be a FIFO, which must
- * not keep root waiting. */
+/* Returns a descriptor; -1: *reason is a sentence with the path. The function never waits, because
+ * a FIFO at this path must not hold up a program of root. */
 int roots_file_open(const char *path, char reason[static REASON_BYTES]);
 
 #endif

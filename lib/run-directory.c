@@ -20,8 +20,8 @@ static bool is_in_place(int fd)
            held.st_dev == there.st_dev && held.st_ino == there.st_ino;
 }
 
-/* The last user may remove the directory between any two steps; MOST tries in a row cannot fail for
- * that reason. */
+/* The last program that uses the directory may remove it between any two steps here, so the steps
+ * are repeated; MOST tries in a row cannot all fail for this reason. */
 int run_directory_hold(void)
 {
     enum { MOST = 100 };

@@ -1,10 +1,11 @@
 /* /run/rtf, for files that are valid only until the next boot, such as the record of scheduling
  * domains.
  *
- * The first user makes the directory, and the last one removes it if it is empty. Several brokers
- * may use it at once. A Landlock rule belongs to an inode, so a directory that is removed and made
- * anew would be outside of a running broker's rules. Therefore every user holds a lock on the
- * directory. A directory made by another program, such as systemd-tmpfiles(8), stays. */
+ * The first program that uses the directory makes it, and the last program removes it if it is
+ * empty. Several brokers may use it at once. A Landlock rule belongs to an inode, so a directory
+ * that is removed and made anew would be outside of a running broker's rules. Therefore every
+ * program that uses the directory holds a lock on it. A directory made by another program, such as
+ * systemd-tmpfiles(8), stays. */
 #ifndef RTF_RUN_DIRECTORY_H
 #define RTF_RUN_DIRECTORY_H
 
@@ -12,13 +13,13 @@
 
 #define RUN_DIRECTORY "/run/rtf"
 
-/* The sticky bit marks a directory made by rtf, even by a killed process; in a directory that only
- * root can write it has no other meaning. Only root can read the directory: a user who could open
- * it could lock it. */
+/* The sticky bit marks a directory made by rtf, also after the process that made it was killed; in
+ * a directory that only root can write it has no other meaning. Only root can read the directory: a
+ * user who could open it could lock it. */
 #define RUN_DIRECTORY_MODE (S_ISVTX | 0711)
 
-/* Makes the directory if it is missing, and keeps other users from removing it. A descriptor, or -1
- * with errno. */
+/* Makes the directory if it is missing, and keeps other programs from removing it. Returns a
+ * descriptor; -1 with errno. */
 int run_directory_hold(void);
 
 /* held: from run_directory_hold; may be -1. */

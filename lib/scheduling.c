@@ -22,16 +22,16 @@ uint64_t scheduling_counted_us(void)
     return demote_counted_us();
 }
 
-/* True: the thread has ended. Its id may have passed to another thread, even within the same
+/* True if the thread has ended. Its id may belong to another thread by now, even within the same
  * clock tick. */
 static bool passed_has_ended(const struct target *target)
 {
     return target->pidfd >= 0 && thread_has_ended(target->pidfd);
 }
 
-/* The caller opened the passed pidfd when it knew the thread, so it belongs to that thread for
- * ever. A thread of root may be a kernel thread; only /proc shows that, so this function does
- * not accept it. */
+/* True if the caller passed a pidfd, and the pidfd suffices to identify the thread: the caller
+ * opened it when it identified the thread, so the pidfd belongs to this thread for ever. False for
+ * a thread of root, because only /proc shows whether it is a kernel thread. */
 static bool is_passed(const struct target *target, struct identity *identity)
 {
     *identity = (struct identity){.started_by = target->started_by};
@@ -39,8 +39,8 @@ static bool is_passed(const struct target *target, struct identity *identity)
            identity->tid == target->tid && identity->real_uid != 0 && !passed_has_ended(target);
 }
 
-/* Opens the thread and proves that it is the one that the target names. Returns a pidfd; -1 with
- * errno, ESRCH if it is another thread. Sets process and uids of *identity only if `whole`. */
+/* Opens the thread and proves that it is the thread of *target. Returns a pidfd; -1 with errno,
+ * ESRCH if the id belongs to another thread. Sets process and uids of *identity only if `whole`. */
 static int hold_once(const struct target *target, bool whole, struct identity *identity)
 {
     const pid_t tid = target->tid;
@@ -50,7 +50,7 @@ static int hold_once(const struct target *target, bool whole, struct identity *i
     bool seen = thread_look(tid, identity) && (!whole || thread_owner(pidfd, tid, identity));
     int error = seen ? ESRCH : errno;
     bool same = seen && identity->start <= target->started_by;
-    identity->started_by = target->started_by; /* each thread goes by one time */
+    identity->started_by = target->started_by; /* all programs name a thread by the same time */
     if (same && !identity->ended && !thread_has_ended(pidfd) && !passed_has_ended(target))
         return pidfd;
     close(pidfd);
@@ -134,7 +134,7 @@ static int only_cpu(const cpu_set_t *cpus)
     return cpu;
 }
 
-/* The CPU of the scheduling domain that the thread has to enter; -1: no domain. */
+/* Returns the CPU of the scheduling domain that the thread has to enter; -1: no domain. */
 static int wanted_domain(const struct attributes *wanted)
 {
     return wanted->domain ? only_cpu(&wanted->cpus) : -1;
@@ -181,8 +181,8 @@ static enum apply_result make_move(const struct identity *identity, const struct
 
 enum apply_result scheduling_probe(const cpu_set_t *cpus, char reason[static APPLY_REASON])
 {
-    /* The child needs a runtime to end in. EBUSY is good, too: the kernel checks the CPUs before
-     * the bandwidth. */
+    /* The child needs a little runtime to end. EBUSY also means that the CPUs are accepted, because
+     * the kernel checks the CPUs before the bandwidth. */
     const struct attributes wanted = {.policy = POLICY_DEADLINE,
                                       .reset_on_fork = true,
                                       .runtime = 10000,
@@ -208,9 +208,9 @@ enum apply_result scheduling_probe(const cpu_set_t *cpus, char reason[static APP
                         WIFEXITED(status) ? strerror(WEXITSTATUS(status)) : "the probe was killed");
 }
 
-/* To the kernel a sleeping thread is still on the CPU where it went to sleep, and
- * sched_setattr(2) looks at that CPU's domain until the thread wakes (measured on Linux 6.1 and
- * 6.18). True: that is so here. */
+/* To the kernel a sleeping thread is still on the CPU where it went to sleep, and sched_setattr(2)
+ * looks at that CPU's domain until the thread wakes (measured on Linux 6.1 and 6.18). True if this
+ * holds for the thread. */
 static bool sleeps_on_old_cpu(pid_t tid, const struct attributes *wanted)
 {
     struct identity now;
@@ -218,10 +218,10 @@ static bool sleeps_on_old_cpu(pid_t tid, const struct attributes *wanted)
            !CPU_ISSET((size_t)now.cpu, &wanted->cpus);
 }
 
-/* Measured just before a thread becomes SCHED_DEADLINE. */
+/* Values measured just before a thread becomes SCHED_DEADLINE. */
 struct before_promotion {
-    /* ns of CPU time; of a process's first thread: that of all its threads, which is cheaper to
-     * read; -1: unknown */
+    /* CPU time of the thread, in ns; for a process's first thread, the CPU time of all threads of
+     * the process, which is cheaper to read; -1: unknown */
     long long consumed;
     int our_cpu; /* the CPU that runs this program */
 };
@@ -249,8 +249,9 @@ static struct before_promotion measure_before(const struct identity *identity)
 }
 
 /* On PREEMPT_RT, a thread that holds a lock in the kernel is bound to its CPU (migrate_disable),
- * whatever its affinity, and SCHED_DEADLINE is refused. That lasts long if the thread is
- * preempted. So this is tried for 2 ms. *before: measured before the last try. False with errno. */
+ * whatever its affinity, and SCHED_DEADLINE is refused. The refusal lasts long if the thread is
+ * preempted. So the call is tried for 2 ms. *before: measured before the last try. False with
+ * errno. */
 static bool set_once_unbound(const struct identity *identity, const struct attributes *wanted,
                              struct before_promotion *before)
 {
@@ -269,8 +270,8 @@ static bool set_once_unbound(const struct identity *identity, const struct attri
     return false;
 }
 
-/* True: the thread is bound to its CPU. The CPUs are not the reason of the refusal, because another
- * thread can be SCHED_DEADLINE there. */
+/* True if the thread is bound to its CPU. The CPUs do not cause the refusal, because another thread
+ * can be SCHED_DEADLINE on the same CPUs. */
 static bool is_bound(const struct attributes *wanted)
 {
     char ignored[APPLY_REASON];
@@ -294,9 +295,10 @@ static bool is_alone(const struct identity *identity)
     return stat(path, &status) == 0 && status.st_nlink == 2 + 1; /* one link for each thread */
 }
 
-/* True: the thread has used up its runtime since it is SCHED_DEADLINE. It was on the CPU of this
- * program, so it could not run as an ordinary thread meanwhile, and it has run for its runtime.
- * On another CPU the thread may have run as an ordinary thread until it became SCHED_DEADLINE. */
+/* True if the thread has used up its runtime since it became SCHED_DEADLINE: it was on the CPU of
+ * this program, so it could not run as an ordinary thread meanwhile, and it has run for its
+ * runtime. False on another CPU, because there the thread may have run as an ordinary thread until
+ * it became SCHED_DEADLINE. */
 static bool has_used_runtime(const struct identity *now, const struct identity *identity,
                              const struct attributes *wanted, const struct before_promotion *before)
 {
@@ -310,13 +312,13 @@ static bool has_used_runtime(const struct identity *now, const struct identity *
  * made SCHED_DEADLINE again, the thread waits for ever (measured on Linux 6.1 and 6.18). Such a
  * thread has no runtime left, its deadline does not change, and it does not run.
  *
- * Demoted once more, as it is, the thread is cleared by the kernel if its 0-lag time has passed
- * (task_non_contending), and can be promoted. This works only while the thread runs or is
- * runnable, not while it sleeps. */
+ * If the thread is demoted once more with its own parameters after its 0-lag time, the kernel
+ * clears its state (task_non_contending), and the thread can be promoted. This works only while the
+ * thread runs or is runnable, not while it sleeps. */
 enum { RELEASES = 60 };
 static const struct timespec between_releases = {.tv_nsec = 300000};
 
-/* Demotes and promotes the thread until its replenishment works. REFUSED: by the kernel, with
+/* Demotes and promotes the thread until its replenishment works. REFUSED: the kernel refuses, with
  * errno. PENDING: the thread sleeps, or RELEASES tries were not enough. */
 static enum apply_result restart_replenishment(const struct identity *identity,
                                                const struct attributes *wanted,
@@ -365,9 +367,9 @@ static enum apply_result set_wanted(const struct identity *identity,
     return done == APPLY_REFUSED ? explain(identity->tid, wanted, reason) : done;
 }
 
-/* The thread has just been made SCHED_DEADLINE. Checks that it gets its runtime, by what
- * *overrun says of its last demotion. REFUSED with EBUSY: its overrun is not paid back yet; the
- * thread is ordinary again. */
+/* Checks that a thread that has just become SCHED_DEADLINE gets its runtime. *overrun: of its last
+ * demotion. REFUSED with EBUSY: the overrun is not paid back yet, and the thread is ordinary
+ * again. */
 static enum apply_result check_replenishment(const struct identity *identity,
                                              const struct attributes *wanted,
                                              const struct overrun *overrun,
@@ -379,7 +381,8 @@ static enum apply_result check_replenishment(const struct identity *identity,
     long long remaining, deadline;
     demote_read_budget(identity->tid, &remaining, &deadline);
     if (overrun->last_deadline != 0 && deadline != overrun->last_deadline)
-        /* The thread runs in a new period; it may have used up that runtime by now. */
+        /* The thread runs in a new period; it may have used up the runtime of this period by
+         * now. */
         return APPLY_DONE;
     if (overrun->deadline == 0 || deadline != overrun->deadline)
         return restart_replenishment(identity, wanted, before);
@@ -390,8 +393,8 @@ static enum apply_result check_replenishment(const struct identity *identity,
     return APPLY_REFUSED;
 }
 
-/* Makes the thread real-time. overrun: what it has overrun, paid back by now; NULL: unknown.
- * REFUSED: by the kernel, with errno. */
+/* Makes the thread real-time. overrun: its last overrun, which is paid back by now; NULL: unknown.
+ * REFUSED: the kernel refuses, with errno. */
 static enum apply_result promote(const struct identity *identity, const struct attributes *wanted,
                                  const struct overrun *overrun)
 {
@@ -405,7 +408,8 @@ static enum apply_result promote(const struct identity *identity, const struct a
 }
 
 /* First makes the thread ordinary, then moves it to its CPUs, then makes it real-time again if
- * it was so before: the kernel refuses another affinity to a SCHED_DEADLINE thread. */
+ * *former is real-time. This order is needed because the kernel refuses to change the affinity of a
+ * SCHED_DEADLINE thread. */
 static enum apply_result put_back(const struct identity *identity, const struct attributes *former,
                                   int domain, const struct placement *placement, char *reason)
 {
@@ -430,13 +434,13 @@ static enum apply_result put_back(const struct identity *identity, const struct 
     if (moved != APPLY_DONE || !policy_is_real_time(former->policy))
         return moved;
     moved = promote(identity, former, NULL);
-    /* After a refusal the thread stays ordinary: nobody granted it more. */
+    /* After a refusal the thread stays ordinary, because no grant covers it any more. */
     return moved == APPLY_REFUSED ? kernel_refusal(errno, tid, former, reason) : moved;
 }
 
-/* The thread is never real-time outside its CPUs. An ordinary thread is moved first. A thread is
- * demoted first if it leaves a domain, or if it is SCHED_DEADLINE, whose affinity the kernel
- * does not change. */
+/* Changes a thread so that it is never real-time outside its CPUs. An ordinary thread is moved
+ * first. A thread is demoted first if it leaves a domain, or if it is SCHED_DEADLINE, because the
+ * kernel does not change the affinity of such a thread. */
 static enum apply_result change(const struct identity *identity, const struct attributes *former,
                                 const struct attributes *wanted, const struct placement *placement,
                                 char *reason)
@@ -457,7 +461,7 @@ static enum apply_result change(const struct identity *identity, const struct at
     enum apply_result done =
         move.needed ? make_move(identity, &move, placement, reason) : APPLY_DONE;
     if (done == APPLY_DONE && move.needed && !thread_is(tid, identity->started_by))
-        /* A move takes so long that the id may belong to another thread. */
+        /* A move takes so long that the id may belong to another thread by now. */
         done = errno == ESRCH ? APPLY_GONE : refuse_unseen(tid, reason);
     if (done == APPLY_DONE)
         done = set_cpus(tid, &wanted->cpus, reason);
@@ -466,9 +470,9 @@ static enum apply_result change(const struct identity *identity, const struct at
     return done;
 }
 
-/* The thread has ended during the call, and the thread that has the id now was not meant: makes
- * it ordinary. A thread that has ended and has not been waited for would keep the bandwidth that
- * it was given after its end. */
+/* After a thread has ended during the call: makes the thread ordinary that has the id now, because
+ * the call was not meant for it. A thread that has ended and has not been waited for would keep the
+ * bandwidth that it was given after its end. */
 static enum apply_result demote_successor(pid_t tid, const struct attributes *made)
 {
     struct identity identity;
@@ -477,7 +481,8 @@ static enum apply_result demote_successor(pid_t tid, const struct attributes *ma
     return APPLY_GONE;
 }
 
-/* If the thread has ended during the call, no other thread with its id stays real-time. */
+/* Makes sure that no other thread with this id stays real-time if the thread has ended during the
+ * call. */
 static enum apply_result recheck_thread(int pidfd, pid_t tid, const struct attributes *made,
                                         enum apply_result done)
 {

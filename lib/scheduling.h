@@ -1,13 +1,12 @@
 /* The scheduling calls of rtf-attach and rtf-detach on users' threads, and of rtf-guard on
- * SCHED_DEADLINE threads. retry.h makes the calls, demote.h takes a thread out of
- * SCHED_DEADLINE, cpuset-leaf.h moves a thread from one domain to another, kernel-refusal.h
- * explains a refusal.
+ * SCHED_DEADLINE threads. retry.h makes the calls, demote.h takes a thread out of SCHED_DEADLINE,
+ * cpuset-leaf.h moves a thread from one domain to another, kernel-refusal.h explains a refusal.
  *
- * Each function names the thread by its id and a time at which the thread had that id
- * (thread.h). It holds a pidfd of the thread during the calls and checks that pidfd after them,
- * so that a thread that has taken over the id is not left changed. A caller that has a pidfd
- * from the time when it knew the thread passes the pidfd in the target and keeps it: that saves
- * two reads of /proc. *reason explains REFUSED and BUSY. */
+ * Each function names the thread by its id and a time at which the thread had that id (thread.h).
+ * The function holds a pidfd of the thread during its kernel calls and checks the pidfd after them,
+ * so that a thread that has taken over the id is not left changed. A caller that opened a pidfd
+ * when it identified the thread passes the pidfd in the target, and still owns it: this saves two
+ * reads of /proc. *reason explains REFUSED and BUSY. */
 #ifndef RTF_SCHEDULING_H
 #define RTF_SCHEDULING_H
 
@@ -18,10 +17,10 @@
 #include "apply-result.h"
 #include "thread.h"
 
-/* After APPLY_PENDING: us until the same call can go on, because the thread has used up its
- * runtime, and the kernel still counts its bandwidth in the domain that it has to leave; 0:
- * until the thread has run. After APPLY_DONE: for how many us the kernel goes on counting its
- * former bandwidth. */
+/* Returns us. After APPLY_PENDING: the time after which the caller repeats the call. The thread has
+ * used up its runtime, and until then the kernel counts its bandwidth in the domain that the thread
+ * has to leave. 0: the caller repeats the call when the thread has run. After APPLY_DONE: the time
+ * for which the kernel still counts the thread's former bandwidth. */
 uint64_t scheduling_counted_us(void);
 
 struct target {
@@ -37,16 +36,16 @@ struct placement {
     bool whole_process; /* the move may take the other threads of the process along */
 };
 
-/* Makes the thread real-time: gives it policy, parameters and CPUs of *wanted. The thread must
- * be the owner's, with real, effective and saved uid and the uid for files; owner 0: any user's
- * thread, but no kernel thread. After REFUSED or BUSY the thread has its former attributes. */
+/* Makes the thread real-time: gives it policy, parameters and CPUs of *wanted. The real, effective
+ * and saved uid of the thread and its uid for files must be `owner`; owner 0: any user's thread,
+ * but no kernel thread. After REFUSED or BUSY the thread has its former attributes. */
 enum apply_result scheduling_apply(const struct target *target, uid_t owner,
                                    const struct attributes *wanted,
                                    const struct placement *placement,
                                    char reason[static APPLY_REASON]);
 
-/* Tries with a child process whether the kernel accepts SCHED_DEADLINE threads that may use all
- * of these CPUs. It does if the CPUs are one whole scheduling domain. */
+/* Tests with a child process whether the kernel accepts SCHED_DEADLINE threads that may use all of
+ * these CPUs. The kernel does if the CPUs are one whole scheduling domain. */
 enum apply_result scheduling_probe(const cpu_set_t *cpus, char reason[static APPLY_REASON]);
 
 /* Changes priority and CPUs of a thread under the policy of *wanted. After REFUSED or BUSY the
@@ -56,15 +55,16 @@ enum apply_result scheduling_adjust(const struct target *target, const struct at
                                     char reason[static APPLY_REASON]);
 
 /* Gives the thread its former attributes back: first ordinary, then its cgroup and CPUs, then
- * real-time if it was so before. */
+ * real-time if its former policy is real-time. */
 enum apply_result scheduling_restore(const struct target *target, const struct attributes *former,
                                      const struct placement *placement,
                                      char reason[static APPLY_REASON]);
 
-/* Make a SCHED_DEADLINE thread ordinary, and SCHED_DEADLINE again, where it is. The caller keeps
- * *overrun from one call to the next, {0} at first. After scheduling_suspend,
- * overrun->counted_us has to pass before scheduling_resume. REFUSED: call again later. PENDING:
- * only when the thread is known to be awake. */
+/* scheduling_suspend makes a SCHED_DEADLINE thread ordinary, and scheduling_resume makes it
+ * SCHED_DEADLINE again; the thread stays in its domain. The caller keeps *overrun from one call to
+ * the next, {0} at first. After scheduling_suspend, overrun->counted_us has to pass before
+ * scheduling_resume. REFUSED: call again later. PENDING: call again when the thread is known to be
+ * awake. */
 void scheduling_suspend(const struct target *target, struct overrun *overrun);
 enum apply_result scheduling_resume(const struct target *target, const struct attributes *granted,
                                     const struct overrun *overrun);

@@ -12,9 +12,9 @@ enum { SEND_FDS_MAX = 4 }; /* descriptors in one datagram */
 bool send_with_fds(int socket, const void *bytes, size_t length, const int *fds, int count,
                    int flags);
 
-/* Receives a datagram. Descriptors in `fds` that did not arrive are -1. The caller owns the others;
- * they are close-on-exec. A transient error (transient.h) except EAGAIN is tried again.
- * Returns the datagram's length, 0 at the end of the stream, -1 with errno. */
+/* Receives a datagram. Descriptors in `fds` that did not arrive are -1. The caller owns the
+ * received descriptors, which are close-on-exec. A transient error (transient.h) except EAGAIN is
+ * tried again. Returns the datagram's length, 0 at the end of the stream, -1 with errno. */
 ssize_t receive_with_fds(int socket, void *bytes, size_t size, int fds[], int count);
 
 /* The same with one descriptor; fd = -1: none. */

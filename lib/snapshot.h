@@ -1,5 +1,5 @@
-/* The state of one reservation's files, NAME.json and NAME.tid, as a user's reader tells the
- * broker.
+/* The state of one reservation's files, NAME.json and NAME.tid, as a user's reader (rtf-reader)
+ * reports it to the broker.
  *
  * The reader has the user's rights, and the user may have taken the reader over. So snapshot_get
  * checks everything that snapshot_add writes; after a fault the broker ends the reader. Times are
@@ -26,26 +26,27 @@ struct stamp {
 /* Compares inode and change time. */
 bool stamp_equal(const struct stamp *one, const struct stamp *other);
 
-/* SAME: unchanged since its content was last told. BAD: unreadable or invalid; `reason` is a
+/* SAME: unchanged since its content was last reported. BAD: unreadable or invalid; `reason` is a
  * sentence that says what is wrong and what is allowed. */
 enum file_state { FILE_ABSENT, FILE_BAD, FILE_SAME, FILE_READ };
 
 struct file {
     enum file_state state;
     struct stamp stamp;
-    int64_t modified; /* mtime of a NAME.json that was READ, in ns; 0: not told */
+    int64_t modified; /* mtime of a NAME.json that was READ, in ns; 0: not reported */
     char reason[REASON_BYTES];
 };
 
-/* True if the file is not in the state that was judged. Where the times are equal, the digest
- * decides. */
+/* True if the file has changed since the state `judged` was recorded. If the change times are
+ * equal, the digest decides. */
 bool file_is_another(const struct file *file, const struct stamp *judged);
 
 struct snapshot {
     struct file json, tid;
     struct spec spec; /* of json when READ; when BAD, only the token */
     pid_t thread;     /* of tid when READ */
-    /* the number of a thread that the reader cannot find, and `thread` is no thread; 0: none */
+    /* the id in NAME.tid if the reader cannot find the thread with this id (then `thread` is
+     * TID_MAX, which no thread has); else 0 */
     pid_t thread_unseen;
 };
 
@@ -54,7 +55,8 @@ void snapshot_add(struct paragraph_output *output, const struct snapshot *snapsh
 /* The caller frees snapshot->spec with spec_free, whatever the result. */
 bool snapshot_get(const struct paragraph *paragraph, struct snapshot *snapshot);
 
-/* Only a stamp: KEY_inode, KEY_changed, and KEY_digest and KEY_fresh if set. */
+/* Write and read one stamp: the keys KEY_inode, KEY_changed, and KEY_digest and KEY_fresh if
+ * set. */
 void stamp_add(struct paragraph_output *output, const char *key, const struct stamp *stamp);
 bool stamp_get(const struct paragraph *paragraph, const char *key, struct stamp *stamp);
 

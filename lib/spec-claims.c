@@ -57,8 +57,8 @@ static bool take_claim_name(char *into, size_t size, const json_t *value, char *
     return true;
 }
 
-/* Takes a name, not a path: a path must be looked up with its user's rights, and no program of the
- * broker follows a user's path. */
+/* Takes a name, not a path, because a path must be looked up with the user's rights, and no program
+ * of the broker follows a user's path. */
 static bool take_where(struct claim *claim, const json_t *value, char *why)
 {
     const char *text = json_string_value(value);
@@ -139,7 +139,8 @@ bool settle_bandwidths(struct claim *claim, const struct bandwidths *bandwidths,
            (bandwidths->desired == 0 || bytes_in_period(claim, bandwidths->desired, desired, why));
 }
 
-/* A claim without a guarantee has no amount, only a device and a plugin. */
+/* True if the claim states only a device and a plugin: a claim without a guarantee has no
+ * amount. */
 static bool says_only_where(const struct claim *claim, const json_t *value, char *why)
 {
     const char *key;

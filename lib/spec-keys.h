@@ -1,5 +1,5 @@
-/* The part that the parsers of spec files share: spec-parse.c for one reservation, spec-program.c for
- * the threads of a program. */
+/* The functions that the parsers of spec files share: spec-parse.c for one reservation,
+ * spec-program.c for the threads of a program. */
 #ifndef RTF_SPEC_KEYS_H
 #define RTF_SPEC_KEYS_H
 
@@ -8,23 +8,25 @@
 #include "nearest-word.h"
 #include "spec.h"
 
-/* The JSON object that the text is; the caller owns it. NULL: *reason says what is wrong. */
+/* Parses the text as a JSON object, which the caller owns. NULL: *reason says what is wrong. */
 json_t *spec_object(const char *text, size_t length, char reason[static REASON_BYTES]);
 
-/* Takes one key of a spec, except modes and mode, which refer to all others. */
+/* Takes one key of a spec, except modes and mode, which refer to all other keys. */
 bool spec_take_key(const char *key, const json_t *value, struct spec *spec, char *why);
 
-/* These take the key of that name, as part of the above. `into`: char ** for token and plugin. */
+/* spec_take_key calls these functions; each takes the key in its name. `into`: char ** for token
+ * and plugin. */
 bool spec_take_token(const json_t *value, void *into, char *why);
 bool spec_take_plugin(const json_t *value, void *into, char *why);
 bool spec_take_comment(const json_t *value, void *into, char *why);
 bool spec_take_on_refusal(const json_t *value, void *into, char *why);
 
-/* `key "period" (line 3)`, for the key that is the n-th of the object, counted from 0. */
+/* Writes `key "period" (line 3)`. number: the position of the key in the object, counted from 0. */
 void spec_name_key(const char *text, size_t length, const char *key, int number,
                    char shown[static 112]);
 
-/* The sentence about an unknown key. guess: all known keys have been tried. */
+/* Writes the sentence about an unknown key, and returns false. guess: after nearest_word_try with
+ * all known keys. */
 bool spec_unknown_key(const struct nearest_word *guess, char *why);
 
 #endif

@@ -67,7 +67,8 @@ static bool get_name(const struct paragraph *paragraph, const char *key, size_t 
     return true;
 }
 
-/* No spec may state `least`: only a grant may be larger than the request. */
+/* False if a claim has `least`: only a grant may be larger than the request, so no spec may state
+ * it. */
 static bool claims_are_asked(const struct claim *claims)
 {
     while (claims != NULL && claims->least == 0)
@@ -99,7 +100,8 @@ bool spec_get(const struct paragraph *paragraph, struct spec *spec)
         budget, waits, dry;
     const char *cpus = paragraph_get(paragraph, "cpus");
     *spec = (struct spec){0};
-    /* The token first, as in spec_parse: it belongs to the answer even if the rest is wrong. */
+    /* The token is read first, as in spec_parse, because the answer needs it even if the rest is
+     * wrong. */
     if (!get_name(paragraph, "token", TOKEN_BYTES - 1, &spec->token) ||
         !get_name(paragraph, "plugin", PLUGIN_NAME_BYTES - 1, &spec->plugin) ||
         !get_number(paragraph, "runtime", TIME_MAX, &spec->runtime) ||

@@ -18,7 +18,8 @@ static struct claim *claim_on(struct claim *claims, enum resource resource)
     return claims;
 }
 
-/* Takes {"bytes": 512}: only the amount of a claim may change from mode to mode. */
+/* Takes an object such as {"bytes": 512}, with only an amount, because a mode may change nothing
+ * else of a claim. */
 static bool take_amount(const struct claim *claim, const json_t *value, uint64_t *amount, char *why)
 {
     struct claim other = *claim;
@@ -148,7 +149,7 @@ static bool take_all_modes(const json_t *modes, const char *chosen, struct spec 
     return true;
 }
 
-/* NULL, or the wrong key with the fault in *why. */
+/* NULL: valid; else the wrong key, with the fault in *why. */
 const char *take_modes(const json_t *object, struct spec *spec, char *why)
 {
     const json_t *modes = json_object_get(object, "modes"), *mode = json_object_get(object, "mode");

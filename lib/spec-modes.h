@@ -7,8 +7,8 @@
 
 #include "spec.h"
 
-/* Call this after all other keys, which hold for every mode that states nothing else. NULL, or the
- * wrong key with the fault in *why. */
+/* Call this after all other keys are taken, because their values hold in every mode that states no
+ * other value. NULL: valid; else the wrong key, with the fault in *why. */
 const char *take_modes(const json_t *object, struct spec *spec, char *why);
 
 #endif

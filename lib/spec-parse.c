@@ -150,13 +150,13 @@ bool spec_take_token(const json_t *value, void *into, char *reason)
 
 bool spec_take_comment(const json_t *value, void *into, char *reason)
 {
-    (void)into; /* for the owner only; not used */
+    (void)into; /* a comment is only for the owner */
     if (!json_is_string(value) || json_string_length(value) > COMMENT_MAX)
         return fault(reason, "must be a string of at most %d bytes", COMMENT_MAX);
     return true;
 }
 
-/* These keys refer to all others, so take_modes takes them at the end. */
+/* Skips a key that refers to all other keys; take_modes takes such keys at the end. */
 static bool take_later(const json_t *value, void *into, char *reason)
 {
     (void)value;
@@ -217,7 +217,7 @@ static int line_of_key(const char *text, size_t length, int number)
     return line;
 }
 
-/* Shows only a valid key: control characters of a user must not reach a log. */
+/* Shows the key only if it is valid, because control characters of a user must not reach a log. */
 void spec_name_key(const char *text, size_t length, const char *key, int number,
                    char shown[static 112])
 {
@@ -288,7 +288,7 @@ bool spec_parse(const char *text, size_t length, struct spec *spec,
     json_t *object = spec_object(text, length, reason);
     if (object == NULL)
         return false;
-    /* First, so that the answer to an invalid spec can be told from others, too. */
+    /* The token is taken first, so that the answer to an invalid spec has it, too. */
     (void)spec_take_token(json_object_get(object, "token"), &spec->token, why);
     json_object_foreach(object, key, value)
     {

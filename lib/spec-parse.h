@@ -1,5 +1,5 @@
-/* Parses the text of NAME.json to a spec (rtf-spec(5)), and that of NAME.tid to a thread. The text
- * is hostile: a process with only the user's rights parses it. */
+/* Parses the text of NAME.json to a spec (rtf-spec(5)), and the text of NAME.tid to a thread id.
+ * The text is hostile: a process with only the user's rights parses it. */
 #ifndef RTF_SPEC_PARSE_H
 #define RTF_SPEC_PARSE_H
 
@@ -10,7 +10,7 @@ bool spec_parse(const char *text, size_t length, struct spec *spec,
                 char reason[static REASON_BYTES]);
 
 /* Parses NAME.tid: one decimal thread id, perhaps " inode=" and the inode of the thread's pidfd
- * (else 0), and at most one newline. */
+ * (without it *inode is 0), and at most one newline. */
 bool spec_parse_tid(const char *text, size_t length, pid_t *tid, uint64_t *inode);
 
 #endif

@@ -6,8 +6,8 @@
 #include "spec-keys.h"
 #include "spec-values.h"
 
-/* After a mismatch only the last * takes one character more: an earlier * can gain nothing, because
- * what stands between both has matched already. */
+/* After a mismatch only the last * takes one character more. An earlier * need not take more,
+ * because the part of the pattern between the two has matched already. */
 bool glob_matches(const char *pattern, const char *name)
 {
     const char *star = NULL, *after = NULL;
@@ -118,7 +118,7 @@ static bool states_needs(const json_t *rule)
     return false;
 }
 
-/* NULL: the keys of the rule fit together; else the wrong one. */
+/* NULL: the keys of the rule fit together; else the wrong key. */
 static const char *rule_relations(const json_t *object, const struct rule *rule, char *why)
 {
     const bool needs = states_needs(object);
@@ -248,7 +248,7 @@ static bool take_key(const char *key, const json_t *value, struct program_file *
                       : spec_unknown_key(&guess, why);
 }
 
-/* NULL: the keys fit together; else the wrong one. */
+/* NULL: the keys of the file fit together; else the wrong key. */
 static const char *relations(const struct program_file *file, char *why)
 {
     if (file->process == 0 && file->path[0] == '\0')
@@ -259,14 +259,14 @@ static const char *relations(const struct program_file *file, char *why)
         (void)fault(why, "needs the key \"program\" beside it");
         return "hold";
     } else if (file->ends && file->process == 0) {
-        (void)fault(why, "can be \"process\" only beside the key \"process\"");
+        (void)fault(why, "may be \"process\" only if the file also has the key \"process\"");
         return "lifetime";
     } else
         return NULL;
     return "threads";
 }
 
-/* The plugin of the file holds for each rule without one. */
+/* Sets the plugin of the file in each rule that states no plugin. */
 static void share_plugin(struct program_file *file)
 {
     for (int i = 0; file->plugin != NULL && i < file->rule_count; i++) {
@@ -312,7 +312,7 @@ enum program_parsed program_parse(const char *text, size_t length, struct progra
 {
     static const char word[] = "\"threads\"";
     *file = NULL;
-    /* Spares the parsing of ordinary specs twice. */
+    /* So ordinary specs are not parsed twice. */
     if (memmem(text, length, word, sizeof word - 1) == NULL)
         return PROGRAM_NOT;
     json_t *object = spec_object(text, length, reason);

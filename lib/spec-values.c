@@ -5,7 +5,8 @@
 #include "units.h"
 #include "wire.h"
 
-/* Suggests what was probably meant by "1.5ms", 1000.0 or 1e3. */
+/* Writes the sentence about a wrong time. It suggests the time that was probably meant by "1.5ms",
+ * 1000.0 or 1e3. */
 static bool no_time(const json_t *value, char *reason)
 {
     static const char allowed[] =

@@ -1,5 +1,5 @@
 /* Parses the values of a spec's keys from jansson: times, sizes and whole numbers. False: *why says
- * what is allowed; the caller puts key and line before it. */
+ * what is allowed; the caller puts the key and its line before this sentence. */
 #ifndef RTF_SPEC_VALUES_H
 #define RTF_SPEC_VALUES_H
 
@@ -11,8 +11,8 @@
 
 #define fault(why, ...) fault_in(why, REASON_BYTES, __VA_ARGS__)
 
-/* Parses a time, from 1 to TIME_MAX microseconds, into a uint64_t. (void, because all functions of
- * the key table have one type.) */
+/* Parses a time, from 1 to TIME_MAX microseconds, into a uint64_t. (`into` is void *, because all
+ * functions in the table of keys have the same type.) */
 bool take_time(const json_t *value, void *into, char *why);
 
 /* A whole number from 1 to max. */

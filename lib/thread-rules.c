@@ -43,7 +43,7 @@ json_t *thread_rules_for_all(const json_t *needs, const char *pattern)
     const char *key;
     json_t *value;
     if (pattern != NULL && strpbrk(pattern, "[\\") != NULL)
-        return NULL; /* in a rule these characters stand for themselves */
+        return NULL; /* these characters have no special meaning in a rule */
     json_object_foreach((json_t *)needs, key, value) if (!is_of_rule(key)) return NULL;
     json_t *rule = json_deep_copy(needs);
     json_object_set_new(rule, "name", json_string(pattern == NULL ? "*" : pattern));

@@ -214,7 +214,7 @@ int thread_find(pid_t tid, bool with_start, struct identity *identity)
     if (pidfd < 0)
         return -1;
     *identity = (struct identity){.tid = tid};
-    /* A thread of root may be a kernel thread, which only /proc tells. */
+    /* A thread of root may be a kernel thread, which only /proc shows. */
     bool by_pidfd = !with_start && thread_of_pidfd(pidfd, identity) && identity->tid == tid &&
                     identity->real_uid != 0;
     bool seen = by_pidfd || (thread_look(tid, identity) && thread_owner(pidfd, tid, identity));
@@ -241,7 +241,7 @@ bool thread_attributes(pid_t tid, struct attributes *attributes)
             attributes->policy = (enum policy)i;
     attributes->reset_on_fork = (kernel.flags & SCHED_FLAG_RESET_ON_FORK) != 0;
     attributes->priority = (int)kernel.priority;
-    /* sched_getattr returns no nice value under real-time policies */
+    /* getpriority is needed because sched_getattr returns no nice value under real-time policies */
     attributes->nice = policy_is_real_time(attributes->policy)
                            ? getpriority(PRIO_PROCESS, (id_t)tid)
                            : kernel.nice;
@@ -271,7 +271,8 @@ int64_t thread_started(const struct identity *identity)
     return booted + (int64_t)identity->start * (1000000000 / sysconf(_SC_CLK_TCK));
 }
 
-/* Not by printf(3): an attachment has two dozen of these keys. */
+/* Joins prefix and key without printf(3), which is slow: an attachment has two dozen of these
+ * keys. */
 static const char *with_prefix(char name[static 48], const char *prefix, const char *key)
 {
     if (prefix[0] == '\0')

@@ -1,10 +1,10 @@
-/* The kernel's view of a thread: its identity and its scheduling. This file only reads;
- * lib/scheduling.h and suspension.h change.
+/* The kernel's view of a thread: its identity and its scheduling. The functions here only read;
+ * lib/scheduling.h and suspension.h change threads.
  *
  * A thread is identified by its id and a time at which it had that id. Ids are reused: a thread
  * with the same id that started later (/proc/TID/stat field 22, clock ticks since boot) is another
- * thread. A pidfd that was opened before two looks, and is not readable after them, proves that
- * both looks saw the same thread. */
+ * thread. A pidfd that was opened before two reads of /proc, and is not readable after them, proves
+ * that both reads saw the same thread. */
 #ifndef RTF_THREAD_H
 #define RTF_THREAD_H
 
@@ -22,7 +22,8 @@ enum policy { POLICY_OTHER, POLICY_BATCH, POLICY_IDLE, POLICY_FIFO, POLICY_RR, P
 struct attributes {
     enum policy policy;
     bool reset_on_fork;
-    /* only requested, never read: the thread runs in the scheduling domain of its one CPU */
+    /* in a request, and never read from the kernel: the thread runs in the scheduling domain of its
+     * one CPU */
     bool domain;
     int priority;                       /* FIFO and RR: 1..99; else 0 */
     int nice;                           /* -20..19; under real-time policies stored for later */
@@ -40,7 +41,7 @@ struct identity {
     bool kernel;   /* a kernel thread */
     bool ended;    /* dead, a zombie, or exiting */
     bool runnable; /* running, or waiting for a CPU */
-    int cpu;       /* the CPU on which it runs, or ran last */
+    int cpu;       /* the CPU on which the thread runs, or ran last */
 };
 
 const char *policy_name(enum policy policy);
@@ -48,18 +49,19 @@ bool policy_is_real_time(enum policy policy);
 bool policy_from_name(const char *name, enum policy *policy);
 
 /* Opens a pidfd, which becomes readable when the thread ends. -1 with errno; ESRCH: no such thread.
- * Before Linux 6.9 the pidfd of a thread that does not lead its process is that of the process. */
+ * Before Linux 6.9 the pidfd of a thread that does not lead its process is the pidfd of the
+ * process. */
 int thread_open(pid_t tid);
 bool thread_has_ended(int pidfd);
 
 /* Opens a pidfd and reads the thread's owner and whether it is a kernel thread; with_start: also
- * its start. The other members may stay 0, because that is cheaper since Linux 6.13. Returns the
- * pidfd, or -1 with errno; ESRCH: no such thread, or it has ended. */
+ * its start. The other members may stay 0, because reading less is cheaper since Linux 6.13.
+ * Returns the pidfd, or -1 with errno; ESRCH: no such thread, or it has ended. */
 int thread_find(pid_t tid, bool with_start, struct identity *identity);
 
 /* False with errno; ESRCH: no such thread. thread_identify fills all members, thread_look all but
- * process and uids, thread_owner only process and uids. Each costs 10 us, because the kernel
- * formats text; only thread_owner with a pidfd (else -1) is cheaper, from Linux 6.13 on. */
+ * process and uids, thread_owner only process and uids. Each call costs 10 us, because the kernel
+ * formats text; only thread_owner with a pidfd (-1: none) is cheaper, from Linux 6.13 on. */
 bool thread_identify(pid_t tid, struct identity *identity);
 bool thread_look(pid_t tid, struct identity *identity);
 bool thread_owner(int pidfd, pid_t tid, struct identity *identity);
@@ -75,12 +77,13 @@ bool thread_of_pidfd(int pidfd, struct identity *identity);
 /* The present clock tick, for started_by. */
 uint64_t thread_now(void);
 
-/* True if the id still belongs to a thread that had started by then. False with ESRCH: that thread
- * has ended. False with another errno: unknown; the caller must not forget a real-time thread. */
+/* True if the id still belongs to the thread that had it at the time started_by. False with ESRCH:
+ * that thread has ended. False with another errno: unknown; the caller must not forget the thread,
+ * because it may still be real-time. */
 bool thread_is(pid_t tid, uint64_t started_by);
 
-/* True if all four uids of the thread are the user's, so that it has no other rights. Root may use
- * any thread. */
+/* True if all four uids of the thread are `owner`, so that the thread has no rights of another
+ * user. For root, true for any thread. */
 bool thread_is_of(const struct identity *identity, uid_t owner);
 bool thread_attributes(pid_t tid, struct attributes *attributes);
 
@@ -91,8 +94,8 @@ bool attributes_show(const struct attributes *plan, const struct attributes *now
 int64_t thread_started(const struct identity *identity);
 
 /* Write and read attributes as lines of a paragraph, with `prefix` before each key: policy,
- * reset_on_fork, priority, nice, runtime, deadline, period, cpus. Lines of other policies, and a
- * nice value of 0 under them, are left out. */
+ * reset_on_fork, priority, nice, runtime, deadline, period, cpus. Lines that the policy does not
+ * use are left out, and so is a nice value of 0 except under POLICY_OTHER and POLICY_BATCH. */
 void attributes_add(struct paragraph_output *output, const char *prefix,
                     const struct attributes *attributes);
 bool attributes_get(const struct paragraph *paragraph, const char *prefix,

@@ -9,9 +9,9 @@
 /* The length of a tick in us: the resolution of the coarse clock, which advances once per tick. */
 uint64_t tick_length(void);
 
-/* True if a timer is known to end SCHED_DEADLINE runtimes: tick_know has said so. The behaviour is
- * measured (libexec/attach/tick-probe.h), because often nobody can read the file of HRTICK_DL, not
- * even root (lockdown), and the kernel's version does not tell. */
+/* True if tick_know(true) has said that a timer ends SCHED_DEADLINE runtimes.
+ * libexec/attach/tick-probe.h measures this, because often not even root can read the file of
+ * HRTICK_DL (lockdown), and the kernel's version does not decide it. */
 bool tick_is_not_awaited(void);
 void tick_know(bool timer);
 

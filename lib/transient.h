@@ -1,5 +1,5 @@
-/* Transient errors. A program that takes such an error for "it is gone" would take a grant away
- * from a thread that still exists. */
+/* Transient errors. A program that takes such an error for the end of a thread would take the grant
+ * away from a thread that still exists. */
 #ifndef RTF_TRANSIENT_H
 #define RTF_TRANSIENT_H
 

@@ -163,7 +163,8 @@ char *format_utilization(uint64_t billionths, char text[static UTILIZATION_TEXT]
     return text;
 }
 
-/* Replaces printf(3): with printf the thirty numbers of each request made a create 5 us longer. */
+/* Writes the digits so that they end before `end`. This replaces printf(3), with which the thirty
+ * numbers of each request made rtf_spec_create 5 us longer. */
 static char *digits_before(char *end, uint64_t number)
 {
     do
@@ -223,7 +224,7 @@ bool parse_cpus(const char *text, cpu_set_t *cpus)
     }
 }
 
-/* Looks at words of the set and not at bits: most of the 1,024 bits are zero. */
+/* Looks at whole words of the set, because most of its 1,024 bits are zero. */
 int cpu_from(const cpu_set_t *cpus, int cpu)
 {
     enum { BITS = 8 * sizeof(unsigned long), WORDS = CPU_SETSIZE / BITS };

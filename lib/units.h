@@ -1,4 +1,4 @@
-/* Parses and prints the numbers of people and protocols, as exact integers.
+/* Parses and prints the numbers that people and protocols write, as exact integers.
  *
  * Times are microseconds. Utilization is in billionths of a CPU, rounded up, so that the charge is
  * never less than the use (paper 000, eq. 1). */
@@ -25,7 +25,7 @@ bool parse_number(const char *text, uint64_t max, uint64_t *value);
  * without a unit is refused, because chrt(1) reads it as ns, ReTiF as us, and systemd as s. */
 bool parse_time(const char *text, uint64_t *microseconds);
 
-/* The same up to WAIT_MAX. */
+/* Like parse_time, up to WAIT_MAX. */
 bool parse_wait(const char *text, uint64_t *microseconds);
 
 /* A timeout for poll(2), in ms. Rounded up, because 0 would not wait. At most INT_MAX (24 days):
@@ -33,19 +33,20 @@ bool parse_wait(const char *text, uint64_t *microseconds);
 int poll_milliseconds(int64_t nanoseconds);
 
 /* Guesses the time meant by invalid text such as "1.5ms", "5 MS" or "1e3us". True if the result is
- * a whole number of microseconds within [1us, TIME_MAX]. unit: the unit of text without one, in us;
- * 0: none. Only for messages to people. */
+ * a whole number of microseconds within [1us, TIME_MAX]. unit: the unit of a number without a unit,
+ * in us; 0: no unit. Only for messages to people. */
 bool guess_time(const char *text, uint64_t unit, uint64_t *microseconds);
 
 /* "0.5", "1", "2.25": at most nine decimals, for configuration files. */
 bool parse_utilization(const char *text, uint64_t *billionths);
 
-/* The shortest exact decimal: 250000000 is "0.25". Returns text. */
+/* Writes the shortest exact decimal: "0.25" for 250000000. Returns text. */
 char *format_utilization(uint64_t billionths, char text[static UTILIZATION_TEXT]);
 
 /* Print a number, and a time since 1970 in ns as stat -c %.9Z prints it: "1795213893.700001680" (an
- * earlier time is 0). The digits end at the end of `text`; the functions return where they start.
- * For text written with each request: printf(3) takes ten times as long. */
+ * earlier time is 0). The digits end at the end of `text`; the functions return the start of the
+ * digits. Use these functions for text that is written with each request, because printf(3) takes
+ * ten times as long. */
 enum { NUMBER_TEXT = 21, SECONDS_TEXT = 32 };
 char *format_number(uint64_t number, char text[static NUMBER_TEXT]);
 char *format_seconds(int64_t nanoseconds, char text[static SECONDS_TEXT]);
@@ -56,14 +57,14 @@ uint64_t utilization(uint64_t runtime, uint64_t window);
 /* The largest runtime with utilization(runtime, window) <= billionths. */
 uint64_t runtime_within(uint64_t billionths, uint64_t window);
 
-/* "0-3,6", as for taskset -c and cpuset.cpus; each CPU below CPU_SETSIZE. False on anything else,
- * and on an empty list. */
+/* "0-3,6", as for taskset -c and cpuset.cpus; each CPU below CPU_SETSIZE. False: the text has
+ * another form, or the list is empty. */
 bool parse_cpus(const char *text, cpu_set_t *cpus);
 
-/* The first CPU of the set that is at least `cpu`; CPU_SETSIZE: none. */
+/* Returns the lowest CPU of the set with a number of at least `cpu`; CPU_SETSIZE: there is none. */
 int cpu_from(const cpu_set_t *cpus, int cpu);
 
-/* The list in its shortest form. Returns text. */
+/* Writes the list of CPUs in its shortest form. Returns text. */
 char *format_cpus(const cpu_set_t *cpus, char text[static CPU_LIST_TEXT]);
 
 #endif

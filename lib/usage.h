@@ -21,8 +21,8 @@ static inline int end_output(const char *name)
     return EX_IOERR;
 }
 
-/* True if the first argument is one of these options: then the answer is printed, and *status is
- * the exit status. usage: the text after the program's name. */
+/* True if the first argument is one of these options: then the text for the option is printed, and
+ * *status is the exit status. usage: the text after the program's name. */
 static inline bool usage_asked(int argc, char **argv, const char *name, const char *usage,
                                int *status)
 {

@@ -13,14 +13,15 @@
 enum { WIRE_HEADERS = 42, WIRE_PAYLOAD = 1472 };
 #define WIRE_BYTES_MAX UINT64_C(1073741824) /* per period */
 
-/* The share of a link that claims may have by default. Paper 002, section 4.3, has 0.96, and its
- * eight streams need 0.9601 with Ethernet's headers. At 1, delays have no useful bound. */
+/* The share of a link that claims may have by default. Paper 002, section 4.3, has 0.96, but its
+ * eight streams need 0.9601 with Ethernet's headers, so this share is a little larger. With a share
+ * of 1, delays would have no useful bound. */
 #define WIRE_THRESHOLD (ONE_CPU / 100 * 97)
 
 /* "1024", "1500B", "32KiB", "4MiB", "64kB" or "1MB": from 1 to WIRE_BYTES_MAX bytes. */
 bool parse_bytes(const char *text, uint64_t *bytes);
 
-/* The same with "GB" and "GiB", from 1 B to 1 TiB, for memory. */
+/* Like parse_bytes, also with "GB" and "GiB", from 1 B to 1 TiB, for memory. */
 bool parse_memory(const char *text, uint64_t *bytes);
 
 /* "3553kbit", "100Mbit", "10Gbit" or "64000bit": powers of 1000 as in tc(8), up to 10 Tbit. The

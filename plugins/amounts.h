@@ -4,14 +4,14 @@
 
 #include "plugin.h"
 
-/* The part of `capacity` that no other task than this one has. */
+/* Returns the part of `capacity` that is left beside all tasks other than `task`. */
 uint64_t amounts_left(uint64_t capacity, uint64_t task);
 
-/* Sets the task's amount, in place of an earlier one. */
+/* Sets the task's amount, and replaces an earlier amount. */
 void amounts_set(uint64_t task, uint64_t is);
 
-/* Handlers shared by all these plugins: for struct plugin, and for the word resource=, which only
- * the broker uses. */
+/* Handlers that all plugins for counted resources share: two for struct plugin, and one for the
+ * word resource=, which only the broker uses. */
 const char *amounts_release(const struct request *request, struct paragraph_output *out);
 const char *amounts_load(const struct request *request);
 const char *amounts_take_resource(const char *value);

@@ -1,5 +1,6 @@
-/* The promises on a plugin's CPUs: to the plugin's own tasks, and to other plugins' tasks on the
- * same CPUs. A task is found by its number in O(1). */
+/* The books of a plugin: all promises on its CPUs, to the plugin's own tasks and to other plugins'
+ * tasks on the same CPUs. A task is found by its number in O(1). Each task has a share (cpus.h) of
+ * the CPU at its place, an index of the plugin's CPUs. */
 #ifndef RTF_BOOKS_H
 #define RTF_BOOKS_H
 
@@ -28,37 +29,40 @@ struct books {
     struct task *tasks;
     struct foreign *foreign;
     uint64_t (*log)(uint32_t weight); /* computes share.log; NULL: no test needs it */
-    bool by_period;                   /* other plugins' tasks weigh C/T instead of C/min(T, D) */
-    bool keep_unstated;               /* keep other plugins' tasks without runtime or period, too */
+    bool by_period;                   /* weight of other plugins' tasks: C/T, not C/min(T, D) */
+    bool keep_unstated;               /* also record tasks without runtime or period */
 };
 
 /* NULL: unknown task. */
 struct task *books_find(const struct books *books, uint64_t id);
 
-/* Puts a task on a CPU. `old` is the task if it is known, else NULL; a known task first leaves its
- * CPU. */
+/* Records a task on the CPU at `place`. old: the task if the books have it, which first leaves its
+ * present CPU; else NULL. */
 struct task *books_enter(struct books *books, struct task *old, uint64_t id, int place,
                          uint32_t weight, struct timing timing);
 void books_strike(struct books *books, struct task *task);
 
-/* The task's share of its CPU, to compute sums without this task; NULL for no task. */
+/* Returns the task's share of its CPU, so that the caller can compute sums without this task; NULL
+ * for no task. */
 const struct share *books_share(const struct task *task);
 
-/* op=load: another plugin's task came, changed or ended, or no longer counts (counts = false). A
- * task without a runtime, or without a period or deadline to divide by, has no weight. */
+/* Handles op=load: another plugin's task came, changed or ended. counts = false: the task takes no
+ * time from this plugin. A task without a runtime, or without a period or deadline to divide by,
+ * has no weight. */
 void books_load(struct books *books, const struct request *request, bool counts);
 
-/* The share of the task (another plugin's, or an own one) on the CPU at `place`; NULL: none. */
+/* Returns the share that a task of this or another plugin has of the CPU at `place`; NULL: none. */
 const struct share *books_share_on(const struct books *books, uint64_t id, int place);
 
 /* True if the CPU has a task of this plugin other than task `but`. */
 bool books_has_own(const struct books *books, const struct cpu *cpu, uint64_t but);
 
-/* The task's timing with this runtime; the deadline is at most the period. Only the owner without
- * runtime or period. */
+/* Returns the task's timing with this runtime; the deadline is at most the period. Without a
+ * runtime or period only the owner is set. */
 struct timing request_timing(const struct request *request, uint64_t runtime);
 
-/* The utilization charged for a runtime, at most one CPU, because a thread never uses more. */
+/* Returns the utilization charged for a runtime: at most one CPU, because a thread never uses
+ * more. */
 uint32_t charge(uint64_t runtime, uint64_t window);
 
 #endif

@@ -20,7 +20,7 @@ struct share {
     uint64_t log;    /* log2(1 + U), see hyperbolic.h; 0 if no test needs it */
     uint32_t weight; /* billionths of the CPU, at most ONE_CPU; 1 if tasks are counted */
     uint16_t place;  /* index of the CPU in cpus->cpu */
-    bool foreign;    /* of another plugin's task */
+    bool foreign;    /* true: the share belongs to another plugin's task */
 };
 
 struct sums {
@@ -33,7 +33,7 @@ struct sums {
 
 struct cpu {
     RB_ENTRY(cpu) by_load;
-    LIST_HEAD(, share) shares; /* those with a weight */
+    LIST_HEAD(, share) shares; /* the shares with a weight */
     struct sums sums;
     uint64_t tasks; /* breaks ties of equal load; always 0 unless ties_by_tasks */
     uint16_t place;
@@ -58,18 +58,19 @@ RB_PROTOTYPE(cpu_tree, cpu, by_load, cpu_compare)
 
 void cpus_init(struct cpus *cpus, const cpu_set_t *set, bool pooled, bool ties_by_tasks);
 
-/* The index of a plan's one CPU, or of the pool. -1: not CPUs of this plugin. */
+/* Returns the index of the one CPU in a plan's set, or of the pool. -1: the set is not CPUs of this
+ * plugin. */
 int cpus_place(const struct cpus *cpus, const cpu_set_t *set);
 
 /* The caller fills all members except `beside`, and keeps the share until cpus_give_back. */
 void cpus_take(struct cpus *cpus, struct share *share);
 void cpus_give_back(struct cpus *cpus, struct share *share);
 
-/* The sums of the CPU without `gone`. gone: NULL, or a share of any CPU. */
+/* Returns the sums of the CPU without `gone`. gone: NULL, or a share of any CPU. */
 struct sums cpu_sums_without(const struct cpu *cpu, const struct share *gone);
 
-/* Restricts the following choices to the CPUs that the request allows, if it states any. False: no
- * CPU is allowed, and the refusal is written to out. */
+/* Restricts the following choices to the CPUs that the request allows, if the request states CPUs.
+ * False: no CPU is allowed, and the refusal is written to out. */
 struct request;
 struct paragraph_output;
 bool cpus_keep_within(struct cpus *cpus, const struct request *request,
@@ -77,24 +78,25 @@ bool cpus_keep_within(struct cpus *cpus, const struct request *request,
 void cpus_keep_all(struct cpus *cpus);
 bool cpu_is_open(const struct cpus *cpus, const struct cpu *cpu);
 
-/* The CPU of `gone` if the request allows it; else NULL. */
+/* Returns the CPU of the share `gone` if the request allows this CPU; else NULL. */
 struct cpu *cpus_own(const struct cpus *cpus, const struct share *gone);
 
-/* The allowed CPUs, from the least loaded one up; NULL starts and ends. */
+/* Returns the next allowed CPU after `cpu`, in the order of rising load. cpu NULL: the first CPU.
+ * Returns NULL after the last CPU. */
 struct cpu *cpus_next(struct cpus *cpus, struct cpu *cpu);
 #define CPUS_FOREACH(cpu, cpus) \
     for ((cpu) = cpus_next(cpus, NULL); (cpu) != NULL; (cpu) = cpus_next(cpus, cpu))
 
-/* The least loaded allowed CPU, computed without `gone`. */
+/* Returns the allowed CPU with the least load, computed without `gone`. */
 struct cpu *cpus_least_loaded(struct cpus *cpus, const struct share *gone);
 
 /* Space for "CPUs " and a list. */
 enum { CPU_NAME_TEXT = 4096 + 8 };
 
-/* "CPU 3", or "CPUs 0-3" for a pool. Returns text. */
+/* Writes "CPU 3", or "CPUs 0-3" for a pool. Returns text. */
 char *cpu_name(const struct cpus *cpus, const struct cpu *cpu, char text[static CPU_NAME_TEXT]);
 
-/* The list in a plan: "3", or the pool's CPUs. Returns text. */
+/* Writes the list of CPUs for a plan: "3", or the pool's CPUs. Returns text. */
 char *cpu_list(const struct cpus *cpus, const struct cpu *cpu, char text[static CPU_NAME_TEXT]);
 
 #endif

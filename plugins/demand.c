@@ -2,12 +2,12 @@
 
 #define NEVER (UINT64_C(1) << 62) /* larger bounds count as infinite: all sums stay below 2^63 */
 
-/* of the fraction in a utilization; C < 2^32, so C << 32 does not overflow */
+/* the bits of the fraction in a utilization; C < 2^32, so C << 32 does not overflow */
 enum { UNIT_BITS = 32 };
 
-/* An upper bound for every t with h(t) + blocking > t: (sum of (T - D) C/T, + blocking) / (1 - U),
- * because (t - D)/T + 1 is never less than the number of jobs. Rounded up. NEVER if U is too close
- * to 1. */
+/* Returns an upper bound, rounded up, for every t with h(t) + blocking > t: (sum of (T - D) C/T,
+ * plus blocking) / (1 - U). This is a bound because a task has at most (t - D)/T + 1 jobs in h(t).
+ * NEVER: U is too close to 1. */
 static uint64_t bound_by_utilization(const struct set_task *task, size_t count, uint64_t blocking)
 {
     const uint64_t one = UINT64_C(1) << UNIT_BITS;
@@ -25,9 +25,9 @@ static uint64_t bound_by_utilization(const struct set_task *task, size_t count, 
     return bound < NEVER ? (uint64_t)bound : NEVER;
 }
 
-/* Another upper bound: the end of the first busy period, when all tasks and the blocking begin at
- * once. Returns `bound` if the busy period is not shorter, or is not found within half of the
- * steps. */
+/* Returns another upper bound for such t: the end of the first busy period, if all tasks and the
+ * blocking begin at once. Returns `bound` if the busy period is not shorter, or is not found within
+ * half of the steps. */
 static uint64_t bound_by_busy_period(const struct set_task *task, size_t count, uint64_t blocking,
                                      uint64_t bound, uint64_t *steps)
 {
@@ -43,9 +43,10 @@ static uint64_t bound_by_busy_period(const struct set_task *task, size_t count, 
     return next <= length ? next : bound;
 }
 
-/* The time that a task of another user can take in an interval of t beyond its part of h(t): an
- * overrun; and a part of one job, if the thread sleeps until shortly before the deadline of this
- * job. Then the kernel leaves the thread the same share of the runtime as of the time. */
+/* Returns the time that a task of another user can take in an interval of t beyond its part of
+ * h(t): an overrun, and a part of one job if the thread sleeps until shortly before the deadline of
+ * this job. Then the kernel leaves the thread a part of its runtime, in proportion to the time left
+ * until the deadline. */
 static uint64_t beyond(const struct set_task *task, uint64_t t)
 {
     const struct timing *own = &task->timing;
@@ -55,9 +56,9 @@ static uint64_t beyond(const struct set_task *task, uint64_t t)
     return task->overrun + (own->runtime * rest + own->deadline - 1) / own->deadline;
 }
 
-/* The most that all other users' tasks take beyond h(t) from a user who has a deadline within t.
- * With h(t), this never falls as t grows; and between deadlines it exceeds t only if it does so at
- * the next deadline. */
+/* Returns the most that the tasks of other users take beyond h(t) from a user who has a deadline
+ * within t. The sum of this time and h(t) never falls as t grows, and exceeds t between two
+ * deadlines only if it exceeds t at the next deadline. */
 static uint64_t taken_by_others(const struct set_task *task, size_t count, uint64_t t)
 {
     uint64_t all = 0, most = 0, of_user[SET_TASKS + 1] = {0};
@@ -84,7 +85,7 @@ static uint64_t demand(const struct set_task *task, size_t count, uint64_t t)
     return sum;
 }
 
-/* The last deadline before t; 0: none. */
+/* Returns the last deadline before t; 0: there is none. */
 static uint64_t last_deadline_before(const struct set_task *task, size_t count, uint64_t t)
 {
     uint64_t last = 0;
@@ -106,7 +107,8 @@ static uint64_t first_deadline(const struct set_task *task, size_t count)
     return first;
 }
 
-/* The most that taken_by_others can be: overruns, and a runtime of each task. All 0 with one user. */
+/* The largest possible result of taken_by_others: overruns, and a runtime of each task. All 0 if
+ * there is only one user. */
 struct extra {
     uint64_t overruns, runtimes;
 };

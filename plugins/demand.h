@@ -6,9 +6,10 @@
 
 #include "task_set.h"
 
-/* FITS if h(t) + blocking <= t for all t (us); where tasks have an overrun, also beside what the
- * tasks of other users can take beyond h(t). Requires C <= T for every task. steps: the budget for
- * the search, reduced by its cost. */
+/* h(t) is the demand: the runtime of all jobs that begin and are due within an interval of t us.
+ * FITS if h(t) + blocking <= t for all t. If tasks have an overrun, h(t) is enlarged by the time
+ * that tasks of other users can take beyond h(t). Requires C <= T for every task. steps: the budget
+ * for the search, reduced by its cost. */
 enum outcome demand_fits(const struct set_task *task, size_t count, uint64_t blocking,
                          uint64_t *steps);
 

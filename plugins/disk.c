@@ -22,7 +22,7 @@ static const char *take_throughput(const char *value)
                : "bytes per second by block size, in ascending order, such as 4KiB:900kB,32KiB:5400kB";
 }
 
-/* Only the broker compares the device's name with claims. */
+/* Checks the name of the device, which only the broker compares with claims. */
 static const char *take_device(const char *value)
 {
     return value[0] != '\0' ? NULL : "the name of a disk, such as sda";

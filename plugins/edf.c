@@ -27,7 +27,8 @@ static struct {
     struct exact exact;
 } edf = {.admission = UNSET, .exact = {.blocking = TIME_UNSET, .fair_server = TIME_UNSET}};
 
-/* The length of a tick, also where a timer ends runtimes: this may cease. */
+/* The word "tick" stands for the length of a tick, even if a timer ends runtimes now, because the
+ * timer may be turned off later. */
 static const char *take_overrun(const char *value)
 {
     if (strcmp(value, "tick") == 0)
@@ -64,7 +65,7 @@ static uint64_t kernel_setting(const char *path, uint64_t otherwise)
 
 static const char *setup(struct config *config)
 {
-    /* A sum of C/T over several CPUs proves only that lateness is bounded. */
+    /* If the test is a sum of C/T over several CPUs, it proves only that lateness is bounded. */
     static const char *const proves[] = {[DENSITY] = "sufficient",
                                          [DEMAND] = "exact",
                                          [BANDWIDTH] = "necessary",
@@ -79,7 +80,7 @@ static const char *setup(struct config *config)
                    ? "partition=global tests all CPUs together: use admission=bandwidth or admission=gfb"
                    : "admission=bandwidth and admission=gfb test all CPUs together: use partition=global, or admission=density or admission=demand";
     uint64_t threshold = config->threshold;
-    /* 0.9: the part that the kernel's own test leaves beside its fair servers */
+    /* 0.9 is the part that the kernel's own test leaves, because its fair servers take the rest */
     if (threshold == THRESHOLD_UNSET)
         threshold = edf.partition == UNTHROTTLED ? ONE_CPU / 100 * 95 : ONE_CPU / 10 * 9;
     edf.capacity = pooled ? threshold * (uint64_t)CPU_COUNT(&config->cpus) : threshold;
@@ -101,13 +102,13 @@ static const char *setup(struct config *config)
 
 /* ---- The weight of a task, and the remaining capacity ---- */
 
-/* min{T, D} of eq. 1, in us. */
+/* Returns min{T, D} of eq. 1, in us. */
 static uint64_t window(const struct request *request)
 {
     return request->deadline > 0 ? least(request->period, request->deadline) : request->period;
 }
 
-/* The divisor of the runtime in the admission test, in us. */
+/* Returns the divisor of the runtime in the admission test, in us. */
 static uint64_t base(const struct request *request)
 {
     return edf.admission == DENSITY || edf.admission == GFB ? window(request) : request->period;
@@ -123,9 +124,9 @@ static uint64_t heaviest(const struct cpu *cpu, const struct share *gone)
     return weight;
 }
 
-/* The largest density d that fits: sum <= m s - (m - 1) max on m CPUs of speed s, where the sum
- * includes d and d may be the maximum (Goossens, Funk and Baruah). left: m s minus the other tasks'
- * densities. */
+/* Returns the largest density d that fits into the pool: sum <= m s - (m - 1) max on m CPUs of
+ * speed s, where the sum includes d and d may be the maximum (Goossens, Funk and Baruah). left: m s
+ * minus the other tasks' densities. */
 static uint64_t room_in_pool(const struct cpu *pool, const struct share *gone, uint64_t left)
 {
     uint64_t count = (uint64_t)CPU_COUNT(&edf.books.cpus.set), most = heaviest(pool, gone);
@@ -140,8 +141,8 @@ static struct overruns overruns_beside(const struct cpu *cpu, const struct share
     return edf.overrun == 0 ? (struct overruns){0} : overruns_on(cpu, gone, asked, edf.overrun);
 }
 
-/* U^thr - U_k without `gone`, and without what overruns can take beside `asked`. The runtime of
- * `asked` changes nothing. */
+/* Returns U^thr - U_k without `gone`, less the part that overruns can take beside `asked`. The
+ * runtime of `asked` does not matter. */
 static uint64_t room_without(const struct cpu *cpu, const struct share *gone,
                              const struct timing *asked)
 {
@@ -156,8 +157,8 @@ static uint64_t room(const struct cpu *cpu, const struct task *old, const struct
     return room_without(cpu, books_share(old), &asked);
 }
 
-/* For a sum: a runtime that does not fit there fits on no CPU. With overruns the least loaded CPU
- * need not be this one. */
+/* Returns the CPU with the most room in a test by sum: a runtime that does not fit on it fits on no
+ * CPU. With overruns this CPU need not be the least loaded one. */
 static const struct cpu *roomiest(const struct task *old, const struct request *request)
 {
     const struct cpu *best = cpus_least_loaded(&edf.books.cpus, books_share(old));
@@ -180,7 +181,8 @@ static uint64_t room_when_empty(void)
                                 : edf.capacity;
 }
 
-/* Ignoring the test only helps where the kernel does not test by itself. */
+/* True if the task is granted without the test. This needs a kernel whose own admission test is
+ * off. */
 static bool ignores_test(const struct request *request)
 {
     return request->ignore_admission && edf.partition == UNTHROTTLED;
@@ -210,7 +212,7 @@ static bool is_possible(const struct request *request, struct paragraph_output *
     return false;
 }
 
-/* The largest runtime that would be granted; 0: none. */
+/* Returns the largest runtime that would be granted; 0: no runtime. */
 static uint64_t nearest(const struct request *request, const struct task *old, uint64_t ceiling)
 {
     struct timing timing = request_timing(request, request->runtime);
@@ -223,7 +225,7 @@ static uint64_t nearest(const struct request *request, const struct task *old, u
     return runtime < KERNEL_RUNTIME_MIN ? 0 : runtime;
 }
 
-/* The overruns in the words of a refusal; "" for none. Returns text. */
+/* Writes the overruns as words for a refusal; "" if there are no overruns. Returns text. */
 static const char *in_words(struct overruns overruns, char text[static OVERRUNS_TEXT])
 {
     text[0] = '\0';
@@ -327,7 +329,8 @@ static const char *edf_accept(const struct request *request, struct paragraph_ou
     if (request->runtime >= KERNEL_RUNTIME_MIN && request->runtime <= ceiling) {
         offer = edf.admission == DEMAND ? offer_by_demand(request, old, most, &why)
                                         : offer_by_sum(request, old, most);
-        if (offer.cpu == NULL && ignores_test(request)) /* then only the minimum is granted */
+        /* in this case only the needed runtime is granted */
+        if (offer.cpu == NULL && ignores_test(request))
             offer = (struct offer){cpus_least_loaded(&edf.books.cpus, books_share(old)),
                                    request->runtime};
     }
@@ -369,7 +372,8 @@ static const char *edf_release(const struct request *request, struct paragraph_o
     return NULL;
 }
 
-/* FIFO and RR threads run below SCHED_DEADLINE and take no time from it. */
+/* False for FIFO and RR threads, because they run below SCHED_DEADLINE and take no time from its
+ * threads. */
 static bool counts(const struct request *request)
 {
     return request->policy != POLICY_FIFO && request->policy != POLICY_RR;
@@ -388,7 +392,7 @@ static bool judge_by_sum(const struct request *request, struct paragraph_output 
     const struct cpus *cpus = &edf.books.cpus;
     const struct cpu *fullest = NULL;
     struct timing timing = request_timing(request, request->runtime);
-    timing.deadline = 0; /* the other plugin keeps its own promises */
+    timing.deadline = 0; /* 0, because the other plugin tests its task's deadline itself */
     uint64_t left = UINT64_MAX, asked = utilization(request->runtime, window(request));
     char name[CPU_NAME_TEXT], left_text[UTILIZATION_TEXT], asked_text[UTILIZATION_TEXT];
     for (int i = 0; i < cpus->count; i++) {

@@ -16,11 +16,12 @@ const char *exact_setup(struct exact *exact, bool is_exact)
 
 /* ---- One CPU ---- */
 
-/* The task to test beside the tasks of a CPU. */
+/* The task that is tested together with the tasks of a CPU. */
 struct candidate {
     struct timing timing;
-    const struct task *old; /* its present state, if the task is known */
-    bool foreign;           /* the task of another plugin, known perhaps by `id` */
+    const struct task *old; /* the task's present state, if the books have the task */
+    /* true: a task of another plugin, which the books may have under `id` */
+    bool foreign;
     uint64_t id;
 };
 
@@ -29,8 +30,8 @@ struct probe {
     struct set_task *asked;
 };
 
-/* The cost of sorting `count` tasks by level, and of comparing the users of each two, in steps of
- * the test. */
+/* Returns the cost, in steps of the test, of sorting `count` tasks by level, and of comparing the
+ * users of each two tasks if `compares`. */
 static uint64_t collecting_steps(uint64_t count, bool compares)
 {
     return 50 + 4 * count + (compares ? count * count / 8 : 0);
@@ -48,7 +49,7 @@ static void collect(const struct exact *exact, const struct cpu *cpu, const stru
     }
 }
 
-/* FITS, or the reason why this CPU cannot be tested. */
+/* Collects the tasks for a test. Returns FITS, or the reason why this CPU cannot be tested. */
 static enum outcome prepare(const struct exact *exact, const struct cpu *cpu,
                             const struct candidate *candidate, struct probe *probe, uint64_t *steps)
 {
@@ -99,8 +100,8 @@ static enum outcome test_with(const struct exact *exact, struct probe *probe, ui
     return outcome;
 }
 
-/* The largest runtime that fits, between `fits` and `fails`. A runtime whose test is too complex
- * counts as not fitting. */
+/* Searches the largest runtime that fits, from `fits` up to below `fails`. A runtime whose test is
+ * too complex counts as not fitting. */
 static uint64_t largest(const struct exact *exact, struct probe *probe, uint64_t fits,
                         uint64_t fails, uint64_t *steps)
 {
@@ -195,8 +196,8 @@ static void improve(const struct exact *exact, const struct cpu *cpu,
         *best = largest(exact, &probe, *best + 1, ceiling + 1, steps);
 }
 
-/* Repeats the choice as for a new request: a search has a budget of steps, and only a runtime that
- * would be granted may be named. */
+/* True if a new request with this runtime would be granted. The choice is repeated because it has a
+ * budget of steps of its own, and a refusal must name only a runtime that would be granted. */
 static bool would_be_granted(const struct exact *exact, struct candidate candidate,
                              uint64_t runtime)
 {
@@ -273,8 +274,8 @@ void exact_refuse(const struct exact *exact, const struct exact_refusal *why,
 
 /* ---- Other plugins' tasks ---- */
 
-/* True if the own tasks keep their deadlines beside this runtime, on every CPU on which the other
- * plugin's task may run. */
+/* True if this plugin's tasks keep their deadlines beside this runtime, on every CPU on which the
+ * other plugin's task may run. */
 static bool is_borne(const struct exact *exact, const struct request *request,
                      const struct candidate *candidate, struct exact_refusal *why)
 {
@@ -303,7 +304,8 @@ static bool is_borne_with(const struct exact *exact, const struct request *reque
     return is_borne(exact, request, &candidate, &why);
 }
 
-/* Each CPU lowers the runtime that the CPUs before it allowed. */
+/* Returns the largest runtime of another plugin's task that all its CPUs bear: each CPU lowers the
+ * runtime that the CPUs before it allowed. */
 static uint64_t nearest_load(const struct exact *exact, const struct request *request,
                              const struct candidate *candidate)
 {

@@ -1,11 +1,11 @@
 /* Admission by an exact test, which looks at all tasks of a CPU: chooses the CPU for a task, finds
- * the largest runtime that fits, and decides whether own tasks keep their deadlines beside another
- * plugin's task.
+ * the largest runtime that fits, and decides whether this plugin's own tasks keep their deadlines
+ * beside another plugin's task.
  *
  * A hostile task set can make such a test very long. So one test costs at most TEST_STEPS, and all
  * tests of one search (for a CPU, for the nearest runtime, or for another plugin's task) at most
  * SEARCH_STEPS. The search tries CPUs in the order of worst fit until its steps are used up: on a
- * machine with hundreds of busy CPUs it may not reach those with the highest load. */
+ * machine with hundreds of busy CPUs it may not reach the CPUs with the highest load. */
 #ifndef RTF_EXACT_H
 #define RTF_EXACT_H
 
@@ -23,9 +23,9 @@ struct exact {
     enum outcome (*test)(const struct set_task *task, size_t count, uint64_t blocking,
                          uint64_t *steps);
 
-    /* For fixed priorities; NULL otherwise. enter puts a task on a CPU tentatively and returns its
-     * level; undo takes that back; in between, level_of returns the level of another share of this
-     * CPU. */
+    /* Functions of a plugin with fixed priorities; else NULL. enter puts a task on a CPU
+     * tentatively and returns the task's level. Then level_of returns the level of another share of
+     * this CPU. undo removes the task again. */
     int (*enter)(const struct cpu *cpu, const struct task *old, const struct timing *timing);
     void (*undo)(void);
     int (*level_of)(const struct share *share);
@@ -43,8 +43,8 @@ struct exact {
 /* Fills in defaults. NULL, or a fault: a word for exact tests was given, but is_exact is false. */
 const char *exact_setup(struct exact *exact, bool is_exact);
 
-/* The reason why no CPU takes a task: the first tested CPU that could not be tested, or else the
- * first CPU. */
+/* The reason why no CPU takes a task: a CPU, and the outcome of its test. The CPU is the first one
+ * with the largest outcome (enum outcome); the least loaded CPU if all outcomes are TOO_MUCH. */
 struct exact_refusal {
     const struct cpu *cpu;
     enum outcome outcome;
@@ -55,12 +55,13 @@ struct exact_refusal {
 const struct cpu *exact_choose(const struct exact *exact, const struct task *old,
                                const struct timing *timing, struct exact_refusal *why);
 
-/* The largest runtime up to `most` (us) that fits on the CPU; timing->runtime is known to fit. */
+/* Returns the largest runtime up to `most` (us) that fits on the CPU; timing->runtime is known to
+ * fit. */
 uint64_t exact_most(const struct exact *exact, const struct cpu *cpu, const struct task *old,
                     const struct timing *timing, uint64_t most);
 
-/* The largest runtime up to `ceiling` (us) that would be granted now. 0: none, or the search takes
- * too long. */
+/* Returns the largest runtime up to `ceiling` (us) that would be granted now. 0: no runtime, or the
+ * search takes too long. */
 uint64_t exact_nearest(const struct exact *exact, const struct task *old,
                        const struct timing *timing, uint64_t ceiling);
 
@@ -68,8 +69,8 @@ uint64_t exact_nearest(const struct exact *exact, const struct task *old,
 void exact_refuse(const struct exact *exact, const struct exact_refusal *why,
                   const struct timing *timing, uint64_t nearest, struct paragraph_output *out);
 
-/* True if all own tasks keep their deadlines beside another plugin's task; else the refusal is
- * written to out. */
+/* True if all tasks of this plugin keep their deadlines beside another plugin's task; else the
+ * refusal is written to out. */
 bool exact_judge(const struct exact *exact, const struct request *request,
                  struct paragraph_output *out);
 

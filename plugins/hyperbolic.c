@@ -29,7 +29,8 @@ uint64_t log2_above(uint32_t billionths)
     return log + (x > one);
 }
 
-/* Splits in halves, because GMP is fast when both factors have similar sizes. */
+/* Multiplies each half of the list on its own, because GMP is fast when both factors have similar
+ * sizes. */
 static void multiply(mpz_t product, const uint32_t *billionths, size_t count)
 {
     if (count <= 8) {

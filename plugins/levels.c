@@ -71,8 +71,8 @@ static void move(struct ladder *ladder, struct level_key *key, int step)
     set_level(ladder, key, key->level + step);
 }
 
-/* last_below: the highest key below a level. first_above: the lowest key above a level. Levels have
- * the same order as keys. */
+/* last_below returns the highest key below a level, first_above the lowest key above a level.
+ * Levels have the same order as keys. */
 static struct level_key *last_below(const struct ladder *ladder, int level)
 {
     struct level_key *found = NULL;
@@ -102,8 +102,8 @@ struct slot {
     int level, step;
 };
 
-/* The nearest free level, from `level` in direction `step`; *keys: the number of keys in between.
- * 0: no free level. */
+/* Returns the nearest free level, from `level` in direction `step`; *keys: the number of keys
+ * between the two levels. 0: no free level. */
 static int free_from(const struct levels *levels, const struct ladder *ladder, int level, int step,
                      uint32_t *keys)
 {
@@ -116,9 +116,9 @@ static int free_from(const struct levels *levels, const struct ladder *ladder, i
     return 0;
 }
 
-/* Finds a place if no level is free between the neighbours' levels `below` and `above` (either may
- * be just outside of the range). The direction with fewer keys moves; if neither can move, the new
- * key shares the less crowded level. */
+/* Finds a level for a new key if no level is free between `below` and `above`, the levels of the
+ * next lower and the next higher key (either may be just outside of the range). The direction with
+ * fewer keys moves; if neither can move, the new key shares the less crowded level. */
 static struct slot squeeze_in(const struct levels *levels, const struct ladder *ladder, int below,
                               int above, int level, enum level_origin origin)
 {
@@ -211,7 +211,8 @@ static void nearest_pair(const struct levels *levels, const struct ladder *ladde
     }
 }
 
-/* Moves one key from the shared level towards the free one, and the keys in between by one. */
+/* Moves one key from the shared level towards the free level, and the keys between the two levels
+ * by one level. */
 static void take_apart(struct ladder *ladder, int shared, int open)
 {
     int step = open > shared ? 1 : -1;

@@ -22,7 +22,7 @@ struct level_key {
     LIST_HEAD(, task) tasks;
     uint32_t key;
     uint8_t level;
-    uint8_t was; /* the level before the tentative change; 0: not moved by it */
+    uint8_t was; /* the level before the tentative change; 0: the change has not moved the key */
 };
 
 RB_HEAD(key_tree, level_key);
@@ -42,51 +42,53 @@ struct levels {
     struct ladder *ladder; /* by the CPU's place */
 
     /* After a restart the broker sends every task with `schedule`, in any order. Keys that share a
-     * level in their plans must not be separated before all tasks have come. The first other
-     * request shows that all have come, and the first change after that puts all levels in
-     * order. */
+     * level in their plans must not be separated before all tasks have come. The first request
+     * other than `schedule` shows that all tasks have come, and the first change after it puts all
+     * levels in order. */
     bool restoring, unsettled;
 };
 
 enum level_origin {
-    LEVEL_PREFERRED, /* take that level if it is free and in order */
-    LEVEL_OFFERED,   /* the plan was computed from these books: make the space that it assumed */
-    LEVEL_RESTORED,  /* the plan is from before a restart: take it unless it breaks the order */
+    LEVEL_PREFERRED, /* take the level if it is free and keeps the order */
+    /* this plugin has computed the plan from its present keys: move keys as the plan assumed */
+    LEVEL_OFFERED,
+    LEVEL_RESTORED, /* the plan is from before a restart: take it unless it breaks the order */
 };
 
-/* A tentative change, to be kept or undone. */
+/* A trial: a tentative change, which the caller then keeps or undoes. */
 struct level_trial {
     const struct task *task; /* NULL: a new task */
     struct ladder *from, *to;
     struct level_key *old, *new;
-    bool vacated; /* old has lost its last task */
-    bool fresh;   /* new is not used by other tasks */
+    bool vacated; /* the key `old` has lost its last task */
+    bool fresh;   /* no other task has the key `new` */
 };
 
 void levels_init(struct levels *levels, int low, int high, int count);
 
-/* True if `key` can have a level of its own, or has one, once `leaving` is gone (NULL: no task
- * leaves). */
+/* True if `key` has a level of its own, or can get one, after the task `leaving` has left (NULL: no
+ * task leaves). */
 bool levels_have_room(const struct levels *levels, int place, uint32_t key,
                       const struct task *leaving);
 
 /* Tentatively puts `task` (NULL: a new task) with this key on the CPU at `place`. level = 0: the
- * middle of the free levels between the neighbours. Returns the task's level. levels_keep or
- * levels_undo must follow. */
+ * middle of the free levels between the next lower and the next higher key. Returns the task's
+ * level. levels_keep or levels_undo must follow. */
 int levels_try(struct levels *levels, struct level_trial *trial, const struct task *task, int place,
                uint32_t key, int level, enum level_origin origin);
 
-/* Tentatively takes `task` out. levels_keep or levels_undo must follow. */
+/* Tentatively removes `task` from its CPU. levels_keep or levels_undo must follow. */
 void levels_try_release(struct levels *levels, struct level_trial *trial, const struct task *task);
 
-/* Keeps the change. task: the task entered meanwhile; NULL after levels_try_release, whose task
- * still exists. Writes update paragraphs for other tasks that must move, in an order that never
- * inverts two of them. */
+/* Keeps the change. task: the task of levels_try, which the books have by now; NULL after
+ * levels_try_release, whose task still exists. Writes update paragraphs for other tasks that must
+ * move, in an order that never inverts the order of two tasks. */
 void levels_keep(struct levels *levels, struct level_trial *trial, struct task *task,
                  struct paragraph_output *out);
 void levels_undo(struct level_trial *trial);
 
-/* After levels_keep: puts the levels of all CPUs in order that the restart left out of order. */
+/* Call this after levels_keep. Puts the levels in order on all CPUs where the restart left levels
+ * out of order. */
 void levels_settle(struct levels *levels, struct paragraph_output *out);
 
 #endif

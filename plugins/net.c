@@ -2,7 +2,8 @@
  * stays within a threshold (paper 002, section 4.3)
  *
  * rate= is the rate of the link. threshold= is the share of the rate that claims may have (default:
- * 0.97, wire.h). A claim weighs its bytes per second on the link, including headers: lib/wire.h. */
+ * 0.97, wire.h). The weight of a claim is its bytes per second on the link, including headers
+ * (lib/wire.h). */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -20,7 +21,7 @@ static const char *take_rate(const char *value)
                                         : "a rate such as 100Mbit, with bit, kbit, Mbit or Gbit";
 }
 
-/* Only the broker compares the interface's name with claims. */
+/* Checks the name of the interface, which only the broker compares with claims. */
 static const char *take_interface(const char *value)
 {
     return value[0] != '\0' ? NULL : "the name of an interface, such as eth0";

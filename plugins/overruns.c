@@ -4,7 +4,7 @@
 
 #include "plugin.h"
 
-/* A task: whose it is, and its deadline (0: another plugin's, or without a period). */
+/* A task: its owner, and its deadline (0: a task of another plugin, or a task without a period). */
 struct entry {
     uint64_t owner, deadline;
 };
@@ -17,7 +17,8 @@ static int compare(const void *left, const void *right)
     return a->deadline == b->deadline ? 0 : a->deadline < b->deadline ? -1 : 1;
 }
 
-/* Another plugin keeps its own promises: its tasks only take time. */
+/* Collects the tasks of the CPU. Tasks of another plugin get no deadline, because the other plugin
+ * tests their deadlines itself; they only take time. */
 static size_t collect(const struct cpu *cpu, const struct share *gone, const struct timing *asked,
                       struct entry *entry)
 {

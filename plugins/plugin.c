@@ -28,7 +28,7 @@ void *plugin_allocate(size_t count, size_t size)
 
 /* ---- Words ---- */
 
-/* "21-40" or "30"; "-", and the paper's "100-100", mean no POSIX priorities. */
+/* Parses "21-40" or "30"; "-", and "100-100" as in the paper, mean no POSIX priorities. */
 static bool parse_range(const char *text, struct config *config)
 {
     config->low = config->high = 0;
@@ -56,7 +56,7 @@ bool parse_time_or_none(const char *text, uint64_t *time)
     return none || parse_time(text, time);
 }
 
-/* NULL, or the allowed values. */
+/* Takes the value of a plugin's own word. NULL: taken; else the allowed values. */
 static const char *take_own_word(const struct word *word, const char *value)
 {
     static char allowed[160];
@@ -79,7 +79,8 @@ static const char *take_own_word(const struct word *word, const char *value)
     return allowed;
 }
 
-/* Suggests a word: one of the plugin's own, or one that the broker reads. */
+/* Returns the fault of an unknown word, with a suggestion: a word of the plugin, or a word that the
+ * broker reads. */
 static const char *no_such_word(const struct plugin *plugin, const char *key)
 {
     static const char *const of_all[] = {"threshold", "timeout", "partition", "confine",
@@ -115,7 +116,7 @@ static const char *take_common_word(const struct plugin *plugin, const char *key
     return no_such_word(plugin, key);
 }
 
-/* argv comes from a configuration file: only printable text is shown. */
+/* Returns printable text, because argv comes from a configuration file and may hold any byte. */
 static const char *printable(const char *text)
 {
     for (const char *at = text; *at != '\0'; at++)
@@ -132,7 +133,7 @@ static bool given_before(char **words, int count, const char *key, size_t length
     return false;
 }
 
-/* NULL, or the allowed values. text: KEY=VALUE; length: of KEY. */
+/* Takes a word. NULL: taken; else the allowed values. text: KEY=VALUE; length: of KEY. */
 static const char *take_word(const struct plugin *plugin, const char *text, size_t length,
                              struct config *config)
 {
@@ -148,7 +149,7 @@ static const char *take_word(const struct plugin *plugin, const char *text, size
 }
 
 /* NULL, or the reason why the plugin does not start. An unknown word is probably a typing error,
- * and the administrator should hear of it before the first task. */
+ * and the administrator should see the error before the first task. */
 static const char *configure(const struct plugin *plugin, int argc, char **argv,
                              struct config *config)
 {
@@ -252,7 +253,7 @@ static const struct {
     {"requested_priority", offsetof(struct request, requested_priority), 1, PRIORITY_MAX},
 };
 
-/* An unknown policy is treated as one above all others. */
+/* An unknown policy counts as a policy above all others. */
 static enum policy parse_policy(const char *text)
 {
     static const char *const names[] = {
@@ -263,7 +264,7 @@ static enum policy parse_policy(const char *text)
     return POLICY_UNKNOWN;
 }
 
-/* NULL, or the malformed key. */
+/* Reads a request. NULL: valid; else the malformed key. */
 static const char *parse_request(const struct paragraph *paragraph, struct request *request)
 {
     *request = (struct request){.max_runtime = TIME_MAX};
@@ -293,7 +294,7 @@ static const char *parse_request(const struct paragraph *paragraph, struct reque
     return NULL;
 }
 
-/* Calls a handler whose answer is always ok. NULL, or the fault of a malformed request. */
+/* Calls a handler whose answer is always ok. NULL: done; else the fault of a malformed request. */
 static const char *obey(const struct plugin *plugin, const char *op, const struct request *request,
                         struct paragraph_output *out)
 {
@@ -308,7 +309,7 @@ static const char *obey(const struct plugin *plugin, const char *op, const struc
     return why;
 }
 
-/* Reads one request and writes its answer. NULL, or the fault of a malformed request. */
+/* Reads one request and writes its answer. NULL: done; else the fault of a malformed request. */
 static const char *answer(const struct plugin *plugin, const struct paragraph *paragraph,
                           struct paragraph_output *out)
 {
@@ -393,7 +394,8 @@ static int serve(const struct plugin *plugin, struct paragraph_input *input,
         if (taken > 0)
             why = answer(plugin, &paragraph, out);
         if (why != NULL) {
-            out->length = before; /* answers to earlier requests are still sent */
+            /* drops the answer to this request; answers to earlier requests are still sent */
+            out->length = before;
             flush(out);
             status = malformed(why);
         }

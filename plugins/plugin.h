@@ -53,8 +53,9 @@ struct request {
 };
 
 /* A handler returns NULL, or the fault of a request that the broker should never have sent. After a
- * fault the plugin ends, because its books and the broker's no longer agree. accept and judge write
- * the lines of their answer; schedule and release write only update paragraphs. */
+ * fault the plugin ends, because the plugin's record of its tasks no longer agrees with the
+ * broker's record. accept and judge write the lines of their answer; schedule and release write
+ * only update paragraphs. */
 struct plugin {
     const struct word *words;                    /* ends with key NULL; NULL: no words */
     const char *(*setup)(struct config *config); /* NULL, or the reason not to start */
@@ -62,9 +63,9 @@ struct plugin {
     const char *(*schedule)(const struct request *request, struct paragraph_output *out);
     const char *(*release)(const struct request *request, struct paragraph_output *out);
     const char *(*load)(const struct request *request);
-    /* op=load with commit=if-ok */
+    /* handles op=load with commit=if-ok */
     const char *(*judge)(const struct request *request, struct paragraph_output *out);
-    bool without_cpus; /* for another resource than CPU time: cpus= is empty */
+    bool without_cpus; /* the plugin is for another resource than CPU time: cpus= is empty */
 };
 
 /* The value of a word that is a time, or 0us. */
@@ -77,12 +78,12 @@ int plugin_main(int argc, char **argv, const struct plugin *plugin);
 void answer_no(struct paragraph_output *out, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* The same with retry=never: no other task's end can change the answer. */
+/* Like answer_no, with retry=never: the end of other tasks cannot change the answer. */
 void answer_never(struct paragraph_output *out, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 /* Writes the lines of a plan. Period and deadline are as asked; a deadline that was not stated is
- * the period. accepted_runtime = 0, priority = 0: leave out. */
+ * the period. If accepted_runtime or priority is 0, its line is left out. */
 void answer_plan(struct paragraph_output *out, const struct request *request, const char *cpus,
                  const char *policy, int priority, uint64_t accepted_runtime);
 
@@ -93,8 +94,8 @@ void answer_above(struct paragraph_output *out, const struct request *request, u
 /* Writes nearest=; 0: nothing. */
 void answer_nearest(struct paragraph_output *out, uint64_t runtime);
 
-/* Returns zeroed memory, or ends the program: the broker restarts the plugin with the broker's
- * books. */
+/* Returns zeroed memory, or ends the program: the broker then restarts the plugin and sends it all
+ * tasks again. */
 void *plugin_allocate(size_t count, size_t size);
 _Noreturn void plugin_out_of_memory(void);
 

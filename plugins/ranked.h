@@ -11,7 +11,7 @@ struct ranked {
     const char *policy;
 };
 
-/* A plugin's decision about a request. */
+/* The rank of a task: a plugin's decision about a request. */
 struct rank {
     uint32_t key;    /* a larger key is more urgent */
     int level;       /* the preferred level; 0: none */
@@ -27,11 +27,11 @@ void ranked_init(struct ranked *ranked, const struct config *config, const char 
 void ranked_grant(struct ranked *ranked, const struct request *request, int place,
                   const struct rank *rank, const char *partial, struct paragraph_output *out);
 
-/* op=schedule; rank->level is the plan's. */
+/* Handles op=schedule. rank->level: the level in the plan. */
 void ranked_schedule(struct ranked *ranked, const struct request *request, const struct rank *rank,
                      struct paragraph_output *out);
 
-/* op=release. */
+/* Handles op=release. */
 void ranked_release(struct ranked *ranked, uint64_t id, struct paragraph_output *out);
 
 #endif

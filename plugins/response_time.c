@@ -1,6 +1,6 @@
 #include "response_time.h"
 
-/* of the fraction in a utilization; C < 2^32, so C << 32 does not overflow */
+/* the bits of the fraction in a utilization; C < 2^32, so C << 32 does not overflow */
 enum { UNIT_BITS = 32 };
 
 /* Finds the smallest R = work + sum of ceil(R/T) C over the tasks above. TOO_MUCH if R exceeds the
@@ -23,7 +23,8 @@ static enum outcome find_response(const struct set_task *above, size_t count, ui
     }
 }
 
-/* A lower bound of R: work / (1 - U), where nothing is rounded up. UINT64_MAX: no R exists. */
+/* Returns a lower bound of R: work / (1 - U), which is R without rounding up. UINT64_MAX: no R
+ * exists. */
 static uint64_t least_response(uint64_t work, uint64_t used)
 {
     const uint64_t one = UINT64_C(1) << UNIT_BITS;

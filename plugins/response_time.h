@@ -5,8 +5,8 @@
 
 #include "task_set.h"
 
-/* FITS if every task below LEVEL_ABOVE ends by its deadline. task: the more urgent ones first, each
- * with C <= T. blocking: us. steps: the budget, reduced by the cost. */
+/* FITS if every task below LEVEL_ABOVE ends by its deadline. task: the more urgent tasks first,
+ * each with C <= T. blocking: us. steps: the budget for the test, reduced by its cost. */
 enum outcome response_times_fit(const struct set_task *task, size_t count, uint64_t blocking,
                                 uint64_t *steps);
 

@@ -1,15 +1,15 @@
 /* rm - rate monotonic on SCHED_FIFO, partitioned by worst fit (paper 000, section 5.2)
  *
  * The shorter the period, the higher the priority (eq. 5). Besides the paper's necessary test there
- * are two sufficient tests and an exact one. A task that states no runtime is not tested and weighs
- * nothing, except with admission=rta, which refuses such a task. */
+ * are two sufficient tests and an exact one. A task that states no runtime is not tested and has no
+ * weight, except with admission=rta, which refuses such a task. */
 #include "exact.h"
 #include "hyperbolic.h"
 #include "ranked.h"
 #include "response_time.h"
 
 enum admission { HYPERBOLIC, LIU_LAYLAND, NECESSARY, RTA };
-/* limits the time of one exact test, which looks at all tasks of a CPU */
+/* the most tasks on a CPU for one exact test, which looks at all of them and must end soon */
 enum { EXACT_TASKS = 4096 };
 
 static struct {
@@ -86,7 +86,7 @@ static const char *setup(struct config *config)
 
 /* ---- The tests ---- */
 
-/* A utilization to test. */
+/* A utilization that the tests ask about. */
 struct ask {
     uint32_t weight;
     uint64_t log;
@@ -169,11 +169,11 @@ static const struct cpu *find_cpu(const struct share *gone, struct ask ask)
     return NULL;
 }
 
-/* The largest utilization that can still be granted, and its CPU. */
+/* The largest utilization that can still be granted, and the CPU that has it. */
 struct best {
     const struct cpu *cpu;
     uint32_t weight;
-    struct ask more; /* another CPU must take this to be better */
+    struct ask more; /* another CPU is better if it takes this utilization */
 };
 
 static void improve(struct best *best, const struct cpu *cpu, const struct share *gone)
@@ -212,7 +212,7 @@ static struct best find_best(const struct share *gone)
 
 /* ---- The requests ---- */
 
-/* The name of the test that keeps the CPU from taking more than `weight`. */
+/* Returns the name of the test that keeps the CPU from taking more than `weight`. */
 static const char *what_binds(const struct cpu *cpu, const struct share *gone, uint32_t weight)
 {
     static const char *const bounds[] = {"hyperbolic bound", "bound of Liu and Layland"};
@@ -262,9 +262,10 @@ static struct rank rank_of(const struct request *request, uint64_t runtime, int 
     };
 }
 
-/* Only the CPU that the task joins is tested. On the CPU that it leaves, changes of levels can only
- * help the remaining tasks. This holds also when a shared level is separated: where both tasks met
- * their deadlines, the more urgent one came at most once before the other was done. */
+/* Only the CPU that the task joins is tested. On the CPU that the task leaves, changes of levels
+ * can only help the remaining tasks. This holds also when a shared level is separated: both tasks
+ * met their deadlines on the shared level, so at most one job of the more urgent task comes before
+ * the other task is done. */
 static void accept_by_response_times(const struct request *request, struct paragraph_output *out)
 {
     const struct task *old = books_find(&rm.ranked.books, request->task);
@@ -341,7 +342,8 @@ static const char *rm_release(const struct request *request, struct paragraph_ou
     return NULL;
 }
 
-/* Threads with a priority below the range take no time from it. */
+/* False for threads with a priority below the plugin's range, because they take no time from its
+ * tasks. */
 static bool counts(const struct request *request)
 {
     bool has_level = request->policy == POLICY_FIFO || request->policy == POLICY_RR;

@@ -30,7 +30,7 @@ static int compare_fractions(const struct set_task *task, size_t count, uint64_t
     return order;
 }
 
-/* Rounded sums decide nearly all cases: the true sum is at least `low` and less than low +
+/* Rounded sums decide nearly all cases, because the true sum is at least `low` and less than low +
  * count. */
 int compare_utilization(const struct set_task *task, size_t count, uint64_t billionths)
 {

@@ -28,11 +28,13 @@ struct set_task {
     struct timing timing;
     uint64_t overrun; /* us: what the task can take from other users' tasks; 0: not counted */
     int user;         /* a number from 1 on for each owner; only with an overrun */
-    /* larger is more urgent; LEVEL_ABOVE: another plugin's task, counted but not tested */
+    /* a task with a larger level is more urgent; LEVEL_ABOVE: another plugin's task, whose time
+     * counts, but whose deadline is not tested */
     int level;
 };
 
-/* task[1] to task[count], the more urgent ones first. task[0] is reserved for the fair server. */
+/* The tasks are task[1] to task[count], the more urgent tasks first. task[0] is reserved for the
+ * fair server. */
 struct task_set {
     size_t count;
     struct set_task task[1 + SET_TASKS];
@@ -45,10 +47,11 @@ struct set_task *set_add(struct task_set *set, const struct timing *timing, int 
 int compare_utilization(const struct set_task *task, size_t count, uint64_t billionths);
 
 /* True if ordinary threads may have less than `runtime` (us) in some second, so that the kernel's
- * fair server acts. (The server waits until its last chance.) */
+ * fair server acts. (The server defers its runtime until the last moment at which the runtime still
+ * fits into the second.) */
 bool fair_server_acts(const struct set_task *task, size_t count, uint64_t runtime);
 
-/* The fair server as a task above all priorities. */
+/* Returns the fair server as a task above all priorities. */
 struct set_task fair_server_task(uint64_t runtime);
 
 /* Takes `count` from the steps. False if no more than `count` steps were left. */

@@ -123,7 +123,7 @@ is_reloaded() { [ "$(reloads)" -gt "$1" ]; }
 # bats test_tags=turn:0
 @test "a CPU list that is wrong" {
     for cpus in x 0- 3-1 -1 0,,1 ',' 1024 0-1024 0-x 0x1 ALL; do
-        is_wrong plugins.conf 1 'the CPUs are a list such as 0-3,6 of numbers below 1024, or all' "FP fp 1-5 $cpus"
+        is_wrong plugins.conf 1 'the CPUs must be "all" or a list such as 0-3,6 of numbers below 1024' "FP fp 1-5 $cpus"
     done
 }
 

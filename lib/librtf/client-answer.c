@@ -10,8 +10,8 @@
 
 enum { VERDICT_MAX = 1 << 20 };
 
-/* Reads to the end of the file, or, where one line is all (a verdict is one line), of this line;
- * adds a final zero byte. NULL: unreadable, or longer than VERDICT_MAX. The caller frees the
+/* Reads the file to its end, or, with is_line, to the end of the first line (a verdict is one
+ * line). Adds a final zero byte. NULL: unreadable, or longer than VERDICT_MAX. The caller frees the
  * text. */
 static char *read_text(int fd, bool is_line)
 {
@@ -37,7 +37,8 @@ static char *read_text(int fd, bool is_line)
     return NULL;
 }
 
-/* O_NONBLOCK, because a file lease or a FIFO of another user must not block the caller. */
+/* Opens with O_NONBLOCK, because a file lease or a FIFO of another user must not block the
+ * caller. */
 static char *read_file(int directory, const char *file, bool is_line)
 {
     int fd = openat(directory, file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -103,7 +104,8 @@ const char *client_string(const json_t *object, const char *key)
 
 enum { THREAD_NAMED = 160 };
 
-/* "thread 4711 (camera)". The program chooses the name, which may have any byte. */
+/* Writes "thread 4711 (camera)". The program of the thread chooses this name, which may have any
+ * byte. */
 static void name_thread(pid_t thread, char text[static THREAD_NAMED])
 {
     char path[48], name[20], printable[THREAD_NAMED - 32];
@@ -118,8 +120,9 @@ static void name_thread(pid_t thread, char text[static THREAD_NAMED])
              client_printable(name, printable, sizeof printable));
 }
 
-/* The number is one of the broker's pid namespace. In another namespace the caller cannot look, and
- * the verdict says null when the thread has ended. */
+/* True if the thread has ended. The number belongs to the broker's pid namespace. A caller in
+ * another namespace cannot check it; there "thread" of the verdict is null when the thread has
+ * ended. */
 static bool has_ended(pid_t thread)
 {
     return client_in_first_namespace() && kill(thread, 0) != 0 && errno == ESRCH;
@@ -166,8 +169,8 @@ void client_tell_holder(struct client *client, const char *name, const char *cur
                     client->user, name);
 }
 
-/* Compares inode and change time: a file that was replaced or rewritten since then has another
- * stamp. */
+/* Compares inode and change time: a file that was replaced or rewritten since the stamp has other
+ * values. */
 static bool stamped(const json_t *stamp, const struct stat *status)
 {
     const struct timespec *time = &status->st_ctim;
@@ -178,7 +181,8 @@ static bool stamped(const json_t *stamp, const struct stat *status)
            json_integer_value(json_object_get(stamp, "inode")) == (json_int_t)status->st_ino;
 }
 
-/* Without a NAME.tid, the broker must have seen no NAME.tid, or have seen its removal. */
+/* For a wait without a NAME.tid: true if the broker has seen no NAME.tid, or has seen its
+ * removal. */
 static bool answers_no_tid(const json_t *json)
 {
     const json_t *stamp = json_object_get(json, "tid");
@@ -187,7 +191,8 @@ static bool answers_no_tid(const json_t *json)
            (request != NULL && (strcmp(request, "detach") == 0 || strcmp(request, "exit") == 0));
 }
 
-/* True if the answer's stamps are those of the present files. NULL: no such file. */
+/* True if the stamps in the verdict are the stamps of the present files. spec, tid NULL: no such
+ * file. */
 static bool answers(const json_t *json, const struct stat *spec, const struct stat *tid)
 {
     const json_t *stamp = json_object_get(json, "spec");
@@ -198,7 +203,7 @@ static bool answers(const json_t *json, const struct stat *spec, const struct st
     return tid != NULL ? stamped(json_object_get(json, "tid"), tid) : answers_no_tid(json);
 }
 
-/* The present files; looked at when first needed, and only once. */
+/* The present files. They are looked at when they are first needed, and only once. */
 struct files {
     bool seen, has_spec, has_tid;
     struct stat spec, tid;
@@ -213,8 +218,8 @@ static void see(const struct client *client, const char *name, struct files *fil
     files->seen = true;
 }
 
-/* The broker answers an unreadable spec without a token: then the stamps decide, as for a wait
- * without a token. */
+/* True if this verdict answers the request. The broker answers an unreadable spec without a token:
+ * then the stamps decide, as in a wait without a token. */
 static bool wanted(const struct client *client, const struct client_wait *wait, const json_t *json,
                    struct files *files)
 {

@@ -1,6 +1,6 @@
 /* Watches a directory by a signal (fcntl(2), F_NOTIFY). The kernel ends such a watch at once, while
- * ending an inotify instance takes 8 to 16 ms, and a limit counts the instances of a user. A move
- * of the directory itself is not reported.
+ * ending an inotify instance takes 8 to 16 ms, and the number of inotify instances of a user is
+ * limited. A move of the directory itself is not reported.
  *
  * A watch belongs to one thread: the kernel sends the signal to that thread. The signal is blocked
  * in the thread during the watch, and pending signals are taken at the end, so that no handler
@@ -20,8 +20,8 @@ struct dnotify {
 
 #define NO_DNOTIFY ((struct dnotify){.ready = -1, .directory = -1})
 
-/* The signal of a wait, and the signal of a wait within another wait. Both are blocked, and no
- * program sends them: SIGSTKFLT is unused on Linux, and SIGURG is ignored by default. Neither
+/* The signal of a wait, and the signal of a wait within another wait. Both signals are blocked, and
+ * no program sends them: SIGSTKFLT is unused on Linux, and SIGURG is ignored by default. Neither
  * signal is queued, so the signal queue cannot overflow. */
 #ifdef SIGSTKFLT
 enum { DNOTIFY_WAIT = SIGSTKFLT, DNOTIFY_BESIDE = SIGURG };

@@ -3,7 +3,7 @@
 
 #include "client.h"
 
-/* Takes the next UTF-8 character. A byte outside of a valid sequence stands for itself. */
+/* Takes the next UTF-8 character. A byte outside of a valid sequence counts as a character. */
 static unsigned take_character(const char **text)
 {
     const unsigned char *at = (const unsigned char *)*text;

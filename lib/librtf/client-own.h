@@ -17,8 +17,8 @@ __attribute__((format(printf, 3, 4))) enum client_outcome client_fail(struct cli
 bool client_entry(const struct client *client, const char *name, const char *suffix,
                   struct stat *status);
 
-/* As client_look, without the check whether the directory was renamed: for a caller with a watch on
- * that. */
+/* Like client_look, without the check whether the directory was renamed: for a caller that watches
+ * the directory. */
 enum client_outcome client_glance(struct client *client, const struct client_wait *wait,
                                   struct client_verdict *verdict);
 

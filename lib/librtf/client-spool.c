@@ -31,7 +31,8 @@ static enum client_outcome fail_errno(struct client *client, const char *file)
     return client_fail(client, CLIENT_ERROR, "%s/%s: %s", client->spool, file, strerror(errno));
 }
 
-/* EACCES nearly always means that the user is not in the group of the spool. */
+/* The sentence names the group of the spool, because EACCES nearly always means that the user is
+ * not in it. */
 enum client_outcome client_denied(struct client *client, const char *file)
 {
     struct stat status;
@@ -96,8 +97,8 @@ bool client_make_token(char token[static CLIENT_TOKEN])
 void client_hold_standard_fds(void)
 {
     /* O_PATH and not /dev/null: reads and writes fail as on the closed descriptor that we were
-     * given. The lowest free number is what open returns, so this fills 0 to 2 and gives back the
-     * first above. */
+     * given. open returns the lowest free number, so the loop fills 0 to 2 and closes the first
+     * number above. */
     int fd;
     do {
         fd = open("/", O_PATH | O_CLOEXEC);
@@ -173,7 +174,7 @@ int64_t client_until(uint64_t microseconds)
                : (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000 + (int64_t)microseconds;
 }
 
-/* A timer that ends at `until`; 0: a timer that never ends. -1 with errno. */
+/* Returns a timer that ends at `until`; 0: a timer that never ends. -1 with errno. */
 static int start_timer(int64_t until)
 {
     struct itimerspec timer = {
@@ -184,8 +185,8 @@ static int start_timer(int64_t until)
     return fd;
 }
 
-/* The broker closes the FIFO `starting` when it serves, or at its end: CLIENT_NO_BROKER then means
- * "look again". */
+/* Waits until the broker closes the FIFO `starting`, which it does when it serves or ends.
+ * CLIENT_NO_BROKER: the FIFO is closed, and the caller has to look again. */
 static enum client_outcome await_start(struct client *client, int starting, int timer)
 {
     struct pollfd fds[] = {{.fd = starting}, {.fd = timer, .events = POLLIN}};
@@ -202,7 +203,8 @@ enum client_outcome client_connect(struct client *client, int64_t until)
     int timer = outcome == CLIENT_NO_BROKER ? start_timer(until) : -1, starting = 0;
     while (outcome == CLIENT_NO_BROKER && starting >= 0) {
         starting = open_fifo(client, "starting");
-        /* after opening `starting`: a broker that has finished starting in between is found */
+        /* this look comes after opening `starting`, so that a broker that has just finished
+         * starting is found */
         outcome = take_hold(client);
         if (outcome == CLIENT_NO_BROKER && starting >= 0)
             outcome = await_start(client, starting, timer);
@@ -214,8 +216,9 @@ enum client_outcome client_connect(struct client *client, int64_t until)
     return outcome;
 }
 
-/* Account names may hold more than spec names (DOMAIN\user), but no '/' and no leading '.', which
- * lead elsewhere. */
+/* True if the account name can be a directory name. Account names may hold more characters than
+ * spec names (DOMAIN\user), but no '/' and no leading '.', because these lead to other
+ * directories. */
 static bool user_ok(const char *user)
 {
     size_t length = strlen(user);
@@ -240,7 +243,7 @@ static bool open_own(struct client *client, const char *user)
     return true;
 }
 
-/* The uid outside of the caller's user namespace: the broker knows the user by this uid. */
+/* Returns the uid outside of the caller's user namespace, by which the broker knows the user. */
 static uid_t uid_outside(void)
 {
     unsigned inside, outside, count;
@@ -265,7 +268,7 @@ enum client_outcome client_enter(struct client *client, bool create)
     if (open_own(client, decimal))
         return CLIENT_OK;
 
-    /* Last, because the account database may be remote and slow. */
+    /* The account's name is tried last, because the account database may be remote and slow. */
     char buffer[4096];
     struct passwd record, *account = NULL;
     (void)getpwuid_r(uid, &record, buffer, sizeof buffer, &account);
@@ -316,9 +319,9 @@ static bool fill(int fd, const char *text, ino_t *inode)
     return filled;
 }
 
-/* A descriptor of the file that is not open for writing, so that the file can be linked after its
- * writer closed it. open_tree(2) takes half the time of a path in /proc, but a container may forbid
- * open_tree. */
+/* Returns a descriptor of the file that is not open for writing, so that the file can be linked
+ * after its writer has closed it. open_tree(2) takes half the time of a path in /proc, but a
+ * container may forbid open_tree. */
 static int hold(const struct client *client, int fd)
 {
     char name[16];
@@ -386,7 +389,8 @@ enum client_outcome client_put(struct client *client, const char *name, const ch
     if (errno != EEXIST) {
         if (!client_make_token(token))
             return client_fail(client, CLIENT_ERROR, "no random numbers: %s", strerror(errno));
-        /* A random name: a temporary file left by a killed client must not stop this one. */
+        /* The name is random, because a temporary file of a killed client must not stop this
+         * client. */
         snprintf(aside, sizeof aside, ".%s.json.%s", name, token);
         if (put_renamed(client->directory, aside, file, RENAME_NOREPLACE, text, NULL, inode))
             return CLIENT_OK;
@@ -484,7 +488,8 @@ void client_withdraw(const struct client *client, const char *name, ino_t inode)
     struct stat status;
     if (!client_entry(client, name, "json", &status) || status.st_ino != inode)
         return;
-    /* The verdict first: as long as our spec exists, no other spec's verdict can have this name. */
+    /* The verdict is removed first, because as long as our spec exists, no other spec's verdict can
+     * have this name. */
     snprintf(file, sizeof file, "%s.verdict", name);
     unlinkat(client->directory, file, 0);
     snprintf(file, sizeof file, "%s.json", name);
@@ -500,7 +505,8 @@ void client_renew(const struct client *client, const char *name, ino_t inode)
         (void)utimensat(client->directory, file, NULL, AT_SYMLINK_NOFOLLOW);
 }
 
-/* The broker renames a directory that it does not accept, and answers nothing in there. */
+/* The broker renames a directory that it does not accept, and never answers specs in such a
+ * directory. */
 bool client_has_moved(const struct client *client)
 {
     struct stat named;

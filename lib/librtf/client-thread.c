@@ -14,7 +14,7 @@
 /* include/linux/proc_ns.h: the inode of the first pid namespace; include/uapi/linux/magic.h */
 enum { FIRST_PID_NAMESPACE = 0xeffffffc, PIDFS = 0x50494446 };
 
-/* In the first namespace all programs mean the same thread by a number. */
+/* In the first namespace a number means the same thread as for the broker. */
 bool client_in_first_namespace(void)
 {
     struct stat status;

@@ -25,9 +25,8 @@ static bool drain(int events, int directory)
             has = has || (event->wd == directory && (event->mask & gone) != 0) ||
                   (event->mask & IN_Q_OVERFLOW) != 0;
         }
-    } while (got >
-             (ssize_t)(sizeof buffer /
-                       2)); /* a short read was the last one: any event fits into half a buffer */
+        /* after a short read no event is left, because any event fits into half a buffer */
+    } while (got > (ssize_t)(sizeof buffer / 2));
     return has;
 }
 
@@ -43,7 +42,7 @@ static bool hears(const struct client *client, const struct client_watch *watch)
     return watch->directory >= 0 && watch->inode == client->inode;
 }
 
-/* Watches the open directory, not its name. A watch that exists gets the new mask. */
+/* Watches the open directory, not its name. An existing watch gets the new mask. */
 static void watch_directory(const struct client *client, struct client_watch *watch, uint32_t more)
 {
     static const uint32_t end = IN_ONLYDIR | IN_DELETE_SELF | IN_MOVE_SELF,
@@ -71,8 +70,8 @@ bool client_begin_watch(struct client *client, bool wide)
     return lost;
 }
 
-/* Watches one spec through its own inode: the broker closes the file after the answer is in place.
- * Other specs of this user do not wake the caller. */
+/* Watches one spec through its own inode, because then other specs of this user do not wake the
+ * caller. The event is that the broker closes the file after it has written the answer. */
 static bool watch_spec(const struct client *client, const struct client_wait *wait,
                        struct client_watch *watch)
 {
@@ -96,8 +95,9 @@ static bool watch_files(const struct client *client, struct client_watch *watch)
 }
 
 /* A wait begins with dnotify, which reports every file in the directory. After FIRST (us), or after
- * OTHERS_MOST changes of other files, an inotify watch replaces dnotify: inotify reports one spec
- * and the end of the directory, but costs more to begin and to end. */
+ * OTHERS_MOST changes of other files, an inotify watch replaces dnotify, because inotify reports
+ * only one spec and the end of the directory; but an inotify watch costs more to begin and to
+ * end. */
 enum { FIRST = 1000000, OTHERS_MOST = 8 };
 
 /* The source of events for a wait: the caller's watch; or at first dnotify, and then a watch of the
@@ -108,8 +108,8 @@ struct sight {
     int64_t change_at; /* the time to replace dnotify by a watch; 0: never */
     int others;        /* changes of other files reported by dnotify */
     bool is_kept;      /* the watch is the caller's */
-    bool heard;        /* the directory's end is watched since before the request */
-    bool answers;      /* every answer is watched since before the request */
+    bool heard;        /* true: the directory's end has been watched since before the request */
+    bool answers;      /* true: all answers have been watched since before the request */
 };
 
 static bool set_watches(const struct client *client, const struct client_wait *wait,
@@ -144,7 +144,7 @@ static void end_sight(struct client *client, const struct client_wait *wait, str
             close(sight->watch.events);
         return;
     }
-    if (wait->inode == 0 && !sight->watch.wide) /* back to the mask of the caller */
+    if (wait->inode == 0 && !sight->watch.wide) /* restores the mask of the caller's watch */
         watch_directory(client, &sight->watch, 0);
     client->watch = sight->watch;
 }
@@ -154,7 +154,8 @@ static bool begin_kept_sight(struct client *client, const struct client_wait *wa
 {
     sight->heard = hears(client, &sight->watch);
     sight->answers = sight->heard && sight->watch.wide && wait->inode != 0;
-    /* a wide watch hears of each verdict, and does not wake for what precedes the verdict */
+    /* a wide watch reports each verdict, and does not wake the caller for events before the
+     * verdict */
     if (sight->heard && sight->watch.wide)
         return true;
     if (set_watches(client, wait, &sight->watch))
@@ -181,7 +182,8 @@ static bool begin_sight(struct client *client, const struct client_wait *wait, s
     return true;
 }
 
-/* If the user has no inotify instance left, dnotify stays in use. */
+/* Replaces dnotify by an inotify watch. If the user may open no further inotify instance, dnotify
+ * stays in use. */
 static void change_sight(const struct client *client, const struct client_wait *wait,
                          struct sight *sight)
 {
@@ -198,7 +200,7 @@ static void see_anew(const struct sight *sight)
         drain(sight->watch.events, -1);
 }
 
-/* The remaining time; NULL: no limit. */
+/* Returns the remaining time; NULL: no limit. */
 static const struct timespec *time_left(int64_t until, struct timespec *left)
 {
     struct timespec now;
@@ -233,8 +235,8 @@ static enum client_outcome no_answer(struct client *client, const struct client_
     return client_fail(client, CLIENT_TIMEOUT, over[wait->goal], wait->name, client->waits_for);
 }
 
-/* Sleeps. CLIENT_PENDING: something happened, look again. Any other outcome: look for the last
- * time. */
+/* Sleeps until an event. CLIENT_PENDING: the caller looks for the answer again. Any other outcome:
+ * the caller looks for the last time. */
 static enum client_outcome doze(struct client *client, const struct client_wait *wait,
                                 const struct sight *sight)
 {
@@ -256,7 +258,7 @@ static enum client_outcome doze(struct client *client, const struct client_wait 
     if (fds[1].revents != 0)
         return client_fail(client, CLIENT_NO_BROKER, "the broker on %s ended before it answered",
                            client->spool);
-    /* A stream of other events must not extend the time. */
+    /* A stream of other events must not extend the wait beyond its end. */
     return is_over(wait->until) ? no_answer(client, wait) : CLIENT_PENDING;
 }
 
@@ -271,7 +273,7 @@ static enum client_outcome watch(struct client *client, const struct client_wait
         seen = sight->heard ? client_glance(client, wait, verdict)
                             : client_look(client, wait, verdict);
     while (seen == CLIENT_PENDING) {
-        if (end == CLIENT_TIMEOUT) /* waits_for may be set by now */
+        if (end == CLIENT_TIMEOUT) /* the last look may have set waits_for */
             return no_answer(client, wait);
         if (end != CLIENT_PENDING)
             return end;
@@ -295,7 +297,8 @@ enum client_outcome client_wait(struct client *client, const struct client_wait 
 {
     struct sight sight;
     enum client_outcome outcome = CLIENT_PENDING;
-    /* a broker with a higher priority on the same CPU may have answered already */
+    /* looks first, because a broker with a higher priority on the same CPU may have answered
+     * already */
     if (!client->watch.wide || wait->inode == 0)
         outcome = client_glance(client, wait, verdict);
     if (outcome != CLIENT_PENDING)
@@ -306,7 +309,7 @@ enum client_outcome client_wait(struct client *client, const struct client_wait 
         return outcome;
     }
     const int reason = errno;
-    outcome = client_look(client, wait, verdict); /* the watch fails for a removed file */
+    outcome = client_look(client, wait, verdict); /* a watch on a removed file fails */
     return outcome != CLIENT_PENDING ? outcome
                                      : client_fail(client, CLIENT_ERROR, "cannot wait for %s: %s",
                                                    wait->name, strerror(reason));

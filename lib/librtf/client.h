@@ -40,9 +40,10 @@ enum client_outcome {
  * (client-dnotify.h). -1: none. */
 struct client_watch {
     int events;
-    int directory; /* the user's directory: its end; with `wide` also changes of its files */
-    int spec;      /* the spec of the last wait */
-    ino_t inode;   /* of the directory; not reused while the directory is watched */
+    /* the watch on the user's directory: reports its end, and file changes if `wide` */
+    int directory;
+    int spec;    /* the watch on the spec of the last wait */
+    ino_t inode; /* of the directory; not reused while the directory is watched */
     bool wide;
 };
 
@@ -71,7 +72,7 @@ struct client_verdict {
 enum client_goal {
     CLIENT_ANSWER, /* any answer to the present state of the files */
     CLIENT_GRANT,  /* an answer that grants a reservation */
-    CLIENT_NEWS,   /* the present verdict, whatever it answers: for client_look only */
+    CLIENT_NEWS,   /* the present verdict, whatever request it answers: only for client_look */
     CLIENT_END     /* the files are removed; there is no verdict */
 };
 
@@ -80,23 +81,23 @@ struct client_wait {
     const char *name;
     const char *token; /* the answer must have this token; NULL: the stamps of the present files */
     ino_t inode;       /* watch only this file, made by client_put; 0: any file with the name */
-    bool attached;     /* an attachment that is pending until the thread wakes is no answer yet */
-    /* with a token: leave an answer that grants everything unparsed (parsing takes as long as the
-     * rest of the client's work) */
+    bool attached;     /* true: an attachment that waits for its thread to wake is no answer yet */
+    /* true (only with a token): leave an answer that grants everything unparsed (parsing takes as
+     * long as the rest of the client's work) */
     bool unread;
     int64_t until; /* a time from client_until */
     /* a descriptor that ends the wait, or -1; only polled: a pending signal stays pending */
     int interrupt;
 };
 
-/* The rule for the name of a spec, and the sentence for people. */
+/* The rule for the name of a spec, as a sentence for people. */
 #define CLIENT_NAME_RULE \
     "a name is 1 to 64 of A-Z a-z 0-9 _ . @ : - and starts with a letter, a digit or _"
 bool client_name_ok(const char *name);
 
 /* Parses a time of a command line, in microseconds. NULL: valid; else a sentence with the fault. */
 const char *client_take_time(const char *text, uint64_t *microseconds);
-/* The same for a time to wait, up to 366 days. */
+/* Like client_take_time, for a time to wait, up to 366 days. */
 const char *client_take_wait(const char *text, uint64_t *microseconds);
 
 /* Makes sixteen random hexadecimal digits, by which the answer to this spec differs from an answer
@@ -114,8 +115,8 @@ enum client_outcome client_open(struct client *client, const char *spool);
  * CLIENT_DENIED. */
 enum client_outcome client_denied(struct client *client, const char *file);
 
-/* The end of a wait that starts now, for all functions with `until`. 0: wait for ever; returns
- * 0. */
+/* Returns the end of a wait that starts now, for all functions with the parameter `until`.
+ * microseconds 0: wait for ever; returns 0. */
 int64_t client_until(uint64_t microseconds);
 
 /* Opens the pipe `alive`, by which the client notices the broker's end. Waits only for a broker
@@ -133,12 +134,13 @@ bool client_has_moved(const struct client *client);
 enum client_outcome client_put(struct client *client, const char *name, const char *text,
                                ino_t *inode);
 
-/* Replaces our NAME.json (*inode). CLIENT_GONE: the file is not there any more. */
+/* Replaces the NAME.json that this program has made (*inode). CLIENT_GONE: the file is not there
+ * any more. */
 enum client_outcome client_change(struct client *client, const char *name, const char *text,
                                   ino_t *inode);
 
-/* As client_change, and gives the file the modification time of an earlier text that is put
- * back. */
+/* Like client_change, for an earlier text: gives the file the modification time of that text,
+ * too. */
 enum client_outcome client_put_back(struct client *client, const char *name, const char *text,
                                     const struct timespec *modified, ino_t *inode);
 
@@ -149,7 +151,7 @@ bool client_in_first_namespace(void);
  * the number alone would mean another thread to the broker; else 0. */
 uint64_t client_thread_inode(pid_t thread);
 
-/* The value of the key "attach" for this thread. The caller owns it. */
+/* Returns the value of the key "attach" for this thread. The caller owns it. */
 json_t *client_thread_key(pid_t thread);
 
 /* Makes or replaces NAME.tid: attach the thread. Removes NAME.tid: detach. client_wait without a
@@ -157,7 +159,7 @@ json_t *client_thread_key(pid_t thread);
 enum client_outcome client_attach(struct client *client, const char *name, pid_t thread);
 enum client_outcome client_detach(struct client *client, const char *name);
 
-/* The present text of NAME.json, which the caller frees. NULL: no such file, or the file is
+/* Returns the present text of NAME.json, which the caller frees. NULL: no such file, or the file is
  * unreadable. */
 char *client_read_spec(const struct client *client, const char *name);
 
@@ -177,44 +179,45 @@ void client_renew(const struct client *client, const char *name, ino_t inode);
 /* Removes NAME.json and its answer. Does nothing if NAME.json is another file than inode. */
 void client_withdraw(const struct client *client, const char *name, ino_t inode);
 
-/* Removes NAME.json if it is still this inode. The broker removes the answer at the end: see
- * CLIENT_END. */
+/* Removes NAME.json if the file still has this inode. The broker removes the answer later, when the
+ * reservation has ended: see CLIENT_END. */
 enum client_outcome client_remove(struct client *client, const char *name, ino_t inode);
 
-/* The inode of NAME.json; 0: there is no such file. */
+/* Returns the inode of NAME.json; 0: there is no such file. */
 ino_t client_inode(const struct client *client, const char *name);
 
-/* The present answer: CLIENT_OK fills the verdict, which the caller frees. CLIENT_PENDING: no
- * answer yet. CLIENT_GONE: no spec. */
+/* Reads the present answer. CLIENT_OK: *verdict has the answer, and the caller frees it.
+ * CLIENT_PENDING: no answer yet. CLIENT_GONE: no spec. */
 enum client_outcome client_look(struct client *client, const struct client_wait *wait,
                                 struct client_verdict *verdict);
 
-/* Text of another user or of a program, for a terminal. Printable ASCII stays; any other character
- * becomes \uXXXX, as in JSON. client_escape takes one character, moves *text past the character,
- * and returns the length of the piece. client_printable takes as many characters as fit, and
- * returns `printable`. */
+/* Makes text of another user or of a program safe for a terminal. Printable ASCII stays; any other
+ * character becomes \uXXXX, as in JSON. client_escape takes one character, moves *text past the
+ * character, and returns the length of the piece. client_printable takes as many characters as fit,
+ * and returns `printable`. */
 enum { CLIENT_PIECE = 13 };
 int client_escape(const char **text, char piece[static CLIENT_PIECE]);
 char *client_printable(const char *text, char *printable, size_t size);
 
-/* The broker's sentence about a refusal, printable: "EDF refused: CPU 1 has 0.12 of 0.95 left, 0.2
- * asked; a runtime of at most 1200us would fit". */
+/* Writes the broker's sentence about a refusal, in printable characters: "EDF refused: CPU 1 has
+ * 0.12 of 0.95 left, 0.2 asked; a runtime of at most 1200us would fit". */
 void client_tell_refusal(const json_t *verdict, char text[static CLIENT_WHY]);
 
-/* The command that starts the broker of this spool on this machine. Returns text. */
+/* Writes the command that starts the broker of this spool on this machine. Returns text. */
 char *client_starter(const char *spool, char text[static CLIENT_WHY]);
 
-/* "no broker is running on SPOOL ('systemctl start rtf', as root, starts one)". Returns text. */
+/* Writes "no broker is running on SPOOL ('systemctl start rtf', as root, starts one)". Returns
+ * text. */
 char *client_tell_no_broker(const char *spool, char text[static CLIENT_WHY]);
 
-/* How root gives this process's user access to the spool, for a refusal with the code not-a-member.
- * Returns text. */
+/* Writes how root gives this process's user access to the spool, for a refusal with the code
+ * not-a-member. Returns text. */
 char *client_tell_join(const struct client *client, char text[static CLIENT_WHY]);
 
-/* The exit status of a command that prints this verdict (rtf-wait(1)). */
+/* Returns the exit status of a command that prints this verdict (rtf-wait(1)). */
 int client_status_of_verdict(const json_t *verdict);
 
-/* The exit status of a command without an answer. */
+/* Returns the exit status of a command that got no answer. */
 int client_status_of_outcome(enum client_outcome outcome);
 
 /* Prepares client->watch for a client_wait; call this before the request. Forgets old events.
@@ -233,10 +236,11 @@ enum client_outcome client_wait(struct client *client, const struct client_wait 
  * such file, or not an object. */
 json_t *client_read_object(int directory, const char *file);
 
-/* The same for a text, which is borrowed. NULL gives NULL. */
+/* Like client_read_object, for a text, which is borrowed. NULL gives NULL. */
 json_t *client_parse_object(const char *text);
 
-/* The string at this key of an object; NULL: none. The string lives as long as the object. */
+/* Returns the string at this key of an object; NULL: there is none. The string lives as long as the
+ * object. */
 const char *client_string(const json_t *object, const char *key);
 
 void client_free_verdict(struct client_verdict *verdict);

@@ -37,7 +37,7 @@ uint64_t rtf_spec_get_accepted_amount(const struct rtf_spec *spec, const char *r
     return text >= OWN_UNITS && text <= OWN_THREADS ? own->amounts[text - OWN_UNITS] : 0;
 }
 
-/* These two are asked in loops, and tell what holds now. */
+/* This function and rtf_spec_is_attached are called in loops, and return the present state. */
 bool rtf_spec_is_granted(const struct rtf_spec *spec)
 {
     if (spec->own != NULL)

@@ -65,8 +65,8 @@ static enum client_outcome reconnect(struct rtf_connection_own *connection, stru
     return CLIENT_OK;
 }
 
-/* Does the same for the caller's directory: the broker or the user may have removed or renamed
- * it. */
+/* Opens the caller's directory again, in the same way, because the broker or the user may have
+ * removed or renamed it. */
 static enum client_outcome enter_again(struct rtf_connection_own *connection, struct client *client)
 {
     struct client found = *client;
@@ -308,7 +308,8 @@ enum rtf_result rtf_process(struct rtf_connection *connection)
     if (own == NULL)
         return RTF_CONNECTION_ERR;
     own_copy(own, &client);
-    drain(own->events); /* before the look at the specs: a later change is a new event */
+    /* drained before the look at the specs, so that a later change is a new event */
+    drain(own->events);
     const bool alive =
         is_alive(client.alive) || reconnect(own, &client, client_until(1)) == CLIENT_OK;
     pthread_mutex_lock(&own->list);

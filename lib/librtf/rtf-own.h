@@ -10,7 +10,8 @@
 
 enum { OWN_PLUGIN = 33, OWN_CPUS = 128, OWN_CODE = 32, OWN_TIME = 32 };
 
-/* Values of keys, as JSON. OWN_REST, the last: an object of all keys that have no parameter. */
+/* Values of keys, as JSON. OWN_REST, the last: one object with all keys for which rtf.h has no call
+ * of their own. */
 enum { OWN_MODES, OWN_UNITS, OWN_NETWORK, OWN_DISK, OWN_THREADS, OWN_REST, OWN_TEXTS };
 enum { OWN_MODE = 32, OWN_AMOUNTS = OWN_THREADS - OWN_UNITS + 1 };
 
@@ -32,8 +33,8 @@ enum { SPARE = 64 };
 
 struct rtf_connection_own {
     pthread_mutex_t list; /* protects specs; its holder may take the lock of a spec */
-    /* protects the rest, and is taken last; client's descriptor numbers never change and need no
-     * lock */
+    /* protects the other members, and is taken after all other locks; the descriptor numbers in
+     * `client` never change and need no lock */
     pthread_mutex_t lock;
     struct client client; /* its `why` is unused: calls work on copies */
     char *spool;
@@ -65,12 +66,15 @@ struct rtf_spec_own {
     bool has_key;  /* the thread was attached with the key "attach", not with NAME.tid */
     bool lasting;
     bool is_program; /* a program file: no thread need have a reservation yet */
-    /* the text in force, from a change that is not granted on; NULL: the file has this text */
+    /* after a change that is not granted: the earlier text, which is still in force; NULL: the file
+     * has the text in force */
     char *former;
-    /* "time" of the verdict in the members below: another verdict has another time */
+    /* the key "time" of the verdict from which the members below come; another verdict has another
+     * time */
     char decided[OWN_TIME];
     /* the verdict that was looked at last, as O_PATH; the file loses its name when the broker
-     * replaces or removes the verdict. The number never changes: other threads may use it. -1 */
+     * replaces or removes the verdict. The number never changes, because other threads may use it.
+     * -1: none */
     _Atomic int verdict;
     /* the answer, not yet parsed; NULL: the members below hold its contents */
     _Atomic(char *) unread;
@@ -94,11 +98,11 @@ struct rtf_spec_own {
  * the caller gives the copy back with own_return. */
 enum client_outcome own_take(struct rtf_connection_own *connection, struct client *client,
                              int64_t until);
-/* As own_take, without the system call that checks whether the broker still runs: the wait for the
- * answer notices its end. */
+/* Like own_take, without the system call that checks whether the broker still runs: the wait for
+ * the answer notices the broker's end. */
 enum client_outcome own_take_at_once(struct rtf_connection_own *connection, struct client *client);
 /* After a failed request: enters the caller's directory again if it was removed or renamed. Returns
- * true if it was. */
+ * true if it was removed or renamed. */
 bool own_enter_again(struct rtf_connection_own *connection, struct client *client);
 void own_return(struct rtf_connection_own *connection, struct client *client);
 
@@ -112,32 +116,34 @@ void own_strike(struct rtf_spec_own *spec);
 struct own_params own_params(const struct rtf_params *params);
 void own_keep_params(struct rtf_params *params, const struct own_params *own);
 
-/* The number of the text with this key; -1: there is none. */
+/* Returns the index in `texts` of the value of this key; -1: no text has this key. */
 int own_text_of(const char *key);
 
-/* The text of a spec file, which the caller frees. attach: a thread's id; 0: leave the key out; -1:
- * null, which detaches. NULL with errno: out of memory, or a word that is not UTF-8. */
+/* Returns the text of a spec file, which the caller frees. attach: a thread's id; 0: leave the key
+ * out; -1: null, which detaches. NULL with errno: out of memory, or a word that is not UTF-8. */
 char *own_write(const struct own_params *asked, pid_t attach, const char *token);
 
-/* Reads such a text. texts: the texts of an earlier call, or NULL; receives the strings to which
- * the parameters point, which the caller frees. False: not a spec that has these parameters. */
+/* Reads the text of a spec file into *params. texts: in: the strings of an earlier call, or NULL;
+ * out: the strings to which *params points. The caller frees the strings. False: not a spec that
+ * has these parameters. */
 bool own_parse(const char *text, struct own_params *params, char *texts[static OWN_TEXTS]);
 
-/* A copy of the connection's client, without a watch and without messages. */
+/* Copies the connection's client, without a watch and without messages. */
 void own_copy(struct rtf_connection_own *connection, struct client *client);
 
-/* Takes the answer to a request under way, or otherwise what has changed without a request of this
- * handle. Returns the result of the last request; RTF_PENDING: no answer yet. The caller holds the
- * spec's lock. */
+/* Reads the answer to a request under way; if no request is under way, reads changes that this
+ * handle has not asked for. Returns the result of the last request; RTF_PENDING: no answer yet. The
+ * caller holds the spec's lock. */
 enum rtf_result own_look(struct rtf_spec_own *spec, struct client *client);
 
-/* Takes what has changed without a request. Without a change: one system call, no lock. */
+/* Reads changes that this handle has not asked for. If nothing has changed, makes one system call
+ * and takes no lock. */
 void own_refresh(struct rtf_spec_own *spec);
 
 /* Parses the answer if it is not parsed yet. */
 void own_read(struct rtf_spec_own *spec);
 
-/* Ends the handle. A spec without a thread that is not lasting is removed from the spool. */
+/* Ends the handle. Removes the spec from the spool if it has no thread and is not lasting. */
 void own_end(struct rtf_spec_own *spec, struct client *client);
 
 #endif

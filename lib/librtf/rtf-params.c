@@ -5,7 +5,7 @@
 #include "rtf-own.h"
 #include "units.h"
 
-/* By memcpy, because struct rtf_params is an array of bytes. */
+/* Copies with memcpy, because struct rtf_params is an array of bytes. */
 struct own_params own_params(const struct rtf_params *params)
 {
     struct own_params own;
@@ -108,8 +108,8 @@ enum rtf_result rtf_params_set_mode(struct rtf_params *params, const char *mode)
     return RTF_OK;
 }
 
-/* The text is borrowed: struct rtf_params has no room, and nothing frees it. It is looked at now,
- * so that a text can add one value to a spec file and no other key. */
+/* Borrows the text, because struct rtf_params has no room for it, and no call frees such a struct.
+ * Checks the text now, so that it can add one value to a spec file, but no other key. */
 static enum rtf_result keep_json(struct rtf_params *params, int text, const char *json)
 {
     struct own_params own = own_params(params);

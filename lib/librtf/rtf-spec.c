@@ -41,7 +41,7 @@ static void take_text(const json_t *object, const char *key, char *text, size_t 
     snprintf(text, size, "%s", value == NULL ? "" : value);
 }
 
-/* The largest amount of all modes, where there are modes. */
+/* Reads the amounts of the grant; with modes, the largest amount of all modes. */
 static void take_amounts(struct rtf_spec_own *spec, const json_t *grant)
 {
     const json_t *claims = json_object_get(grant, "claims");
@@ -105,7 +105,7 @@ static void forget_former(struct rtf_spec_own *spec)
     spec->former = NULL;
 }
 
-/* Out of memory: the answer stays unparsed, and the next call tries again. */
+/* Parses the answer. Without memory the answer stays unparsed, and the next call tries again. */
 static void read_answer(struct rtf_spec_own *spec)
 {
     json_t *verdict = client_parse_object(atomic_load(&spec->unread));
@@ -170,7 +170,8 @@ static enum rtf_result say_released(struct rtf_spec_own *spec)
 
 /* ---- what changes without a request of this handle ---- */
 
-/* The result stays the answer to the last call, unless that answer does not hold any more. */
+/* Sets the result from a new verdict. The result of the last call stays as long as it still
+ * holds. */
 static void judge_news(struct rtf_spec_own *spec, const json_t *verdict, bool was_granted)
 {
     static const char *const passing[] = {"no-broker", "detached"};
@@ -188,8 +189,8 @@ static void judge_news(struct rtf_spec_own *spec, const json_t *verdict, bool wa
         (void)say(spec, RTF_OK, "", client_string(verdict, "reason"));
 }
 
-/* The handle follows a spec that another program has rewritten. A spec that another program has
- * created under the same name is not ours. */
+/* Reads a new verdict. The handle follows a spec that another program has rewritten, but not a new
+ * spec that another program has created under the same name. */
 static void take_news(struct rtf_spec_own *spec, const json_t *verdict)
 {
     const json_t *stamp = json_object_get(verdict, "spec");
@@ -210,8 +211,8 @@ static void take_news(struct rtf_spec_own *spec, const json_t *verdict)
     judge_news(spec, verdict, was_granted);
 }
 
-/* The stamp of the verdict before the look: a later verdict takes the name of this one, and the
- * next refresh sees that. */
+/* Opens the verdict before the look at it: a later verdict takes the name of this verdict, and the
+ * next refresh notices that. */
 static void hold(struct rtf_spec_own *spec, const struct client *client)
 {
     char file[CLIENT_NAME_MAX + sizeof ".verdict"];
@@ -256,8 +257,8 @@ void own_refresh(struct rtf_spec_own *spec)
     pthread_mutex_unlock(&spec->lock);
 }
 
-/* Before a request: another program may have replaced the file. As long as the verdict stays, the
- * reservation has not ended, and the new file is a change of the reservation. */
+/* Before a request: follows a file that another program has put in place of ours. While the verdict
+ * stays, the reservation has not ended, and the new file is a change of the reservation. */
 static void follow(struct rtf_spec_own *spec, struct client *client)
 {
     const ino_t inode = client_inode(client, spec->name);
@@ -295,7 +296,7 @@ static enum rtf_result take_outcome(struct rtf_spec_own *spec, const struct clie
     forget(spec);
     if (verdict->json == NULL) {
         spec->request = OWN_NOTHING;
-        /* it may be kept for long */
+        /* the text may be kept for long, so it gives up unused memory */
         char *text = realloc(verdict->text, strlen(verdict->text) + 1);
         atomic_store(&spec->unread, text != NULL ? text : verdict->text);
         return spec->result = RTF_OK;
@@ -345,8 +346,8 @@ static enum rtf_result no_text(struct rtf_spec_own *spec)
     return say(spec, RTF_ERROR, "system", strerror(errno == 0 ? ENOMEM : errno));
 }
 
-/* An earlier process with the same id may have left a spec of the generated name behind: then the
- * next number is tried. */
+/* Tries the next number if an earlier process with the same id has left a spec of the generated
+ * name behind. */
 static enum client_outcome put(struct rtf_spec_own *spec, struct client *client, const char *name,
                                const char *text)
 {
@@ -385,7 +386,7 @@ static enum rtf_result ask(struct rtf_spec_own *spec, struct client *client,
     else
         result = say_outcome(spec, outcome, client->why);
     free(text);
-    /* no reservation may come into being later that nobody knows of */
+    /* after a failure, no reservation may be granted later without this program knowing */
     if (result != RTF_OK && result != RTF_PENDING && spec->inode != 0) {
         client_withdraw(client, spec->name, spec->inode);
         spec->inode = 0;
@@ -405,8 +406,8 @@ static enum rtf_result attempt(struct rtf_spec_own *spec, const struct own_param
                                 : say_outcome(spec, outcome, client.why);
 }
 
-/* The first try skips the look whether the broker lives. If the wait finds that the broker has
- * ended, a second try connects to the running one. */
+/* The first try does not check whether the broker lives. If the wait finds that the broker has
+ * ended, a second try connects to the running broker. */
 static enum rtf_result create(struct rtf_spec_own *spec, const struct own_params *asked,
                               pid_t thread)
 {
@@ -416,9 +417,10 @@ static enum rtf_result create(struct rtf_spec_own *spec, const struct own_params
     return result == RTF_CONNECTION_ERR ? attempt(spec, asked, thread, until, false) : result;
 }
 
-/* The spec file as it is now, with another thread (-1: none). After a refused change, the file as
- * it was before the change: the broker would refuse the other parameters again, and with them the
- * other thread. The caller frees the text. NULL: there is no file, or no memory. */
+/* Returns the present text of the spec file, with another thread (-1: none). After a refused
+ * change, takes the text before the change, because the broker would refuse the changed parameters
+ * again, and the new thread with them. The caller frees the text. NULL: there is no file, or no
+ * memory. */
 static char *make_amended_text(const struct rtf_spec_own *spec, const struct client *client,
                                pid_t attach)
 {
@@ -435,8 +437,8 @@ static char *make_amended_text(const struct rtf_spec_own *spec, const struct cli
     return line;
 }
 
-/* Keeps the text of the parameters in force. A change that is refused, or not answered yet, leaves
- * the text of before. */
+/* Keeps the text of the parameters in force. If a change is refused, or not answered yet, the text
+ * from before the change is kept. */
 static void keep_former(struct rtf_spec_own *spec, const struct client *client)
 {
     if (spec->former == NULL)
@@ -540,8 +542,8 @@ void own_end(struct rtf_spec_own *spec, struct client *client)
     unmake(spec);
 }
 
-/* Makes a new spec in the handle. A handle whose request was refused can be used again. NULL: the
- * call returns *result. */
+/* Makes a new spec in the handle. A handle after a refused request can be used again. NULL: the
+ * calling function returns *result. */
 static struct rtf_spec_own *begin(const struct rtf_connection *connection, struct rtf_spec *spec,
                                   enum rtf_result *result)
 {
@@ -599,7 +601,7 @@ static enum rtf_result find(struct rtf_spec_own *spec, const char *name)
         return say_outcome(spec, outcome, client.why);
     snprintf(spec->name, sizeof spec->name, "%s", name);
     spec->inode = client_inode(&client, name);
-    spec->lasting = true; /* whoever made it */
+    spec->lasting = true; /* whatever program has made the spec */
     const struct client_wait wait = {.name = spec->name, .until = until, .interrupt = -1};
     struct client_verdict verdict = {0};
     outcome = client_wait(&client, &wait, &verdict);
@@ -607,7 +609,7 @@ static enum rtf_result find(struct rtf_spec_own *spec, const char *name)
         spec->has_key = json_is_object(json_object_get(verdict.json, "thread")) &&
                         json_is_null(json_object_get(verdict.json, "tid"));
     enum rtf_result result = take_outcome(spec, &client, outcome, &verdict);
-    if (spec->granted) /* a change of it may have been refused before */
+    if (spec->granted) /* the verdict may be that of a refused change */
         result = spec->result = RTF_OK;
     own_return(spec->connection, &client);
     return result;
@@ -627,14 +629,15 @@ enum rtf_result rtf_spec_find(struct rtf_connection *connection, struct rtf_spec
     return result;
 }
 
-/* The handle's spec, locked. NULL: there is no spec, and the call returns *result. */
+/* Returns the handle's spec, locked. NULL: there is no spec, and the calling function returns
+ * *result. */
 static struct rtf_spec_own *held(struct rtf_spec *spec, enum rtf_result *result)
 {
     *result = RTF_ERROR;
     if (spec->own == NULL)
         return NULL;
     pthread_mutex_lock(&spec->own->lock);
-    /* now, so that no getter waits for the lock while this call waits for the broker */
+    /* parsed now, so that no getter waits for the lock while this call waits for the broker */
     read_answer(spec->own);
     if (spec->own->inode != 0)
         return spec->own;
@@ -709,7 +712,8 @@ enum rtf_result rtf_spec_detach(struct rtf_spec *spec)
     return result;
 }
 
-/* Until the broker removes the verdict: by then the thread has its former scheduling back. */
+/* Waits until the broker removes the verdict, because by then the thread has its former scheduling
+ * back. */
 static enum rtf_result await_end(struct rtf_spec_own *spec, struct client *client, int64_t until)
 {
     if (!spec->connection->blocking) {
@@ -738,7 +742,8 @@ static enum rtf_result release(struct rtf_spec_own *spec)
     const int64_t until = client_until(spec->connection->timeout);
     struct client client;
     const enum client_outcome taken = own_take(spec->connection, &client, until);
-    /* without a broker, too: the next broker finds no file, and releases the reservation */
+    /* removes the file also if no broker runs, because the next broker then releases the
+     * reservation */
     enum client_outcome outcome =
         spec->request == OWN_RELEASE ? CLIENT_OK : remove_spec(spec, &client);
     enum rtf_result result;

@@ -31,8 +31,9 @@ static void sleep_until(int64_t time)
         ;
 }
 
-/* Sleeps until the next activation. Without a grant, activations keep the pace of the last grant: a
- * loop whose reservation has gone must not become a busy loop. Returns the missed activations. */
+/* Sleeps until the next activation. Without a grant, activations keep the period of the last grant,
+ * because a loop must not become a busy loop when its reservation ends. Returns the missed
+ * activations. */
 static uint64_t wait_period(struct rtf_spec_own *own, int64_t period)
 {
     if (own->activation == 0)

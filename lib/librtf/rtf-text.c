@@ -26,14 +26,15 @@ int own_text_of(const char *key)
 
 /* ---- writing ---- */
 
-/* Specs are printed by hand: building JSON with jansson takes as long as writing the file. Only
- * strings that may hold any character go through jansson. */
+/* Specs are written without jansson, because building JSON with it takes as long as writing the
+ * file. Only strings that may hold any character go through jansson. */
 struct text {
     char *line;
     size_t length, size;
 };
 
-enum { PLAIN = 2048 }; /* for all keys but the texts; each byte of a word can become six */
+/* space for all keys except the texts; each byte of a word can become six bytes */
+enum { PLAIN = 2048 };
 
 __attribute__((format(printf, 2, 3))) static void add(struct text *text, const char *format, ...)
 {
@@ -78,7 +79,7 @@ static void add_numbers(struct text *text, const struct own_params *asked)
     add_number(text, "weight", asked->weight);
 }
 
-/* These texts are JSON: rtf_params_set_modes and its like have looked. */
+/* These texts are JSON, because rtf_params_set_modes and the similar calls have checked them. */
 static void add_texts(struct text *text, const struct own_params *asked)
 {
     for (int i = 0; i < OWN_TEXTS; i++) {
@@ -91,7 +92,8 @@ static void add_texts(struct text *text, const struct own_params *asked)
     }
 }
 
-/* A program file is for the threads of this process. */
+/* Adds the lifetime; for a program file also this process, because the rules are for its
+ * threads. */
 static void add_lifetime(struct text *text, const struct own_params *asked)
 {
     const bool is_program = asked->texts[OWN_THREADS] != NULL;
@@ -153,7 +155,8 @@ char *own_write(const struct own_params *asked, pid_t attach, const char *token)
 
 /* ---- reading ---- */
 
-/* Takes the member out of the object; NULL: there is none. The caller drops it. */
+/* Removes the member from the object, and returns it; NULL: there is none. The caller drops the
+ * reference. */
 static json_t *take(json_t *spec, const char *key)
 {
     json_t *value = json_incref(json_object_get(spec, key));
@@ -224,14 +227,15 @@ static bool read_flag(json_t *spec, const char *key)
     return flag;
 }
 
-/* texts: receives what the parameters point to. */
+/* texts: receives the strings to which the parameters point. */
 static bool read_texts(json_t *spec, struct own_params *params, char *texts[static OWN_TEXTS])
 {
     bool are_read = true;
     const bool has_process = json_object_get(spec, "process") != NULL;
     json_decref(take(spec, "process"));
     for (int i = 0; i < OWN_TEXTS; i++) {
-        if (i == OWN_THREADS && !has_process) /* of a program by its path: among the rest */
+        /* a program file that names a program by its path has its rules in OWN_REST */
+        if (i == OWN_THREADS && !has_process)
             continue;
         json_t *value = text_keys[i] == NULL ? json_incref(spec) : take(spec, text_keys[i]);
         const bool is_stated = value != NULL && (value != spec || json_object_size(spec) > 0);
@@ -249,7 +253,7 @@ bool own_parse(const char *text, struct own_params *params, char *texts[static O
     json_t *spec = client_parse_object(text);
     if (spec == NULL)
         return false;
-    json_decref(take(spec, "attach")); /* who is attached is no parameter */
+    json_decref(take(spec, "attach")); /* dropped, because the attached thread is no parameter */
     json_decref(take(spec, "token"));
     params->ignore_admission = read_flag(spec, "ignore_admission");
     params->dry_run = read_flag(spec, "dry_run");

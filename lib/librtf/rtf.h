@@ -17,17 +17,17 @@
  * belongs to the object that was passed to the call, and lives until the next call with that
  * object.
  *
- * Handles: a spec handle that was passed to a call has to live, in its place, until rtf_spec_release
- * or rtf_disconnect has freed it, also after a refusal.
+ * Handles: a spec handle that was passed to a call has to live, in its place, until
+ * rtf_spec_release or rtf_disconnect has freed it, also after a refusal.
  *
  * fork(2): the child must open a connection of its own.
  *
  * Waiting: a call waits for the broker's answer for at most the time set with rtf_set_timeout.
  * rtf_task_wait, rtf_task_wait_period, rtf_task_missed and rtf_spec_get_accepted_runtime are made
- * for loops with deadlines: they never ask the broker. They take no lock and allocate no memory once
- * rtf_task_start has been called, as long as nothing happens to the reservation. (The first call
- * that needs the contents of the answer to rtf_spec_create parses the answer. After a new verdict,
- * rtf_task_wait reads the verdict.)
+ * for loops with deadlines: they never ask the broker. They take no lock and allocate no memory
+ * once rtf_task_start has been called, as long as nothing happens to the reservation. (The first
+ * call that needs the contents of the answer to rtf_spec_create parses the answer. After a new
+ * verdict, rtf_task_wait reads the verdict.)
  *
  * Descriptors: a spec holds one descriptor, of its verdict, from rtf_task_start,
  * rtf_spec_is_granted or rtf_spec_is_attached on until the handle is freed. */
@@ -75,8 +75,8 @@ struct rtf_connection {
 struct rtf_spec {
     struct rtf_spec_own *own;
 };
-/* Copy or drop it freely. It points to the JSON texts that the caller has set, and to nothing
- * else. */
+/* The program may copy or drop this struct freely. It points to the JSON texts that the caller has
+ * set, and to nothing else. */
 struct rtf_params {
     unsigned char own[512];
 };
@@ -116,7 +116,7 @@ void rtf_disconnect(struct rtf_connection *connection);
 /* One sentence about the last failure of a call with the connection itself; "" after no failure. */
 const char *rtf_reason(const struct rtf_connection *connection);
 
-/* How long calls wait for an answer, in microseconds. The default is 30 s. 0: for ever. */
+/* Sets how long calls wait for an answer, in microseconds. The default is 30 s. 0: for ever. */
 void rtf_set_timeout(struct rtf_connection *connection, uint64_t microseconds);
 
 /* false: calls with specs return RTF_PENDING at once, and rtf_process takes the answers. The
@@ -127,9 +127,9 @@ void rtf_set_blocking(struct rtf_connection *connection, bool blocking);
  * descriptor. Returns -1 with errno on failure. */
 int rtf_fd(struct rtf_connection *connection);
 
-/* Takes new answers, and what has happened to the specs of this connection without a call of it: a
- * thread has ended, a plugin has moved a reservation, the broker has stopped, an administrator has
- * revoked a reservation, a spec has expired, or another program has changed or removed the file.
+/* Takes new answers, and changes of this connection's specs that no call has asked for: a thread
+ * has ended, a plugin has moved a reservation, the broker has stopped, an administrator has revoked
+ * a reservation, a spec has expired, or another program has changed or removed the file.
  * rtf_spec_result and the getters return the new state: see rtf(3), WHAT HAPPENS TO A RESERVATION.
  * Does not wait. Returns RTF_OK, or RTF_CONNECTION_ERR if no broker runs; then rtf_fd stays silent
  * until a broker runs again and has written a verdict. */
@@ -160,9 +160,9 @@ void rtf_params_ignore_admission(struct rtf_params *params, bool ignore);
 #define rtf_param_set_des_runtime rtf_params_set_des_runtime
 #define rtf_param_set_deadline    rtf_params_set_deadline
 
-/* From here on: not in the paper. The name of the spec, as `rtf ls` shows the name (rtf-spec(5) has
- * the rule). NULL or "": the library makes up a name, task-PID-N. RTF_BAD_SPEC: not a valid name;
- * params is unchanged. */
+/* The calls from here on are not in the paper. The name of the spec, as `rtf ls` shows the name
+ * (rtf-spec(5) has the rule). NULL or "": the library makes up a name, task-PID-N. RTF_BAD_SPEC:
+ * not a valid name; params is unchanged. */
 enum rtf_result rtf_params_set_name(struct rtf_params *params, const char *name);
 /* The CPUs on which the thread may run, such as "0-3,6", at most 127 bytes; NULL or "": any CPU.
  * RTF_BAD_SPEC: not a list of CPUs; params is unchanged. */
@@ -179,13 +179,15 @@ void rtf_params_set_wait(struct rtf_params *params, bool wait);
 /* 1 to 100: spare capacity goes to more important specs first; 0: not stated. The rules have to
  * allow an importance (max_importance in acl.conf(5)). */
 void rtf_params_set_importance(struct rtf_params *params, unsigned importance);
-/* 1 to 100: the part of spare capacity among specs of equal importance; 0: not stated. */
+/* 1 to 100: specs of equal importance get spare capacity in proportion to their weights; 0: not
+ * stated. */
 void rtf_params_set_weight(struct rtf_params *params, unsigned weight);
 
-/* These four calls, and rtf_params_set_keys, take values of keys of rtf-spec(5), as JSON. The library does not copy the text: the
- * text must live as long as these parameters are used. NULL: the key is not stated. RTF_BAD_SPEC:
- * the text is not one JSON object or array; params is unchanged. Only the broker looks into the
- * text: rtf_spec_create returns RTF_BAD_SPEC for a text that is wrong. */
+/* rtf_params_set_modes, rtf_params_set_claim, rtf_params_set_threads and rtf_params_set_keys take
+ * values of keys of rtf-spec(5), as JSON. The library does not copy the text: the text must live as
+ * long as these parameters are used. NULL: the key is not stated. RTF_BAD_SPEC: the text is not one
+ * JSON object or array; params is unchanged. Only the broker looks into the text: rtf_spec_create
+ * returns RTF_BAD_SPEC for a text that is wrong. */
 /* The modes, such as {"sd": {}, "hd": {"runtime": 5000}}. They need rtf_params_set_mode. */
 enum rtf_result rtf_params_set_modes(struct rtf_params *params, const char *json);
 /* The current mode, at most 31 bytes, copied; NULL or "": none. rtf_spec_change with another mode
@@ -207,16 +209,17 @@ enum rtf_result rtf_params_set_threads(struct rtf_params *params, const char *js
 /* Further keys that have no call here, as one JSON object, such as {"nice": -5}. */
 enum rtf_result rtf_params_set_keys(struct rtf_params *params, const char *json);
 
-/* true: rtf_spec_create only asks. RTF_OK: the reservation would be granted now, and the getters of
- * the spec return what would be granted; rtf_spec_is_granted is false. Nothing is reserved, and no
- * spec stays behind. rtf_spec_change refuses this (RTF_ERROR). */
+/* true: rtf_spec_create only asks whether the broker would grant the request. RTF_OK: the
+ * reservation would be granted now, and the getters of the spec return what would be granted;
+ * rtf_spec_is_granted is false. Nothing is reserved, and no spec stays behind. rtf_spec_change
+ * refuses such parameters (RTF_ERROR). */
 void rtf_params_set_dry_run(struct rtf_params *params, bool dry_run);
 
 /* ---- specs (Table 2) ---- */
 
 /* Asks for a reservation. Only RTF_OK (and RTF_PENDING) leave a reservation or a request behind;
  * after another result the handle only holds the cause. RTF_ERROR: the handle still holds a
- * reservation; release that one first. */
+ * reservation; release that reservation first. */
 enum rtf_result rtf_spec_create(struct rtf_connection *connection, struct rtf_spec *spec,
                                 const struct rtf_params *params);
 
@@ -226,8 +229,8 @@ enum rtf_result rtf_spec_create_attached(struct rtf_connection *connection, stru
                                          const struct rtf_params *params, pid_t thread);
 
 /* Opens an existing spec by its name. Another program of the same user may have made the spec.
- * RTF_OK: a reservation is granted. RTF_GONE: no spec has the name. Another result is the one in
- * the spec's verdict. */
+ * RTF_OK: a reservation is granted. RTF_GONE: no spec has the name. Any other result is the result
+ * in the spec's verdict. */
 enum rtf_result rtf_spec_find(struct rtf_connection *connection, struct rtf_spec *spec,
                               const char *name);
 
@@ -239,8 +242,9 @@ enum rtf_result rtf_spec_change(struct rtf_spec *spec, const struct rtf_params *
  * have no call here, in the units of these calls. So a program changes one parameter and keeps the
  * others: rtf_params_from_spec, rtf_params_set_runtime, rtf_spec_change. After a refused change the
  * parameters are those before the change. JSON texts belong to the spec: they live until the next
- * call of this kind with the spec, or its release. RTF_GONE: there is no spec. RTF_BAD_SPEC: another
- * program has written a file that is not a spec. params is unchanged then. */
+ * call of this kind with the spec, or its release. RTF_GONE: there is no spec. RTF_BAD_SPEC:
+ * another program has written a file that is not a spec. After either result params is
+ * unchanged. */
 enum rtf_result rtf_params_from_spec(struct rtf_params *params, struct rtf_spec *spec);
 
 /* Detaches the thread, and frees the reservation and the handle. The handle can be used anew after
@@ -252,10 +256,9 @@ enum rtf_result rtf_spec_release(struct rtf_spec *spec);
 
 /* Makes the kernel schedule the thread as granted. thread: a thread's id; 0: the caller; a
  * process's id stands for its first thread. After RTF_OK the thread is scheduled as granted, except
- * for a thread that sleeps: such a thread may become real-time only when it wakes
- * (rtf_spec_is_attached tells). RTF_ATTACH_FAIL: the thread cannot be attached. The broker then
- * also takes back a reservation that has no other thread and is not lasting (rtf_spec_is_granted
- * tells). */
+ * for a thread that sleeps: such a thread may become real-time only when it wakes (see
+ * rtf_spec_is_attached). RTF_ATTACH_FAIL: the thread cannot be attached. The broker then also takes
+ * back a reservation that has no other thread and is not lasting (see rtf_spec_is_granted). */
 enum rtf_result rtf_spec_attach(struct rtf_spec *spec, pid_t thread);
 
 /* Gives the thread its former scheduling back. The reservation stays, for another thread. RTF_OK
@@ -268,15 +271,16 @@ enum rtf_result rtf_spec_result(const struct rtf_spec *spec);
 /* one sentence, also after RTF_OK; "" before any call */
 const char *rtf_spec_reason(const struct rtf_spec *spec);
 /* A stable word for the cause: refusal.code of rtf-verdict(5), or no-broker, no-answer, gone,
- * taken, misuse, system; "" after RTF_OK. detached: another program has detached the thread, or the
- * thread has ended. */
+ * taken, misuse, system; "" after RTF_OK. The word "detached": another program has detached the
+ * thread, or the thread has ended. */
 const char *rtf_spec_code(const struct rtf_spec *spec);
-/* The runtime closest to the request that would be granted now, all else equal; 0: not known. */
+/* The runtime closest to the request that would be granted now, if all other parameters stay; 0:
+ * not known. */
 uint64_t rtf_spec_nearest(const struct rtf_spec *spec);
 
-/* A reservation is granted now. Looks at the verdict, and takes a new verdict as rtf_process does;
- * never waits. After a stop of the broker (SIGTERM) this is true: the next broker gives the
- * reservation back. */
+/* True if a reservation is granted now. Looks at the verdict, and takes a new verdict as
+ * rtf_process does; never waits. After a stop of the broker (SIGTERM) the result is still true,
+ * because the next broker restores the reservation. */
 bool rtf_spec_is_granted(const struct rtf_spec *spec);
 /* us; 0: nothing granted, or no runtime stated */
 uint64_t rtf_spec_get_accepted_runtime(const struct rtf_spec *spec);
@@ -297,10 +301,12 @@ pid_t rtf_spec_get_thread(const struct rtf_spec *spec); /* 0: no thread */
 const char *rtf_spec_get_mode(const struct rtf_spec *spec);
 /* us: the runtime in the current mode; without modes the accepted runtime */
 uint64_t rtf_spec_get_runtime_in_mode(const struct rtf_spec *spec);
-/* The reserved amount of a resource: a count of "units", bytes of "network" and "disk" in each period;
- * of all modes the largest. "threads": how many threads of a program file have a reservation. 0: no such claim, or a claim without a guarantee. */
+/* The reserved amount of a resource: a count of "units", bytes of "network" and "disk" in each
+ * period; with modes, the largest amount of all modes. For "threads": the number of threads of a
+ * program file that have a reservation. 0: no such claim, or a claim without a guarantee. */
 uint64_t rtf_spec_get_accepted_amount(const struct rtf_spec *spec, const char *resource);
-/* The kernel schedules the thread as granted now. Looks at the verdict, as rtf_spec_is_granted. */
+/* True if the kernel schedules the thread as granted now. Looks at the verdict, like
+ * rtf_spec_is_granted. */
 bool rtf_spec_is_attached(const struct rtf_spec *spec);
 
 /* ---- a periodic task ---- */
@@ -311,18 +317,19 @@ enum rtf_result rtf_task_start(struct rtf_spec *spec);
 
 /* Sleeps until the next activation. missed: receives the number of missed activations, normally 0;
  * may be NULL. Activation n is n periods after rtf_task_start. If the next activation has already
- * passed, the call returns at once, for the latest one that has passed; the activations before that
- * one are the missed ones. Signals do not end the sleep. Then the call looks at the verdict:
- * RTF_OK: the reservation is in force. RTF_GONE: nothing is reserved any more. RTF_ATTACH_FAIL: no
- * thread is attached any more, without a call of this program. RTF_CONNECTION_ERR: the broker has
- * stopped, and the thread has its former scheduling. rtf_spec_reason has the cause. After these
- * results, too, the call has slept: a loop goes on at its pace. The result is RTF_OK again when a
- * broker has given the reservation back. RTF_ERROR, at once: nothing was granted, or the grant has
- * no period. */
+ * passed, the call returns at once, for the latest activation that has passed; the activations
+ * before this latest one are missed. Signals do not end the sleep. After the sleep, the call looks
+ * at the verdict: RTF_OK: the reservation is in force. RTF_GONE: nothing is reserved any more.
+ * RTF_ATTACH_FAIL: no thread is attached any more, without a call of this program.
+ * RTF_CONNECTION_ERR: the broker has stopped, and the thread has its former scheduling.
+ * rtf_spec_reason has the cause. After these results, too, the call has slept: a loop goes on at
+ * its pace. The result is RTF_OK again when a broker has restored the reservation. RTF_ERROR, at
+ * once: nothing was granted, or the grant has no period. */
 enum rtf_result rtf_task_wait(struct rtf_spec *spec, uint64_t *missed);
 
-/* As rtf_task_wait, but returns the number of missed activations, and no result. Prefer
- * rtf_task_wait: a program that calls this one does not see the end of its reservation. */
+/* Like rtf_task_wait, but returns the number of missed activations, and no result. Prefer
+ * rtf_task_wait: a program that calls rtf_task_wait_period does not see the end of its
+ * reservation. */
 uint64_t rtf_task_wait_period(struct rtf_spec *spec);
 
 /* The number of activations missed since rtf_task_start. */

@@ -146,7 +146,7 @@ full() {
 
 # bats test_tags=turn:2
 @test "64: rtf wait refuses an unknown condition" {
-    fails 64 'rtf-wait: --for lunch: this is answer, granted, ended or room' rtf wait --for=lunch cam
+    fails 64 'rtf-wait: --for lunch: must be answer, granted, ended or room' rtf wait --for=lunch cam
 }
 
 # no_instances: Alice has no inotify instance left, as on a desktop whose programs have taken all of them.

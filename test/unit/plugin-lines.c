@@ -99,7 +99,7 @@ static void what_is_wrong_is_told_with_its_line(void **state)
          "priorities above 97 are for the broker, which runs above every grant: \"5-98\""},
         {"A sh 99 0", "are for the broker"},
         {"A sh - 0-",
-         "the CPUs are a list such as 0-3,6 of numbers below 1024, or all, not \"0-\""},
+         "the CPUs must be \"all\" or a list such as 0-3,6 of numbers below 1024, not \"0-\""},
         {"A sh - 1024", "not \"1024\""},
         {"A sh - 0 word", "a word after the CPUs is KEY=VALUE, not \"word\""},
         {"A sh - 0 =1", "a word after the CPUs is KEY=VALUE, not \"=1\""},

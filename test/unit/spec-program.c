@@ -104,7 +104,7 @@ static void what_is_wrong_is_named(void **state)
     refused("{\"program\": \"/x\\n\", " ONE "}", "must be the absolute path");
     refused("{\"process\": 1, \"hold\": true, " ONE "}", "needs the key \"program\"");
     refused("{\"program\": \"/x\", \"lifetime\": \"process\", " ONE "}",
-            "beside the key \"process\"");
+            "only if the file also has the key \"process\"");
     refused("{\"process\": 1, \"lifetime\": \"thread\", " ONE "}",
             "must be \"spec\" or \"process\"");
     refused("{\"process\": 1, \"runtime\": 5000, " ONE "}", "cannot stand beside \"threads\"");

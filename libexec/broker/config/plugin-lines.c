@@ -150,7 +150,7 @@ static bool check_resource(struct plugin_line *line, const char *priorities, con
                    : strcmp(cpus, "-") != 0 ||
                          wrong(
                              reason, line->line,
-                             "the CPUs are a list such as 0-3,6, or all; - is for lines with resource=");
+                             "the CPUs must be \"all\" or a list such as 0-3,6; - is for lines with resource=");
     if (strcmp(priorities, "-") != 0 || strcmp(cpus, "-") != 0)
         return wrong(reason, line->line,
                      "a line with resource=%s needs - for its priorities and - for its CPUs",
@@ -182,9 +182,10 @@ static bool parse_cpu_word(const char *word, struct plugin_line *line, char *rea
         return true;
     }
     return parse_cpus(word, &line->cpus) ||
-           wrong(reason, line->line,
-                 "the CPUs are a list such as 0-3,6 of numbers below %d, or all, not \"%.40s\"",
-                 CPU_SETSIZE, word);
+           wrong(
+               reason, line->line,
+               "the CPUs must be \"all\" or a list such as 0-3,6 of numbers below %d, not \"%.40s\"",
+               CPU_SETSIZE, word);
 }
 
 /* True: the word is for the broker, too. A word such as rate= is only for the plugin unless
