@@ -130,7 +130,8 @@ static bool write_list(void)
                      sizeof list.header + (size_t)length * sizeof *list.entries, 0) == 0;
 }
 
-/* No ACL stops root. */
+/* Takes the write permission from an owner of too many files. Root is left out, because no ACL
+ * binds root. */
 static void deny_write(struct owner *owner)
 {
     if (owner->is_denied || owner->count < MOVED_ASIDE_MOST || owner->uid == 0)
@@ -171,8 +172,8 @@ void moved_aside_forget_events(void)
     }
 }
 
-/* Removes one of several links. Its new name is unknown to users, so no other file can take its
- * place in between. */
+/* Removes one of several links. Users do not know its new name, so no other file can take its place
+ * between fstatat(2) and unlinkat(2). */
 static bool remove_link(const char *aside)
 {
     struct stat status;
@@ -180,8 +181,8 @@ static bool remove_link(const char *aside)
            status.st_nlink > 1 && unlinkat(specs, aside, 0) == 0;
 }
 
-/* The new name has a random number: a user could otherwise take the name before. No user can
- * list specs/. */
+/* The new name has a random number, because a user could otherwise take the new name first. No user
+ * can list specs/. */
 bool moved_aside_move(const char *name, uid_t uid)
 {
     char aside[NAME_MAX + 1];

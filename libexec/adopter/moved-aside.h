@@ -1,12 +1,12 @@
 /* Moves files out of the way in specs/: renames them to .aside-UID-N-NAME. A moved file still
- * belongs to its owner and is never removed, with one exception: if it is one of several links
- * of a file, that link is removed, because the file keeps its other names, and another user may
- * have made the link.
+ * belongs to its owner and is never removed, with one exception: if it is one of several links of a
+ * file, that link is removed, because the file keeps its other names, and another user may have
+ * made the link.
  *
  * A user who owns MOVED_ASIDE_MOST moved files cannot make anything more in specs/: an access
- * control list (acl(5)) takes the write permission from that user and leaves the way to the
- * user's directory. The user gets the permission back when moved files have been removed and
- * specs/ is scanned again. */
+ * control list (acl(5)) takes the write permission from that user, and leaves the permission to
+ * reach the user's directory. The user gets the permission back when moved files have been removed
+ * and specs/ is scanned again. */
 #ifndef RTF_MOVED_ASIDE_H
 #define RTF_MOVED_ASIDE_H
 
@@ -16,7 +16,7 @@
 
 enum { MOVED_ASIDE_MOST = 64 };
 
-/* directory: a descriptor of specs/, which stays the caller's. `told` is called for each uid
+/* directory: a descriptor of specs/, which the caller still owns. `told` is called for each uid
  * that loses the write permission; done = false: setting the ACL failed, with errno. */
 void moved_aside_begin(int directory, void (*told)(uid_t uid, bool done));
 
@@ -26,7 +26,7 @@ bool moved_aside_move(const char *name, uid_t uid);
 /* True, once for each renamed file: the inotify event for `name` comes from our renaming. */
 bool moved_aside_take_event(const char *name);
 
-/* Events were lost: events of our renaming are not waited for any more. */
+/* Called when events were lost: forgets the renamings whose events have not come. */
 void moved_aside_forget_events(void);
 
 /* Count the moved files of each owner: moved_aside_begin_count, moved_aside_count for each, then

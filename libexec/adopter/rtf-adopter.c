@@ -1,30 +1,28 @@
-/* rtf-adopter: looks after specs/, in which each member of the group makes a directory. It
- * reports directories that appear, change and disappear, keeps the modes of adopted directories,
- * and moves files that do not belong there out of the way.
+/* rtf-adopter: looks after specs/, in which each member of the group makes a directory. It reports
+ * directories that appear, change and disappear, keeps the modes of adopted directories, and moves
+ * files that do not belong there out of the way.
  *
- * It is a program of its own because looking up a name, renaming and similar calls can wait for
- * a process that holds the lock of specs/ or of a directory in it, and any member can have such
- * a lock held for long. So only users without an adopted directory wait, not the broker. The
- * adopter never removes a directory to make way: a user may have mounted a large file system on
- * it, and rmdir(2) would end with unmounting that. One rule holds for every name, also for a
- * name that begins with a dot: anything but a directory with a valid name is renamed out of the
- * way.
+ * It is a program of its own because looking up a name, renaming and similar calls can wait for a
+ * process that holds the lock of specs/ or of a directory in it, and any member can have such a
+ * lock held for long. So only users without an adopted directory wait, not the broker. The adopter
+ * never removes a directory to make way: a user may have mounted a large file system on it, and
+ * rmdir(2) would end by unmounting the file system. One rule holds for every name, also for a name
+ * that begins with a dot: anything but a directory with a valid name is renamed out of the way.
  *
- * Standard input is a SOCK_SEQPACKET socket to the broker; descriptor 3 is specs/. The broker
- * sends
+ * Standard input is a SOCK_SEQPACKET socket to the broker; descriptor 3 is specs/. The broker sends
  *
  *     op=scan                      report all directories
- *     op=adopt    name inode uid   close it to other users, and keep it closed
- *     op=aside    name inode uid   its name is wrong: move it aside
- *     op=forget   name             the broker ignores it: forget it
+ *     op=adopt    name inode uid   close the directory to other users, and keep it closed
+ *     op=aside    name inode uid   the directory's name is wrong: move it aside
+ *     op=forget   name             the broker ignores the directory: forget it
  *     op=mode     mode             with a descriptor of something of root's in the spool: set this mode
  *     op=close                     with a descriptor, whose closing might wait for a file system
  *
  * and gets
  *
- *     event=directory name inode uid   it is new, or it has changed
- *     event=adopted   name inode       with an O_PATH descriptor: closed to other users now
- *     event=gone      name
+ *     event=directory name inode uid   the directory is new, or has changed
+ *     event=adopted   name inode       the directory is closed to others; with an O_PATH descriptor
+ *     event=gone      name             the directory does not exist any more
  *     event=aside     name uid         not a directory, or a name that is not valid: moved aside
  *     event=full      uid              this user has so many files moved aside that the user can make
  *                                      nothing more in specs/; with why_not: setting the ACL failed
@@ -201,7 +199,7 @@ static void move_stray_aside(const char *name, const struct stat *status, bool s
     move_aside_and_report(name, status->st_uid);
 }
 
-/* Fchown(2) and fchmod(2) refuse an O_PATH descriptor. */
+/* Makes no use of fchown(2) and fchmod(2), because both refuse an O_PATH descriptor. */
 static void close_to_others(int fd, const struct stat *status)
 {
     char path[64];
@@ -262,7 +260,8 @@ static void examine(const char *name, bool scanning)
 
 /* ---- scanning ---- */
 
-/* Counts moved files after the scan has moved its own, so that each is counted once. */
+/* Counts the moved files after the scan has moved files aside, so that each file is counted
+ * once. */
 static void count_aside(DIR *listing)
 {
     const struct dirent *entry;
@@ -279,7 +278,8 @@ static void count_aside(DIR *listing)
     moved_aside_end_count();
 }
 
-/* Examining a directory may remove it from the table, but no other directory. */
+/* Examines the directories that the scan did not find. Examining a directory may remove it from the
+ * table, but removes no other directory. */
 static void examine_missing(void)
 {
     struct directory *directory, *next;
@@ -360,7 +360,7 @@ static int open_named(const struct paragraph *request, const char *name, struct 
         return fd;
     if (fd >= 0)
         close(fd);
-    return -1; /* replaced by now; its event comes */
+    return -1; /* another directory has the name by now; its event comes */
 }
 
 static void adopt(const struct paragraph *request, const char *name)
@@ -454,8 +454,8 @@ static void take_message(void)
 
 static bool confine(void)
 {
-    /* CHOWN, FOWNER, FSETID: set group and mode of users' directories. FOWNER: rename them
-     * although the sticky bit of specs/ allows that to their owner only. */
+    /* CHOWN, FOWNER, FSETID: set group and mode of users' directories. FOWNER: rename directories
+     * although the sticky bit of specs/ allows only their owners to do so. */
     static const int powers[] = {CAP_CHOWN, CAP_FOWNER, CAP_FSETID, -1};
     static const struct confine_path only[] = {{"/proc/self/fd/3", MAY_CHANGE}, {0}};
     static const char *const calls[] = {

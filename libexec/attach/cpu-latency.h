@@ -1,5 +1,6 @@
-/* Holds /dev/cpu_dma_latency open: the kernel then lets no CPU enter an idle state that takes
- * longer to leave. The kernel ends this with the descriptor, also when the helper is killed. */
+/* Holds /dev/cpu_dma_latency open: meanwhile the kernel lets no CPU enter an idle state that takes
+ * longer to leave than the time written to the file. The limit ends with the descriptor, also when
+ * the helper is killed. */
 #ifndef RTF_CPU_LATENCY_H
 #define RTF_CPU_LATENCY_H
 
@@ -10,7 +11,7 @@
 
 #define CPU_LATENCY_DEVICE "/dev/cpu_dma_latency"
 
-/* us; 0: nothing is held. False: *reason. */
+/* Sets the limit (us); 0: no limit. False: *reason says why. */
 bool cpu_latency_hold(uint64_t microseconds, char reason[static APPLY_REASON]);
 
 #endif

@@ -22,7 +22,7 @@ struct gift {
     struct extras extras;
     bool scheduled, former_reset, touches_nice, touches_clamp;
     int former_nice;
-    bool takes_back; /* nothing is given any more */
+    bool takes_back; /* the request states no extra: all are taken back */
 };
 
 static bool get(const struct paragraph *request, const char *key, uint64_t max, uint64_t *number)
@@ -74,7 +74,8 @@ static bool get_limited(const struct paragraph *request, struct limited *limited
 /* ---- of the thread ---- */
 
 /* A thread that keeps its policy gets reset-on-fork with a nice value below 0, so that its children
- * do not inherit the value. Afterwards it keeps a weaker value of its user's. */
+ * do not inherit the value. When the nice value is taken back, the thread keeps a weaker value that
+ * its user has set. */
 static bool set_nice(const struct gift *gift, struct attributes *before)
 {
     const int wanted = gift->extras.nice != 0 ? gift->extras.nice : gift->former_nice;
@@ -90,7 +91,7 @@ static bool set_nice(const struct gift *gift, struct attributes *before)
     return retry_set(gift->tid, &next) == 0;
 }
 
-/* -1: the kernel's default. */
+/* A clamp of UINT32_MAX (-1) is the kernel's default. */
 static bool set_clamp(const struct gift *gift)
 {
     if (!gift->touches_clamp)
@@ -124,7 +125,7 @@ static enum apply_result give_to_thread(const struct gift *gift, char *reason)
         done = failed(gift, "the clamp", reason);
     if (pidfd >= 0) {
         if (done == APPLY_DONE && thread_has_ended(pidfd)) {
-            /* the id may belong to another thread by now, which keeps what it had */
+            /* another thread may have the id by now: gives that thread its attributes back */
             if (gift->touches_nice && !gift->scheduled)
                 (void)retry_set(gift->tid, &before);
             done = APPLY_GONE;
@@ -150,6 +151,6 @@ enum apply_result give_extras(const struct paragraph *request, char reason[stati
     const enum apply_result of_thread =
         done == APPLY_REFUSED && !gift.takes_back ? APPLY_REFUSED : give_to_thread(&gift, reason);
     done = done == APPLY_DONE ? of_thread : done;
-    /* a thread that has ended has nothing to be taken back */
+    /* nothing has to be taken back from a thread that has ended */
     return gift.takes_back && done == APPLY_GONE ? APPLY_DONE : done;
 }

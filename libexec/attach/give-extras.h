@@ -1,15 +1,15 @@
-/* Gives an attached thread what its reservation states beside CPU time, and takes it back
- * (extras.h).
+/* Gives an attached thread the extras of its reservation, which are the things beside CPU time
+ * (extras.h), and takes them back.
  *
- * The request op=give states what the thread has from now on, with the lines of extras_add. An
- * absent thing is taken back. Other lines:
+ * The request op=give states the extras that the thread has from now on, with the lines of
+ * extras_add. An extra without a line is taken back. Other lines:
  *
  *     tid started_by process    the thread, and its process
- *     owner                     the uid of the reservation's owner; without it only takes back
- *     scheduled                 1: the thread's policy is of apply= and restore=
- *     former_nice               minus 20..19, plus 20; reset_on_fork: 1 if the thread had it before
- *     lock_was lock_is          bytes: what the reservations of the process ask for, before and now
- *     lock_soft lock_hard       the former limit; lock_since: before the first raise (clock ticks)
+ *     owner                     the reservation's owner (uid); without owner=, only takes back
+ *     scheduled                 1: op=apply and op=restore set the thread's policy
+ *     former_nice               the nice value before, plus 20; reset_on_fork: 1 if it was set
+ *     lock_was lock_is          bytes that the reservations of the process ask for, before and now
+ *     lock_soft lock_hard       the limit before any raise; lock_since: a time before that (ticks)
  *     held_latency              us: the least cpu_latency of all attached threads */
 #ifndef RTF_GIVE_EXTRAS_H
 #define RTF_GIVE_EXTRAS_H

@@ -93,8 +93,8 @@ static bool set(const struct kernel_setting *setting, const char *value, char *r
 
 /* ---- the record ---- */
 
-/* Opens and locks the record. The last broker removes the file, so a locked file without a name
- * is opened again. -1 with errno. */
+/* Opens and locks the record. The last broker removes the file. So if the locked file has no name
+ * any more, opens the file of this name again. -1 with errno. */
 static int open_locked(const char *path, int flags)
 {
     for (;;) {
@@ -134,8 +134,8 @@ static bool is_gone(const char *path)
     return lstat(path, &status) != 0 && (errno == ENOENT || errno == ENOTDIR);
 }
 
-/* Reads the record, without brokers whose spool was removed, and without `except`. A record of
- * an earlier boot counts as empty. */
+/* Reads the record, without brokers whose spool was removed, and without the broker `except`. A
+ * record of an earlier boot counts as empty. */
 static void read_record(struct record *record, int fd, const char *except)
 {
     char text[RECORD_BYTES + 1], boot[BOOT] = "", *rest = text;
@@ -155,7 +155,8 @@ static void read_record(struct record *record, int fd, const char *except)
             remove_name(record, i);
 }
 
-/* One page, one write: a killed process has written all of it, or nothing. */
+/* Writes the record, one page, with one write(2), so that a killed process has written the whole
+ * record or nothing. */
 static bool write_record(const struct kernel_setting *setting, const struct record *record,
                          char *reason)
 {
@@ -182,7 +183,8 @@ static bool take(const struct kernel_setting *setting, struct record *record, co
         return false;
     if (record->count == MOST || strlen(by) >= sizeof record->by[0])
         return fault(reason, "%s has no room for %.200s", setting->record, by);
-    /* The brokers of the record are gone, and somebody has restored the setting by hand. */
+    /* If no broker is left in the record and the setting has another value than the wanted one,
+     * somebody has set that value by hand: it becomes the former value. */
     if (record->former[0] == '\0' || (record->count == 0 && strcmp(now, setting->wanted) != 0))
         snprintf(record->former, sizeof record->former, "%s", now);
     snprintf(record->by[record->count++], sizeof record->by[0], "%s", by);
@@ -196,7 +198,7 @@ bool setting_take(const struct kernel_setting *setting, const char *by,
     struct record record;
     char ignored[VALUE];
     if (!read_value(setting, ignored, reason))
-        return false; /* and no record is left behind */
+        return false; /* before a record is made */
     int fd = open_locked(setting->record, O_CREAT);
     if (fd < 0)
         return fault(reason, "%s: %s", setting->record, strerror(errno));

@@ -13,7 +13,7 @@
 #include "thread.h"
 #include "units.h"
 
-/* Processes with a raised limit. A sweep leaves them alone. */
+/* Processes whose limit rtf has raised. sweep_all does not change their limits. */
 struct raised {
     pid_t process;
     uint64_t started_by;
@@ -55,8 +55,9 @@ static bool is_raised(pid_t process)
     return one != NULL && thread_is(process, one->started_by);
 }
 
-/* The process that had started by then. Returns a pidfd, which is readable once the whole process
- * has ended: the first thread may have ended before. -1 with errno, ESRCH if it is another one. */
+/* Opens limited->process if it had started by limited->started_by. Returns a pidfd, which is
+ * readable once the whole process has ended: the first thread may have ended before. -1 with errno;
+ * ESRCH: another process has the id. */
 static int open_process(const struct limited *limited, struct identity *identity)
 {
     const int pidfd = (int)syscall(SYS_pidfd_open, limited->process, 0);
@@ -71,7 +72,8 @@ static int open_process(const struct limited *limited, struct identity *identity
     return -1;
 }
 
-/* The user may change the limit at the same time; then what the user has set is looked at again. */
+/* If the user changes the limit at the same time, computes the next limit again, from the limit
+ * that the user has set. */
 static bool change(pid_t process, const struct lock_limit *limit, struct rlimit *before)
 {
     enum { TRIES = 8 };
@@ -107,7 +109,7 @@ static enum apply_result change_of(const struct limited *limited, struct identit
                               : apply_refuse(reason, "lock_memory: prlimit of process %d: %s",
                                              (int)limited->process, strerror(errno));
     else if (thread_has_ended(pidfd)) {
-        /* the id may belong to another process by now, which keeps its own limit */
+        /* another process may have the id by now: gives that process its limit back */
         (void)prlimit(limited->process, RLIMIT_MEMLOCK, &before, NULL);
         done = APPLY_GONE;
     }
@@ -120,13 +122,13 @@ static enum apply_result change_of(const struct limited *limited, struct identit
 struct sweep {
     const struct limited *limited;
     uid_t owner;
-    struct rlimit above, most; /* a limit above the first, up to the other, was inherited */
+    struct rlimit above, most; /* a limit higher than `above`, up to `most`, was inherited */
     unsigned found;
 };
 
-/* A process of the owner that began while the limit was raised, and that has a limit which only the
- * raised one allowed. A service that root has started for this user meanwhile, with such a limit of
- * its own, cannot be told from it. */
+/* True: the process is the owner's, began while the limit was raised, and has a limit that only the
+ * raised limit allowed. This is also true of a service that root has started for this user
+ * meanwhile with such a limit, because nothing distinguishes it. */
 static bool has_inherited(const struct sweep *sweep, pid_t process)
 {
     struct rlimit now;
@@ -138,7 +140,8 @@ static bool has_inherited(const struct sweep *sweep, pid_t process)
            identity.start >= sweep->limited->since;
 }
 
-/* Most processes have another limit, which one call shows. */
+/* Lowers the limit of the process if it was inherited. For most processes one call, prlimit(2),
+ * shows that it was not. */
 static void sweep_process(struct sweep *sweep, pid_t process)
 {
     struct rlimit before;
@@ -169,11 +172,12 @@ static void sweep_once(struct sweep *sweep)
         closedir(directory);
 }
 
-/* ns. The helper serves no other user meanwhile. */
+/* ns. The longest time of a sweep, because the helper serves no other user meanwhile. */
 static const int64_t sweep_most = INT64_C(200000000);
 
-/* A process that is started during a round is found in the next one. When the kernel's ids wrap
- * around, a new process may get an id that the round has passed: so two rounds must find nothing. */
+/* Looks at all processes in rounds. A process that is started during a round is found in the next
+ * round. When the kernel's process ids wrap around, a new process may get an id that the round has
+ * passed. So the sweep is done only when two rounds find nothing. */
 static enum apply_result sweep_all(const struct limited *limited, uid_t owner, char *reason)
 {
     const int64_t until = monotonic_now() + sweep_most;

@@ -1,5 +1,5 @@
-/* Raises a process's limit of locked memory (RLIMIT_MEMLOCK), and takes it back, also from the
- * processes that have inherited the raised limit. */
+/* Raises a process's limit of locked memory (RLIMIT_MEMLOCK), and lowers the limit again, also for
+ * the processes that have inherited the raised limit. */
 #ifndef RTF_LOCK_MEMORY_LIMIT_H
 #define RTF_LOCK_MEMORY_LIMIT_H
 
@@ -13,12 +13,13 @@ struct limited {
     uint64_t started_by; /* thread.h */
     uid_t owner;         /* of the reservation */
     bool has_owner;      /* false: the owner is the process's real user */
-    uint64_t since;      /* before the first raise, in clock ticks since boot */
+    uint64_t since;      /* a time before the first raise, in clock ticks since boot */
     struct lock_limit limit;
 };
 
-/* A process that is to get more must be the owner's, with all its uids. After GONE and DONE no other
- * process of the owner has the limit that was taken back. */
+/* Sets the limit of the process as limited->limit says. If the limit becomes higher, all uids of
+ * the process must be the owner's. After APPLY_GONE and APPLY_DONE no other process of the owner
+ * still has the limit that was taken back. */
 enum apply_result lock_memory_limit(const struct limited *limited,
                                     char reason[static APPLY_REASON]);
 

@@ -10,26 +10,27 @@
 #include "paragraph.h"
 #include "thread.h"
 
-/* Reads the words into *words, which points into *input. False: they are no paragraph. */
+/* Reads the command line into *words, which points into *input. False: the words are no
+ * paragraph. */
 bool one_shot_words(struct paragraph_input *input, struct paragraph *words, char **argv, int argc);
 
-/* Finds the thread of tid=; with start= it must have started at that time (clock ticks). EX_OK,
- * EX_USAGE, or EX_NOINPUT: there is no such thread. */
+/* Finds the thread of tid=. If start= is given, the thread must have started at that time (clock
+ * ticks). Returns EX_OK, EX_USAGE, or EX_NOINPUT: there is no such thread. */
 int one_shot_thread(const struct paragraph *words, struct identity *identity);
 
-/* The cpuset group of a thread that is to go into a domain; else "". False: the group cannot be
- * read or written into a paragraph. */
+/* Writes the thread's cpuset group into `group`, or "" if the thread is not to go into a scheduling
+ * domain. False: the group cannot be read or written into a paragraph. */
 bool one_shot_group(pid_t tid, const struct attributes *wanted, char group[static GROUP_BYTES]);
 
-/* one_shot_print prints the paragraph without its closing empty line; one_shot_close prints that
- * line once the thread is attached. Otherwise a reader at the other end of a pipe could detach
- * the thread before. False with errno. */
+/* one_shot_print prints the paragraph without its closing empty line. one_shot_close prints the
+ * empty line once the thread is attached. Otherwise rtf-detach at the other end of a pipe could
+ * detach the thread before it is attached. False with errno. */
 bool one_shot_print(const struct identity *identity, const struct attributes *attributes,
                     const char *group);
 bool one_shot_close(void);
 
-/* True: the call is pending and has to be made again; this function has slept until it can go
- * on. */
+/* True: the caller has to make its call again, because the call was pending. This function has
+ * slept until the call can go on. */
 bool one_shot_wait_pending(enum apply_result done);
 
 #endif

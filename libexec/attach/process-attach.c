@@ -12,12 +12,13 @@
 #include "run-directory.h"
 #include "thread.h"
 
-/* A fork storm ends when no member is real-time: what an ordinary thread starts is ordinary. */
+/* PASSES: over the members, which may start threads meanwhile. A fork storm ends when no member is
+ * real-time, because a thread that an ordinary thread starts is ordinary. */
 enum { PASSES = 200, RECORD_PATH = sizeof RUN_DIRECTORY + BUDGET_GROUP_BYTES + 16 };
 
 static struct {
     int hierarchy;
-    int error; /* why there is none */
+    int error; /* errno: why there is no hierarchy */
 } own = {.hierarchy = -1, .error = ENOSYS};
 
 int process_attach_open(bool wanted)
@@ -41,14 +42,15 @@ static void add_thread(struct paragraph_output *output, pid_t tid)
     struct identity identity;
     struct attributes former;
     if (!thread_look(tid, &identity) || !thread_attributes(tid, &former))
-        return; /* it has ended */
+        return; /* the thread has ended */
     paragraph_add_number(output, "tid", (uint64_t)tid);
     paragraph_add_number(output, "start", identity.start);
     attributes_add(output, "", &former);
     paragraph_close(output);
 }
 
-/* Written under another name first: a killed helper leaves the whole record, or none. */
+/* Writes the record under another name first, so that a killed helper leaves a whole record or
+ * none. */
 static bool write_record(const char *path, const struct paragraph_output *output)
 {
     char fresh[RECORD_PATH + 8];
@@ -60,8 +62,8 @@ static bool write_record(const char *path, const struct paragraph_output *output
     return good && rename(fresh, path) == 0;
 }
 
-/* The members before any of them is changed. Threads that are started later are as the threads that
- * start them. */
+/* Records the members before any of them is changed. A thread that is started later is not
+ * recorded, because it begins with the attributes of the thread that starts it. */
 static bool record_members(const char *name, int group)
 {
     pid_t *tids = NULL;
@@ -151,7 +153,7 @@ int process_attach(const struct target *target, int cpu, uint64_t microseconds,
     const bool recorded = record_members(name, group);
     if (!recorded)
         (void)refuse(done, reason, RUN_DIRECTORY);
-    /* The id may have been another process's when that was moved. */
+    /* Checks the thread after the move, because the id may have been another process's. */
     errno = ESRCH;
     const bool is_it = target->pidfd < 0 ? thread_is(target->tid, target->started_by)
                                          : !thread_has_ended(target->pidfd);
@@ -182,7 +184,7 @@ static bool is_as(const struct attributes *one, const struct attributes *other)
            one->priority == other->priority;
 }
 
-/* True: the thread was changed. Its nice value and reset-on-fork are its own. */
+/* True: the thread was changed. The thread keeps its present nice value and reset-on-fork flag. */
 static bool restore_thread(pid_t tid, const struct former *all, int count,
                            const struct attributes *first)
 {

@@ -1,11 +1,13 @@
-/* All threads of a process, for a runtime that they share (lib/process-budget.h). The attach helper
- * makes only the first thread real-time, as for any grant: its reset-on-fork is the mark that the
- * broker knows it by after an execve(2). The guard makes all others real-time, and bounds them.
- * Here they are moved into their group, and get back what they were.
+/* Attaches all threads of a process, which share one runtime (lib/process-budget.h). The attach
+ * helper makes only the first thread real-time, as for any grant: by the reset-on-fork flag of this
+ * thread the broker recognizes it after an execve(2). The guard makes the other threads real-time,
+ * and bounds them all. The functions here move the threads into the group of the process, and later
+ * give them their former attributes back.
  *
- * A file in RUN_DIRECTORY for each such process has the former attributes of the threads that it
- * had. It is written before anything is changed, and outlives the helper. A thread that was started
- * later gets the former attributes of the first thread. */
+ * A record in RUN_DIRECTORY for each such process has the former attributes of the threads that the
+ * process had when it was attached. The record is written before any thread is changed, and
+ * outlives the helper. A thread that was started later gets the former attributes of the first
+ * thread. */
 #ifndef RTF_PROCESS_ATTACH_H
 #define RTF_PROCESS_ATTACH_H
 
@@ -13,18 +15,20 @@
 
 #include "scheduling.h"
 
-/* Takes the hierarchy that the launcher has opened, and returns it. -1: there is none, or it is not
- * wanted. */
+/* Takes over the cgroup hierarchy that the launcher has opened, and returns its descriptor. -1: the
+ * launcher has opened none, or `wanted` is false. */
 int process_attach_open(bool wanted);
 
-/* Moves the process of its first thread `target` into its group, and opens the counter of the group
- * on this CPU: as cpu_budget_open in task-events.h. Does no harm if the process is there already.
- * -1 with *done and the reason. */
+/* Moves the process whose first thread is `target` into the group of the process. Returns a counter
+ * of the CPU time of the group on this CPU, like the counter of cpu_budget_open (task-events.h).
+ * Does no harm if the process is in the group already. -1 with *done and the reason. */
 int process_attach(const struct target *target, int cpu, uint64_t microseconds,
                    enum apply_result *done, char reason[static APPLY_REASON]);
 
-/* Gives all members of the group except the first thread what they were, or what `first` was.
- * process_remove then removes the group. No guard may act on the group any more. */
+/* process_restore gives all members of the group except the first thread their recorded former
+ * attributes, or, if a member has no record, `first`, the former attributes of the first thread.
+ * process_remove then removes the group. Call both only when no guard acts on the group any
+ * more. */
 void process_restore(const struct target *target, const struct attributes *first);
 void process_remove(const struct target *target);
 

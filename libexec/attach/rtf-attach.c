@@ -1,44 +1,44 @@
-/* rtf-attach(8): makes a thread real-time. A person calls it once from a command line; the
- * broker keeps `rtf-attach --serve` running, with a SOCK_SEQPACKET socket as standard input.
- * Each datagram is one paragraph (lib/paragraph.h). `apply` brings the open spec: the helper
- * itself reads the spec's owner from it, and does not believe the broker. apply, adjust and
- * restore may also bring a pidfd of the thread, behind the spec if there is one; the broker
- * opened it when it knew the thread. started_by: see lib/thread.h.
+/* rtf-attach(8): makes a thread real-time. A person calls it once from a command line; the broker
+ * keeps `rtf-attach --serve` running, with a SOCK_SEQPACKET socket as standard input. Each datagram
+ * is one paragraph (lib/paragraph.h). apply comes with a descriptor of the spec file: the helper
+ * itself reads the spec's owner from the descriptor, and does not believe the broker. apply, adjust
+ * and restore may also come with a pidfd of the thread, behind the spec if there is one. The broker
+ * opened the pidfd when it had checked which thread has the id. started_by: see lib/thread.h.
  *
  *     op=apply   id tid started_by + attributes, spec   make real-time; it must be the spec owner's thread
  *     op=adjust  id tid started_by + attributes         other priority and CPUs, the same policy
  *     op=restore id tid started_by + attributes         give back these former attributes
- *     op=watch   id tid started_by watch                only bring a descriptor, see below
- *     op=budget  id tid started_by budget               only bring a descriptor, see below
+ *     op=watch   id tid started_by watch                only answer with a descriptor, see below
+ *     op=budget  id tid started_by budget               only answer with a descriptor, see below
  *     op=set     id by setting                          change a setting of the kernel for `by`: rt-limit or
  *                                                       hrtick (kernel-setting.h)
- *     op=unset   id by setting                          `by` does not need that any more
+ *     op=unset   id by setting                          `by` does not need the change any more
  *     op=tick    id                                     does a timer end SCHED_DEADLINE runtimes (ok), or the
  *                                                       tick (no)? (tick-probe.h)
  *     op=probe   id cpus                                can SCHED_DEADLINE threads use all these CPUs?
  *     op=domains id by cpus                             make scheduling domains; without cpus=: remove
  *                                                       the domains of `by`
  *     op=sweep   id tid started_by group                remove what an ended thread left in its domain
- *     op=give    id tid started_by process + extras     what the thread has beside CPU time: give-extras.h
+ *     op=give    id tid started_by process + extras     give the thread its extras: give-extras.h
  *
- * Where domains are in use, apply, adjust and restore take group=, the cpuset group that the
- * thread came from. apply takes move=process, and awake=1: if the thread sleeps, the answer is
- * pending, and nothing is done.
+ * Where domains are in use, apply, adjust and restore take group=, the cpuset group that the thread
+ * came from. apply takes move=process (the whole process goes into the domain), and awake=1: if the
+ * thread sleeps, the answer is pending, and nothing is done.
  *
  * The answer has id=, answer=ok|pending|gone|no|busy, and reason= for no and busy.
  *
- *     ok        done; with after=: the kernel counts the thread's former bandwidth for so many us more
+ *     ok        done; with after=: the kernel counts the former bandwidth for this many us more
  *     pending   the thread sleeps: apply again when it has woken; with after=: the thread is ordinary
- *               and has to stay in its domain; make the request again after so many us (10 s at most)
+ *               and has to stay in its domain; repeat the request after this many us (at most 10 s)
  *     gone      the thread has ended
  *     no        refused
- *     busy      refused now, because of what others hold; the same may succeed later
+ *     busy      refused now, because of what other threads hold; the same request may succeed later
  *
- * With watch=end, or watch=exec to watch an attached thread for its execve(2) as well, the
- * answers ok to watch, and pending without after= to apply, bring a descriptor (task-events.h)
- * if the kernel has such events. With budget= (us), ok brings the descriptor of cpu_budget_open;
- * without that descriptor the answer is never ok. The first answer has unlocked= and an error
- * message if the helper could not be locked in memory. */
+ * If the request has watch=end, or watch=exec to watch an attached thread for its execve(2) as
+ * well, two answers come with a descriptor (task-events.h) where the kernel has such events: ok to
+ * watch, and pending without after= to apply. If the request has budget= (us), ok comes with the
+ * descriptor of cpu_budget_open; without this descriptor the answer is never ok. The first answer
+ * has unlocked= and an error message if the helper could not be locked in memory. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
@@ -109,7 +109,7 @@ static enum apply_result serve_apply(const struct paragraph *request, int spec, 
     if (wanted.policy != POLICY_FIFO && wanted.policy != POLICY_RR &&
         wanted.policy != POLICY_DEADLINE)
         return refuse(reason, "apply with a policy that is not real-time");
-    /* Without it one grant would make all children of the thread real-time, too. */
+    /* Without reset-on-fork one grant would make all children of the thread real-time, too. */
     wanted.reset_on_fork = true;
     if (paragraph_get(request, "awake") != NULL && thread_is(target.tid, target.started_by) &&
         thread_sleeps(target.tid))
@@ -164,7 +164,8 @@ static enum apply_result serve_probe(const struct paragraph *request, char *reas
                                                    : refuse(reason, "probe without cpus");
 }
 
-/* With whole= and without budget=, the process of the thread is to be what it was. */
+/* True: the request has whole= and no budget=, so all threads of the process get their former
+ * attributes back. */
 static bool ends_process(const struct paragraph *request)
 {
     return paragraph_get(request, "whole") != NULL && paragraph_get(request, "budget") == NULL;
@@ -199,7 +200,7 @@ static enum apply_result serve_restore(const struct paragraph *request, int pidf
         process_restore(&target, &former);
     const enum apply_result done = serve_with(request, pidfd, reason, scheduling_restore);
     if (process) {
-        process_restore(&target, &former); /* what the first thread has started meanwhile */
+        process_restore(&target, &former); /* threads that the first thread has started */
         process_remove(&target);
     }
     return done;
@@ -244,7 +245,8 @@ static enum apply_result serve_one(const struct paragraph *request, const int fd
     return refuse(reason, "unknown op");
 }
 
-/* Opens the watch descriptor for the answer. -1: none is asked for, or the kernel has none. */
+/* Opens the watch descriptor for the answer. -1: the request asks for none, or the kernel has no
+ * such events. */
 static int open_watch(const struct paragraph *request, enum apply_result done)
 {
     const char *op = paragraph_get(request, "op");
@@ -259,8 +261,8 @@ static int open_watch(const struct paragraph *request, enum apply_result done)
     return task_events_open(tid, done == APPLY_DONE && strcmp(watch, "exec") == 0);
 }
 
-/* Opened before the thread becomes real-time, so that its runtime is bounded from the first
- * moment. -1: no budget is asked for, or *done and *reason are the refusal. */
+/* Opens the budget descriptor before the thread becomes real-time, so that its runtime is bounded
+ * from the beginning. -1: the request asks for no budget, or *done and *reason are the refusal. */
 static int open_budget(const struct paragraph *request, int pidfd, enum apply_result *done,
                        char *reason)
 {
@@ -310,8 +312,8 @@ static bool answer(const char *id, enum apply_result done, char *reason, int wat
     return sent;
 }
 
-/* From here on the helper can do what the requests above need, and nothing else. */
-/* processes: runtimes of processes may be asked for, see process-attach.h. */
+/* From here on the helper can do what the requests above need, and nothing else. processes:
+ * requests may ask for a runtime of a whole process, see process-attach.h. */
 static bool confine(bool processes)
 {
     /* CAP_SYS_NICE: scheduling. capability_for_perf: perf events. CAP_DAC_OVERRIDE: cgroups that
@@ -416,7 +418,7 @@ static bool confine(bool processes)
                                          {"/sys", MAY_READ},
                                          {RUN_DIRECTORY, MAY_CHANGE},
                                          {CPU_LATENCY_DEVICE, MAY_WRITE},
-                                         {groups, MAY_CHANGE}, /* nothing, without a hierarchy */
+                                         {groups, MAY_CHANGE}, /* none without a hierarchy */
                                          {has_cpusets ? mount : NULL, MAY_CHANGE},
                                          {0}};
     settings_open(); /* setting_take reports a setting that cannot be opened */

@@ -7,9 +7,9 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-/* us. perf_event_open(2) waits until a running execve(2) of the process is over, and the owner
- * may be able to make that long. */
-static const suseconds_t patience = 50000; /* us */
+/* us. The longest wait for perf_event_open(2), which waits for the end of a running execve(2) of
+ * the process: the process's owner may be able to make the execve(2) take long. */
+static const suseconds_t patience = 50000;
 
 static void wake_up(int signal_number)
 {

@@ -9,13 +9,14 @@
 #include "schedattr.h"
 #include "tick.h"
 
-/* A period is 2 1/8 ticks long, so EIGHT periods begin at eight places of a tick. Where the tick
- * ends runtimes, at least three of eight overrun by more than half a tick. */
+/* A period is 2 1/8 ticks long, so EIGHT periods begin at eight different points of a tick. Where
+ * the tick ends runtimes, at least three of the eight runtimes are overrun by more than half a
+ * tick. */
 enum { EIGHT = 8, NS_PER_US = 1000 };
 
 /* Runs until the thread is kept from its CPU for more than half a tick. Returns how long it ran
- * before, ns. It reads a clock that takes no system call: with each reading of a thread's CPU time
- * the kernel looks whether the runtime is used up. */
+ * before, ns. Reads a clock that takes no system call, because whenever a system call reads the
+ * thread's CPU time, the kernel checks whether the runtime is used up. */
 static int64_t run_to_the_end(int64_t tick)
 {
     const int64_t begin = monotonic_now();
@@ -25,8 +26,8 @@ static int64_t run_to_the_end(int64_t tick)
     return last - begin;
 }
 
-/* The runtime of 1/8 tick may already be used in part when the child looks for the first time, so
- * it only looks for runs that are too long. */
+/* True: the child never ran for too long. Short runs mean nothing, because the runtime of 1/8 tick
+ * may already be used in part when the child reads the clock for the first time. */
 static bool is_ended_in_time(int64_t tick)
 {
     const struct kernel_sched_attr wanted = {.size = sizeof wanted,

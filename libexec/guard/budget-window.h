@@ -1,15 +1,15 @@
 /* When a guarded thread may use its runtime: the arithmetic of rtf-guard, without a system call.
  *
- * In a window a thread may use one runtime. A window is at least one period long. When the
- * runtime of a window is used up, the thread waits until the period of the window is over; then
- * the next window begins. If the period is over already, the next window begins at once. So n
- * runtimes take at least n - 1 periods, and in k periods a thread has at most k + 1 runtimes.
+ * In a window a thread may use one runtime. A window is at least one period long. When the runtime
+ * of a window is used up, the thread waits until the period of the window is over; then the next
+ * window begins. If the period is over already, the next window begins at once. So n runtimes take
+ * at least n - 1 periods, and in k periods a thread has at most k + 1 runtimes.
  *
  * The guard sees only when runtime is used, not when a job is released. Other threads may keep a
- * thread from its CPU. Its job then runs late, and its next job may be on time, so the two jobs
- * are closer together than a period, by the time that the thread waited for its CPU
- * (/proc/TID/schedstat). So a window that begins late is moved back by this waiting time, but
- * not before the end of the period of the window before.
+ * thread from its CPU. Its job then runs late, and its next job may be on time, so the two jobs are
+ * closer together than a period, by the time that the thread waited for its CPU
+ * (/proc/TID/schedstat). So a window that begins late is moved back by this waiting time, but not
+ * to a time before the end of the preceding window's period.
  *
  * A suspension costs the guard about 0.13 ms of CPU time in a virtual machine, whatever the period
  * is. So suspensions of one thread are at least 4 ms apart on average, over a second or more. A
@@ -23,16 +23,16 @@
 /* ns; began, paid_until: CLOCK_MONOTONIC. */
 struct window {
     int64_t began, runtime, period;
-    int64_t paid_until; /* the suspensions up to now take until then, if they are 4 ms apart */
+    int64_t paid_until; /* when the suspensions so far would be over if each took 4 ms */
 };
 
-/* The runtime is used up at `now`, `times` times since the last call; the thread has waited
- * `waited` ns for its CPU since then. Begins the next window. Returns the time at which the
+/* The runtime is used up at `now`, `times` times since the last call, and the thread has waited
+ * `waited` ns for its CPU since that call. Begins the next window. Returns the time at which the
  * thread may run on; 0: at once. */
 int64_t window_used_up(struct window *window, int64_t now, int64_t waited, int64_t times);
 
-/* The thread is suspended at `now`. Returns `until`, or a later time if the thread was suspended
- * too often. */
+/* Notes that the thread is suspended at `now`. Returns the end of the suspension: `until`, or a
+ * later time if the thread was suspended too often. */
 int64_t window_suspend(struct window *window, int64_t now, int64_t until);
 
 #endif

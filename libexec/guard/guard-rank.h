@@ -1,38 +1,38 @@
-/* The rank at which rtf-guard itself runs.
+/* The rank of rtf-guard itself: its scheduling policy and priority.
  *
  *     ORDINARY      the broker is not real-time, so the guard is not either
  *     FIFO          one above the broker, and so above every granted FIFO and RR thread
- *       |  ^   down: a thread is about to become SCHED_DEADLINE, and can then lend that
+ *       |  ^   down: a thread is about to become SCHED_DEADLINE, and can lend this policy
  *       v  |   up: the kernel has no bandwidth left for a thread that was granted SCHED_DEADLINE
  *     DEADLINE
  *
- * The kernel never throttles a boosted thread: it replenishes the runtime at once
- * (update_curr_dl_se(), Linux 6.18). A thread that is lent SCHED_DEADLINE runs before every FIFO
- * thread. One such thread for each CPU would keep a FIFO guard from ever running. A
- * SCHED_DEADLINE guard runs as soon as its own deadline is the earliest, and its deadline is
- * near.
+ * A boosted thread runs with the rank that a waiting thread lends it (lending.h). The kernel never
+ * throttles a boosted thread, but replenishes its runtime at once (update_curr_dl_se(), Linux
+ * 6.18). A thread that is lent SCHED_DEADLINE runs before every FIFO thread. One such thread for
+ * each CPU would keep a FIFO guard from ever running. A SCHED_DEADLINE guard runs as soon as its
+ * own deadline is the earliest, and its deadline is near.
  *
- * The guard has to be SCHED_DEADLINE before the first such thread is. Otherwise the first boost
- * may wake the guard onto the CPU of the boosted thread, while the kernel sees an ordinary
- * thread there. In Linux 6.1 no other CPU pulls a FIFO thread from there, because a run queue
- * counts as overloaded only with two FIFO or RR threads (update_rt_migration()). */
+ * The guard has to be SCHED_DEADLINE before a thread is first lent SCHED_DEADLINE. Otherwise the
+ * kernel may wake the guard, at this boost, on the CPU of the boosted thread, because it still sees
+ * an ordinary thread there. In Linux 6.1 no other CPU pulls a FIFO thread from there, because a run
+ * queue counts as overloaded only with two FIFO or RR threads (update_rt_migration()). */
 #ifndef RTF_GUARD_RANK_H
 #define RTF_GUARD_RANK_H
 
 #include <sched.h>
 #include <stdbool.h>
 
-/* Called once, at the start of the guard. Takes the CPUs `domains` off the guard's affinity:
- * they are scheduling domains of their own, whose bandwidth is for the threads that are granted
- * there. */
+/* Called once, at the start of the guard. Removes the CPUs `domains` from the guard's affinity:
+ * these CPUs are scheduling domains of their own, and their bandwidth is for the threads that are
+ * granted there. */
 void guard_rank_begin(const cpu_set_t *domains);
 
-/* Makes the guard FIFO until guard_rank_rise: the kernel needs its bandwidth for a granted
- * thread. The bandwidth is free within 4 ms. */
+/* Makes the guard FIFO until guard_rank_rise, because the kernel needs the guard's bandwidth for a
+ * granted thread. The bandwidth is free within 4 ms. */
 void guard_rank_yield(void);
 
-/* Makes the guard SCHED_DEADLINE: from now on threads may lend that. True: done, or the broker
- * is not real-time. False with errno: the guard stays FIFO. */
+/* Makes the guard SCHED_DEADLINE: from now on threads may lend SCHED_DEADLINE. True: done, or not
+ * needed, because the broker is not real-time. False with errno: the guard stays FIFO. */
 bool guard_rank_rise(void);
 
 #endif

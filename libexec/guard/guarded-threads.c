@@ -55,8 +55,8 @@ static int64_t cpu_time_of(const struct guarded *guarded)
     return guarded->group == NULL ? count : count + process_group_used(guarded->group);
 }
 
-/* Opened once for each thread: opening the file for each used runtime would be a sixth of the
- * guard's work. -1 with errno. */
+/* The file is opened once for each thread, because opening it for each used runtime would be a
+ * sixth of the guard's work. -1 with errno. */
 static int open_schedstat(pid_t tid)
 {
     char path[64];
@@ -64,7 +64,6 @@ static int open_schedstat(pid_t tid)
     return open(path, O_RDONLY | O_CLOEXEC);
 }
 
-/* A thread of a process that waits for another one of them does not delay the process. */
 static bool read_schedstat(const struct guarded *guarded, long long *ran, long long *waits)
 {
     char text[96] = "";
@@ -72,6 +71,8 @@ static bool read_schedstat(const struct guarded *guarded, long long *ran, long l
            sscanf(text, "%lld %lld", ran, waits) == 2;
 }
 
+/* No waiting time counts for a runtime of a whole process, because a thread that waits for another
+ * thread of the process does not delay the process. */
 static int64_t wait_time_of(const struct guarded *guarded)
 {
     long long ran, waits;
@@ -125,7 +126,7 @@ static enum apply_result put_in_force(struct guarded *guarded)
     const struct target target = target_of(guarded);
     if (guarded->group != NULL && !process_group_resume(guarded->group))
         return APPLY_BUSY;
-    /* The thread may still wait for a lock: the call then boosts the holder. */
+    /* If the thread still waits for a lock, the call boosts the holder of the lock. */
     tell->attribute_boosts(guarded);
     if (is_deadline(guarded))
         done = resume_deadline(&target, &guarded->granted, &guarded->overrun);
@@ -138,7 +139,8 @@ static enum apply_result put_in_force(struct guarded *guarded)
 static void suspend_thread(struct guarded *guarded)
 {
     make_ordinary(guarded);
-    /* The event's timer keeps what the thread used since the event fired, for the next window. */
+    /* The event's timer keeps the CPU time that the thread used since the event fired, and counts
+     * it in the next window. */
     count_cpu_time(guarded, false);
     guarded->unreported++;
 }
@@ -160,7 +162,8 @@ void guarded_suspend(struct guarded *guarded, int64_t until)
     enter_suspended(guarded, until);
 }
 
-/* ns. A process with too many threads is looked at once a second at most. */
+/* ns. How long a thread stays suspended if it cannot be put in force. A process with too many
+ * threads is looked at once a second at most. */
 static int64_t pause_of(const struct guarded *guarded)
 {
     const int64_t second = INT64_C(1000000000);
@@ -202,7 +205,8 @@ void guarded_undo_suspension(struct guarded *guarded)
         enter_suspended(guarded, 0);
 }
 
-/* ns. A boost that the kernel did not report goes on in the meantime. */
+/* ns until the next attempt to have the kernel report a boost. Short, because the boost goes on
+ * meanwhile. */
 static const int64_t retry_pause = INT64_C(1000000);
 
 struct guarded *guarded_resume_due(int64_t now)
@@ -242,7 +246,7 @@ void guarded_used_up(struct guarded *guarded, int64_t now)
         guarded->shortened = ioctl(guarded->event, PERF_EVENT_IOC_PERIOD, &whole) != 0;
     const int64_t has = cpu_time_of(guarded), waits = wait_time_of(guarded),
                   runtime = guarded->window.runtime;
-    /* More than once if the guard could not run in the meantime. */
+    /* More than 1 if the guard could not run in the meantime. */
     int64_t times = (has - guarded->count_at_window) / runtime;
     if (times < 1)
         times = 1;
@@ -269,7 +273,8 @@ bool guarded_lose_counter(struct guarded *guarded)
 
 /* ---- threads that the first thread of a process has started ---- */
 
-/* ns. A thread that starts threads all the time wakes the guard no more often than that. */
+/* ns. The least time between two wakeups of the guard by a thread that starts threads all the
+ * time. */
 static const int64_t start_pause = INT64_C(1000000);
 
 static void look_for_started(struct guarded *guarded)
@@ -318,7 +323,7 @@ void guarded_renew_boosts(struct guarded *guarded)
 /* ---- coming and going ---- */
 
 /* The last windows of threads that the guard no longer guards: a thread that is guarded again
- * before its window is over goes on in that window. The oldest entry makes room. */
+ * before its window is over continues in that window. A new entry overwrites the oldest entry. */
 enum { LAST_WINDOWS_MAX = 1024 };
 static struct last_window {
     pid_t tid; /* 0: unused */
@@ -355,7 +360,7 @@ static struct last_window *find_last_window(const struct guarded *guarded)
     return NULL;
 }
 
-/* Continues the window that the thread was in when guarding ended, if that is not over. */
+/* Continues the window that the thread was in when guarding ended, if the window is not over. */
 static void continue_window(struct guarded *guarded, int64_t now)
 {
     const struct last_window *one = find_last_window(guarded);
@@ -403,7 +408,7 @@ static void drop(struct guarded *guarded)
     free_guarded(guarded);
 }
 
-/* The attach helper has usually demoted them. */
+/* The attach helper has usually made the ENDING threads ordinary by now. */
 void guarded_forget_ended(void)
 {
     struct guarded *guarded, *next;
@@ -447,7 +452,8 @@ void guarded_end(struct guarded *guarded)
     guarded_forget_ended();
     remember_window(guarded);
     if (!is_deadline(guarded)) {
-        /* The attach helper acts on all threads of the process, and begins with ordinary ones. */
+        /* Puts only the first thread in force. The other threads may stay ordinary, because the
+         * attach helper acts on all threads of the process next. */
         process_group_close(guarded->group);
         guarded->group = NULL;
         leave_in_force(guarded);
@@ -456,7 +462,8 @@ void guarded_end(struct guarded *guarded)
     if (guarded->state == GUARDED_SUSPENDED)
         RB_REMOVE(suspended, &suspended, guarded);
     else if (guarded->boost_count > 0 || guarded->overrun.deadline != 0)
-        /* The attach helper, which demotes the thread, does not know about the overrun. */
+        /* The attach helper, which makes the thread ordinary next, does not know about the
+         * overrun. */
         make_ordinary(guarded);
     guarded->state = GUARDED_ENDING;
     TAILQ_INSERT_TAIL(&ending, guarded, of_ending);
@@ -502,7 +509,8 @@ struct guarded *guarded_begin(const struct guarded *wanted, bool again, const ch
         suspension_is_left_over(
             &(struct target){guarded->tid, guarded->started_by, guarded->pidfd});
     if (is_left_over && is_deadline(guarded))
-        /* guarded_resume_due puts it in force once the kernel no longer counts its bandwidth */
+        /* guarded_resume_due puts the thread in force once the kernel no longer counts its
+         * bandwidth */
         enter_suspended(guarded, 0);
     else if (is_left_over)
         (void)put_in_force(guarded);
@@ -513,7 +521,7 @@ struct guarded *guarded_begin(const struct guarded *wanted, bool again, const ch
     if (guarded->group != NULL && guarded->state == GUARDED_IN_FORCE)
         look_for_started(guarded);
     if (again && !came_back && find_last_window(guarded) == NULL)
-        /* The kernel reported its boosts to an earlier guard, which has ended. */
+        /* The kernel reported the boosts by this thread to an earlier guard, which has ended. */
         guarded_renew_boosts(guarded);
     return guarded;
 }

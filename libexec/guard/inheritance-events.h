@@ -1,6 +1,6 @@
-/* Reads the tracepoint sched_pi_setprio: the kernel reports there that a thread gets the rank of
- * another thread, or loses it again (rt_mutex_setprio). The kernel writes each report into the
- * ring of the CPU where the change happens, see perf_event_open(2). */
+/* Reads the tracepoint sched_pi_setprio: the kernel reports there that a thread gets the rank
+ * (policy and priority) of another thread, or loses this rank again (rt_mutex_setprio). The kernel
+ * writes each report into the ring of the CPU where the change happens, see perf_event_open(2). */
 #ifndef RTF_INHERITANCE_EVENTS_H
 #define RTF_INHERITANCE_EVENTS_H
 
@@ -26,7 +26,7 @@ bool inheritance_events_open(const char *tracepoint, int epoll, uint64_t as);
  * True: there was a record. */
 bool inheritance_events_drain(void (*take)(const struct priority_change *));
 
-/* True: since the last call the kernel may have left out a record, for want of room in a ring. */
+/* True: since the last call the kernel may have left out a record, because a ring was full. */
 bool inheritance_events_lost(void);
 
 /* on = false: records no longer make `epoll` ready. */

@@ -18,9 +18,9 @@ static const int64_t read_interval = INT64_C(1000000);
 
 struct boost {
     pid_t tid;              /* the thread that is boosted */
-    struct guarded *lender; /* the guarded thread whose rank it has; NULL: unknown */
+    struct guarded *lender; /* the guarded thread that lends its rank; NULL: unknown */
     unsigned tried; /* while unknown: guarded threads of this priority that are not the lender */
-    int64_t try_at; /* when to try the next; INT64_MAX: no more candidates */
+    int64_t try_at; /* when to try the next candidate; INT64_MAX: no more candidates */
     int priority;   /* the kernel's: 99 - rt_priority; -1 under SCHED_DEADLINE */
     int64_t since;
     TAILQ_ENTRY(boost) of_unknown;
@@ -30,7 +30,7 @@ static struct boost *boosts;
 static TAILQ_HEAD(, boost) unknown = TAILQ_HEAD_INITIALIZER(unknown);
 static TAILQ_HEAD(, guarded) lenders = TAILQ_HEAD_INITIALIZER(lenders);
 
-static int64_t read_at = INT64_MAX;  /* next read of the events; INT64_MAX: they wake the guard */
+static int64_t read_at = INT64_MAX;  /* next read of the events; INT64_MAX: events wake the guard */
 static bool is_preempt_rt;           /* then a wakeup may fail to come, see lending.h */
 static int64_t last_unprompted_read; /* when the events were last read without a wakeup or timer */
 static int64_t expect_until;         /* until then a thread may be made SCHED_DEADLINE */
@@ -117,7 +117,7 @@ static void suspend_lender(struct guarded *lender, int64_t now)
     lender->suspended_for_lending = true;
 }
 
-/* Indexed by the kernel's priority + 1: the number of guarded threads that have it, and their
+/* Indexed by the kernel's priority + 1: the number of guarded threads of this priority, and their
  * shortest runtime, ns. */
 static struct {
     int count;
@@ -148,8 +148,8 @@ static void may_lend(const struct guarded *lender, bool on)
 }
 
 /* When to look for the lender of a boost: once the shortest runtime of a possible lender has
- * passed. If the lender can only be a thread about to be made SCHED_DEADLINE, after 4 ms: by
- * then the broker has mostly begun to guard it, and the thread can be charged. INT64_MAX: no
+ * passed. If the lender can only be a thread about to be made SCHED_DEADLINE, after 4 ms: by then
+ * the broker has usually begun to guard the thread, and its lending can be counted. INT64_MAX: no
  * guarded thread can be the lender. */
 static int64_t first_try(int priority, int64_t since)
 {
@@ -163,7 +163,8 @@ static int64_t first_try(int priority, int64_t since)
                : since + ranks[priority + 1].least;
 }
 
-/* Boosts that no guarded thread lends make room for new ones. */
+/* True: the table has room for a new boost. Removes a boost that no guarded thread lends if the
+ * table is full. */
 static bool has_room(void)
 {
     struct boost *boost;
@@ -184,7 +185,8 @@ static void begin_boost(pid_t tid, pid_t caller, int priority, int64_t time)
     if (boost != NULL)
         end_boost(boost, time);
     if (!has_room() || (boost = calloc(1, sizeof *boost)) == NULL) {
-        /* The table is full, with a thousand boosts: what the thread lends is bounded at once. */
+        /* The table is full, with a thousand boosts: the lender is suspended at once, because its
+         * lending cannot be counted. */
         if (lender != NULL)
             suspend_lender(lender, time);
         return;
@@ -215,12 +217,14 @@ static void take_priority_change(const struct priority_change *change)
         const struct guarded *guarded = guarded_find(change->tid);
         end_boost(boost, change->time);
         if (after < RT_PRIORITIES && (guarded == NULL || kernel_priority(guarded) != after))
-            /* Still boosted: by another lender, or by none. */
+            /* The thread is still boosted: by another guarded thread, or by a thread that is not
+             * guarded. */
             begin_boost(change->tid, change->tid, after, change->time);
     }
 }
 
-/* After a lost record: when to ask all threads; INT64_MAX: none was lost. */
+/* After a lost record: when to have the boosts of all threads reported again; INT64_MAX: no record
+ * was lost. */
 static int64_t resynchronize_at = INT64_MAX;
 
 static bool drain_all(void)
@@ -231,7 +235,8 @@ static bool drain_all(void)
     return some;
 }
 
-/* ns. An attachment takes no longer: then the thread is guarded, or is never made real-time. */
+/* ns. The longest time of an attachment: after it the thread is guarded, or is never made
+ * real-time. */
 static const int64_t expected_within = INT64_C(5000000000);
 
 void lending_expect_promotion(int64_t now)
@@ -243,7 +248,8 @@ void lending_expect_promotion(int64_t now)
 /* ns. How often a sleeping thread is checked for a boost that the kernel did not report. */
 static const int64_t check_interval = INT64_C(1000000000);
 
-/* When the events are read even without a wakeup; lending.h says why PREEMPT_RT needs this. */
+/* The time at which the events are read even without a wakeup; lending.h says why PREEMPT_RT needs
+ * this. */
 static int64_t next_unprompted_read(void)
 {
     if (!is_preempt_rt)
@@ -284,7 +290,7 @@ static void forget(const struct guarded *lender)
 /* ---- boosts without a report (PREEMPT_RT) ---- */
 
 /* False: the thread lent when it was suspended and still sleeps, so it still waits for the lock,
- * but no report of the kernel has come since it is in force again. */
+ * but no report of the kernel has come since it was put in force again. */
 static bool boosts_reported(struct guarded *lender)
 {
     if (!is_preempt_rt || lender->report_attempts == 0 || lender->boost_count > 0 ||
@@ -294,8 +300,8 @@ static bool boosts_reported(struct guarded *lender)
     return false;
 }
 
-/* Checks one thread that is due. If it has not run since the last check and no boost of it is
- * known, the kernel has to report its boosts anew. False: no thread is due. */
+/* Checks one thread that is due. If the thread has not run since the last check and lends nothing
+ * as far as is known, has the kernel report its boosts again. False: no thread is due. */
 static bool check_one_sleeper(int64_t now)
 {
     struct guarded *guarded = guarded_first();
@@ -311,9 +317,9 @@ static bool check_one_sleeper(int64_t now)
     return true;
 }
 
-/* Suspending a candidate takes some tens of us, and a hostile user decides how often a boost has
- * an unknown lender. So the number at a time is bounded, and each batch is followed by a pause
- * of 20 times its duration. */
+/* Suspending a candidate takes some tens of us, and a hostile user decides how often a boost has an
+ * unknown lender. So the number of candidates at a time is bounded, and after them the guard pauses
+ * for 20 times as long as they took. */
 enum { TRIES_AT_ONCE = 16, PAUSE_PER_TRY = 20 };
 
 static void check_sleepers(int64_t now)
@@ -324,7 +330,7 @@ static void check_sleepers(int64_t now)
 
 /* ---- suspending the lender ---- */
 
-/* Whether the thread runs at a higher priority than its own policy gives it. */
+/* True: the thread runs at a higher priority than its own policy gives it. */
 static bool is_boosted(pid_t tid)
 {
     struct attributes now;
@@ -355,9 +361,9 @@ static int64_t runtime_over_at(const struct guarded *lender)
 }
 
 /* A thread that waits for a lock sleeps. A thread that is awake may have used up its own runtime
- * and is then suspended for that, so it is not charged for lending. But with PREEMPT_RT a
- * waiting thread spins in the kernel (rtmutex_spin_on_owner) while the holder runs, and counts
- * as awake; so awake threads may wait, too. */
+ * and is then suspended for that, so it is not suspended for lending. But with PREEMPT_RT a waiting
+ * thread spins in the kernel (rtmutex_spin_on_owner) while the holder runs, and counts as awake; so
+ * awake threads may wait, too. */
 static bool may_wait(const struct guarded *guarded)
 {
     return is_preempt_rt || thread_sleeps(guarded->tid);
@@ -382,13 +388,13 @@ static bool is_not_boosted(pid_t tid)
 
 static int64_t next_try;
 
-/* ns. A boost that lasts longer than this also has awake threads tried as its lender, if they
- * may wait (may_wait). They notice a suspension, so this is not done for short boosts. */
+/* ns. If a boost lasts longer than this, awake threads are also tried as its lender, if they may
+ * wait (may_wait). Awake threads notice a suspension, so they are not tried for short boosts. */
 static const int64_t long_boost = INT64_C(200000000);
 
 /* Suspends the possible lenders one after the other: the boost ends with the suspension of its
- * lender. The others are asleep and do not notice. Returns the lender, which stays suspended;
- * NULL: not found yet. */
+ * lender. The other threads are asleep and do not notice their suspension. Returns the lender,
+ * which stays suspended; NULL: not found yet. */
 static struct guarded *find_lender(struct boost *boost, int64_t now)
 {
     const pid_t tid = boost->tid;
@@ -429,7 +435,8 @@ static struct guarded *find_lender(struct boost *boost, int64_t now)
     return NULL;
 }
 
-/* After a lost record any sleeping thread may wait for a lock and lend without a bound. */
+/* Has the boosts of all threads reported again, because after a lost record any sleeping thread may
+ * wait for a lock and lend without a bound. */
 static void resynchronize(void)
 {
     struct guarded *guarded;
@@ -448,7 +455,8 @@ static struct boost *boost_to_try(int64_t now)
     return NULL;
 }
 
-/* Reads the events when due. When none came since the last read, events wake the guard again. */
+/* Reads the events when a read is due. If no event has come since the last read, events wake the
+ * guard again. */
 static void look(int64_t now)
 {
     if (now >= next_unprompted_read()) {

@@ -1,10 +1,10 @@
-/* Bounds what a guarded thread lends by priority inheritance.
+/* Bounds the CPU time that a guarded thread lends by priority inheritance.
  *
- * A thread that waits for a lock (PTHREAD_PRIO_INHERIT; FUTEX_LOCK_PI in futex(2)) lends its
- * rank to the holder of the lock. The holder may be an ordinary thread of another user, and the
- * kernel does not bound its CPU time. So the guard counts the time of a boost against the
- * runtime of the lender. When the runtime is used up, the guard suspends the lender until its
- * next period, and with that the boost ends.
+ * A thread that waits for a lock (PTHREAD_PRIO_INHERIT; FUTEX_LOCK_PI in futex(2)) lends its rank
+ * (policy and priority) to the holder of the lock, which is boosted. The holder may be an ordinary
+ * thread of another user, and the kernel does not bound its CPU time. So the guard counts the time
+ * of a boost against the runtime of the lender. When the runtime is used up, the guard suspends the
+ * lender until its next period, which ends the boost.
  *
  *     boost       begins and ends with a report of the kernel (inheritance-events.h)
  *     lender      known: the report names the thread that began to wait. That thread is guarded, or
@@ -12,24 +12,23 @@
  *                 unknown: the call came from a third thread (FUTEX_CMP_REQUEUE_PI). When the
  *                 shortest runtime of a possible lender is over, the guard suspends the possible
  *                 lenders one by one until the boost ends.
- *     suspended   the lender, when its own use plus its lending reach its runtime. It may lend anew
- *                 as soon as it is in force again.
+ *     suspended   the lender, when the CPU time that it has used and lent reaches its runtime. The
+ *                 lender may lend again as soon as it is in force again.
  *
  * A short boost costs one wakeup of the guard. While boosts keep coming, the guard reads the
- * reports once a millisecond instead.
+ * reports once a millisecond, and is not woken for each.
  *
  * PREEMPT_RT needs more, for two reasons. First, a thread of the kernel (irq_work) on the CPU of
- * the report wakes the guard. A thread that is lent SCHED_DEADLINE on that CPU keeps irq_work
- * from running, so no wakeup comes. As long as SCHED_DEADLINE may be lent, the guard therefore
- * reads the reports without a wakeup, once per shortest SCHED_DEADLINE runtime, but not more
- * often than once a millisecond.
+ * the report wakes the guard. A thread that is lent SCHED_DEADLINE on that CPU keeps irq_work from
+ * running, so no wakeup comes. As long as SCHED_DEADLINE may be lent, the guard therefore reads the
+ * reports without a wakeup, once per shortest SCHED_DEADLINE runtime, but not more often than once
+ * a millisecond.
  *
- * Second, a report may be missing. While irq_work is about to wake somebody and is preempted,
- * the kernel takes events on its CPU for events of irq_work itself
- * (perf_swevent_get_recursion_context, before Linux 6.11). So a lender that was suspended and
- * still sleeps is put in force again until the kernel reports its boost; and a thread that has
- * not run for a second, and lends nothing as far as is known, is made ordinary and real-time
- * again, so that the kernel reports its boost. */
+ * Second, a report may be missing. While irq_work is about to wake a thread and is preempted, the
+ * kernel takes events on its CPU for events of irq_work itself (perf_swevent_get_recursion_context,
+ * before Linux 6.11). So a lender that was suspended and still sleeps is put in force again until
+ * the kernel reports its boost; and a thread that has not run for a second, and lends nothing as
+ * far as is known, is made ordinary and real-time again, so that the kernel reports its boost. */
 #ifndef RTF_LENDING_H
 #define RTF_LENDING_H
 
@@ -38,17 +37,18 @@
 
 #include "guarded-threads.h"
 
-/* Begins to read the kernel's reports, see inheritance_events_open. False with errno: no boost
- * is seen. */
+/* Begins to read the kernel's reports, see inheritance_events_open. False with errno: the guard
+ * sees no boost. */
 bool lending_open(const char *tracepoint, int epoll, uint64_t as);
 
-/* The epoll descriptor is ready: a report has come. */
+/* Called when the epoll descriptor is ready, because a report has come. */
 void lending_read_reports(int64_t now);
 
 /* True with PREEMPT_RT: a report may come without a wakeup. */
 bool lending_wakeup_may_fail(void);
 
-/* A thread is about to become SCHED_DEADLINE (promotions.h), and may then lend that. */
+/* Called when a thread is about to become SCHED_DEADLINE (promotions.h), and may then lend this
+ * policy. */
 void lending_expect_promotion(int64_t now);
 
 /* Does what is due at `now`, and returns a lender that has been suspended: report it to the

@@ -14,7 +14,7 @@
 #include "suspension.h"
 
 enum { PASSES = 1000 };
-static const int64_t elsewhere = INT64_C(1000000); /* ns */
+static const int64_t elsewhere = INT64_C(1000000); /* ns that members may use on other CPUs */
 
 static int hierarchy = -1;
 
@@ -39,7 +39,7 @@ int process_groups_open(void)
 
 /* ---- events ---- */
 
-/* Read-only, as the event of a guarded thread. */
+/* Maps the event read-only, for the reason that guarded_begin gives. */
 static struct event mapped(int fd)
 {
     struct event event = {.fd = fd, .page = MAP_FAILED};
@@ -69,7 +69,7 @@ static int own_cpu(const struct attributes *granted)
     return cpu;
 }
 
-/* The first thread has one CPU, so its forks are recorded there. */
+/* The first thread has one CPU, so an event on this CPU records all its forks. */
 static bool open_events(struct process_group *group, int64_t runtime)
 {
     cpu_set_t online;
@@ -165,7 +165,8 @@ static bool make_member_ordinary(pid_t tid)
            sched_setscheduler(tid, SCHED_OTHER, &none) == 0;
 }
 
-/* While the guard runs on the members' CPU, none of them does, and so none starts another. */
+/* Moves the guard to the members' CPU: while the guard runs there, no member runs, so no member
+ * starts a thread. */
 static void go_to(const struct process_group *group, cpu_set_t *former)
 {
     if (sched_getaffinity(0, sizeof *former, former) != 0)
@@ -216,8 +217,8 @@ static bool is_listed(const pid_t *tids, ssize_t count, pid_t tid)
     return false;
 }
 
-/* An id may have passed to a thread that is no member since it was listed. Makes that one ordinary:
- * it cannot be told whether it was real-time before. */
+/* Since the members were listed, an id may have passed to a thread that is no member. Makes that
+ * thread ordinary, because it is unknown whether the thread was real-time before. */
 static void take_back(const struct process_group *group, const pid_t *made, ssize_t count)
 {
     pid_t *tids;

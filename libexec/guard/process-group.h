@@ -1,8 +1,8 @@
-/* The members of a process's group (lib/process-budget.h): made ordinary and real-time together,
- * except the first thread of the process, which is a guarded thread like any other
+/* Makes the members of a process's group (lib/process-budget.h) ordinary and real-time together,
+ * except the first thread of the process, which is guarded like any single thread
  * (guarded-threads.h). Members are real-time without reset-on-fork, so a thread that they start is
- * real-time, too. A thread that the first thread starts is ordinary, until the kernel's record of it has woken
- * the guard. */
+ * real-time, too. A thread that the first thread starts is ordinary until the kernel's record of
+ * the start has woken the guard. */
 #ifndef RTF_PROCESS_GROUP_H
 #define RTF_PROCESS_GROUP_H
 
@@ -12,30 +12,34 @@
 
 #include "thread.h"
 
-/* Takes the hierarchy that the launcher has opened, and returns it. -1 with errno. */
+/* Takes over the cgroup hierarchy that the launcher has opened, and returns its descriptor. -1 with
+ * errno. */
 int process_groups_open(void);
 
 struct process_group;
 
-/* Opens the group of the process. Its members may use one CPU of granted->cpus. On each other CPU a
- * counter notices a member that its owner has moved there, after 1 ms, or the runtime (ns) if that
- * is less. NULL with errno. */
+/* Opens the group of the process. The members may use the one CPU of granted->cpus. On each other
+ * CPU a counter notices members that their owner has moved there, as soon as they have used 1 ms,
+ * or `runtime` (ns) if it is less. NULL with errno. */
 struct process_group *process_group_open(pid_t process, uint64_t started_by,
                                          const struct attributes *granted, int64_t runtime);
 void process_group_close(struct process_group *group);
 
-/* Calls `wait_on` for each counter, and for the records of starts. False: a call failed. */
+/* Calls `wait_on` for each counter and, with `starts`, for the event that records started threads
+ * (budget_starts_open), whose descriptor process_group_starts returns. False: a call failed. */
 bool process_group_wait(const struct process_group *group,
                         bool (*wait_on)(int fd, int64_t as, bool starts), int64_t as);
 int process_group_starts(const struct process_group *group);
 
-/* CPU time that members have used on the other CPUs, ns. */
+/* process_group_used: the CPU time that members have used on the other CPUs, ns.
+ * process_group_count: on = false stops the counters. */
 int64_t process_group_used(const struct process_group *group);
 void process_group_count(const struct process_group *group, bool on);
 
-/* Makes all members ordinary, including members that are started meanwhile; or gives them the granted
- * policy, priority and CPU. False: there are more than PROCESS_MEMBERS_MAX, and none is made
- * real-time: to suspend them would take the guard too long. */
+/* process_group_suspend makes all members ordinary, including members that are started meanwhile.
+ * process_group_resume gives them the granted policy, priority and CPU. False: there are more than
+ * PROCESS_MEMBERS_MAX members, and no member is made real-time, because suspending so many would
+ * take the guard too long. */
 enum { PROCESS_MEMBERS_MAX = 512 };
 void process_group_suspend(const struct process_group *group);
 bool process_group_resume(const struct process_group *group);

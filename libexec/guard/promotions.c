@@ -5,8 +5,8 @@
 
 #include "suspension.h"
 
-/* The attachments that may be under way at once. The oldest entry makes room: the guard has
- * heard of that thread by then. */
+/* The number of attachments that may be under way at once. A new entry overwrites the oldest entry:
+ * the broker has had that thread guarded by then. */
 enum { EXPECTED_MAX = 256 };
 static struct expected {
     struct promotion who; /* tid 0: unused */

@@ -1,16 +1,16 @@
-/* rtf-guard: holds real-time threads to their runtimes where the kernel does not. The broker
- * starts `rtf-guard --serve TRACEPOINT DOMAINS [processes]` with a SOCK_SEQPACKET socket as standard input.
- * Each datagram is one paragraph (lib/paragraph.h).
+/* rtf-guard: holds real-time threads to their runtimes where the kernel does not. The broker starts
+ * `rtf-guard --serve TRACEPOINT DOMAINS [processes]` with a SOCK_SEQPACKET socket as standard
+ * input. Each datagram is one paragraph (lib/paragraph.h).
  *
  *     op=begin id tid started_by budget every + attributes, a pidfd, and an event
  *                               guard this thread; budget and every in us; again=1: an earlier
- *                               guard may have left it suspended
+ *                               guard may have left the thread suspended
  *                               with whole=1, the runtime is for all threads of the process of
  *                               this thread together (process-group.h)
  *     op=end id tid started_by  do not make this thread real-time any more; the attach helper
  *                               acts on it from now on
  *     op=leave id               put all threads in force, except a thread that waits for a lock
- *                               and lends, and touch none any more
+ *                               and lends, and change no thread any more
  *     op=yield id; op=rise id   run as FIFO for now; run as SCHED_DEADLINE (guard-rank.h)
  *     op=listen id, and a pipe  read promotions from this pipe (promotions.h)
  *     op=look id                read that pipe now
@@ -19,11 +19,11 @@
  * Unasked it sends event=suspended|lent|lost|asleep tid= started_by= times= (how often), and
  * event=blind|beneath reason=, see report_unbounded_lending.
  *
- * The guard is a program of its own, not part of the attach helper: in the middle of an
- * attachment the attach helper waits for the kernel, for up to tens of ms, and a runaway thread
- * would run on for so long. The guard waits only for its next event, runs above the broker, and
- * can do nothing but schedule. When the broker ends without a word, the guard does as for leave
- * and ends. */
+ * The guard is a program of its own, not part of the attach helper: in the middle of an attachment
+ * the attach helper waits for the kernel, for up to tens of ms, and a runaway thread would run on
+ * for so long. The guard waits only for its next event, runs above the broker, and can do nothing
+ * but schedule. When the broker ends without op=leave, the guard acts as after op=leave, and
+ * ends. */
 #include <errno.h>
 #include <linux/capability.h>
 #include <sched.h>
@@ -54,8 +54,8 @@ static const int64_t report_pause = INT64_C(10000000000);
 
 static int epoll = -1;
 
-/* The data of an epoll event; a positive number is the id of the thread whose budget event it
- * is. */
+/* The data of an epoll event. A positive number is the id of the thread whose budget event is
+ * ready. */
 enum { FROM_BROKER = 0, FROM_PROMOTIONS = -1, FROM_INHERITANCE = -2 };
 #define OF_STARTS (INT64_C(1) << 32) /* with the id of the first thread of a process */
 
@@ -70,7 +70,8 @@ static bool wait_on_group(int fd, int64_t as, bool starts)
     return wait_on(fd, starts ? as | OF_STARTS : as);
 }
 
-/* No event of the kernel wakes the guard for a thread that it has yet to look at. */
+/* on = false: the kernel's records of started threads do not wake the guard, as long as the guard
+ * has yet to look for new threads of this process. */
 static void listen_to_starts(const struct guarded *guarded, bool on)
 {
     struct epoll_event wanted = {.events = on ? EPOLLIN : 0,
@@ -337,8 +338,8 @@ static bool turn(void)
 
 /* ---- set-up ---- */
 
-/* hierarchy: of the groups of processes; -1: there are none, and the guard needs no perf events of
- * its own. */
+/* hierarchy: the hierarchy of the groups of processes; -1: there is none, and the guard needs no
+ * perf events of its own. */
 static bool confine(int hierarchy)
 {
     enum { END_OF_LIST = -1 };

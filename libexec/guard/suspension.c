@@ -4,8 +4,8 @@
 
 #include "clock.h"
 
-/* If the thread has ended, the call may have made another thread with the same id real-time:
- * makes that one ordinary. */
+/* If the thread has ended, the call before may have made another thread with the same id real-time.
+ * Makes that other thread ordinary. */
 static void read_interval(const struct target *target)
 {
     struct identity identity;
@@ -50,7 +50,7 @@ void resume_fixed_priority(const struct target *target, int policy, int priority
 
 int64_t suspend_deadline(const struct target *target, struct overrun *overrun)
 {
-    /* ns: the timers of a virtual CPU are late when its host stops it */
+    /* ns to add, because the timers of a virtual CPU are late when its host stops the CPU */
     static const int64_t late = INT64_C(100000000);
     overrun->counted_us = 0;
     if (!thread_has_ended(target->pidfd))

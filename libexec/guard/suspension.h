@@ -1,7 +1,8 @@
-/* Makes a granted thread ordinary and real-time again, as often as it uses up its runtime. The
- * grant has been proved when the thread was attached, so nothing is proved anew here. CPUs, nice
- * value and reset-on-fork stay. Each function checks the pidfd before its call, and the resume
- * functions also after it, so that a thread that has taken over the id does not stay real-time. */
+/* Makes a granted thread ordinary (suspends it) and real-time again (resumes it), as often as it
+ * uses up its runtime. The grant was checked when the thread was attached, so nothing is checked
+ * again here. The thread keeps its CPUs, nice value and reset-on-fork flag. Each function checks
+ * the pidfd before its call, and the resume functions also after the call, so that a thread that
+ * has taken over the id does not stay real-time. */
 #ifndef RTF_SUSPENSION_H
 #define RTF_SUSPENSION_H
 
@@ -9,16 +10,17 @@
 
 int suspend_kernel_policy(enum policy policy);
 
-/* FIFO and RR. *policy and *priority: what the thread had at suspension, as the kernel's
- * numbers. A thread that its owner has made ordinary meanwhile stays ordinary. */
+/* For FIFO and RR. *policy and *priority: the kernel's numbers for the thread at suspension. A
+ * thread that its owner has made ordinary meanwhile stays ordinary. */
 void suspend_fixed_priority(const struct target *target, int *policy, int *priority);
 void resume_fixed_priority(const struct target *target, int policy, int priority);
 
-/* SCHED_DEADLINE. *overrun as for scheduling_suspend. Returns the time before which the thread
- * must not be resumed, because the kernel still counts its bandwidth (CLOCK_MONOTONIC, ns); 0:
- * none. */
+/* For SCHED_DEADLINE. *overrun: see scheduling_suspend. Returns the time before which the thread
+ * must not be resumed, because the kernel still counts its bandwidth (CLOCK_MONOTONIC, ns); 0: at
+ * once. */
 int64_t suspend_deadline(const struct target *target, struct overrun *overrun);
-/* As scheduling_resume; also APPLY_DONE if the thread has ended or is real-time already. */
+/* Returns APPLY_DONE if the thread has ended or is real-time already, else the result of
+ * scheduling_resume. */
 enum apply_result resume_deadline(const struct target *target, const struct attributes *granted,
                                   const struct overrun *overrun);
 

@@ -1,7 +1,7 @@
-/* rtf-logger: writes events.ndjson for the broker, which must not wait for a disk. Standard
- * input is a pipe of lines; descriptor 3 is the directory log/. An empty line means: open the
- * file anew. At end of file the logger writes all that it has read, and ends; by the end of its
- * standard output, on which it writes nothing, the broker learns that.
+/* rtf-logger: writes events.ndjson for the broker, which must not wait for a disk. Standard input
+ * is a pipe of lines; descriptor 3 is the directory log/. An empty line means: open the file anew.
+ * At end of file the logger writes all that it has read, and ends. The logger writes nothing to its
+ * standard output: the end of this output tells the broker that the logger has ended.
  *
  * A log that cannot be written stops nothing: lines that cannot be written are counted, and the
  * number is logged when the log works again. */
@@ -88,8 +88,8 @@ static void put(const char *text, size_t length)
         lost += report_lost() ? write_lines(text, length) : lines_in(text, length);
 }
 
-/* Takes whole lines. Lines before an empty line belong to the present file, the rest to the next
- * one. */
+/* Takes whole lines. Lines before an empty line belong to the present file, later lines to the next
+ * file. */
 static void take(const char *text, size_t length)
 {
     size_t from = 0;

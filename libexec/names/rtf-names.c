@@ -57,7 +57,8 @@ static void add_lists(struct paragraph_output *output, struct lists *lists)
     lists->names[0] = lists->gids[0] = '\0';
 }
 
-/* Adds all groups, or fails: if a group were left out, a rule that bounds it would not bind. */
+/* Adds all groups, or fails: if a group were left out, a rule of acl.conf that bounds this group
+ * would not bind the user. */
 static bool add_groups(struct paragraph_output *output, const char *id, uid_t uid,
                        const gid_t *groups, int count)
 {

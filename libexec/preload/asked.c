@@ -4,8 +4,8 @@
 
 enum { THREADS = 128 };
 
-/* A child after fork(2) has the entries of its parent. They do no harm, because the child's threads
- * have other ids. */
+/* A child after fork(2) has the entries of its parent. These entries do no harm, because the
+ * child's threads have other ids. */
 static struct {
     pthread_mutex_t lock;
     unsigned next; /* the entry that a new thread takes */
@@ -28,7 +28,7 @@ void asked_remember(pid_t thread, int policy, int priority)
     pthread_mutex_lock(&asked.lock);
     unsigned i = find(thread);
     if (i == THREADS)
-        i = asked.next++ % THREADS; /* the oldest thread gets the kernel's answer from now on */
+        i = asked.next++ % THREADS; /* the oldest thread reads the kernel's values from now on */
     asked.of[i].thread = thread;
     asked.of[i].policy = policy;
     asked.of[i].priority = priority;

@@ -1,6 +1,6 @@
-/* The policy and priority that the program asked for, of each of its threads. rtf may grant another
- * priority, and always sets reset-on-fork. Some programs read their policy back and end if they find
- * another one. */
+/* Remembers the policy and priority that the program asked for, for each of its threads. rtf may
+ * grant another priority, and always sets reset-on-fork. Some programs read their policy back and
+ * end if they find another policy. */
 #ifndef RTF_ASKED_H
 #define RTF_ASKED_H
 

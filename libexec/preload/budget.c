@@ -35,7 +35,7 @@ static void name_of_thread(pid_t thread, char name[static THREAD_NAME + 1])
     name[strcspn(name, "\n")] = '\0';
 }
 
-/* Writes one line in one write, because the program may print there, too. */
+/* Writes one line in one write, because the program may write to standard error, too. */
 static void say(pid_t thread, const struct wanted *wanted, const char *reason)
 {
     char name[THREAD_NAME + 1], line[SENTENCE];
@@ -94,8 +94,8 @@ static int highest_of(const struct rtf_status *status, size_t plugin)
 }
 
 /* Chooses a plugin of the policy. Without a plugin in the spec, another plugin could grant the
- * budget, and the thread would get another policy than the program asked for. Without a stated
- * limit of priorities, a plugin with higher priorities gets these, too. */
+ * budget, and the thread would get another policy than the program asked for. If the profile states
+ * no max_priority, and the plugin has higher priorities than usual, these may be used, too. */
 static bool choose_plugin(struct rtf_connection *connection, int policy, struct profile *profile)
 {
     struct rtf_status *status = rtf_status_read(connection);
@@ -148,8 +148,8 @@ static void make_params(const struct wanted *wanted, const struct profile *profi
     (void)rtf_params_set_scheduler(params, profile->plugin);
 }
 
-/* True if the refusal may end when others release something. The answer is then EBUSY, because a
- * program that gets EPERM never asks again. */
+/* True if the same request may succeed when other reservations are released. The call then fails
+ * with EBUSY, because a program that gets EPERM never asks again. */
 static bool becomes_free(const char *code)
 {
     static const char *const codes[] = {
@@ -181,8 +181,9 @@ static int error_of(enum rtf_result result, int policy, const char *code)
     return EPERM;
 }
 
-/* True: no other thread can have the name. Two containers of a user have threads of the same number,
- * and the broker knows them by other numbers. */
+/* Makes the name of the reservation. True: no other thread can have this name, because the name has
+ * the inode of the thread's pidfd. The number is not enough: threads in two containers of a user
+ * may have the same number. */
 static bool name_of_reservation(pid_t thread, char name[static RESERVATION])
 {
     const uint64_t inode = client_thread_inode(thread);
@@ -193,8 +194,8 @@ static bool name_of_reservation(pid_t thread, char name[static RESERVATION])
     return inode != 0;
 }
 
-/* A spec with this name may belong to an earlier thread with the same id; then it is released
- * first. */
+/* A spec with this name may belong to an earlier thread with the same id; then that spec is
+ * released first. */
 static enum rtf_result ask(struct rtf_connection *connection, struct rtf_spec *spec,
                            struct rtf_params *params, pid_t thread, const struct wanted *wanted)
 {

@@ -1,4 +1,4 @@
-/* Makes a reservation in place of a scheduling call. The spec preload-TID in the user's directory
+/* Makes a reservation instead of a scheduling call. The spec preload-TID in the user's directory
  * ends with the thread. The process keeps no state: a thread's reservation is found by its name,
  * also after fork(2) and execve(2). */
 #ifndef RTF_BUDGET_H

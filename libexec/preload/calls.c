@@ -20,7 +20,8 @@
 #include "budget.h"
 #include "schedattr.h"
 
-/* Newer libcs declare sched_setattr with a struct of their own. */
+/* Newer libcs declare sched_setattr with a struct of their own, so the function has another name in
+ * C. */
 int set_attr(pid_t thread, const void *attributes, unsigned flags) __asm__("sched_setattr");
 
 enum { HIGHEST = 99 }; /* the highest priority of SCHED_FIFO and SCHED_RR */
@@ -60,7 +61,8 @@ __attribute__((constructor)) static void look_up_all(void)
         replaced[i].found = look_up(replaced[i].name);
 }
 
-/* Before the constructor runs, constructors of other libraries may make calls. */
+/* Constructors of other libraries may make calls before the constructor here has run: then looks
+ * the function up. */
 static function *libc_function(const char *name)
 {
     size_t i = 0;
@@ -155,7 +157,8 @@ int sched_setparam(pid_t pid, const struct sched_param *param)
     return LIBC(sched_setparam)(pid, param);
 }
 
-/* Gets a thread's kernel id from the id of its CPU-time clock, which contains it. */
+/* Gets a thread's kernel id from the id of the thread's CPU-time clock, which contains the kernel
+ * id. */
 static pid_t id_of_pthread(pthread_t thread)
 {
     clockid_t clock;
@@ -186,8 +189,8 @@ int pthread_setschedprio(pthread_t target_thread, int prio)
 
 /* ---- what the program reads back ---- */
 
-/* True: the thread has a reservation, and the program asked for this. A program that compares finds
- * what it asked for; chrt(1) shows what the kernel has. */
+/* True: the thread has a reservation, and the program asked for *policy and *priority. So a program
+ * that compares finds the values that it asked for; chrt(1) shows the kernel's values. */
 static bool reads_back(pid_t thread, int *policy, int *priority)
 {
     const int now = policy_of(thread);
@@ -217,7 +220,8 @@ int sched_getparam(pid_t pid, struct sched_param *param)
     return LIBC(sched_getparam)(pid, param);
 }
 
-/* libc keeps what it was told last, and knows nothing of reservations. */
+/* Asks the kernel, because libc returns the values that it was told last, and knows nothing of
+ * reservations. */
 int pthread_getschedparam(pthread_t target_thread, int *policy, struct sched_param *param)
 {
     const pid_t id = id_of_pthread(target_thread);

@@ -55,7 +55,7 @@ int profile_priority(int priority, int most)
     return kept + ((priority - kept) * (most - kept) + above - 1) / above;
 }
 
-/* NULL, or the fault of the line. */
+/* Returns NULL, or the fault of the line. */
 static const char *take_line(struct search *search, char *line)
 {
     char *rest = NULL;

@@ -23,8 +23,8 @@ struct profile {
 /* Adds one word, such as "runtime=1ms", to a profile. False: not a valid word. */
 bool profile_take(struct profile *profile, const char *word);
 
-/* The priority to ask for in place of a program's priority, 1 to 99, so that none is above `most`.
- * Of two priorities the higher one never gets the lower place. */
+/* The priority, at most `most`, to ask for instead of a program's priority (1 to 99). Never
+ * reverses the order of two priorities. */
 int profile_priority(int priority, int most);
 
 /* Looks for a line about this thread in the directories (separated by colons). A value that the

@@ -85,7 +85,7 @@ static bool wrong_key(const char *text, const json_t *object, const char *key, c
     return fault_in(reason, REASON_BYTES, "%s %s", shown, why);
 }
 
-/* A name that a rule of acl.conf can have, too. */
+/* True: a rule of acl.conf can have this name, too. */
 static bool is_plain(const char *name)
 {
     for (const char *at = name; *at != '\0'; at++)
@@ -199,7 +199,8 @@ static struct given *read_one(const char *directory, const char *file)
     return given;
 }
 
-/* A file with another name is none of these: README, NAME.json.example, NAME.json~. */
+/* True: the name is NAME.json. Other files are ignored, such as README, NAME.json.example and
+ * NAME.json~. */
 static int is_one(const struct dirent *entry)
 {
     char name[NAME_BYTES + sizeof entry->d_name];

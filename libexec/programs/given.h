@@ -15,7 +15,7 @@
 struct given {
     struct given *next;
     char name[NAME_BYTES]; /* with the prefix */
-    char *user, *group;    /* whom the file is for; group without its @; NULL: not stated */
+    char *user, *group;    /* whom the file is for, a group without @; NULL: not stated */
     char *program;         /* the path */
     char *text;            /* the program file for the spool; NULL: the file is wrong */
     char wrong[REASON_BYTES];
@@ -28,7 +28,7 @@ bool given_read(const char *directory, struct given **list, char reason[static R
 void given_free(struct given *list);
 
 /* Turns the text of a file into a program file: takes the keys user and group out, and leaves all
- * others at their places. False: *reason names key and line. */
+ * other keys at their places. False: *reason names key and line. */
 bool given_parse(char *text, size_t length, struct given *given, char reason[static REASON_BYTES]);
 
 #endif

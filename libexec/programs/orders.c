@@ -14,7 +14,7 @@
 static void add(struct orders *orders, enum what what, uid_t uid, const char *name,
                 const char *text)
 {
-    /* full: there is room for 0, 1, 3, 7 and so on */
+    /* the list is full: it has room for 0, 1, 3, 7 and so on */
     if ((orders->count & (orders->count + 1)) == 0) {
         struct order *list =
             reallocarray(orders->list, 2 * orders->count + 1, sizeof *orders->list);
@@ -55,8 +55,8 @@ void orders_free(struct orders *orders)
 
 /* ---- whom the files are for ---- */
 
-/* A file for a user and for a group of this user is given once. Root needs no file: the broker
- * reserves for root as for anybody, and root makes its own. */
+/* A file for a user and for a group of this user is given once. Root gets no file, because root can
+ * make its own files, and the broker reserves for root as for any user. */
 static void add_once(struct orders *orders, uid_t uid, const struct given *given)
 {
     for (size_t i = orders->count; i > 0; i--)
@@ -94,7 +94,8 @@ static void add_accounts_of(struct orders *orders, const struct given *given, gi
     endpwent();
 }
 
-/* The members that the database of groups lists, and the accounts whose own group it is. */
+/* Adds the members that the group database lists, and the accounts that have the group as their
+ * primary group. */
 static void add_group(struct orders *orders, const struct given *given, say *tell)
 {
     char sentence[REASON_BYTES];

@@ -1,4 +1,5 @@
-/* The files of programs.d that each user's directory shall have. */
+/* The orders that make each user's directory have its files of programs.d: put, remove or keep a
+ * file. */
 #ifndef RTF_ORDERS_H
 #define RTF_ORDERS_H
 
@@ -14,7 +15,7 @@ struct order {
     enum what what;
     uid_t uid;
     char name[NAME_BYTES];
-    const char *text; /* PUT: of the file, borrowed */
+    const char *text; /* PUT: the text of the file, borrowed */
 };
 
 struct orders {
@@ -25,15 +26,16 @@ struct orders {
 /* Called with a sentence about what cannot be done. */
 typedef void say(const char *decision, const char *sentence);
 
-/* The users that the files are for. An unknown name is told. */
+/* Adds an order to put each file for each user whom the file is for. Calls `tell` about an unknown
+ * name. */
 void orders_for(struct orders *orders, const struct given *list, say *tell);
 
-/* Adds an order for each file that was given before (record_read) and is not any more: the file is
- * removed, or stays as it was if its original is wrong now. */
+/* Adds an order for each file that was given before (record_read) and is not given any more:
+ * REMOVE, or KEEP if the file in programs.d is wrong now. */
 void orders_compare(struct orders *orders, const struct orders *before, const struct given *list);
 
-/* The record of what was given, in this directory. False with errno. removed: the removals have been
- * done, and leave the record. */
+/* Read and write the record of the given files, in this directory. False with errno. removed: the
+ * orders REMOVE have been carried out, and the record leaves these files out. */
 bool record_read(int directory, struct orders *before);
 bool record_write(int directory, const struct orders *orders, bool removed);
 

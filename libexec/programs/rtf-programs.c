@@ -1,18 +1,19 @@
 /* rtf-programs: gives the program files of programs.d (rtf-programs(5)) to their users. It writes
- * each file into the directories of these users in the spool, as admin:NAME.json, and takes away
- * what is not given any more. From then on the file is like any program file of the user.
+ * each file into the directories of these users in the spool, as admin:NAME.json, and removes the
+ * files that are not given any more. From then on the file is like any program file of the user.
  *
  * The broker starts it at its start and at each reload. It does its work once, and ends.
  *
  *     rtf-programs give CONFIG SPOOL    descriptor 0: a socket to the broker, which gets paragraphs
  *                                       with decision= and reason=, for the log; descriptor 3: the
  *                                       directory of the record of what was given
- *     rtf-programs check CONFIG         for rtf-brokerd --check: prints what is wrong, and exits with 78 if anything is
+ *     rtf-programs check CONFIG         for rtf-brokerd --check: prints what is wrong, and exits
+ *                                       with 78 if anything is wrong
  *     rtf-programs lint CONFIG          prints what may be a mistake
  *
- * Attack surface: files of root's, and the directories of users. A child with all rights of the user
- * and no others works in such a directory. The user can stop it, so each child has a time limit, and
- * children of different users run at the same time. */
+ * Attack surface: files of root's, and the directories of users. A child with the rights of the
+ * user, and no other rights, works in the user's directory. The user can stop it, so each child has
+ * a time limit, and children of different users run at the same time. */
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <poll.h>
@@ -90,7 +91,7 @@ static void end_child(struct child *child, bool is_late)
     int status = 0;
     if (is_late)
         (void)kill(child->process, SIGKILL);
-    /* A killed process may stay in the kernel for long. */
+    /* A killed process may take long to end, so it is not waited for. */
     const bool has_ended = !is_late && waitpid(child->process, &status, 0) == child->process;
     const char *why = has_ended ? why_not(status) : "it took too long";
     if (why != NULL)
@@ -219,7 +220,8 @@ static int give(const char *directory, const char *spool)
         tell_broker("error",
                     "state/programs cannot be read: files that are not given any more stay");
     orders_compare(&orders, &before, list);
-    /* First: if this process is killed, the next one finds what was given. */
+    /* The record is written first: if this process is killed, the next run finds which files were
+     * given. */
     const bool recorded = record_write(STATE, &orders, false);
     carry_out(&orders);
     if (!recorded || !record_write(STATE, &orders, true))

@@ -11,8 +11,8 @@
 #include "client.h"
 #include "spec.h"
 
-/* The file in the spool has this text. The user may have put anything there, and it holds up only
- * this process. */
+/* True: the file in the spool has this text. The user may have put anything there, but can delay
+ * only this process. */
 static bool has_text(const struct client *client, const struct order *order)
 {
     static char bytes[SPEC_BYTES_MAX + 1];
@@ -39,7 +39,7 @@ static enum client_outcome put(struct client *client, const struct order *order)
     return client_change(client, order->name, order->text, &inode);
 }
 
-/* A file NAME.json of the user stands in the place of admin:NAME.json. */
+/* True: the user has a file NAME.json, which replaces admin:NAME.json. */
 static bool is_replaced(const struct client *client, const struct order *order)
 {
     return client_inode(client, order->name + strlen(GIVEN_PREFIX)) != 0;
@@ -61,8 +61,9 @@ static bool puts_any(const struct order *orders, size_t count)
     return false;
 }
 
-/* The administrator names the user, so the user needs no membership to get the file. acl.conf says
- * how much the broker grants. No process of the user can trace this one. */
+/* Becomes the user, with the spool's group even if the user is no member: the administrator has
+ * named the user, and acl.conf says how much the broker grants. PR_SET_DUMPABLE: no process of the
+ * user can trace this process. */
 static bool become(uid_t uid, gid_t group)
 {
     const gid_t nogroup = 65534;

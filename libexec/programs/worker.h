@@ -4,8 +4,8 @@
 
 #include "orders.h"
 
-/* Becomes the user of the orders, with the group of the spool's users, and does them. Returns 0, or
- * an exit status of sysexits(3). */
+/* Becomes the user of the orders, with the group of the spool's users, and carries the orders out.
+ * Returns 0, or an exit status of sysexits(3). */
 int worker_run(const char *spool, gid_t group, const struct order *orders, size_t count);
 
 #endif

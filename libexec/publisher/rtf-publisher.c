@@ -1,12 +1,13 @@
 /* rtf-publisher GID: writes status.json for the broker, which opens no file of the spool itself.
- * Standard input is a pipe of texts of one line each; descriptor 3 is the spool's directory.
- * Each text replaces the one before by rename(2), so a reader always reads one whole text. After
- * each text a paragraph on standard output gives the result: error=, a number as in errno(3), 0
- * if the text is in place.
+ * Standard input is a pipe of texts of one line each; descriptor 3 is the spool's directory. Each
+ * text replaces the one before by rename(2), so a reader always reads one whole text. After each
+ * text a paragraph on standard output gives the result: error=, a number as in errno(3), 0 if the
+ * text is in place.
  *
- * It is a program of its own because the broker's journal and log are in the same directory. A
- * filter fixes the system calls, and even the names they get, before the first byte is read: it
- * compares the addresses of the two names, in memory that no call can change any more. */
+ * It is a program of its own because the broker's journal and log are in the same directory. Before
+ * the first byte is read, a filter fixes the system calls, and even the file names that they get:
+ * the filter compares the addresses of the two names, in memory that no call can change any
+ * more. */
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -30,7 +31,8 @@ enum {
 static const char name[] = "status.json", new_name[] = ".status.json.new";
 static int file = -1, error;
 
-/* An earlier publisher may have been killed and have left the file. */
+/* Makes the new file. Removes it before, because an earlier publisher may have been killed and have
+ * left it. */
 static void begin(void)
 {
     (void)unlinkat(SPOOL, new_name, 0);

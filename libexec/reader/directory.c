@@ -69,15 +69,15 @@ static void take_event(const struct inotify_event *event)
         return;
     }
     if (event->wd != directory_watch) {
-        /* A watch of an earlier reader: its file is not known any more. */
+        /* If no known file has this watch, an earlier reader has set it: scans all files. */
         if ((event->mask & IN_IGNORED) == 0 && !entry_hint_watch(event->wd))
             directory_scan(0);
         return;
     }
     if (event->len == 0 || is_silent(event->name))
         return;
-    /* A file may be made without an event so far: open(2) makes the file before IN_CREATE. The same
-     * holds for a file that replaces a removed one. */
+    /* open(2) makes a file before the kernel sends IN_CREATE. So when the event of a removal comes,
+     * a new file that is not written yet may be there already. */
 
     const enum hint hint =
         (event->mask & (IN_CREATE | IN_DELETE | IN_MOVED_FROM)) != 0 ? HINT_MADE : HINT_CHANGED;

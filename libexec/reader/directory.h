@@ -1,5 +1,5 @@
-/* The events and the contents of the user's directory, which is the working directory. Events are
- * only hints; the directory itself decides. */
+/* Reads the events and the contents of the user's directory, which is the working directory. An
+ * event is only a hint to look at the files. */
 #ifndef RTF_READER_DIRECTORY_H
 #define RTF_READER_DIRECTORY_H
 
@@ -13,9 +13,10 @@ void directory_begin(int given);
 /* Reads the pending events. */
 void directory_take_events(void);
 
-/* Scans the directory: tells the broker every name with its stamp, some names per turn, and then
- * the end of the scan. since: all verdicts decided before this time (CLOCK_REALTIME, ns) have been
- * written; 0: as in the scan before. */
+/* directory_scan begins a scan, which tells the broker every name with its stamp, and then the end
+ * of the scan. directory_scan_some tells some names; call it in each turn while directory_scans()
+ * is true. since: all verdicts decided before this time (CLOCK_REALTIME, ns) have been written; 0:
+ * the time of the scan before. */
 void directory_scan(int64_t since);
 bool directory_scans(void);
 void directory_scan_some(void);

@@ -20,18 +20,19 @@ enum state { IDLE, NEWS, BUSY, TOLD };
 
 struct entry {
     enum state state;
-    bool again;        /* TOLD: there is news since, and the broker knows this */
+    bool again;        /* TOLD: there is news since, and the broker was told so */
     bool written;      /* an event other than the creation of a file arrived */
     bool whole;        /* tell the content even if it was told before */
     bool asked;        /* the broker waits for this name */
     bool sought;       /* NAME+TID: the program file NAME was looked for */
     struct stamp told; /* the NAME.json whose content was last told to the broker */
     struct content json, tid;
-    /* BUSY: a watch on NAME.json itself, whose other name or writer is elsewhere; -1: none */
+    /* BUSY: a watch on the file NAME.json itself, whose other name or writer may be in another
+     * directory; -1: none */
     int watch;
     int64_t look_at, pause; /* BUSY */
     int64_t one_name_by;    /* until this time two names are accepted; 0: the file has one name */
-    struct owed *owed;      /* a verdict that could not be written; NULL: none */
+    struct owed *owed;      /* a verdict that has yet to be written; NULL: none */
     TAILQ_ENTRY(entry) of_state;
     UT_hash_handle hh, hh_watch;
     char name[];
@@ -50,7 +51,8 @@ enum { TOLD_MAX = 256, IDLE_MAX = 256 };
 /* For this time a file may have two names (ns): ln and rm together act like mv, and some programs
  * link a file into place and then remove its first name. */
 static const int64_t two_names_for = INT64_C(1000000000);
-/* ns */
+/* ns. A busy name is looked at after pauses that double from first_pause to last_look.
+ * longest_pause is between two attempts to write a verdict. */
 static const int64_t first_pause = 1000000, last_look = 512000000,
                      longest_pause = INT64_C(16000000000), second = 1000000000;
 
@@ -130,7 +132,7 @@ static void watch(struct entry *entry)
         HASH_ADD(hh_watch, watched, watch, sizeof entry->watch, entry);
 }
 
-/* Keeps what is known of up to IDLE_MAX names: it saves reading NAME.json when only NAME.tid
+/* Keeps up to IDLE_MAX idle entries, so that NAME.json need not be read again when only NAME.tid
  * changes. */
 static void go_idle(struct entry *entry)
 {
@@ -209,8 +211,8 @@ static void set_bad(const struct entry *entry, struct file *json, const char *re
     snprintf(json->reason, sizeof json->reason, "%s.json: %.440s", entry->name, reason);
 }
 
-/* A program file. For the broker it is absent: the reader tells of its threads (programs.h). True:
- * the file is one. */
+/* Takes a program file. The broker is told that the file is absent, and is told the program's
+ * threads instead (programs.h). True: the file is a program file. */
 static bool parse_program(const struct entry *entry, struct snapshot *snapshot)
 {
     char reason[REASON_BYTES];
@@ -237,7 +239,8 @@ static bool parse_program(const struct entry *entry, struct snapshot *snapshot)
     return parsed != PROGRAM_NOT || is_kept;
 }
 
-/* The broker hears of threads by their numbers here. No thread has the number TID_MAX. */
+/* Turns a thread's number in a container into its number here, by which the broker knows it. If
+ * there is no such thread here, *thread is TID_MAX, a number that no thread has. */
 static void translate(uint64_t inode, pid_t *thread, pid_t *unseen)
 {
     if (inode == 0)
@@ -264,8 +267,8 @@ static void parse(const struct entry *entry, struct snapshot *snapshot)
     translate(inode, &snapshot->thread, &snapshot->thread_unseen);
 }
 
-/* Tells the broker the files. Where a thread may be attached, the open NAME.json goes along: the
- * attach helper checks the owner of this descriptor, whatever the name refers to by then. */
+/* Tells the broker the files. If a thread may be attached, also sends the descriptor of NAME.json:
+ * the attach helper checks the owner of this open file, whatever file has the name by then. */
 static void tell(struct entry *entry, const struct snapshot *snapshot)
 {
     const bool is_his = snapshot->json.state != FILE_BAD || entry->json.text != NULL;
@@ -297,9 +300,9 @@ static void wait_for_writer(struct entry *entry, enum looked looked)
     enter(entry, BUSY);
 }
 
-/* A second name in an unwatched directory could change the file unnoticed. True: the file may still
- * lose the second name, which causes an event of the file itself; one more look after the watch is
- * set finds an earlier change. */
+/* By a second name in an unwatched directory the file could be changed unnoticed. True: the reader
+ * still waits for the removal of the second name, which causes an event of the file itself. One
+ * more look after the watch is set finds a removal before that. */
 static bool awaits_one_name(struct entry *entry, const struct snapshot *snapshot)
 {
     if (!entry->json.has_two_names || snapshot->json.state == FILE_BAD) {
@@ -340,8 +343,8 @@ static void settle_told(struct entry *entry, struct snapshot *snapshot)
     spec_free(&snapshot->spec);
 }
 
-/* NAME+TID waits until the threads of the program file NAME are known, or until NAME.json is known
- * to be none. */
+/* True: NAME+TID waits until the threads of the program file NAME are known, or until NAME.json is
+ * known to be no program file. */
 static bool awaits_program(struct entry *entry)
 {
     char name[NAME_BYTES];
@@ -360,7 +363,7 @@ static bool awaits_program(struct entry *entry)
     return true;
 }
 
-/* There is no file: programs.c says what to tell. */
+/* Looks at NAME+TID. There is no file of this name, so programs.c makes the state to tell. */
 static void look_at_thread(struct entry *entry)
 {
     struct snapshot snapshot;
@@ -378,7 +381,7 @@ static bool is_of_program(const struct entry *entry)
     return reservation_name_of_program(entry->name) != 0;
 }
 
-/* Looks at the threads of this program file that wait for it. */
+/* Looks at the names NAME+TID that wait for this program file NAME. */
 static void look_at_waiting(const char *name)
 {
     struct entry *entry, *next;
@@ -523,7 +526,8 @@ static void owe(struct entry *entry, const struct verdict *verdict, int error)
     messages_end();
 }
 
-/* There is no NAME+TID.verdict: NAME.verdict has a row of the thread. */
+/* Takes a verdict about NAME+TID, which becomes a row of NAME.verdict: there is no
+ * NAME+TID.verdict. */
 static void take_verdict_of_thread(struct entry *entry, const struct verdict *verdict)
 {
     const bool answers = entry->state == TOLD && verdict->answers;

@@ -20,8 +20,9 @@ static uint64_t own_mount; /* of the directory */
 static bool times_are_fine;
 static const int64_t second = 1000000000; /* ns */
 
-/* From Linux 6.13 on the change time advances whenever it was read since the last change. Before,
- * and on some file systems, it advances only with the clock's tick. */
+/* True: every change of a file that was looked at gives it another change time. This is so from
+ * Linux 6.13 on. Before, and on some file systems, the change time advances only with the clock's
+ * tick. */
 static bool are_times_fine(void)
 {
     struct stat one, other;
@@ -230,7 +231,8 @@ static enum looked read_leased(const char *joined, struct file *file, struct con
     enum looked looked = LOOKED_DONE;
     if (fcntl(content->fd, F_SETLEASE, F_RDLCK) != 0 && errno == EAGAIN)
         return LOOKED_BUSY;
-    /* Again, because a write between fstat and the lease belongs to this reading. */
+    /* Reads the stamp again, because a write between the first fstat and the lease belongs to the
+     * content that is read here. */
     if (fstat(content->fd, &status) != 0)
         looked = LOOKED_UNSEEN;
     else {

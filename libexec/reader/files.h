@@ -12,8 +12,8 @@
 
 #include "snapshot.h"
 
-/* Call this before all others. uid: the owner of the working directory. Finds out how fine the
- * timestamps of the file system are. */
+/* Call this before the other functions. uid: the owner of the working directory. Finds out how fine
+ * the timestamps of the file system are. */
 void files_begin(uid_t uid);
 
 /* name_without: the reservation's name in NAME.ending; false: not a valid name. file_name: the
@@ -21,11 +21,11 @@ void files_begin(uid_t uid);
 bool name_without(const char *file, const char *ending, char name[static 256]);
 const char *file_name(char joined[static NAME_MAX + 1], const char *name, const char *ending);
 
-/* Opens a file beneath the directory without following links or mounts. A descriptor, or -1 with
- * errno. */
+/* Opens a file beneath the directory without following links or mounts. Returns a descriptor, or -1
+ * with errno. */
 int open_plain(const char *file, uint64_t flags);
 
-/* True for names of verdicts and unfinished files, which are ignored. */
+/* True for names of verdicts and of unfinished files, whose events are ignored. */
 bool is_silent(const char *file);
 
 /* DONE: *file has the state. BUSY: a writer has the file open; its close will cause an event.
@@ -35,13 +35,14 @@ enum looked { LOOKED_DONE, LOOKED_BUSY, LOOKED_UNSEEN };
 
 struct content {
     int fd;     /* open; -1: not open */
-    char *text; /* state READ: the bytes, for content_close; NULL in state SAME */
+    char *text; /* FILE_READ: the bytes, which content_close frees; FILE_SAME: NULL */
     size_t length;
     bool has_two_names; /* the file has another hard link */
 };
 
-/* known: the stamp of a content that was told before (gives state SAME); NULL: none. Writes
- * file->reason as "NAME.ending is ...". */
+/* Looks at NAME.ending. known: the stamp of a content that was told before; a file that still has
+ * this stamp is FILE_SAME; NULL: no content was told. Writes file->reason as "NAME.ending is
+ * ...". */
 enum looked file_look(const char *name, const char *ending, const struct stamp *known,
                       struct file *file, struct content *content);
 void content_close(struct content *content);
@@ -56,11 +57,11 @@ int64_t verdict_decided(const char *name);
 /* Writes NAME.verdict in one atomic step. 0, or errno. */
 int verdict_put(const char *name, const char *text, size_t length, int64_t decided);
 
-/* Removes NAME.ending if it is unchanged since it was judged (NULL: in any case). A new file that
- * appears meanwhile is not lost. */
+/* Removes NAME.ending if it still has the stamp with which it was judged (NULL: in any case). A new
+ * file that appears meanwhile is not lost. */
 void file_remove(const char *name, const char *ending, const struct stamp *judged);
 
-/* Opens and closes NAME.json: a client that watches the file looks at its verdict again. */
+/* Opens and closes NAME.json, so that a client that watches the file looks at its verdict again. */
 void file_touch(const char *name);
 
 #endif

@@ -1,12 +1,12 @@
-/* The file .ignored in the user's directory: names that are not valid, and the rule for names, for
- * users who get no answer. */
+/* The file .ignored in the user's directory tells a user who gets no answer which names are not
+ * valid, and the rule for names. */
 #ifndef RTF_IGNORED_H
 #define RTF_IGNORED_H
 
-/* Starts anew, at the beginning of a scan. */
+/* Removes the file, at the beginning of a scan. */
 void ignored_begin(void);
 
-/* Adds a name, which must be printable, once each and only while the file is short. */
+/* Adds a name, which must be printable, if the file does not have it yet and is not full. */
 void ignored_add(const char *name);
 
 #endif

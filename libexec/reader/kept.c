@@ -13,7 +13,7 @@
 #include "units.h"
 
 static const char file[] = ".events", older[] = ".events.1";
-/* bytes: the limit of one file, of which there are two; the space around a text */
+/* bytes. MOST: the limit of each of the two files. AROUND: what a line needs beside its text. */
 enum { MOST = 1 << 18, AROUND = 160 };
 
 static int open_file(void)

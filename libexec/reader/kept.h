@@ -1,5 +1,5 @@
-/* Keeps the user's events: the file .events in the user's directory, one JSON object per line, if
- * the user has made that file; for rtf-log(1). A verdict's line is written after the verdict is
+/* Writes the user's events for rtf-log(1) into the file .events in the user's directory, one JSON
+ * object per line, if the user has made this file. A verdict's line is written after the verdict is
  * delivered. Nothing waits for the file, and lines that cannot be written are dropped. */
 #ifndef RTF_READER_KEPT_H
 #define RTF_READER_KEPT_H
@@ -10,7 +10,7 @@
 void kept_verdict(const char *name, const char *text, size_t length);
 
 /* Writes {"name": NAME, "released": SECONDS, "ended": WHY}: the reservation has ended. why: the
- * broker's word; NULL: "user". */
+ * reason, as the broker says it; NULL: "user". */
 void kept_release(const char *name, const char *why);
 
 #endif

@@ -11,13 +11,13 @@
  * reader before, if there was one. The broker sends
  *
  *   op=scan     since                   tell all names
- *   op=look     name [whole=1]          tell the present files of the name; whole: with the content,
- *                                       even if that was told before
+ *   op=look     name [whole=1]          tell the present files of the name; whole: tell the content
+ *                                       even if it was told before
  *   op=text     text                    the beginning of a verdict too long for one paragraph
- *   op=verdict  name decided request text   write NAME.verdict; answers=1: the verdict answers what
- *                                       was told; more=1: it answers NAME.json alone, and NAME.tid
- *                                       will get another verdict
- *   op=done     name                    what was told gets no verdict
+ *   op=verdict  name decided request text   write NAME.verdict; answers=1: the verdict answers the
+ *                                       files that were told; more=1: the verdict answers NAME.json
+ *                                       alone, and NAME.tid will get another verdict
+ *   op=done     name                    the files that were told get no verdict
  *   op=remove   name file [stamp]       remove NAME.file if it has this stamp (or in any case);
  *                                       released=WHY: its reservation has ended
  *   op=task     name event ...          news of rtf-tasks about the program file NAME.json
@@ -107,7 +107,7 @@ static void take_verdict(const struct paragraph *said, const char *name)
     text_length = 0;
 }
 
-/* There are no files: what was granted to the thread has ended. */
+/* Takes op=remove for NAME+TID, which has no files: the reservation of the thread has ended. */
 static void take_remove_of_thread(const char *name, const char *file, const char *why)
 {
     if (strcmp(file, "json") == 0)
@@ -137,7 +137,7 @@ static void take_remove(const struct paragraph *said, const char *name)
         return;
     }
     if (is_verdict && programs_have(name))
-        return; /* the verdict is the program's */
+        return; /* programs.c writes this NAME.verdict */
     const char *why = paragraph_get(said, "released");
     const bool is_release = is_verdict && (why != NULL || verdict_decided(name) >= 0);
     if (is_verdict)
@@ -269,7 +269,7 @@ static void serve(int inotify)
             say_idle(now);
         }
         if (directory_scans())
-            directory_scan_some(); /* names with news take their place among the scanned ones */
+            directory_scan_some(); /* the end of the scan tells names with news, too */
         programs_take_turn(monotonic_now());
         if (!directory_scans())
             entries_take_turn();

@@ -12,7 +12,7 @@ enum { DATAGRAM_BYTES = 8192 };
 struct paragraph_output *messages_begin(const char *event);
 void messages_end(void);
 
-/* As messages_end, with a descriptor, which the caller still owns; sends at once. */
+/* Like messages_end, but sends at once, together with a descriptor, which the caller still owns. */
 void messages_end_with(int fd);
 
 /* Sends everything that is buffered. If the broker is gone, the reader exits. */

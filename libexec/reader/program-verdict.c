@@ -39,7 +39,8 @@ bool verdict_row_is(const json_t *row, const char *result)
     return strcmp(text_of(row, "result"), result) == 0;
 }
 
-/* The row that the verdict is about: the first that is refused, or else the first that waits. */
+/* The row that decides the result of the verdict: the first refused row, or else the first waiting
+ * row. */
 static json_t *row_of_refusal(json_t *rows)
 {
     json_t *row, *waits = NULL;
@@ -104,7 +105,7 @@ static json_t *own_refusal(const struct program_summary *summary)
                      "available", "nearest", "nearest_of", "nearest_is", "retry", "never");
 }
 
-/* The answer of the reader, instead of the rows. */
+/* Sets the result and reason that the summary states, instead of those of the rows. */
 static void set_own(json_t *verdict, const struct program_summary *summary)
 {
     const bool is_refused = summary->code != NULL;

@@ -1,4 +1,5 @@
-/* NAME.verdict of a program file (rtf-verdict(5)), from the broker's verdicts about its threads. */
+/* Makes NAME.verdict of a program file (rtf-verdict(5)) from the broker's verdicts about the
+ * program's threads. */
 #ifndef RTF_READER_PROGRAM_VERDICT_H
 #define RTF_READER_PROGRAM_VERDICT_H
 
@@ -8,8 +9,8 @@
 
 #include "snapshot.h"
 
-/* The row of one thread, with this reservation. told: the broker's verdict about the thread; NULL:
- * none yet. */
+/* Makes the row of one thread with this reservation. told: the broker's verdict about the thread;
+ * NULL: none yet. */
 json_t *verdict_row(const char *comm, pid_t tid, int rule, const char *reservation, bool is_held,
                     json_t *told);
 
@@ -22,20 +23,20 @@ struct program_summary {
     struct stamp spec;
     const char *state;           /* a word of rtf-verdict(5) */
     pid_t process;               /* 0: none runs */
-    const char *result, *reason; /* NULL: the rows say this */
+    const char *result, *reason; /* NULL: the rows decide */
     const char *code;            /* of the refusal, if `result` is refused */
 };
 
 /* The caller owns the text, one line with its newline. rows: an array. */
 char *verdict_of_program(const struct program_summary *summary, json_t *rows);
 
-/* The verdict in this text, if it is about this version of the file, and the state of its program.
- * The caller owns the object; NULL: it is about another version. */
+/* Reads the verdict in this text, and the state of its program. NULL: the verdict is about another
+ * version of the program file than `spec`. The caller owns the object. */
 json_t *verdict_about(const char *text, size_t length, const struct stamp *spec,
                       char state[static 16]);
 
-/* The i-th row, if it has a grant. The caller owns `row`. False: it has none. The user may have forged
- * the verdict. */
+/* Reads the i-th row. False: the row has no grant. slot: the number in the name of the reservation
+ * (programs.c). The caller owns row->row. The user may have forged the verdict. */
 size_t verdict_row_count(const json_t *verdict);
 struct row_of_verdict {
     pid_t slot, tid;

@@ -12,7 +12,8 @@
 #include "messages.h"
 #include "program-verdict.h"
 
-/* ABSENT: no file; HOLD: a spec without "attach"; ATTACH: one with it. */
+/* The form in which the broker is told a thread. ABSENT: no file; HOLD: a spec without "attach";
+ * ATTACH: a spec with "attach". */
 enum form { FORM_ABSENT, FORM_HOLD, FORM_ATTACH };
 
 /* A thread, and its reservation NAME+SLOT. The slot is the thread's id, except where the file says
@@ -20,15 +21,16 @@ enum form { FORM_ABSENT, FORM_HOLD, FORM_ATTACH };
  *
  * is_spare: the thread has ended, and the reservation is held.
  *
- * is_leaving: the row is told absent once, and then it is removed, or begins anew if `comes_back`. */
+ * is_leaving: the broker is told once that the row is absent; then the row is removed, or begins
+ * anew if `comes_back`. */
 struct row {
     pid_t slot, tid;
     char comm[THREAD_NAME_BYTES];
-    int rule; /* -1: none; or the rule leaves the thread alone */
+    int rule; /* -1: none; the rule may be to leave the thread alone */
     enum form told, answered;
     bool is_listed, is_leaving, comes_back, is_spare;
     bool is_ended; /* the broker has ended the reservation */
-    bool is_dirty; /* its news has not been told */
+    bool is_dirty; /* the broker has not been told its news */
     json_t *verdict;
     UT_hash_handle hh; /* by slot */
     char name[RESERVATION_NAME_BYTES];
@@ -45,21 +47,22 @@ struct program {
     struct file json;
     int fd; /* the open NAME.json */
     pid_t process;
-    bool stood;       /* before this reader began */
+    bool stood;       /* the first reservation was made earlier */
     bool is_change;   /* the file was rewritten */
     bool has_news;    /* NAME.verdict is to be written */
     bool has_dirty;   /* some row is dirty */
-    int64_t write_at; /* while has_news */
+    int64_t write_at; /* while has_news: when to write NAME.verdict */
     struct row *rows;
-    /* what NAME.verdict says instead of the rows; NULL */
+    /* what NAME.verdict says instead of the rows; NULL: the rows decide */
     const char *result, *code;
-    json_t *refused; /* the rows at the time of the refusal; NULL */
+    json_t *refused; /* the rows at the time of the refusal; NULL: not refused */
     char reason[REASON_BYTES];
     UT_hash_handle hh;
     char name[NAME_BYTES];
 };
 
-/* A verdict about a thread that is not known yet: a broker says after a scan what stands. */
+/* A verdict about a thread that is not known yet: after a scan, a broker sends the verdicts of all
+ * reservations in force. */
 struct early {
     json_t *verdict;
     UT_hash_handle hh;
@@ -73,7 +76,8 @@ static struct {
     void (*listed)(const char *program);
 } programs;
 
-/* ns. write_after: news of several threads are written together. blur: as in the broker. */
+/* ns. write_after: the pause before a verdict is written, so that news of several threads are
+ * written together. blur: as in the broker, a file may seem older than it is by this much. */
 static const int64_t write_after = 20000000, blur = 20000000;
 enum { VERDICT_MAX = 1 << 20, THREADS_APART = 1 << 16 };
 
@@ -126,7 +130,7 @@ static bool is_matched(const struct program *program, const struct row *row)
     return row->rule >= 0 && !program->file->rules[row->rule].leave;
 }
 
-/* The form in which the broker shall know this thread. */
+/* The form in which the broker is to know this thread now. */
 static enum form wanted(const struct program *program, const struct row *row)
 {
     if (row->is_leaving || row->is_ended || !is_matched(program, row))
@@ -157,7 +161,7 @@ static void row_free(struct program *program, struct row *row)
     free(row);
 }
 
-/* NULL: there is none. */
+/* Takes the early verdict about NAME+TID out of the table. NULL: there is none. */
 static json_t *take_early(const char *name)
 {
     struct early *early;
@@ -199,7 +203,7 @@ static struct row *row_of_thread(const struct program *program, pid_t tid)
     return NULL;
 }
 
-/* A held reservation of this rule. */
+/* The row of a held reservation of this rule; NULL: there is none. */
 static struct row *row_to_spare(const struct program *program, int rule)
 {
     struct row *row = program->rows;
@@ -208,7 +212,8 @@ static struct row *row_to_spare(const struct program *program, int rule)
     return row;
 }
 
-/* The slot may be taken by a held reservation. */
+/* Makes a row with the next free slot, because a held reservation may have the thread's id as its
+ * slot. */
 static struct row *row_new(struct program *program, pid_t tid)
 {
     pid_t slot = tid;
@@ -226,7 +231,8 @@ static struct row *row_new(struct program *program, pid_t tid)
     return row;
 }
 
-/* The thread has ended. A row that the broker knows stays until the broker has taken leave of it. */
+/* Ends the reservation of the row. A row that the broker knows stays until the broker has answered
+ * that it is absent. */
 static void row_leave(struct program *program, struct row *row)
 {
     note_news(program);
@@ -314,14 +320,14 @@ static void write_verdict(struct program *program)
     char *text = verdict_of_program(&summary, rows);
     const size_t length = strlen(text);
     program->has_news = verdict_put(program->name, text, length, 0) != 0;
-    program->write_at = monotonic_now() + INT64_C(1000000000); /* if it could not be written */
+    program->write_at = monotonic_now() + INT64_C(1000000000); /* if writing failed */
     file_touch(program->name);                                 /* tells the owner */
     free(text);
     json_decref(rows);
 }
 
-/* The verdict that an earlier reader has written about this version of the file; NULL: there is none.
- * The caller owns the object. */
+/* The verdict that an earlier reader has written about this version of the file; NULL: there is
+ * none. The caller owns the object. */
 static json_t *read_verdict(const struct program *program, char state[static 16])
 {
     char file[NAME_MAX + 1];
@@ -376,7 +382,8 @@ static void go_to(struct program *program, enum state state)
     note_news(program);
 }
 
-/* Nothing is reserved when the verdict is there. */
+/* Ends all reservations after a refusal. The verdict is written only when nothing is reserved any
+ * more. */
 static void take_back(struct program *program)
 {
     size_t i;
@@ -392,7 +399,8 @@ static void take_back(struct program *program)
     rows_leave(program);
 }
 
-/* A thread that has just ended refuses nothing: rtf-tasks will tell of its end. */
+/* True: the verdict about the thread is a refusal. A thread that has just ended does not count as
+ * refused: rtf-tasks will tell of its end. */
 static bool is_refused(const struct row *row)
 {
     const char *result = json_string_value(json_object_get(row->verdict, "result")),
@@ -418,7 +426,7 @@ static bool any_is_matched(const struct program *program)
     return false;
 }
 
-/* The steps of the first reservation. */
+/* Takes the next step of the first reservation once the broker has answered for all rows. */
 static void advance(struct program *program)
 {
     if (!all_are_answered(program))
@@ -446,7 +454,7 @@ static void go_away(struct program *program)
     if (program->state == REFUSING || program->state == REFUSED)
         return;
     program->process = 0;
-    program->stood = true; /* the threads of the next process come one after another */
+    program->stood = true; /* the next process's threads are asked for one by one */
     rows_gone(program);
     program->state = is_process ? OVER : AWAY;
     say(program, "OK", NULL, is_process ? "the process has ended" : "the program does not run");
@@ -485,7 +493,8 @@ static void use_file(struct program *program, struct program_file *file, const s
     program->result = program->code = NULL;
 }
 
-/* Reservations that are held, and which thread has which. */
+/* Makes rows from an earlier reader's verdict, so that held reservations stay held, and each thread
+ * keeps its reservation. */
 static void take_up_rows(struct program *program, const json_t *verdict)
 {
     struct row_of_verdict told;
@@ -518,7 +527,7 @@ static void begin(struct program *program)
     json_decref(verdict);
     program->stood = is_known && strcmp(state, "refused") != 0;
     if (is_known && strcmp(state, "refused") == 0) {
-        program->state = REFUSED; /* until it is rewritten */
+        program->state = REFUSED; /* until the file is rewritten */
         programs.listed(program->name);
         return;
     }
@@ -526,7 +535,8 @@ static void begin(struct program *program)
     watch(program);
 }
 
-/* True: the threads stay, and are asked for one by one under the new rules. */
+/* True: the new file is about the same program, so the threads keep their rows, and the broker is
+ * asked for each of them under the new rules. */
 static bool is_same_program(const struct program *program, const struct program_file *file)
 {
     return program->state == STANDING && program->file->process == file->process &&
@@ -592,7 +602,7 @@ void programs_drop(const char *name)
         return;
     unwatch(program);
     for (row = program->rows; row != NULL; row = row->hh.next)
-        programs.news(row->name); /* absent from here on */
+        programs.news(row->name); /* the row is absent from here on */
     program_free_all(program);
 }
 
@@ -606,8 +616,9 @@ static char *copy_of(const char *text)
     return copy;
 }
 
-/* Each rule and each form has a version of its own: the broker judges a thread again when its name
- * matches another rule. So has each thread that takes over a reservation. The change time tells versions apart, in ns. */
+/* Makes a stamp that is different for each rule and each form, so that the broker judges a thread
+ * again when its name matches another rule. The stamp is also different for each thread that takes
+ * over a reservation. Stamps differ in the change time, by some ns. */
 static struct stamp stamp_of(const struct program *program, const struct row *row, enum form form)
 {
     struct stamp stamp = program->json.stamp;
@@ -678,7 +689,7 @@ void programs_done(const char *name)
     struct row *row;
     struct program *program = find_row(name, &row);
     if (row == NULL) {
-        json_decref(take_early(name)); /* nothing is left of it */
+        json_decref(take_early(name)); /* the reservation has ended */
         return;
     }
     row->answered = row->told;
@@ -695,8 +706,8 @@ void programs_done(const char *name)
     advance(program);
 }
 
-/* An ended thread will be told by rtf-tasks, too. If root has revoked the reservation, the thread
- * lives on, and gets no other one before the file is rewritten. */
+/* If the thread has ended, rtf-tasks will tell so, too. If root has revoked the reservation, the
+ * thread lives on, and gets no other reservation before the file is rewritten. */
 void programs_end_row(const char *name)
 {
     struct row *row;
@@ -744,7 +755,8 @@ static void take_process(struct program *program, pid_t process, int64_t started
         row->is_listed = false;
 }
 
-/* The row of this thread, which has a name of this rule: perhaps one that is held. */
+/* The row of this thread, whose name matches this rule. A new thread may get the row of a held
+ * reservation. */
 static struct row *row_for(struct program *program, pid_t tid, int rule)
 {
     struct row *row = row_of_thread(program, tid);
@@ -761,7 +773,7 @@ static struct row *row_for(struct program *program, pid_t tid, int rule)
     return spare;
 }
 
-/* A row that the broker still knows under this id was of another thread. */
+/* A leaving row with this id was an earlier thread's: it begins anew for this thread. */
 static void take_thread(struct program *program, pid_t tid, const char *comm)
 {
     const int rule = program_rule_for(program->file, comm);
@@ -841,7 +853,8 @@ bool programs_task(const char *name, const struct paragraph *said)
 
 /* ---- turns ---- */
 
-/* In the order of the rules: a thread of an earlier rule gets room first. */
+/* Tells the broker the dirty rows in the order of the rules, so that a thread of an earlier rule is
+ * granted first. */
 static void tell_dirty(struct program *program)
 {
     struct row *row, *next;
@@ -853,7 +866,7 @@ static void tell_dirty(struct program *program)
         if (!row->is_dirty)
             continue;
         if (row->told == FORM_ABSENT && wanted(program, row) == FORM_ABSENT && !row->is_leaving) {
-            row->is_dirty = false; /* the broker knows nothing of it */
+            row->is_dirty = false; /* the broker does not know this row */
             row->answered = FORM_ABSENT;
         } else
             programs.news(row->name);
@@ -861,7 +874,8 @@ static void tell_dirty(struct program *program)
     advance(program);
 }
 
-/* The first reservation has one verdict. */
+/* True only in a settled state, so that the first reservation has one verdict, about all
+ * threads. */
 static bool is_to_be_written(const struct program *program, int64_t now)
 {
     const bool is_settled = program->state == STANDING || program->state == AWAY ||

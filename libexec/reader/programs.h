@@ -2,11 +2,13 @@
  *
  * For each thread that a rule matches, the reader tells the broker a spec as if there were a file
  * NAME+TID.json. So the broker treats these reservations like all others, and a user who takes the
- * reader over can ask for nothing that the user could not ask for with files. NAME.json itself is
- * absent for the broker. The reader writes NAME.verdict from the answers about the threads.
+ * reader over can ask for nothing that the user could not ask for with files. The broker is told
+ * that NAME.json itself is absent. The reader writes NAME.verdict from the broker's answers about
+ * the threads.
  *
- * The first reservation is all or none: all threads are first told without "attach", which reserves
- * and changes no thread. When all are granted, they are told with "attach".
+ * The first reservation is for all threads or for none: the reader first tells the broker all
+ * threads without "attach", so that the broker reserves for them but changes no thread. When all
+ * threads are granted, the reader tells them with "attach".
  *
  *     LISTING ──► HOLDING ──► ATTACHING ──► STANDING     LISTING: which threads are there?
  *        │           │            │                      STANDING: each thread is a request of its own
@@ -19,42 +21,45 @@
 #include "files.h"
 #include "spec-program.h"
 
-/* `news`: there is news of the reservation NAME+TID; `listed`: it is known from here on which
+/* `news` is called when there is news of the reservation NAME+TID; `listed` when it is known which
  * threads the program NAME has. */
 void programs_begin(void (*news)(const char *name), void (*listed)(const char *program));
 
-/* NAME.json is this program file, in this state. Takes `file` over; the descriptor stays the
- * caller's. */
+/* Called when NAME.json is this program file, in this state. Takes over `file`; the caller still
+ * owns the descriptor. */
 void programs_take(const char *name, struct program_file *file, const struct file *json, int fd);
 
-/* NAME.json is wrong. True: the rules of before stand, and NAME.verdict says so. */
+/* Called when NAME.json is wrong. True: the rules of the earlier version stay in force, and
+ * NAME.verdict says so. */
 bool programs_keep(const char *name, const struct file *json);
 
-/* NAME.json is no program file. */
+/* Called when NAME.json is no program file, or no longer. Forgets the program. */
 void programs_drop(const char *name);
 
 bool programs_have(const char *name);
 
-/* Fills in *snapshot, for NAME+TID, with a descriptor in *json. LATER: `listed` will be called.
- * UNKNOWN: there is no such program file. The caller frees snapshot->spec. */
+/* Fills in *snapshot with the state of NAME+TID, and *json with a descriptor of NAME.json.
+ * PROGRAM_LATER: the state is known when `listed` is called. PROGRAM_UNKNOWN: there is no such
+ * program file. The caller frees snapshot->spec. */
 enum program_look { PROGRAM_UNKNOWN, PROGRAM_LATER, PROGRAM_SEEN };
 enum program_look programs_look(const char *name, struct snapshot *snapshot, struct content *json);
 
-/* Answers of the broker about NAME+TID: a verdict; no verdict is needed. */
+/* Take the broker's answer about NAME+TID: a verdict (answers: about the state that was told), or
+ * that no verdict is needed. */
 void programs_verdict(const char *name, const char *text, size_t length, bool answers);
 void programs_done(const char *name);
 
-/* The broker ends the reservation NAME+TID: as if its file was removed. */
+/* Called when the broker ends the reservation NAME+TID. Acts as if its file were removed. */
 void programs_end_row(const char *name);
 
-/* Root has revoked the reservation NAME+TID. When nothing is left to any thread, NAME.json goes, as
- * that of another revoked reservation does. */
+/* Called when root has revoked the reservation NAME+TID. If no thread of the program has a
+ * reservation any more, removes NAME.json, as for any revoked reservation. */
 void programs_revoked(const char *name);
 
-/* Takes news of a thread or process: op=task. False: a fault. */
+/* Takes news of a thread or process (op=task). False: the request is malformed. */
 bool programs_task(const char *name, const struct paragraph *said);
 
-/* Tells and writes what has changed. */
+/* Tells the broker what has changed, and writes changed verdicts. */
 void programs_take_turn(int64_t now);
 
 /* When programs_take_turn must be called without news; CLOCK_MONOTONIC, ns; INT64_MAX: never. */

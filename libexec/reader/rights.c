@@ -31,7 +31,7 @@ static bool keep(uint32_t power)
 }
 
 /* setfsuid comes after the other ids, because setresuid sets the fsuid, too; and before the last
- * capability is dropped. */
+ * capability, CAP_SETUID, is dropped, because setfsuid needs it. */
 static bool change_ids(uid_t owner, uid_t uid, gid_t gid)
 {
     for (int power = 0; power <= CAP_LAST_CAP; power++)

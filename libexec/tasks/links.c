@@ -30,8 +30,8 @@ struct question {
 
 /* ---- the child ---- */
 
-/* The kernel looks at the uid and gid for file access. So the child needs no right to trace, and
- * sees no process that has more rights than its user. */
+/* The kernel checks the uid and gid for file access. So the child needs no capability to trace, and
+ * sees no link of a process that has more rights than the user. */
 static size_t read_link(const struct question *about, char *exe, size_t size)
 {
     char path[PATH_BYTES];
@@ -43,7 +43,8 @@ static size_t read_link(const struct question *about, char *exe, size_t size)
     return length > 0 && (size_t)length < size ? (size_t)length : 0;
 }
 
-/* An answer has a byte more than the link, so that no answer is an empty datagram. */
+/* Answers all questions. An answer has a byte more than the link, so that no answer is an empty
+ * datagram. */
 static void answer_all(void)
 {
     struct question about;
@@ -66,14 +67,15 @@ static bool confine(uid_t uid, gid_t gid)
     return confine_for_good() && capabilities_keep_as(uid, gid, powers) && confine_calls(calls);
 }
 
-/* The kernel has reset the policy at the fork. */
+/* Takes the policy of rtf-tasks again, which the kernel has reset at the fork. */
 static void keep_rank(int policy, const struct sched_param *rank)
 {
     if ((policy & ~SCHED_RESET_ON_FORK) == SCHED_FIFO)
         (void)sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, rank);
 }
 
-/* Without the socket to the broker: the broker has to see the end of rtf-tasks. */
+/* Closes the child's copy of the socket to the broker, so that the broker sees the end of
+ * rtf-tasks. */
 static _Noreturn void be_child(int socket, uid_t uid, gid_t gid)
 {
     (void)prctl(PR_SET_NAME, "rtf-links");
@@ -106,7 +108,7 @@ bool links_start(uid_t uid, gid_t gid)
     return child > 0;
 }
 
-/* Without its child this process ends. The broker starts it again. */
+/* If the child has ended, this process ends, too, and the broker starts it again. */
 size_t links_program_of(pid_t process, uid_t uid, gid_t gid, char *exe, size_t size)
 {
     const struct question about = {.process = process, .uid = uid, .gid = gid};

@@ -1,7 +1,7 @@
-/* rtf-tasks: tells the broker of the threads of users' processes: of all threads when a watch begins,
- * and then of each thread that appears, gets another name or ends. The broker starts it with a
- * SOCK_SEQPACKET socket as standard input. Each datagram has one paragraph (lib/paragraph.h), or
- * several from the helper.
+/* rtf-tasks: tells the broker of the threads of users' processes: of all threads when a watch
+ * begins, and then of each thread that appears, gets another name or ends. The broker starts it
+ * with a SOCK_SEQPACKET socket as standard input. Each datagram has one paragraph
+ * (lib/paragraph.h), or several if rtf-tasks sends it.
  *
  *     op=watch id uid process | program     watch this process of the user, or the processes of the
  *                                           user that run this program, one at a time
@@ -17,10 +17,10 @@
  *     event=refused id reason               the process cannot be watched
  *
  * Attack surface: processes and names of all users. A user learns only of processes whose uids are
- * all the user's: the helper looks at them itself. Users can make many records. So the helper rests
- * four times as long as it has worked, and at least 1 ms after records, or 4 ms if none was of a
- * watched process. A storm of one user costs at most a fifth of a CPU, and delays others by some
- * ms. While nothing is watched, the kernel writes no records. */
+ * all the user's: the helper checks the uids itself. Users can make the kernel write many records.
+ * So the helper rests four times as long as it has worked, and at least 1 ms after records, or 4 ms
+ * if none was of a watched process. A storm of one user costs at most a fifth of a CPU, and delays
+ * other users by some ms. While nothing is watched, the kernel writes no records. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
@@ -44,9 +44,9 @@
 #include "units.h"
 #include "watched.h"
 
-/* FLUSHED_AT: the longest paragraph fits behind it into a datagram. */
+/* FLUSHED_AT: bytes; behind them even the longest paragraph still fits into a datagram. */
 enum { POLLED = 1 + 1024, REST_FACTOR = 4, FLUSHED_AT = PARAGRAPH_BYTES - 1024 };
-/* ns. The rest after records of watched processes, and after records of others only. */
+/* ns. The rest after records of watched processes, and after records of other processes only. */
 static const int64_t rest_between = 1000000, rest_among_others = 4000000;
 
 /* ---- to the broker ---- */
@@ -59,7 +59,8 @@ static void begin(const char *event, uint64_t id)
     paragraph_add_number(&said, "id", id);
 }
 
-/* The broker always reads: waiting for room in the socket is short. */
+/* Sends all collected paragraphs. Waiting for room in the socket is short, because the broker
+ * always reads. */
 static void flush(void)
 {
     while (said.length > 0 && !send_with_fd(STDIN_FILENO, said.data, said.length, -1, MSG_NOSIGNAL))
@@ -68,7 +69,7 @@ static void flush(void)
     paragraph_drop(&said, said.length);
 }
 
-/* A datagram has many short paragraphs. */
+/* Ends a paragraph. Short paragraphs are collected, so that a datagram has many. */
 static void finish(void)
 {
     paragraph_close(&said);
@@ -223,8 +224,8 @@ static bool turn(void)
     return good;
 }
 
-/* The kernel tells of processes and threads in /proc, and of its CPUs in /sys (sysconf(3)). Where it
- * has no Landlock, the program is at least no user who owns files. */
+/* rtf-tasks reads processes and threads in /proc, and the CPUs in /sys (sysconf(3)). On a kernel
+ * without Landlock, rtf-tasks at least runs as a user who owns no files. */
 static bool confine(uid_t uid, gid_t gid)
 {
     enum { END_OF_LIST = -1 };

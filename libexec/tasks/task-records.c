@@ -167,8 +167,9 @@ static int by_time(const void *one, const void *other)
     return a->time < b->time ? -1 : a->time > b->time;
 }
 
-/* The order matters for one thread id: its end on one CPU comes before its next fork on another. A
- * batch that has the later record has the earlier one, too. */
+/* The order matters when a thread id is used again: the end of the old thread on one CPU must come
+ * before the fork of the new thread on another CPU. A batch that has the later record has the
+ * earlier record, too. */
 bool task_records_take(int *count, bool (*is_wanted)(const struct task_record *record),
                        void (*take)(const struct task_record *record))
 {

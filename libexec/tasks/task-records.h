@@ -1,4 +1,4 @@
-/* The kernel's records of all forks, ends and names of threads, in a ring of each CPU
+/* Reads the kernel's records of all forks, ends and new names of threads, from a ring for each CPU
  * (perf_event_open(2)). */
 #ifndef RTF_TASK_RECORDS_H
 #define RTF_TASK_RECORDS_H
@@ -20,11 +20,11 @@ struct task_record {
 bool task_records_open(void);
 void task_records_close(void);
 
-/* Fills in what poll(2) has to wait for, at most `size` of them. Returns their number. */
+/* Fills in the descriptors that poll(2) has to wait for, at most `size`. Returns their number. */
 int task_records_poll(struct pollfd *wanted, int size);
 
-/* Takes all records of processes that `is_wanted`, in the order of their times. *count: how many.
- * False: records were lost. */
+/* Calls `take` for all records that is_wanted() accepts, in the order of their times. *count: the
+ * number of these records. False: records were lost. */
 bool task_records_take(int *count, bool (*is_wanted)(const struct task_record *record),
                        void (*take)(const struct task_record *record));
 

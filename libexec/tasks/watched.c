@@ -16,8 +16,8 @@
 #include "thread.h"
 #include "units.h"
 
-/* THREADS_MAX: of all watches of a user together, because each watch looks at its threads. A user
- * with more threads loses the sight of the rest. */
+/* THREADS_MAX: how many threads are watched for a user, in all watches together, because each watch
+ * looks at its threads. Further threads are not watched. */
 enum { THREADS_MAX = 1024, PATH_BYTES = 64 };
 
 struct seen {
@@ -34,11 +34,11 @@ struct watch {
     struct watcher *watcher;
     pid_t process;  /* 0: the program does not run */
     char *program;  /* NULL: one process is watched */
-    bool is_execed; /* it has to be looked at as a whole */
+    bool is_execed; /* the process has to be looked at as a whole */
     struct seen *threads;
     TAILQ_HEAD(, seen) changed;
     TAILQ_ENTRY(watch) of_list;
-    /* watches of the same process: a user's and root's */
+    /* other watches of the same process, such as a user's and root's */
     SLIST_ENTRY(watch) of_process;
     UT_hash_handle hh; /* by id */
 };
@@ -65,7 +65,7 @@ static struct {
     /* ids of processes that have called execve(2) since the last look */
     pid_t execed[256];
     int execed_count;
-    bool all_execed; /* more than `execed` holds, or a program has ended: all are looked at */
+    bool all_execed; /* look at all processes: `execed` is full, or a program has ended */
 } watched;
 
 void watched_begin(const struct watched_events *events)
@@ -132,7 +132,7 @@ static bool read_name(pid_t process, pid_t tid, char name[static THREAD_NAME_BYT
         close(fd);
     if (got <= 0)
         return false;
-    name[got - 1] = '\0'; /* the newline */
+    name[got - 1] = '\0'; /* instead of the newline */
     paragraph_clean(name);
     return true;
 }
@@ -161,14 +161,15 @@ static void look_at_changed(struct watch *watch)
         look_at(watch, seen);
 }
 
-/* A thread that is exiting has written its last record already. */
+/* An exiting thread is not added: the kernel has written the thread's last record already, so its
+ * end would go unnoticed. */
 static bool is_exiting(pid_t tid)
 {
     struct identity identity;
     return !thread_look(tid, &identity) || identity.ended;
 }
 
-/* A thread that the user cannot have beside the others is not looked at. */
+/* False: the user has THREADS_MAX watched threads already, and this thread is not one of them. */
 static bool has_room_for(struct watch *watch, pid_t tid)
 {
     return watch->watcher->threads < THREADS_MAX || find(watch, tid) != NULL;
@@ -218,7 +219,7 @@ static void leave_process(struct watch *watch)
     if (process == NULL)
         return;
     HASH_ITER (hh, watch->threads, seen, next) {
-        seen->is_told = false; /* ended() says this of all threads */
+        seen->is_told = false; /* ended() tells the end of all threads */
         forget(watch, seen);
     }
     SLIST_REMOVE(&process->watches, watch, watch, of_process);
@@ -247,7 +248,7 @@ static void enter_process(struct watch *watch, pid_t pid, int64_t started)
     watched.tell->listed(watch->id);
 }
 
-/* NULL: this user may watch the process. */
+/* NULL: this user may watch the process; else the reason. */
 static const char *not_to_be_watched(pid_t pid, uid_t uid, int64_t *started)
 {
     struct identity identity;
@@ -298,8 +299,8 @@ static bool any_is_idle_of(uid_t uid)
 }
 
 /* Gives the process to all watches that wait for it. The process is looked at once, however many
- * watches there are: each user can make watches, and start processes without end. Of another user's
- * process nothing is told. */
+ * watches there are: each user can make watches, and start processes without end. Nothing is told
+ * of another user's process. */
 static void try_process(pid_t pid)
 {
     char exe[PROGRAM_PATH_BYTES];
@@ -314,7 +315,7 @@ static void try_process(pid_t pid)
             enter_process(watch, pid, started);
 }
 
-/* Processes that run programs already. */
+/* Looks for processes that run watched programs already. */
 static void find_processes(void)
 {
     const struct dirent *entry;
@@ -327,7 +328,8 @@ static void find_processes(void)
         closedir(listing);
 }
 
-/* Another process may run the program already. */
+/* Ends watching the process. Another process may run the program already, so all processes are
+ * looked at. */
 static void end_process(struct watch *watch)
 {
     leave_process(watch);
@@ -459,7 +461,7 @@ void watched_take(const struct task_record *record)
     }
 }
 
-/* Programs that have begun. */
+/* Looks for watched programs in the processes that have called execve(2). */
 static void look_for_programs(void)
 {
     for (int i = 0; i < watched.execed_count && !watched.all_execed; i++)

@@ -1,5 +1,5 @@
-/* The watched processes, and their threads. Records of the kernel are only hints: which threads there
- * are, and what their names are, /proc says. */
+/* The watched processes, and their threads. The kernel's records are only hints: the threads and
+ * their names are read in /proc. */
 #ifndef RTF_WATCHED_H
 #define RTF_WATCHED_H
 
@@ -10,7 +10,7 @@
 #include "paragraph.h"
 #include "task-records.h"
 
-/* Calls that tell of a watch. name: cleaned by paragraph_clean. */
+/* Functions that are called with news of the watch `id`. name: cleaned by paragraph_clean. */
 struct watched_events {
     /* a process is watched from here on; its threads follow, and then listed(). started:
      * CLOCK_REALTIME, ns */
@@ -24,14 +24,14 @@ struct watched_events {
 
 void watched_begin(const struct watched_events *events);
 
-/* Watches a process of this user, or the processes of this user that run the program. One of
- * `process` and `program` is stated. NULL: done; else the reason, a sentence. */
+/* watch_process watches a process of this user; watch_program watches the processes of this user
+ * that run the program, one at a time. NULL: done; else a sentence that says why not. */
 const char *watch_process(uint64_t id, uid_t uid, pid_t process);
 const char *watch_program(uint64_t id, uid_t uid, const char *program);
 void watch_end(uint64_t id);
 bool watched_any(void);
 
-/* The filter and the receiver of task_records_take. */
+/* The arguments is_wanted and take of task_records_take. */
 bool watched_wants(const struct task_record *record);
 void watched_take(const struct task_record *record);
 
