@@ -1,6 +1,6 @@
-/* An audio host and its callback: the host's thread is given its reservation where the host lets a
- * program prepare that thread (JACK's jack_set_thread_init_callback is such a place), and not in
- * the callback, which must never wait. 256 frames at 48 kHz are 5,333 us.
+/* An audio host and its callback: the host's thread gets its reservation where the host lets a
+ * program prepare that thread (for example by JACK's jack_set_thread_init_callback). The callback
+ * must never wait, so it cannot ask for the reservation. 256 frames at 48 kHz are 5,333 us.
  *
  * The thread gets SCHED_DEADLINE. The kernel ends a runtime only at its tick (often 4 ms), and then
  * postpones the next periods: a callback that takes too long makes the next buffers late, but no
@@ -23,7 +23,7 @@ struct program {
     _Atomic int late;
 };
 
-/* In the host's thread, before its first callback. */
+/* Runs in the host's thread, before the first callback. */
 static void prepare_thread(struct program *program)
 {
     struct rtf_params params = RTF_PARAMS_INIT;

@@ -46,7 +46,7 @@ static void *spin(void *argument)
             if (period % executor->callbacks[i].every == 0)
                 executor->callbacks[i].run(executor->callbacks[i].argument);
         executor->result = rtf_task_wait(&spec, NULL);
-        if (executor->result != RTF_OK) /* goes on at this pace, as an ordinary thread */
+        if (executor->result != RTF_OK) /* the thread goes on at this pace, as an ordinary thread */
             snprintf(executor->reason, sizeof executor->reason, "%s", rtf_spec_reason(&spec));
     }
     executor->missed = rtf_task_missed(&spec);

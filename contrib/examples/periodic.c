@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* As long as the machine needs for it: here half of what is granted. */
+/* Stands for the work of a real program: uses this much CPU time, which is half of the granted
+ * runtime. */
 static void work(uint64_t microseconds)
 {
     struct timespec begun, now;
@@ -39,7 +40,7 @@ int main(int argc, char **argv)
                     (unsigned long long)rtf_spec_nearest(&spec));
         return rtf_spec_result(&spec) == RTF_ACL_FAIL ? 77 : 75;
     }
-    /* From here on nothing is asked of anybody, and no memory is taken. */
+    /* From here on the loop does not talk to the broker, and allocates no memory. */
     rtf_task_start(&spec);
     for (int i = 0; i < periods; i++) {
         work(rtf_spec_get_accepted_runtime(&spec) / 2);

@@ -1,6 +1,6 @@
-/* Executors as in ROS 2, in a program that does not know rtf: five threads with names, each of which
- * wakes once in its period. unaware.json has what they need. The administrator puts it into
- * programs.d (rtf-programs(5)), and the program runs unchanged.
+/* Executors as in ROS 2, in a program that does not know rtf: five threads with names, each of
+ * which wakes once in its period. unaware.json states the needs of these threads. The administrator
+ * puts unaware.json into programs.d (rtf-programs(5)), and the program runs unchanged.
  *
  *     cc unaware.c -o unaware -pthread */
 #include <pthread.h>

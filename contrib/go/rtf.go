@@ -38,7 +38,7 @@ type Thread struct {
 	State string `json:"state"`
 }
 
-// Verdict is the broker's answer. Grant and Thread are nil if there is none.
+// Verdict is the broker's answer. Grant is nil if nothing is granted; Thread is nil if there is no thread.
 type Verdict struct {
 	Token    string   `json:"token"`
 	Result   string   `json:"result"`
@@ -50,7 +50,7 @@ type Verdict struct {
 	Ended    string   `json:"ended"`
 }
 
-// Refusal is the error for an answer other than OK. Nearest is the largest amount that would be granted, 0 if that is not known.
+// Refusal is the error for an answer other than OK. Nearest is the largest amount that would be granted; 0: this amount is not known.
 type Refusal struct {
 	Result   string
 	Sentence string
@@ -60,7 +60,7 @@ type Refusal struct {
 
 func (r *Refusal) Error() string { return r.Sentence }
 
-// These errors have no answer of the broker.
+// These errors come without an answer of the broker.
 var (
 	ErrNoBroker = errors.New("no broker runs on this spool, or the broker ended before it answered")
 	ErrTimeout  = errors.New("no answer within the time allowed")
@@ -130,7 +130,7 @@ func (r *Reservation) AttachCaller() error { return r.Attach(syscall.Gettid()) }
 // Detach gives the thread its former scheduling back. The reservation stays.
 func (r *Reservation) Detach() error { return r.change(Spec{"attach": nil}) }
 
-// Change states other values for these keys; all other keys stay. If the broker refuses, the former reservation stays in force.
+// Change gives these keys new values; all other keys stay. If the broker refuses, the former reservation stays in force.
 func (r *Reservation) Change(keys Spec) error { return r.change(keys) }
 
 func (r *Reservation) change(keys Spec) error {
@@ -151,7 +151,7 @@ func (r *Reservation) change(keys Spec) error {
 	return err
 }
 
-// Verdict is the last answer that a call of this reservation has taken.
+// Verdict returns the last answer that a call of this reservation has read.
 func (r *Reservation) Verdict() Verdict { return r.verdict }
 
 // Await waits until something happens to the reservation without a call of this program: another program changes or removes the spec, it expires or is revoked,
@@ -202,7 +202,8 @@ func (r *Reservation) read() (Verdict, bool) {
 	return verdict, err == nil && json.Unmarshal(text, &verdict) == nil
 }
 
-// ask writes the spec beside its place and puts it there in one step. The token tells the answer from answers to earlier texts.
+// ask writes the spec to a temporary file, and then makes NAME.json of this file in one step. The token tells the answer to this spec from answers to earlier
+// specs.
 func (r *Reservation) ask(spec Spec, put func(from, to string) error) error {
 	random := make([]byte, 8)
 	if _, err := rand.Read(random); err != nil {
@@ -247,7 +248,7 @@ type pollfd struct {
 	revents int16
 }
 
-// poll sleeps until one descriptor has something. Go's own poller does not report that the reader of a FIFO has gone.
+// poll sleeps until a descriptor is ready. Go's own poller does not report that the reader of a FIFO has gone.
 func poll(fds []pollfd, until time.Time) (ready bool, err error) {
 	var limit *syscall.Timespec
 	if !until.IsZero() {
@@ -268,8 +269,8 @@ func poll(fds []pollfd, until time.Time) (ready bool, err error) {
 	return count > 0, nil
 }
 
-// wait looks after each change of the user's directory, until done says so. The watch begins before the first look, so no change is missed. The pipe `alive` has
-// an error condition as soon as no broker has it open.
+// wait calls done at once, and after each change of the user's directory, until done returns true. The watch begins before the first call, so no change is
+// missed. The pipe `alive` has an error condition as soon as no broker has the pipe open.
 func (r *Reservation) wait(timeout time.Duration, done func() bool) error {
 	const changes = syscall.IN_MOVED_TO | syscall.IN_DELETE | syscall.IN_DELETE_SELF | syscall.IN_MOVE_SELF
 	alive, err := syscall.Open(filepath.Join(r.spool.root, "alive"), syscall.O_WRONLY|syscall.O_NONBLOCK|syscall.O_CLOEXEC, 0)

@@ -3,15 +3,15 @@
  *
  *     rtf-as-user [OPTION...] USER COMMAND [ARGUMENT...]
  *
- * The user can signal and trace most processes that have the user's uid. So the command has
- * nothing of root's in its reach:
+ * The user can signal and trace most processes that have the user's uid. So the command has nothing
+ * of root's in its reach:
  *
  *   - It has a session of its own and three pipes: no terminal, no other descriptor, nothing of
  *     root's environment.
  *   - Its group is one that the user cannot get. The kernel lets a user trace a process, look into
  *     it or take a descriptor from it only if the process has the user's group (ptrace(2),
- *     pidfd_getfd(2), /proc/PID/fd). The process is not dumpable, either; execve(2) ends that, but
- *     the group stays.
+ *     pidfd_getfd(2), /proc/PID/fd). The process is not dumpable, either; execve(2) makes it
+ *     dumpable again, but the group stays.
  *   - The user can stop it, and can make it print without end. So time and output are bounded, and
  *     rtf-as-user does not wait for a process that cannot be killed. */
 #include <errno.h>
@@ -42,7 +42,8 @@
 #include "version.h"
 
 #define SECOND UINT64_C(1000000)
-/* LATER: s; INPUT_MOST: bytes, which fit into a pipe; FILE_MOST: bytes */
+/* LATER: s, added to --timeout, so that a command with the same --timeout ends first; INPUT_MOST:
+ * bytes, which fit into a pipe; FILE_MOST: bytes */
 enum { LATER = 5, INPUT_MOST = 65536, FILE_MOST = 1 << 20, GROUPS_TRIED = 1000 };
 
 static struct {
@@ -63,7 +64,8 @@ static _Noreturn void die(int status, const char *what, const char *why)
 static struct {
     uid_t uid;
     char name[256];
-    gid_t own, spool; /* own: the group of the command; spool: of the spool's users; -1: none */
+    /* own: the group of the command; spool: the group of the spool's users, -1: no group */
+    gid_t own, spool;
 } who = {.spool = (gid_t)-1};
 
 static void find_user(void)
@@ -79,7 +81,8 @@ static void find_user(void)
         die(EX_USAGE, options.user, "this user is root");
 }
 
-/* Finds the group of the spool's users: the command gets this group, too, as a member has it. */
+/* Finds the group of the spool's users: the command gets this group, too, because a user who is a
+ * member of the group would have it. */
 static void find_spool_group(void)
 {
     char specs[4096];
@@ -93,8 +96,8 @@ static void find_spool_group(void)
 
 /* ---- a group that the user cannot get ---- */
 
-/* The highest group id of this user namespace. Some ids from 2^32 - 16 on have a meaning, so it
- * is below these. */
+/* The highest group id of this user namespace. Some ids from 2^32 - 16 on have a meaning, so this
+ * function returns a lower id. */
 static gid_t last_group(void)
 {
     unsigned long inside, outside, count, last = 0;
@@ -154,7 +157,7 @@ static void find_own_group(void)
 
 /* ---- the command ---- */
 
-/* Drops all capabilities and takes the ids of the user; no call can get root's back. */
+/* Drops all capabilities and takes the ids of the user; no system call can get root's ids back. */
 static bool become_user(void)
 {
     return confine_for_good() && become_unprivileged(who.uid, who.own, who.spool) &&
@@ -196,7 +199,7 @@ static _Noreturn void run_command(const int ends[3], pid_t parent)
     umask(077);
     if (!choose_environment() || !become_user())
         die(EX_OSERR, options.user, "cannot act as this user");
-    /* set after the change of ids, because that change clears it */
+    /* set after the change of ids, because the change clears the signal */
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != parent)
         _exit(EX_OSERR);
     if (chdir(options.directory == NULL ? "/" : options.directory) != 0)
@@ -259,7 +262,7 @@ static void handle_timeout(void)
     switch (child.step) {
     case RUNS:
         child.status = EX_TEMPFAIL;
-        fprintf(stderr, "rtf-as-user: %s: ended after the timeout, as user %s\n",
+        fprintf(stderr, "rtf-as-user: %s: ran longer than --timeout allows, as user %s\n",
                 options.command[0], options.user);
         terminate_child();
         break;
@@ -281,7 +284,8 @@ static bool write_all(int fd, const char *data, size_t length)
     return true;
 }
 
-/* Passes on what is readable. False: nothing more now, or at all. */
+/* Passes on the output that is readable. False: no more output is there now, or the pipe is
+ * closed. */
 static bool pass_on(int which)
 {
     static char data[65536];

@@ -51,7 +51,8 @@ static void print_path(const char *path)
             printf("\\0%03o", (unsigned)(unsigned char)*c);
 }
 
-/* True: the process is in our pid namespace, so thread ids mean the same in its journal. */
+/* True if the process is in our pid namespace: then a thread id in its journal is the same thread
+ * for us. */
 static bool is_of_our_namespace(pid_t process)
 {
     char path[64], theirs[64], ours[64];

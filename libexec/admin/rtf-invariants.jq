@@ -154,7 +154,7 @@ def is_global: $lines[.].partition == "global" and $lines[.].deadline;
 (
     $attached[] | select(.grant.plugin != null and (.busy | not) and (.thread.pending | not)) | . as $spec | $running["\(.thread.tid)"] as $thread
     # A guarded thread is ordinary from the moment its runtime is used up until its next period,
-    # perhaps since the books were written.
+    # perhaps already when the books were written.
     | ($thread.policy == "other" and (.thread.enforcement == "suspended" or (.thread.enforcement == "in force" and .grant.policy != "deadline"))) as $suspended
     | if $thread == null or $thread.start > .thread.started_by then "kernel: \(place): thread \(.thread.tid) is not real-time"
       else

@@ -1,9 +1,10 @@
-/* rtf-order SPOOL TIME|- USER UID|- [NAME]: tells the broker to revoke all reservations of a
- * user, or one of them, for rtf-revoke(8).
+/* rtf-order SPOOL TIME|- USER UID|- [NAME]: tells the broker to revoke all reservations of a user,
+ * or the reservation NAME, for rtf-revoke(8).
  *
- * It enters no user's directory. The order goes through a socket in a directory that only root
- * can enter (broker/revoking.h), and the answer comes back through it. Prints USER/NAME of each
- * revoked reservation. It waits for TIME until they are revoked; with - it does not wait. */
+ * rtf-order enters no user's directory. The order goes through a socket in a directory that only
+ * root can enter (broker/revoking.h), and the answer comes back through the same socket. Prints
+ * USER/NAME of each revoked reservation. Waits up to TIME until the reservations are revoked; with
+ * "-" does not wait. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -30,8 +31,8 @@ static void die(int status, const char *why)
     exit(status);
 }
 
-/* Opens a directory that only root can write; in another one a user could place a socket of
- * their own. */
+/* Opens a directory, and refuses a directory that others than root can write, because a user could
+ * place a socket of their own there. */
 static int open_private(int parent, const char *name, int flags)
 {
     struct stat status;
@@ -86,7 +87,7 @@ static void send_order(char **words)
     paragraph_output_free(&output);
 }
 
-/* Receives one paragraph of the answer. False: it has not come by `until`. */
+/* Receives one paragraph of the answer. False: no paragraph has come by `until`. */
 static bool receive(struct paragraph_input *input, struct paragraph *said, int64_t until)
 {
     char bytes[PARAGRAPH_BYTES];

@@ -85,7 +85,8 @@ static void take_turn(const struct disk *disk, int size)
 }
 
 /* Measures until ENOUGH is used up; each size has at least one turn, even on a disk that takes
- * seconds for it. On a fast disk it ends when the table of the largest blocks is full. */
+ * seconds for a turn. On a fast disk the measurement ends when the table of the largest blocks is
+ * full. */
 static void measure(const struct disk *disk)
 {
     const int64_t begin = monotonic_now();
@@ -116,8 +117,8 @@ static uint64_t rate_of(int size)
                       took);
 }
 
-/* Makes rates that plugins.conf accepts: none above the maximum of a line, and none above the
- * rate of larger blocks. */
+/* Makes rates that plugins.conf accepts: no rate is above the maximum of a line, or above the rate
+ * of larger blocks. */
 static void make_valid(uint64_t rates[static SIZES])
 {
     uint64_t most = WIRE_BYTES_MAX;

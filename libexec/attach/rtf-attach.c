@@ -150,7 +150,7 @@ static enum apply_result serve_domains(const struct paragraph *request, char *re
     cpu_set_t cpus;
     CPU_ZERO(&cpus);
     if (by == NULL || (list != NULL && !parse_cpus(list, &cpus)))
-        return refuse(reason, "domains without by or with wrong cpus");
+        return refuse(reason, "domains without the key \"by\", or with a wrong list \"cpus\"");
     return (list != NULL ? domains_make(&cpus, by, reason) : domains_drop(by, reason))
                ? APPLY_DONE
                : APPLY_REFUSED;

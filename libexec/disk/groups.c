@@ -167,7 +167,7 @@ static bool next_weight(FILE *file, char device[static 32], unsigned *weight)
     return false;
 }
 
-/* The group's own weight for this disk; 0: none. */
+/* Returns the group's own weight for this disk; 0: the group has no weight of its own. */
 static unsigned weight_of(const char *group, const char *number)
 {
     char device[32];
@@ -181,8 +181,8 @@ static unsigned weight_of(const char *group, const char *number)
     return found;
 }
 
-/* Gives the group the lowest weight: its reservation has ended. Its limits stay, because the group
- * may be the only one below the group with the weight 1000. */
+/* Gives the group the lowest weight, because its reservation has ended. Its limits stay, because a
+ * weight limits nothing if this group is the only group below the group with the weight 1000. */
 static void belittle(const char *group)
 {
     char device[32], ignored[SERVE_REASON];
@@ -313,7 +313,8 @@ static char *path_of(uint16_t class, char path[static PATH_BYTES])
 }
 
 /* Moves all processes of the group (a process may have started others) to the group from which the
- * first one came, or to the group of everything else if that group is unknown or gone. */
+ * first process came. If that group is unknown or gone, the processes move to the group of
+ * everything else. */
 static bool empty(const char *path)
 {
     char group[GROUP_BYTES];
@@ -330,8 +331,8 @@ static bool empty(const char *path)
            (errno == ENOENT && group_empty(version, root, path, rest));
 }
 
-/* Removes the group. With EINPROGRESS it is tried, too: only the kernel knows whether a process
- * that is ending still keeps the group. */
+/* Removes the group. Tries that also if emptying the group failed with EINPROGRESS, because only
+ * the kernel knows whether a process that is ending still keeps the group. */
 static bool remove_group(const char *path, bool is_empty)
 {
     const int error = errno;
@@ -403,8 +404,9 @@ static bool add(uint16_t class, const char *number, uint64_t rate, uint64_t bloc
                       reason);
 }
 
-/* A process may never end, such as one that waits for its own FUSE file system. Then the group has
- * no weight any more, a message names the process, and rtf-disk ends nevertheless. */
+/* True if a group stays because a process in it does not end: for example, a process that waits for
+ * its own FUSE file system may never end. Such a group has no weight any more, a message names the
+ * process, and rtf-disk ends nevertheless. */
 static bool stays;
 
 static bool may_stay(char *reason)
@@ -442,10 +444,11 @@ static bool is_blocked(const char *group)
 }
 
 /* Removes the group of everything else. A process that is ending can no longer be moved, and counts
- * until it has ended. That needs CPU time, which may come late (SCHED_IDLE beside endless loops,
- * for example). So remove_rest waits MOMENTS times; the broker waits at most 5 s for an answer. A
- * process that needs no CPU may never end: remove_rest waits BLOCKED times for one, because an
- * ending process may sleep for a moment, too, for reads of a slow disk or an RCU grace period. */
+ * until it has ended. To end, the process needs CPU time, which may come late (SCHED_IDLE beside
+ * endless loops, for example). So remove_rest waits MOMENTS times; the broker waits at most 5 s for
+ * an answer. A process that needs no CPU may never end: remove_rest waits only BLOCKED times for
+ * such a process, but not less, because an ending process may sleep for a moment, too, for reads of
+ * a slow disk or an RCU grace period. */
 static bool remove_rest(void)
 {
     enum { MOMENTS = 10, BLOCKED = 6, MOMENT = 50 /* ms */ };

@@ -1,17 +1,17 @@
 /* Cgroups that divide a disk: one group per reservation, below a group with the weight 1000, while
  * everything else has the weight 1. A reservation's group has the share of its claim as its weight.
  * It may read, and write, a quarter more bytes and blocks than claimed: a limit of exactly the
- * claim would make the reservation late, and without a limit a greedy reservation takes the others'
- * time.
+ * claim would make the reservation late, and without a limit a greedy reservation takes the time of
+ * other reservations.
  *
- * In the root group each process would compete by itself. So all processes of the root, except
- * kernel threads, go into one group of their own. Other groups in the root get the weight 1 on this
- * disk, unless they have a weight of their own.
+ * Each process in the root group would compete with the groups as if it were a group of its own. So
+ * all processes of the root, except kernel threads, go into one group of their own. Other groups in
+ * the root get the weight 1 on this disk, unless they have a weight of their own.
  *
- * A reservation's group has extended attributes. One names the group from which its first process
- * came; it is written before the process moves. Another one says that the group is to be removed;
- * it is written before a process leaves. So a group that could not be emptied is not given to
- * another reservation, even after rtf-disk was restarted. */
+ * A reservation's group has extended attributes. One attribute names the group from which the first
+ * process came, and is written before that process moves. Another attribute says that the group is
+ * to be removed, and is written before a process leaves. So a group that could not be emptied is
+ * not given to another reservation, even after rtf-disk was restarted. */
 #ifndef RTF_GROUPS_H
 #define RTF_GROUPS_H
 
@@ -27,8 +27,8 @@ bool groups_are_cpusets(void);
 
 /* Moves the process of an attached thread into the group of its class, if all its threads belong to
  * the user; its later children start in that group. At the end the processes go back to the group
- * from which the first process came. A group whose processes cannot all be moved stays until they
- * have ended, without a weight. */
+ * from which the first process came. A group whose processes cannot all be moved loses its weight,
+ * and stays until these processes have ended. */
 extern const struct way by_groups;
 
 #endif

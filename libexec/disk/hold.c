@@ -77,8 +77,8 @@ static enum done bind(const struct member *member, char reason[static SERVE_REAS
     return done;
 }
 
-/* Lowers the thread, and all raised threads of its user that inherited the priority: they get its
- * former priority. */
+/* Lowers the thread, and all raised threads of its user that inherited the priority. All these
+ * threads get the former priority of the thread. */
 static enum done unbind(const struct member *member, char reason[static SERVE_REASON])
 {
     struct held *held = find(member->tid);

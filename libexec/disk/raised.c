@@ -11,7 +11,8 @@
 #include "units.h"
 
 enum { ROUNDS_LEAST = 3, ROUNDS = 16 };
-/* ns; the limit, because the sweep runs above all granted threads */
+/* ns: the longest time of a sweep. A sweep must be short, because rtf-disk runs at a higher
+ * priority than all granted threads */
 #define SWEEP_MOST INT64_C(100000000)
 
 enum done raised_raise(const struct member *member, char reason[static SERVE_REASON])
@@ -100,15 +101,15 @@ static void sweep_process(struct sweep *sweep, pid_t process)
     each_in(path, sweep_thread, sweep);
 }
 
-/* True if no thread of the user has the class RT, which is the case for most users. One system call
- * returns the best priority of all the user's threads. */
+/* True if no thread of the user has the class RT: for most users this saves the sweep. One system
+ * call returns the best priority of all the user's threads. */
 static bool is_sure_to_find_none(uid_t uid)
 {
     const int best = uid == EVERYBODY ? -1 : (int)syscall(SYS_ioprio_get, IOPRIO_WHO_USER, uid);
     return best >= 0 && IOPRIO_PRIO_CLASS(best) != IOPRIO_CLASS_RT;
 }
 
-/* Threads started during a round are found in the next one. One round without a find is no proof:
+/* Threads started during a round are found in the next round. One round without a find is no proof:
  * when the kernel's ids wrap around, a new thread may get an id that the round has already passed.
  * So two such rounds in a row are needed. */
 bool raised_sweep(uid_t uid, int ioprio, bool (*is_held)(pid_t tid),

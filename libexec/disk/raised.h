@@ -1,5 +1,6 @@
-/* Threads whose I/O comes before that of others: I/O priority class RT, level 7. Children inherit
- * the priority, and the kernel has no limit for it.
+/* Raises threads: the I/O of a raised thread comes before the I/O of other threads. A raised thread
+ * has the I/O priority class RT, level 7. Children inherit the priority, and the kernel does not
+ * limit how many do.
  *
  * A thread is identified by its id and a time at which it had that id; another thread that gets the
  * id is never changed. */
@@ -11,13 +12,13 @@
 /* Raises the thread. GONE: the thread has ended. REFUSED: *reason. */
 enum done raised_raise(const struct member *member, char reason[static SERVE_REASON]);
 
-/* Gives the thread its former priority back, unless the thread has set another one. *uid: the
- * thread's real uid, unless it has ended. */
+/* Gives the thread its former priority back, unless the thread has set another priority meanwhile.
+ * *uid: the thread's real uid; not set if the thread has ended. */
 enum done raised_lower(const struct member *member, uid_t *uid, char reason[static SERVE_REASON]);
 
 /* Gives `ioprio` to every thread of this user (EVERYBODY: all users but root) that is raised and
- * not held: such a thread inherited the priority. False: *reason, and ETIMEDOUT if the threads fork
- * faster than they can be found. */
+ * not held: such a thread inherited the priority. False: *reason, with errno ETIMEDOUT if the
+ * threads fork faster than they can be found. */
 enum { EVERYBODY = 0 };
 bool raised_sweep(uid_t uid, int ioprio, bool (*is_held)(pid_t tid),
                   char reason[static SERVE_REASON]);

@@ -47,7 +47,7 @@ static struct disk {
 } disks[DISKS_MOST];
 static int disk_count;
 static const struct way *way = &by_groups;
-/* for any disk: a class belongs to one reservation, which has one disk */
+/* one array for all disks, because a class belongs to one reservation, which has one disk */
 static bool said[CLASS_MOST + 1];
 
 static bool is_said(uint16_t class)
@@ -64,8 +64,8 @@ static struct disk *disk_named(const struct paragraph *request)
     return NULL;
 }
 
-/* Takes the disk. A disk that was removed and plugged in again has another number, and has lost its
- * settings. */
+/* Begins to manage the disk, if that is not done already. A disk that was removed and plugged in
+ * again has another number, and has lost its settings. */
 static bool begin(struct disk *disk, char *reason)
 {
     char number[DISK_NUMBER];

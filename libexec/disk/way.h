@@ -1,5 +1,5 @@
 /* The two ways to enforce claims on a disk: processes in groups with a share (groups.h), or threads
- * with a raised I/O priority (hold.h). This file has what both share. */
+ * with a raised I/O priority (hold.h). This file declares the functions that each way has. */
 #ifndef RTF_WAY_H
 #define RTF_WAY_H
 
@@ -12,14 +12,15 @@
 
 enum { CLASS_LEAST = 0x10, CLASS_MOST = 0xffff };
 
-/* A thread and its reservation's class, as sent by the broker. The thread is the one that had the
- * id and had started by started_by (clock ticks since boot). */
+/* A thread and its reservation's class, as sent by the broker. The thread had the id `tid`, and had
+ * started by `started_by` (clock ticks since boot), so that a later thread with the same id is
+ * another thread. */
 struct member {
     uint16_t class;
     pid_t tid;
     uint64_t started_by;
     uid_t owner;
-    int former; /* the I/O priority before it was raised; -1: not sent */
+    int former; /* the I/O priority before the thread was raised; -1: not sent */
 };
 
 struct way {
@@ -56,16 +57,17 @@ struct way {
 };
 
 /* Takes a lock that only one broker of the machine may hold (register.h); the lock ends with its
- * holder. A holder that is just ending may still be restoring things, so way_hold waits once for
- * it. False: *reason. */
+ * holder. A holder that is just ending may still be restoring things, so way_hold waits up to 3 s
+ * for that holder, once in the life of this process. False: *reason. */
 bool way_hold(const char *lock, char reason[static SERVE_REASON]);
 
-/* DONE if the thread is still the same. bind: the thread must also belong to its owner. */
+/* DONE if the id still belongs to the thread. bind: the thread must also belong to
+ * member->owner. */
 enum done way_identify(const struct member *member, bool bind, struct identity *identity,
                        char reason[static SERVE_REASON]);
 
-/* Converts errno after a look at a thread: GONE only if the thread has ended; REFUSED with *reason
- * if it could not be looked at. */
+/* Converts errno after a thread could not be read: GONE only if the thread has ended; any other
+ * error is REFUSED with *reason. */
 enum done way_failed(char reason[static SERVE_REASON], const char *what);
 
 #endif

@@ -1,10 +1,10 @@
 # The limits that the rules of acl.conf set for an account on a plugin: for rtf-acl(8). Amounts are billionths of a CPU, or numbers in the unit of another resource.
 include "front";
 
-# "0.25" to billionths, without rounding.
+# Converts "0.25" to billionths, without rounding.
 def sum: split(".") | (.[0] | tonumber) * 1000000000 + (((.[1] // "") + "000000000")[:9] | tonumber);
 
-# "10Mbit" or "640kB" to bytes a second, rounded down.
+# Converts "10Mbit" or "640kB" to bytes a second, rounded down.
 def bandwidth: capture("^(?<number>[0-9]+)(?<unit>[A-Za-z]*)$") | (.number | tonumber) *
     ({bit: 1, kbit: 1000, Mbit: 1000000, Gbit: 1000000000, B: 8, kB: 8000, MB: 8000000, KiB: 8192, MiB: 8388608}[.unit] // 8) / 8 | floor;
 
@@ -15,7 +15,7 @@ def value: .property as $property | .value |
     if $property | test("utilization$") then sum elif $property | test("(amount|threads)$") then tonumber else bandwidth end;
 def amount($rule): if ($rule | is_amount) then tostring else cpus end;
 
-# The rule applies to the account. The broker decides in the same way (libexec/broker/access).
+# True if the rule applies to the account. The broker decides in the same way (libexec/broker/access).
 def is_for($account): .domain as $domain |
     if $domain == "-" then true
     elif $domain[:1] == "@" then $domain[1:] as $group | ($account.gids | index($group)) != null or ($account.groups | index($group)) != null

@@ -12,8 +12,8 @@ need_root() { # TO DO WHAT
 
 # --- The log
 
-# Sets $moment to a time as in the log. "10min" is ten minutes ago, "today" is midnight, "yesterday 14:00" and "15:30" are local time. Other texts are as
-# date(1) understands them, except time zones of one letter: date(1) would take "3m" for a time in zone M.
+# Sets $moment to a time in the format of the log. "10min" is ten minutes ago, "today" is midnight, "yesterday 14:00" and "15:30" are local time. Other texts
+# are passed to date(1), except time zones of one letter: date(1) would take "3m" for a time in zone M.
 take_moment() { # OPTION TEXT
     front_when=$(printf '%s\n' "$2" | sed -n '
         /^[0-9][0-9]*$/d
@@ -30,7 +30,7 @@ take_moment() { # OPTION TEXT
     moment=$(date -u -d "@$moment" +%Y-%m-%dT%H:%M:%S.%6NZ)
 }
 
-# If the log begins after MOMENT, says when the log begins: no lines before that do not mean that nothing happened.
+# If the log begins after MOMENT, says when the log begins, so that nobody takes the missing lines before for a time when nothing happened.
 say_beginning() { # MOMENT
     [ -n "$1" ] || return 0
     front_first=$({ log_since 1970-01-01 | head -n 1 | jq -r '.time // empty'; } 2>/dev/null) || :
@@ -112,7 +112,8 @@ broker_process() {
     "$libexec/rtf-brokers" --spool "$spool" | cut -f 1
 }
 
-# Sets $process, $config and $brokerd. Root's register knows the brokers that root has started: a spool that a user has made names no program for root.
+# Sets $process, $config and $brokerd. Root takes them from the register of brokers that root has started, so that a spool that a user has made cannot name a
+# program that root then runs.
 find_broker() {
     open_spool
     spool=$(readlink -f "$spool")
@@ -152,8 +153,8 @@ await_status() { # DIRECTORY
     done
 }
 
-# Sends the broker SIGHUP, and waits for the line in the log that says how it went. If the broker refuses the rules, says why and returns 78; the broker
-# does the rest of a reload all the same.
+# Sends the broker SIGHUP, and waits for the line in the log with the result. If the broker refuses the rules, says why and returns 78; the broker does the rest
+# of a reload all the same.
 reload_broker() {
     front_log=$spool/log/events.ndjson
     front_size=$(stat -c %s "$front_log" 2>/dev/null) || front_size=0

@@ -13,7 +13,8 @@
 #include "command-line.h"
 #include "units.h"
 
-/* A number stands for a user without an account. */
+/* Ends the process unless the caller is root and the user exists. A user without an account is a
+ * number. */
 static void check_user(const char *user)
 {
     uint64_t uid;
@@ -32,7 +33,7 @@ static void check_spool(void)
     client_close(&client);
 }
 
-/* Resolves a path of this command line: rtf-as-user starts the command in another directory. */
+/* Makes a path absolute, because rtf-as-user starts the command in another directory. */
 static char *real(const char *path, char resolved[static PATH_MAX])
 {
     if (realpath(path, resolved) == NULL)
@@ -40,7 +41,7 @@ static char *real(const char *path, char resolved[static PATH_MAX])
     return resolved;
 }
 
-/* Finds rtf-as-user in the directory above this program's. */
+/* Finds rtf-as-user in the directory above the directory of this program. */
 static void find_program(char path[static PATH_MAX])
 {
     char self[PATH_MAX];

@@ -1,6 +1,6 @@
-/* Root has a command of rtf(1) act as a user: the process becomes rtf-as-user, which starts the
- * command again with the user's rights, and without any open file of root's. All commands of rtf(1)
- * act as a user in this way. */
+/* Runs a command of rtf(1) as a user, for root: the process becomes rtf-as-user, and rtf-as-user
+ * starts the command again with the user's rights and without any open file of root. All commands
+ * of rtf(1) that act as a user do so through rtf-as-user. */
 #ifndef RTF_AS_USER_H
 #define RTF_AS_USER_H
 
@@ -8,11 +8,11 @@
 
 enum { AS_USER_WORDS = 16 };
 
-/* Starts this command with these words, which end with NULL, on the spool of --spool, as the user:
- * a name, or a uid without an account. `timeout` is how long the command may run, as text with a
- * unit; NULL: the default of rtf-as-user. With `input` the command has this standard input. Does
- * not return: on an error it says why and exits, with EX_NOPERM if the caller is not root, with
- * EX_NOUSER if there is no such user. */
+/* Starts this program again as `user`, on the spool of --spool. user: a name, or a uid without an
+ * account. timeout: how long the program may run, as text with a unit; NULL: the default of
+ * rtf-as-user. input: the program gets the standard input of this process. words: its arguments;
+ * NULL ends them. Does not return. On an error the process says why and exits: with EX_NOPERM if
+ * the caller is not root, with EX_NOUSER if there is no such user. */
 _Noreturn void as_user(const char *user, const char *timeout, bool input,
                        const char *const words[static AS_USER_WORDS]);
 

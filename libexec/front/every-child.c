@@ -20,8 +20,8 @@ int every_pidfd(pid_t child)
     return (int)syscall(SYS_pidfd_open, child, 0);
 }
 
-/* Waits for the time of the activation at the gate, sleeps until then, and becomes the command. The
- * process ends if rtf-every ends before. */
+/* Reads the time of the activation from the gate, sleeps until that time, and becomes the command.
+ * The process ends if rtf-every ends meanwhile. */
 __attribute__((noreturn)) static void become_command(int gate)
 {
     int64_t activation;

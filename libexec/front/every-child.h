@@ -7,20 +7,22 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Starts a process that becomes the command when the time of its activation is written to *gate.
- * `input` becomes its standard input; -1: it inherits that of rtf-every. -1: it cannot be
+/* Starts a process that waits for the time of its activation, and becomes the command at that time.
+ * *gate: the pipe to which every_open_gate writes the time. input: the standard input of the
+ * process; -1: the standard input of rtf-every. Returns the process id; -1: the process cannot be
  * started. */
 pid_t every_start_child(int input, int *gate);
 bool every_open_gate(int gate, int64_t activation);
 
 int every_pidfd(pid_t child);
 
-/* Waits for the child. Returns its exit status. every_finish passes signals on meanwhile. */
+/* Both wait for the child, and return its exit status. every_finish passes signals on to the child
+ * meanwhile. */
 int every_status(pid_t child);
 int every_finish(pid_t child);
 
-/* Passes signals on to the child; the child has already got a signal that the terminal has sent
- * (SI_KERNEL). */
+/* Reads the signals that have come, and sends them to the child; not a signal of the terminal
+ * (SI_KERNEL), because the child has got that signal from the terminal, too. */
 void every_take_signal(pid_t child);
 
 /* Sleeps until the time (CLOCK_MONOTONIC, us), or until one of the descriptors is ready, and renews

@@ -12,8 +12,8 @@
 /* us: a process is attached at most AHEAD and at least HASTE before its activation */
 enum { AHEAD = 5000, HASTE = 500 };
 
-/* Returns how long before its activation a process is attached, us. The time counts against the
- * runtime, so it is a quarter of the runtime. */
+/* Returns how long before its activation a process is attached, us: a quarter of the runtime,
+ * because this time counts against the runtime. */
 static int64_t ahead(void)
 {
     const int64_t part = (int64_t)every.options.runtime / 4;
@@ -21,8 +21,8 @@ static int64_t ahead(void)
 }
 
 /* Returns a child that is attached and waits at its gate; -1: the reason is printed. The child is
- * attached as late as possible: from then on its bandwidth counts until its 0-lag time, and its
- * successor can be attached only after that. */
+ * attached as late as possible, because the next child can be attached only after the 0-lag time of
+ * this child: until then this child's bandwidth counts. */
 static pid_t ready_child(int64_t activation, int *gate)
 {
     pid_t child = every_start_child(-1, gate);

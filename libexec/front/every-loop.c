@@ -16,8 +16,8 @@
 #include "every-child.h"
 #include "every-spec.h"
 
-/* The loop waits for its next line: it is in read(2) of its standard input. True also if /proc does
- * not show the system call. */
+/* True if the loop waits for its next line, in read(2) of its standard input. True also if /proc
+ * does not show the system call. */
 static bool is_waiting(pid_t child)
 {
     char path[48], text[128];
@@ -34,7 +34,7 @@ static bool is_waiting(pid_t child)
     return rest != text && call == SYS_read && strtoul(rest, NULL, 16) == STDIN_FILENO;
 }
 
-/* Activates the loop: writes a line, unless the loop has not read the last one. */
+/* Activates the loop: writes a line, unless the loop has not read the last line. */
 static void activate(pid_t child, int output, int64_t activation)
 {
     int unread = 0;

@@ -12,8 +12,8 @@
 #include "command-line.h"
 #include "every.h"
 
-/* Returns the spec as text, which the caller frees. The reservation of a thread ends with the
- * thread; without a thread (0) it has a lease. */
+/* Returns the spec as text, which the caller frees. The reservation ends with `thread`; thread 0:
+ * the reservation has a lease. */
 static char *make_spec(pid_t thread)
 {
     json_t *object = json_copy(every.options.spec);

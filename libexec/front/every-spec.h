@@ -6,24 +6,27 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Opens the spool and finds the broker. From here on SIGINT, SIGTERM and SIGHUP wait until the spec
- * is taken back. False: the reason is printed. */
+/* Opens the spool and finds the broker. From then on SIGINT, SIGTERM and SIGHUP are blocked, so
+ * that rtf-every can remove its spec before it ends. False: the reason is printed. */
 bool every_begin(void);
 
-/* Puts the spec into the spool, and waits for the answer. The reservation of a thread ends with the
- * thread; without a thread (0) it has a lease. False: the reason is printed. */
+/* Puts the spec into the spool, and waits for the answer. The reservation ends with `thread`;
+ * thread 0: the reservation belongs to no thread yet, and has a lease. False: the reason is
+ * printed. */
 bool every_reserve(pid_t thread);
 
-/* Waits for an answer for up to `within` us. False: the reason is printed. */
+/* Waits up to `within` us for the answer to the spec with this token and inode; token NULL: for the
+ * answer to the files as they are now. False: the reason is printed. */
 bool every_await(const char *token, ino_t inode, uint64_t within);
 
-/* Names the thread in NAME.tid. False: the reason is printed. */
+/* Writes the thread's id to NAME.tid, so that the broker attaches the thread. False: the reason is
+ * printed. */
 bool every_put_thread(pid_t thread);
 
 /* Renews the lease. */
 void every_renew(void);
 
-/* Removes the spec and NAME.tid, which the broker may not have read yet. */
+/* Removes the spec; and NAME.tid, if the broker has not read it yet. */
 void every_withdraw(void);
 
 #endif

@@ -2,7 +2,7 @@
 
 #include <time.h>
 
-#define ANSWER_WITHIN UINT64_C(30000000) /* us, as rtf-run */
+#define ANSWER_WITHIN UINT64_C(30000000) /* us, as in rtf-run */
 
 struct every every = {.options = {.timeout = ANSWER_WITHIN, .needs = {.in_microseconds = true}},
                       .signals = -1};

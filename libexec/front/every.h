@@ -10,14 +10,15 @@
 #include "client.h"
 #include "needs.h"
 
-/* us: the reservation ends after this time if rtf-every is killed; a loop's ends with the loop */
+/* us: the lease. If rtf-every is killed, a command's reservation ends after this time; a loop's
+ * reservation ends with the loop. */
 enum { LEASE = 60000000 };
 
 enum { EXIT_OURS = 125, EXIT_CANNOT_RUN = 126, EXIT_NOT_FOUND = 127 };
 
 struct every_options {
     struct needs needs;
-    /* the needs; without the keys that a thread or a lease adds */
+    /* `needs` as JSON; make_spec adds the keys for a thread or a lease */
     json_t *spec;
     uint64_t runtime, period, deadline; /* us, of the spec; 0: not stated */
     uint64_t timeout, count;            /* us; 0: no limit */
@@ -27,7 +28,7 @@ struct every_options {
     char **command;
 };
 
-/* The counts that are told at the end. */
+/* The counts that rtf-every prints when it ends. */
 struct every_tally {
     uint64_t activations, missed, skipped, failed;
     uint64_t longer; /* runs of a command that took longer than a period */

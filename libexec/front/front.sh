@@ -101,8 +101,8 @@ $front_lines
 TEXT
 }
 
-# Prints the options as getopt(1) takes them: letters such as "n:v", a blank, long options such as "lines:,verbose". -? is no letter for getopt(1):
-# front_refuse has it.
+# Prints the options as getopt(1) takes them: letters such as "n:v", a blank, long options such as "lines:,verbose". getopt(1) cannot take -?, so front_refuse
+# handles it.
 front_getopt_words() {
     printf '%s\n' "$front_lines" | awk -F '|' '
         NF < 4 { next }
@@ -252,7 +252,7 @@ find_own() {
     done
 }
 
-# A broker reads the FIFO `alive` while it serves.
+# True if a broker serves the spool: it reads the FIFO `alive` meanwhile.
 broker_serves() {
     [ -p "$spool/alive" ] && dd if=/dev/null of="$spool/alive" oflag=nonblock conv=notrunc status=none 2>/dev/null
 }

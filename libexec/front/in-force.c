@@ -35,7 +35,7 @@ __attribute__((noreturn)) static void no_memory(void)
 
 static void add_line(struct conf_lines *lines, int line, const char *text)
 {
-    /* full: there is room for 0, 1, 3, 7 and so on */
+    /* the list is full: it has room for 0, 1, 3, 7 and so on lines */
     if ((lines->count & (lines->count + 1)) == 0) {
         struct conf_line *list = reallocarray(lines->list, 2 * lines->count + 1, sizeof *list);
         if (list == NULL)
@@ -70,7 +70,7 @@ bool in_force_lines(const json_t *status, enum conf_file file, struct conf_lines
     return json_is_array(told);
 }
 
-/* Words between single blanks, without a comment, in place. */
+/* Removes the comment, and leaves a single blank between words, in place. */
 static void fold(char *text)
 {
     char *end = text;

@@ -1,5 +1,5 @@
-/* The lines of acl.conf and plugins.conf that a broker has in force, as status.json tells them, and
- * the lines that the files have now. */
+/* The lines of acl.conf and plugins.conf that a broker has in force, from status.json, and the
+ * lines that the files have now. */
 #ifndef RTF_IN_FORCE_H
 #define RTF_IN_FORCE_H
 
@@ -20,11 +20,12 @@ struct conf_lines {
 };
 
 /* Returns the directory of the configuration that the broker of this spool has read. `root` is the
- * open spool; the text lives as long as `status`. NULL: the broker does not tell the directory; or
- * the spool belongs to another user, who could name a directory that holds up its readers. */
+ * open spool; the text lives as long as `status`. NULL: status.json does not name the directory; or
+ * the spool belongs to another user, because that user could name a directory where a reader waits
+ * without end. */
 const char *in_force_directory(int root, const json_t *status);
 
-/* Reads the lines in force. False: status.json does not tell them. */
+/* Reads the lines in force. False: status.json does not have the lines. */
 bool in_force_lines(const json_t *status, enum conf_file file, struct conf_lines *lines);
 
 /* Reads the lines of the file. False: the file cannot be read. */

@@ -1,5 +1,5 @@
-/* log-lines: reads a log from standard input, selects lines, and prints each as a sentence, or as
- * it is with --json. For rtf-log(1) and rtf-history(8).
+/* log-lines: reads a log from standard input, selects lines, and prints each line as a sentence, or
+ * unchanged with --json. For rtf-log(1) and rtf-history(8).
  *
  * With --own the input is a user's own log (.events in the user's directory), whose lines are
  * turned into lines as in the broker's log. A sentence has only printable ASCII: users choose
@@ -29,8 +29,8 @@ static struct {
 
 /* ---- selection ---- */
 
-/* The value matches the pattern, in which only * and ? are special. NULL: the line has null there,
- * which "*" and the empty pattern match. */
+/* True if the value matches the pattern. Only * and ? are special in a pattern. value NULL: the
+ * line has null for the key; only "*" and the empty pattern match null. */
 static bool is_like(const char *value, const char *pattern)
 {
     char plain[512];

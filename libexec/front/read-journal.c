@@ -23,21 +23,21 @@ struct booked {
     char *place; /* USER/NAME, the key */
     uint64_t task;
     bool seen;       /* in the journal that is read anew */
-    bool told;       /* the listener knows it */
+    bool told;       /* `booked` was called for the reservation */
     bool changed;    /* in the list `changed` */
-    json_t *verdict; /* not told yet; NULL: the reservation has ended */
+    json_t *verdict; /* not passed to the listener yet; NULL: the reservation has ended */
     struct booked *next_changed;
 };
 static struct booked *all, *changed;
 
-static int file = -1; /* the journal in force; -1: none is open */
+static int file = -1; /* the journal in force; -1: no journal is open */
 static off_t length;  /* how many bytes have been read */
 static struct paragraph_input input;
 static const struct journal_listener *tell;
 
 /* ---- one record ---- */
 
-/* null: the record has no such key, or 0. */
+/* null: the record has no such key, or the value is 0. */
 static json_t *number_or_null(const struct paragraph *record, const char *key)
 {
     uint64_t number;
@@ -110,7 +110,7 @@ static json_t *thread_as_json(const struct paragraph *record)
     uint64_t tid;
     if (paragraph_get_number(record, "tid", INT32_MAX, &tid) != 1 ||
         paragraph_get(record, "laid_down") != NULL)
-        return json_null(); /* there is no thread, or a broker that ended has made it ordinary */
+        return json_null(); /* there is no thread, or a broker that ended has made the thread ordinary */
     return json_pack("{s:I, s:s}", "tid", (json_int_t)tid, "state",
                      paragraph_get(record, "pending") != NULL ? "pending" : "attached");
 }
@@ -140,8 +140,8 @@ static json_t *verdict_of(const struct paragraph *record)
                      number_or_null(record, "lease"));
 }
 
-/* Takes the verdict over, and has it told. Of several verdicts that are read in one call, the
- * listener hears the last. */
+/* Takes over the verdict, and puts the reservation into the list `changed`. If journal_read reads
+ * several verdicts on a reservation in one call, the listener gets only the last. */
 static void change(struct booked *booked, json_t *verdict)
 {
     json_decref(booked->verdict);
@@ -195,8 +195,8 @@ static struct booked *find(const char *place)
     return booked;
 }
 
-/* A user may move the directory away and get a new one. Then both may have a reservation of the
- * same name: the record with the larger task number counts. */
+/* A user may move the directory away and get a new directory. Then each of the two directories may
+ * have a reservation of the same name: the record with the larger task number counts. */
 static void take_reservation(const struct paragraph *record, bool gone)
 {
     char place[PARAGRAPH_BYTES];
@@ -257,7 +257,7 @@ static int open_state(int root)
     return -1;
 }
 
-/* The open file is still the journal, and the broker has not truncated it. */
+/* True if the open file is still the journal, and the broker has not truncated the file. */
 static bool is_in_force_still(int state)
 {
     struct stat open, named;

@@ -1,5 +1,6 @@
 /* rtf-adopt(1): makes a reservation of the policy, runtime, period or priority that a thread has
- * already, without rtf. The thread keeps them, and the broker counts them. */
+ * already, without rtf. The thread keeps these parameters, and the broker counts them in its
+ * admission test. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -69,8 +70,9 @@ static struct attributes look_at(pid_t tid)
     return attributes;
 }
 
-/* The plugin, as in status.json, grants this policy. A fixed-priority plugin grants SCHED_FIFO, and
- * the program rr SCHED_RR; rm chooses priorities itself, and so cannot keep the thread's. */
+/* True if the plugin, a line of status.json, grants this policy. A fixed-priority plugin grants
+ * SCHED_FIFO, and the program rr SCHED_RR; rm chooses priorities itself, and so cannot keep the
+ * priority of the thread. */
 static bool is_for(const json_t *line, enum policy policy)
 {
     const char *kind = client_string(line, "policy"), *program = client_string(line, "program");
@@ -84,7 +86,7 @@ static bool is_for(const json_t *line, enum policy policy)
                : strcmp(kind, "fixed-priority") == 0 && !is_rr && strcmp(program, "rm") != 0;
 }
 
-/* Has the spec ask the first plugin of this policy, if there is one. */
+/* Makes the spec ask the first plugin that grants this policy, if there is such a plugin. */
 static void add_plugin(json_t *spec, enum policy policy)
 {
     const int directory = open(command_spool(), O_PATH | O_DIRECTORY | O_CLOEXEC);

@@ -1,6 +1,6 @@
-/* rtf-attach(1): attaches threads of a running program. Either one thread to a reservation that
- * exists; or one or more threads, each to a new reservation of its own, all of them or none; or the
- * threads of a process, present and to come, by rules. */
+/* rtf-attach(1): attaches threads of a running program: one thread, to a reservation that exists;
+ * or one or more threads, each to a new reservation of its own, all of these threads or none; or
+ * the present and future threads of a process, by rules. */
 #include <ctype.h>
 #include <dirent.h>
 #include <fcntl.h>
@@ -63,8 +63,8 @@ static void take(void *context, const char *name, const char *value)
         (void)needs_take(&options->needs, name, value);
 }
 
-/* Says why the thread is not attached, or what is granted with -v; prints the verdict with --json.
- * False: standard output cannot be written. */
+/* Says why the thread is not attached; with -v says what is granted; with --json prints the
+ * verdict. False: standard output cannot be written. */
 static bool tell(const struct request *request, const struct options *options, const char *name)
 {
     if (request->status != EX_OK)
@@ -83,8 +83,8 @@ static bool find_file(const struct request *request, const char *name, struct st
     return fstatat(request->client.directory, file, status, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-/* Removes NAME.tid if it is still the file with this inode: a thread that could not be attached
- * must not be attached later. */
+/* Removes NAME.tid if the file still has this inode, so that a thread that could not be attached
+ * now is not attached later. */
 static void let_go(const struct request *request, const char *name, ino_t placed)
 {
     char file[CLIENT_NAME_MAX + 8];
@@ -117,7 +117,8 @@ static ino_t put_thread(struct request *request, const char *name,
     return 0;
 }
 
-/* The spec states the CPUs: then the user needs no message that the affinity has changed. */
+/* True if the spec states the CPUs: then the user needs no message that the affinity has
+ * changed. */
 static bool says_where(const json_t *spec)
 {
     return json_is_string(json_object_get(spec, "cpus"));
@@ -139,8 +140,9 @@ static void attach_to(struct request *request, const struct options *options, co
     }
 }
 
-/* A thread that has the reservation must not lose it to a mistyped name. In another pid namespace
- * the verdict's number cannot be compared with ours. */
+/* Refuses if a thread has the reservation already: a mistyped name must not take the reservation
+ * from that thread. In another pid namespace the verdict's thread id cannot be compared with
+ * ours. */
 static void check_free(const struct request *request, const char *name, pid_t thread)
 {
     const pid_t now = request_thread(request, name);
@@ -172,8 +174,8 @@ static void attach_one(struct request *request, const struct options *options, c
 
 enum { MANY = 65536 };
 
-/* The specs that are in the spool. take_back removes them, however the process ends, unless all
- * threads are attached. */
+/* The specs that are in the spool. take_back removes these specs, however the process ends, unless
+ * all threads are attached. */
 static struct {
     struct request *request;
     struct placed {
@@ -251,8 +253,8 @@ static void await_one(struct request *request, const struct options *options,
         affinity_tell(place->thread, &place->before);
 }
 
-/* Puts all specs into the spool before it waits for the first answer: the broker judges them
- * meanwhile. */
+/* Puts all specs into the spool before it waits for the first answer, so that the broker can handle
+ * the specs meanwhile. */
 static void attach_threads(struct request *request, const struct options *options, json_t *spec,
                            const char *base, const pid_t *threads, size_t count)
 {
@@ -262,7 +264,7 @@ static void attach_threads(struct request *request, const struct options *option
         await_one(request, options, &group.all[group.told]);
 }
 
-/* The thread's name matches the pattern; NULL: any name. */
+/* True if the thread's name matches the pattern; pattern NULL: any name matches. */
 static bool is_called(const char *directory, const char *thread, const char *pattern)
 {
     char path[320], comm[64] = "";
@@ -281,8 +283,8 @@ static bool is_called(const char *directory, const char *thread, const char *pat
     return pattern == NULL || fnmatch(pattern, comm, 0) == 0;
 }
 
-/* Finds the threads of the process whose name matches and that have no spec here yet. Returns how
- * many; the caller frees *threads. */
+/* Finds the threads of the process whose names match the pattern, except threads that have a spec
+ * in `group` already. Returns the number of threads; the caller frees *threads. */
 static size_t find_threads(const struct options *options, pid_t **threads)
 {
     char directory[48];
@@ -346,7 +348,7 @@ static void attach_each(struct request *request, struct options *options, const 
         attach_all(request, options, spec, base);
     else
         attach_threads(request, options, spec, base, threads, count);
-    group.count = 0; /* take_back removes none */
+    group.count = 0; /* take_back removes no spec */
     request_let_signals(request);
 }
 
@@ -361,7 +363,7 @@ static void check_rules(const struct options *options)
             "a file with rules for threads says what each thread needs: -T, --thread and so on do not go with it");
 }
 
-/* The rules stand until the process ends, or until rtf release. */
+/* The rules stay in force until the process ends, or until rtf release. */
 static int attach_by_rules(const struct options *options, const char *name, json_t *rules)
 {
     const struct declaration declaration = {.name = name,

@@ -64,7 +64,8 @@ static void settle(struct request *request, const struct options *options,
     }
 }
 
-/* The needs of a program are in the rules of its file, which this command cannot name. */
+/* Refuses a program: its needs are in the rules of its file, and no option of this command names a
+ * rule. */
 static void refuse_program(const struct request_spec *former, const char *name)
 {
     if (thread_rules_are_in(former->json))
@@ -81,7 +82,8 @@ static void change(struct request *request, struct options *options, const char 
     struct request_spec former = request_read(request, name);
     refuse_program(&former, name);
     json_t *spec = json_deep_copy(former.json);
-    if (request_thread_has_ended(request, name)) /* the broker would refuse to attach it again */
+    /* the broker would refuse to attach an ended thread */
+    if (request_thread_has_ended(request, name))
         (void)json_object_del(spec, "attach");
     needs_lay_over(&options->needs, spec);
     if (!options->no_wait && !request_connect(request))

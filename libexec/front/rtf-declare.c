@@ -1,5 +1,5 @@
-/* rtf-declare(1): puts a spec into the spool and waits for the answer. A refused spec is taken
- * back. */
+/* rtf-declare(1): puts a spec into the spool and waits for the answer. A refused spec is
+ * removed. */
 #include <string.h>
 
 #include "command-line.h"

@@ -3,9 +3,10 @@
  *
  * A reservation belongs to one thread, and processes that this thread starts do not inherit it. So
  * each run of the command is a new process. rtf-every attaches the process before its activation,
- * the process sleeps until then as a real-time thread, and then becomes the command: the time that
- * the broker needs to attach it makes no activation late. A loop is one process. Its activations
- * are lines on its standard input, because a shell reads a line without a new process. */
+ * the process sleeps until then as a real-time thread, and then becomes the command. So no
+ * activation is late because of the time that the broker needs to attach the process. A loop is one
+ * process. Its activations are lines on its standard input, because a shell reads a line without a
+ * new process. */
 #include <jansson.h>
 #include <signal.h>
 #include <stdio.h>
@@ -43,7 +44,8 @@ static void take_count(const char *text)
                       (unsigned long long)INT64_MAX);
 }
 
-/* "+90s" from now, or the next time that the local time is this. To CLOCK_MONOTONIC, us. */
+/* Converts "+90s", a time from now, or "17:30", the next such local time, to CLOCK_MONOTONIC,
+ * us. */
 static void take_until(const char *text)
 {
     struct timespec real;

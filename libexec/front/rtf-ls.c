@@ -1,7 +1,9 @@
-/* rtf-ls(1): lists the user's own reservations, or those of all users, as a table or as JSON.
+/* rtf-ls(1): lists the user's own reservations, or the reservations of all users, as a table or as
+ * JSON.
  *
- * The user's own reservations are read from the files in the user's directory, those of other users
- * from the broker's journal (read-journal.h). No control character of a file is printed. */
+ * The user's own reservations are read from the files in the user's directory, and the reservations
+ * of other users from the broker's journal (read-journal.h). No control character of a file is
+ * printed. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -37,7 +39,7 @@ struct row {
     char *user, *name;
     enum state state;
     json_t *verdict;
-    int64_t left; /* us until its lease ends; -1: it has no lease */
+    int64_t left; /* us until the lease ends; -1: there is no lease */
     char comm[64];
 };
 
@@ -171,7 +173,8 @@ static int64_t left_since(const struct row *row, const struct stat *spec)
     return left < 0 ? 0 : left;
 }
 
-/* Adds a row NAME+TID for each thread of a program. Its part of the verdict is like a verdict. */
+/* Adds a row NAME+TID for each thread of a program. A thread's part of the program's verdict has
+ * the form of a verdict. */
 static void add_threads(const char *user, const char *name, json_t *threads, bool is_current)
 {
     char thread_name[RESERVATION_NAME_BYTES];
@@ -257,8 +260,8 @@ static void read_journal(int root)
         die(EX_NOPERM, "%s/state/current is not root's, or cannot be read", options.spool);
 }
 
-/* Refuses a word that names no user: it is a slip of the keyboard, and not a user without
- * reservations. */
+/* Refuses a word that names no user, because an empty list would mean that there is such a user,
+ * without reservations. */
 static void check_user(void)
 {
     uint64_t uid;
@@ -275,7 +278,8 @@ static bool is_own(const char *user)
     return strcmp(user, uid) == 0 || (account != NULL && strcmp(user, account->pw_name) == 0);
 }
 
-/* The message is the same whether the user has a directory or not: only root may know. */
+/* The message is the same whether the user has a directory or not, because only root may know
+ * that. */
 static void read_others(int specs)
 {
     if (read_user(specs, options.user))

@@ -84,7 +84,7 @@ static char *printable(const char *text, char *allocated)
     return copy;
 }
 
-/* As write_free. The caller frees the text. */
+/* Returns the text that write_free writes. The caller frees the text. */
 static char *free_text(const json_t *pools, const char *plugin)
 {
     char *text = NULL;

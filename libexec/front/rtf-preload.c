@@ -49,7 +49,8 @@ static void take(void *context, const char *name, const char *value)
         (void)needs_take(&options.needs, name, value);
 }
 
-/* The directories of profiles, with colons between: the user's before the system's. */
+/* Writes the directories of profiles, with colons between: the user's directory before the system's
+ * directory. */
 static void find_profiles(char text[static PATH_MAX])
 {
     const char *config = getenv("XDG_CONFIG_HOME"),
@@ -64,8 +65,9 @@ static void find_profiles(char text[static PATH_MAX])
         snprintf(text, PATH_MAX, "/etc/rtf/preload.d");
 }
 
-/* Finds rtf-preload.so in the directory above this program's. False: it cannot be preloaded; the
- * loader separates names in LD_PRELOAD at colons and spaces. */
+/* Finds rtf-preload.so in the directory above the directory of this program. False: there is no
+ * such library, or its path has a colon or a space, at which the loader separates names in
+ * LD_PRELOAD. */
 static bool find_library(char path[static PATH_MAX])
 {
     const ssize_t length = readlink("/proc/self/exe", path, PATH_MAX - 1);
@@ -90,7 +92,7 @@ static void add_time(char words[static WORDS], const json_t *spec, const char *k
                  (long long)json_integer_value(time));
 }
 
-/* The value of RTF_PRELOAD=: the options as the library reads them. */
+/* Writes the value of RTF_PRELOAD=: the options in the form that the library reads. */
 static void say_words(char words[static WORDS])
 {
     json_t *spec = json_object();

@@ -63,7 +63,7 @@ static bool is_pattern(const char *word)
     return strpbrk(word, "*?[") != NULL;
 }
 
-/* The file is NAME.json, with a NAME that a spec can have. */
+/* True if the file is NAME.json, with a NAME that a spec can have. */
 static int is_spec(const struct dirent *entry)
 {
     char name[sizeof entry->d_name];
@@ -74,8 +74,8 @@ static int is_spec(const struct dirent *entry)
     return client_name_ok(name);
 }
 
-/* Adds the specs whose names match the pattern. The pattern may have .json at its end. False: there
- * are none. */
+/* Adds the specs whose names match the pattern. The pattern may have .json at its end. False: no
+ * spec matches. */
 static bool add_matching(const struct request *request, struct names *names, const char *pattern)
 {
     char name[CLIENT_NAME_MAX + 1];
@@ -139,8 +139,8 @@ static bool remove_file(const struct request *request, const char *name, const c
     return false;
 }
 
-/* Removes the specs. A spec that cannot be removed leaves the list: its reservation does not
- * end. */
+/* Removes the specs. A spec that cannot be removed leaves the list, so that wait_for_all does not
+ * wait for its reservation. */
 static int remove_all(const struct request *request, struct names *names)
 {
     const size_t all = names->count;
@@ -154,8 +154,8 @@ static int remove_all(const struct request *request, struct names *names)
     return names->count == all ? EX_OK : EX_OSERR;
 }
 
-/* Waits for the last reservation first: when it has ended, nearly all have, and thousands are not
- * waited for one by one. */
+/* Waits for the last reservation first: when the last reservation has ended, nearly all others have
+ * ended, too, so that even thousands of reservations need few waits. */
 static int wait_for_all(struct request *request, const struct names *names)
 {
     int status = EX_OK;

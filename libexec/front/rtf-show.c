@@ -1,8 +1,8 @@
 /* rtf-show(1): shows one reservation: the spec, the verdict, and the kernel's attributes of the
  * thread; or a program, with all its threads.
  *
- * Both files are in the user's own directory, where the user may have put any file. Root reads
- * another user's files as that user (as-user.h). */
+ * The spec and the verdict are in the user's own directory, where the user may have put any file.
+ * Root reads another user's files as that user (as-user.h). */
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
@@ -34,8 +34,8 @@ static struct {
 
 /* ---- reading ---- */
 
-/* Returns bytes that are no JSON as a string. If they are no UTF-8, each byte above 127 becomes a
- * question mark. */
+/* Returns bytes that are no JSON as a string. If the bytes are no UTF-8, each byte above 127
+ * becomes a question mark. */
 static json_t *as_string(char *text, size_t length)
 {
     length = length < TEXT_MOST ? length : TEXT_MOST;
@@ -78,7 +78,7 @@ static json_t *read_value(int directory, const char *file, struct stat *status)
     return value;
 }
 
-/* The stamp names this file, in its present state: inode and change time. */
+/* True if the stamp has the inode of this file and its present change time. */
 static bool is_stamped(const json_t *stamp, const struct stat *status)
 {
     char changed[40];

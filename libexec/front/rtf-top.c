@@ -70,8 +70,8 @@ static bool is_served(void)
 
 /* ---- to detach a thread ---- */
 
-/* Becomes rtf detach; as the owner of the reservation, by rtf-as-user, if the owner is another
- * user. `said` becomes its output. */
+/* Becomes rtf detach. If another user owns the reservation, rtf-as-user runs rtf detach as the
+ * owner. `said` becomes standard output and standard error. */
 static void run_detach(const struct row *row, int said)
 {
     char uid[16], user[sizeof "USER=" + NAME_MAX];

@@ -1,5 +1,5 @@
-/* rtf-what-if(1): puts a dry run into the spool, waits for the answer, and takes the dry run back.
- * Root asks for another user as that user (as-user.h). */
+/* rtf-what-if(1): puts a dry run into the spool, waits for the answer, and removes the dry run.
+ * Root asks for another user with that user's rights (as-user.h). */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,7 +60,7 @@ static json_t *make_spec(struct options *options)
 
 /* ---- for another user ---- */
 
-/* Makes the spec the standard input of this process, which rtf-as-user passes on. */
+/* Makes the spec the standard input of this process: rtf-as-user passes standard input on. */
 static void make_input(const json_t *spec)
 {
     const int fd = memfd_create("spec", MFD_CLOEXEC);

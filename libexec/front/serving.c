@@ -6,7 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The FIFO `alive` has a reader while a broker serves, and `starting` while one starts. */
+/* The FIFO `alive` has a reader while a broker serves, and the FIFO `starting` while a broker
+ * starts. */
 static bool has_reader(int root, const char *fifo)
 {
     struct stat status;

@@ -1,4 +1,4 @@
-/* Whether a broker serves a spool. */
+/* Finds out whether a broker serves a spool. */
 #ifndef RTF_SERVING_H
 #define RTF_SERVING_H
 

@@ -54,7 +54,7 @@ bool has_drifted(const struct shown_grant *grant, pid_t tid)
         return grant->policy == POLICY_DEADLINE || policy_is_real_time(now.policy) ||
                !grant->has_runtime;
     if (grant->has_cpus && !CPU_EQUAL(&grant->cpus, &now.cpus))
-        return true; /* the owner has changed its affinity */
+        return true; /* the owner has changed the thread's affinity */
     if (grant->policy == POLICY_DEADLINE)
         return now.runtime != grant->runtime || now.period != grant->period ||
                now.deadline != grant->deadline;

@@ -12,7 +12,7 @@
 
 enum state { ASKED, WAITING, REFUSED, DRY_RUN, GRANTED, PENDING, ATTACHED, DRIFTED, STATES };
 
-/* The part of a grant that the kernel's attributes of a thread show. */
+/* The part of a grant that can be compared with the kernel's attributes of a thread. */
 struct shown_grant {
     bool is_known;    /* the verdict names a policy */
     bool has_runtime; /* the spec states a runtime */
@@ -25,7 +25,7 @@ struct shown_grant {
 
 const char *state_name(enum state state);
 
-/* The verdict answers the spec file as it is now. */
+/* True if the verdict answers the spec file in its present state. */
 bool verdict_is_current(const json_t *verdict, const struct stat *spec);
 
 /* Returns the state. verdict NULL: there is no answer yet. */
@@ -33,8 +33,8 @@ enum state state_of(const json_t *verdict, bool is_current);
 
 struct shown_grant grant_shown(const json_t *grant);
 
-/* The kernel runs the thread with other attributes than granted. A thread that has used up its
- * runtime is ordinary until its next period, and has not drifted. */
+/* True if the kernel runs the thread with other attributes than granted. False also for a thread
+ * that has used up its runtime, because such a thread is ordinary until its next period. */
 bool has_drifted(const struct shown_grant *grant, pid_t tid);
 
 #endif

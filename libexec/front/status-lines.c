@@ -4,7 +4,7 @@
  *
  *     is             serving, starting or absent: the broker of this spool
  *     start          COMMAND, which starts a broker of this spool
- *     running        true or false, as status.json says. After a kill -9 of the broker it says true
+ *     running        true or false, as status.json says. After a kill -9 of the broker, status.json still says true
  *     plugin         STATE NAME: a plugin that does not serve
  *     pid_namespace  NUMBER
  *     healthy        SENTENCE
@@ -97,7 +97,7 @@ static void print_config(int root, const json_t *status, bool is_served)
                                                    : "/etc/rtf";
     const bool is_ours = served != NULL && is_same(directory, served);
     const bool is_told = is_ours && json_is_array(json_object_get(status, "rules"));
-    if (served != NULL && strpbrk(served, "\t\n") == NULL) /* as it is, because it is opened */
+    if (served != NULL && strpbrk(served, "\t\n") == NULL) /* not escaped: the reader opens it */
         printf("served\t%s\n", served);
     if (is_ours)
         print_unread(status, directory);

@@ -79,8 +79,8 @@ static void read_command(struct row *row)
     (void)client_printable(name, row->command, sizeof row->command);
 }
 
-/* The file schedstat stays open: a read then takes a third of the time, and fails if another thread
- * gets the same id. */
+/* The file schedstat stays open: without open(2) a read takes a third of the time, and the read
+ * fails if another thread gets the same id. */
 static void open_thread(struct row *row, pid_t tid)
 {
     char path[40];
@@ -148,7 +148,7 @@ static bool holds(const char *plugin)
     return false;
 }
 
-/* A name that is longer than WORD_BYTES is cut here and in each row, so that the two still
+/* A name that is longer than WORD_BYTES is cut here and in each row, so that the two names still
  * match. */
 void rows_take_plugins(const json_t *plugins)
 {
@@ -285,7 +285,7 @@ static void read_news(void)
     }
 }
 
-/* Has the row of NAME.json or NAME.verdict read again. */
+/* Notes that the row of NAME.json or NAME.verdict must be read again. */
 static void take_name(struct member *member, const char *file)
 {
     char name[CLIENT_NAME_MAX + 1];
@@ -384,7 +384,8 @@ static void drop_member(struct member *member)
     free(member);
 }
 
-/* fd is the directory that the member has open. The user may have moved that one away. */
+/* True if fd is the directory that the member has open. The user may have moved the open directory
+ * away and made another. */
 static bool is_same(const struct member *member, int fd)
 {
     struct stat one, other;
@@ -410,8 +411,8 @@ static bool add_member(const char *name)
     int watch = inotify_add_watch(events, path, directory_events);
     HASH_FIND_INT(members, &watch, member);
     member = watch < 0 || member != NULL ? NULL : calloc(1, sizeof *member);
-    /* a directory that is watched under another name has been renamed: inotify tells the new name,
-     * too */
+    /* a directory that is watched under another name has been renamed: another event of inotify has
+     * the new name */
     if (member == NULL) {
         close(fd);
         return false;
@@ -528,7 +529,7 @@ struct row *const *rows_sorted(enum row_order order, bool reverse, bool attached
 
 /* ---- the beginning ---- */
 
-/* Raises the limit of open files: one is open for each thread. */
+/* Raises the limit of open files, because each thread has an open file. */
 static void lift_limit(void)
 {
     struct rlimit files;

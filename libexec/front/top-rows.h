@@ -1,7 +1,7 @@
 /* The rows of rtf-top(1): reservations, and the CPU time that their threads use, from the kernel.
  * The user's own reservations are read from their verdicts; inotify(7) tells which files have
- * changed, and only these are read again. The reservations of all users are read from the broker's
- * journal (read-journal.h). */
+ * changed, and only the changed files are read again. The reservations of all users are read from
+ * the broker's journal (read-journal.h). */
 #ifndef RTF_TOP_ROWS_H
 #define RTF_TOP_ROWS_H
 
@@ -24,8 +24,8 @@ struct row {
     enum state state;
     struct shown_grant grant;
     char plugin[WORD_BYTES], command[COMMAND_BYTES];
-    /* the guard suspends the thread when its runtime is used up; it may then use idle time as an
-     * ordinary thread */
+    /* the guard makes the thread ordinary when its runtime is used up, until the next period; an
+     * ordinary thread may use idle time */
     bool is_held;
     uint64_t share;       /* granted, billionths of a CPU; 0: the spec states no runtime */
     pid_t tid;            /* 0: none */
@@ -33,13 +33,13 @@ struct row {
     uint64_t ran, waited; /* ns since the thread began, at the time `looked` */
     int64_t looked;       /* CLOCK_MONOTONIC, ns, of the last refresh; 0: none yet */
     uint64_t uses, waits; /* between the last two refreshes: billionths of a CPU */
-    unsigned over;        /* how many times it used more than granted between two refreshes */
-    bool is_news;         /* in the list of rows to read again */
+    unsigned over; /* how many times the thread used more than granted between two refreshes */
+    bool is_news;  /* in the list of rows to read again */
     struct row *next_news;
     UT_hash_handle hh; /* by name within its owner */
 };
 
-/* A directory in specs/; the caller's own is open. */
+/* A user and the user's directory in specs/. Only the caller's own directory is opened. */
 struct member {
     char *name;
     uid_t uid; /* (uid_t)-1: not known */
@@ -75,8 +75,8 @@ bool rows_take_events(void);
  * ns. */
 void rows_refresh(int64_t now);
 
-/* Returns all rows, or those with a thread, in this order. The array is valid until the next call
- * of a function of this header. */
+/* Returns the rows in this order: all rows, or with `attached` only the rows that have a thread.
+ * The array is valid until the next call of a function of this header. */
 struct row *const *rows_sorted(enum row_order order, bool reverse, bool attached, size_t *count);
 
 /* Takes "plugins" of rtf-status(5): the plugins with "enforce": "runtime" have their threads

@@ -83,7 +83,7 @@ static void bar(int y, int x, int width, const char *label, uint64_t thousandths
     addch(']');
 }
 
-/* Returns how many bars fit beside one another, each at least 38 columns wide. */
+/* Returns how many bars fit into one row, if each bar is at least 38 columns wide. */
 static int bars_in_row(void)
 {
     return COLS < 76 ? 1 : COLS / 38;
@@ -93,7 +93,7 @@ struct place {
     int y, at, rows_left; /* at: how many bars are in line y */
 };
 
-/* The place of the next bar. False: there is no more room. */
+/* Finds the place of the next bar. False: the screen has no more room. */
 static bool next_place(struct place *place, int *x, int *width)
 {
     const int beside = bars_in_row();
@@ -130,7 +130,7 @@ static void draw_cpus(struct place *place)
     end_of_row(place);
 }
 
-/* "1.25" as billionths: 1250000000. */
+/* Converts a decimal number to billionths: "1.25" to 1250000000. */
 static uint64_t billionths(const char *text)
 {
     char *rest;
@@ -143,7 +143,8 @@ static uint64_t billionths(const char *text)
     return value;
 }
 
-/* A text of status.json, safe for the terminal: the spool may be another user's. */
+/* Returns a text of status.json in printable ASCII: the spool may belong to another user, whose
+ * text must not control the terminal. */
 static const char *word(const json_t *object, const char *key, char text[static 64])
 {
     const char *said = client_string(object, key);
@@ -250,8 +251,8 @@ static void budget_text(const struct row *row, char text[static 64])
                  time_text(row->grant.period, period));
 }
 
-/* A held thread that uses more than its share is an ordinary thread then, and uses idle time:
- * ">100". */
+/* Writes ">100" for a held thread (row.is_held) that uses more than its share: the excess is idle
+ * time, which the thread uses as an ordinary thread. */
 static void ratio_text(const struct row *row, char text[static 64])
 {
     if (row->is_held && row->uses > row->share)
@@ -340,7 +341,7 @@ static int pair_of_row(const struct row *row)
     return row->over > 0 ? PAIR_FULL : pairs[row->state];
 }
 
-/* Keeps the selected row selected when the order changes, and on the screen. */
+/* Keeps the same row selected when the order changes, and keeps the selected row on the screen. */
 static void follow_selection(struct view *view, struct row *const *rows, size_t count)
 {
     for (size_t i = 0; view->row != NULL && i < count; i++)

@@ -24,7 +24,8 @@ struct view {
 void screen_begin(void);
 void screen_end(void);
 
-/* status: of status.json; NULL: it could not be read. served: a broker serves the spool. */
+/* status: the contents of status.json; NULL: status.json could not be read. served: a broker serves
+ * the spool. */
 void screen_draw(struct view *view, const char *spool, const json_t *status, bool served);
 
 const char *order_name(enum row_order order);

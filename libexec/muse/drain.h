@@ -15,7 +15,7 @@ enum { DATAGRAM_MARKS = 85 }; /* with the header, these fit into one Ethernet pa
 /* The header of a datagram. */
 struct datagram_head {
     char magic[8];
-    uint64_t secret; /* of this experiment: other programs may send to the port, too */
+    uint64_t secret; /* of this experiment; datagrams of other programs lack it */
     uint32_t marks, number;
 };
 
@@ -35,8 +35,8 @@ bool drain_to_files(struct load *load, int directory, struct drain *drain);
 bool drain_to_host(struct load *load, const struct sockaddr_storage *host, socklen_t length,
                    uint64_t secret, struct drain *drain);
 
-/* Moves all marks that are present. False with errno: they could not be written, and stay in the
- * rings while these have space. */
+/* Moves all marks that are present. False with errno: the marks could not be written, and stay in
+ * the rings while the rings have space. */
 bool drain_all(struct drain *drain);
 
 void drain_end(struct drain *drain);

@@ -24,9 +24,9 @@ struct change {
 };
 
 /* Format: "  name-123  [001] d..2.  5123.456789: sched_switch: prev_comm=... prev_pid=1 prev_prio=2
- * prev_state=S ==> next_comm=... next_pid=3 ...". A thread's name may contain anything, even such
- * keys. So the last of equal keys counts: before the arrow for prev_*, in the whole line for
- * next_*. */
+ * prev_state=S ==> next_comm=... next_pid=3 ...". A thread's name may contain anything, even the
+ * text of these keys. So the last of equal keys counts: before the arrow for prev_*, in the whole
+ * line for next_*. */
 static bool parse_change(const char *line, struct change *change)
 {
     const char *event = strstr(line, ": sched_switch: "),
@@ -85,8 +85,8 @@ bool events_take_line(const char *line, struct followed *followed, int64_t start
     struct change change;
     if (start == 0)
         start = INT64_MAX;
-    /* A time before the last one is not an event of this trace. Without this check the sum could
-     * exceed the time that has passed. */
+    /* A line with a time before the last event is no event of this trace. Without this check the
+     * sum of CPU time could exceed the time that has passed. */
 
     if (!parse_change(line, &change) || change.time < followed->last)
         return true;

@@ -26,20 +26,21 @@ struct followed {
     int64_t supplied; /* CPU time so far, ns */
     uint32_t jobs;    /* number of marks */
     uint64_t gaps;    /* number of events that do not fit together: some events were lost */
-    int64_t asleep_since, asleep; /* ns; the thread slept by its own decision */
+    /* ns: since when the thread sleeps by its own decision, and how long it has slept so */
+    int64_t asleep_since, asleep;
     bool sleeps;
 };
 
 typedef bool take_mark(void *argument, struct mark mark);
 
 /* Takes one line of a trace. If the line is a sched_switch of this thread, adds up the thread's CPU
- * time and takes a mark for each full quantum. start: the experiment's start, in ns; 0: not known
- * yet, and nothing counts. False: a mark could not be taken. */
+ * time and calls `take` with a mark for each full quantum. start: the experiment's start, in ns; 0:
+ * not known yet, and no CPU time counts. False: `take` returned false. */
 bool events_take_line(const char *line, struct followed *followed, int64_t start, take_mark *take,
                       void *argument);
 
-/* Adds the CPU time from followed->since to `until`: takes a mark for each full quantum, and one at
- * the very beginning. */
+/* Adds the CPU time from followed->since to `until`: calls `take` with a mark for each full
+ * quantum; the first mark is at the beginning of the first quantum. */
 bool events_supply(struct followed *followed, int64_t until, int64_t start, take_mark *take,
                    void *argument);
 

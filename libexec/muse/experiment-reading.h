@@ -1,11 +1,11 @@
-/* The text of an experiment while it is read: the place of a fault in it, and objects whose keys a
- * table names. */
+/* Reads the text of an experiment: says where a fault is in the text, and reads objects by tables
+ * of their keys. */
 #ifndef RTF_MUSE_EXPERIMENT_READING_H
 #define RTF_MUSE_EXPERIMENT_READING_H
 
 #include "experiment.h"
 
-/* The text, and the present position in it. */
+/* The text, and the keys that lead to the present value. */
 enum { READING_DEPTH = 8 };
 struct reading {
     const char *text;

@@ -4,10 +4,11 @@
 
 #include "experiment-reading.h"
 
-/* Reads the value of "threads". Call this after all other keys: they say what threads may use. */
+/* Reads the value of "threads". Call this after all other keys, because the other keys say what
+ * threads may use. */
 bool experiment_threads(struct reading *reading, const json_t *value);
 
-/* The key "supply" of an analysis; `into` is the set of modules. */
+/* A reading_value for the key "supply" of an analysis; `into` is the set of modules. */
 bool experiment_supply(struct reading *reading, const json_t *value, void *into);
 
 #endif

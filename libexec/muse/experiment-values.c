@@ -43,8 +43,9 @@ static bool parse_span(const char *text, int64_t *nanoseconds)
     return false;
 }
 
-/* Refuses a bare number: it is nanoseconds in the paper's section 5, microseconds in the paper's
- * tool, and seconds in some keys of both. Only --compat tells which. */
+/* Refuses a number without a unit: such a number is nanoseconds in the paper's section 5,
+ * microseconds in the paper's tool, and seconds in some keys of both. Only with --compat the unit
+ * is known. */
 static bool fault_of_time(struct reading *reading, const char *bare)
 {
     if (reading->experiment->compat)

@@ -7,7 +7,8 @@
 bool reading_integer(struct reading *reading, const json_t *value, int64_t least, int64_t most,
                      int64_t *into);
 
-/* ns. reading_seconds takes the duration of an experiment, or its horizon. */
+/* Both give ns. reading_seconds reads the duration of an experiment, or its horizon: with --compat
+ * a number is in seconds. */
 bool reading_time(struct reading *reading, const json_t *value, int64_t *into);
 bool reading_seconds(struct reading *reading, const json_t *value, int64_t *into);
 

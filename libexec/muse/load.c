@@ -55,7 +55,7 @@ struct load *load_make(size_t threads)
     pthread_barrierattr_init(&shared);
     pthread_barrierattr_setpshared(&shared, PTHREAD_PROCESS_SHARED);
     pthread_barrier_init(&load->set_up, &shared, (unsigned)threads);
-    /* plus the watching thread */
+    /* all threads of the load, and the watching thread */
     pthread_barrier_init(&load->started, &shared, (unsigned)threads + 1);
     return load;
 }
@@ -391,8 +391,8 @@ static bool start_workers(struct run *run, struct worker *workers)
     return true;
 }
 
-/* Locks memory, so that page faults do not look like missing supply. A user who may not lock memory
- * gets the faults. */
+/* Locks memory, so that page faults do not look like missing supply. If the user may not lock
+ * memory, the load runs with page faults. */
 static void hold_memory(void)
 {
     if (geteuid() == 0)

@@ -1,5 +1,5 @@
 /* The load: a process whose threads run their jobs in a loop and mark the beginning of each job.
- * The load shares this memory with the watching process. The watching process drains the marks and
+ * The load shares struct load with the watching process. The watching process drains the marks and
  * survives when the load is killed. Times are ns of CLOCK_MONOTONIC. */
 #ifndef RTF_MUSE_LOAD_H
 #define RTF_MUSE_LOAD_H
@@ -36,11 +36,12 @@ struct load_thread {
 
 struct load {
     _Atomic int stop; /* set by the watching process */
-    /* exit status, with `why`: a thread could not be set up; 0: none failed */
+    /* the exit status if a thread could not be set up, with the reason in `why`; 0: no thread has
+     * failed */
     _Atomic int failed;
     _Atomic int64_t start, end;
     char why[LOAD_WHY];
-    /* all are set up and wait at `watched` until the scheduler's events are followed */
+    /* all threads are set up, and wait at `watched` until the scheduler's events are followed */
     _Atomic int ready;
     sem_t watched; /* used only if there are commands */
     /* shared between processes, because a command is a process of its own */
@@ -52,7 +53,8 @@ struct load {
 /* Allocates the shared memory. NULL: out of memory. */
 struct load *load_make(size_t threads);
 
-/* Ends the wait for commands, besides `stop`. Block the signal before load_run. */
+/* Ends the load's wait for its commands; send the signal after `stop` is set. Block the signal
+ * before load_run. */
 #define LOAD_STOP_SIGNAL SIGUSR1
 
 /* Runs the load in the calling process. Returns its exit status. */

@@ -1,10 +1,10 @@
-/* Marks: when and on which CPU each job began. They come from a file of lines
+/* Marks: when and on which CPU each job began. Marks are read from a file of lines
  * `thread,start_us,cpu,job`, or from the files of the load program.
  *
  * The window is the time in which all threads can be compared: from the latest first mark to the
- * earliest last mark (as in the paper's tool; the paper does not say). A thread that begins, or
- * falls silent, more than a tenth of the duration apart from the others is starved. Such a thread
- * does not narrow the window, and its silence counts in the result. */
+ * earliest last mark (as in the paper's tool; the paper does not define the window). A thread that
+ * begins, or falls silent, more than a tenth of the duration apart from the other threads is
+ * starved. Such a thread does not narrow the window, and its silence counts in the result. */
 #ifndef RTF_MUSE_MARKS_H
 #define RTF_MUSE_MARKS_H
 

@@ -69,7 +69,7 @@ static bool bound(struct measured *measured, int rate, int64_t horizon)
     return true;
 }
 
-/* (17): the nominal job is the shortest job, unless the experiment states another one. */
+/* (17): the nominal job is the shortest job, unless the experiment states another nominal job. */
 static bool measure_thread(const struct member *member, struct window window, int64_t horizon,
                            struct measured *measured)
 {
@@ -120,7 +120,7 @@ static int64_t shortest_job(const struct sequence *sequence)
     return shortest;
 }
 
-/* The paper weighs all marks alike. The paper's tool takes the shortest job of any thread, and so
+/* The paper treats all marks alike. The paper's tool takes the shortest job of any thread, and so
  * does this function: a smaller nominal job gives a safe bound. */
 static int64_t common_nominal(const struct experiment *experiment,
                               const struct measurement *measurement)

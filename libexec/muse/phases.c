@@ -8,7 +8,7 @@
 enum { TRIES = 7 };
 #define TRY_FOR INT64_C(100000000) /* ns for all tries of a thread's job */
 /* ns between two readings of the clock: a longer gap means that the thread was preempted; an
- * interrupt alone takes less */
+ * interrupt takes less time */
 #define GAP INT64_C(100000)
 
 bool resources_make(const struct experiment *experiment, struct resources *resources)

@@ -37,10 +37,12 @@ bool body_make(const struct member *member, int thread, struct body *body,
                char why[static PHASES_WHY]);
 
 /* Runs one job. begun: when the job began. Returns when the job ended, so that the next job can
- * begin at that time. 0: unknown, the current time. Only watch phases return a time. */
+ * begin at that time; 0: the end is not known, and the next job begins at the current time. Only a
+ * job that ends with a watch phase returns a time. */
 int64_t body_run(const struct body *body, struct resources *resources, int64_t begun);
 
-/* The shortest of some runs of this job, without sleep phases, in ns; 0: not known beforehand. */
+/* Returns the time of the shortest of some runs of this job, without sleep phases, in ns; 0: the
+ * time cannot be known beforehand. */
 int64_t body_cost(const struct body *body, struct resources *resources);
 
 #endif

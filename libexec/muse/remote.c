@@ -130,8 +130,8 @@ static void become_ssh(const struct link *link, int in, int out)
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
-    /* A process group of its own: Ctrl-C of the terminal goes to us, because ssh must still bring
-     * the rest. */
+    /* A process group of its own, so that Ctrl-C of the terminal does not end ssh: ssh must still
+     * bring the rest. */
     setpgid(0, 0);
     dup2(in, STDIN_FILENO);
     dup2(out, STDOUT_FILENO);
@@ -210,7 +210,7 @@ static bool has_room(const struct link *link, size_t size)
     return link->bytes + size <= seconds * BYTES_MOST;
 }
 
-/* Accepts only the first sender. connect(2) makes the kernel drop later datagrams of others;
+/* Accepts only the first sender. connect(2) makes the kernel drop later datagrams of other senders;
  * datagrams already in the queue are checked here. */
 static bool is_peer(struct link *link, const struct sockaddr_storage *peer, socklen_t length)
 {

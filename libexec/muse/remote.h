@@ -1,6 +1,6 @@
-/* Runs an experiment on another machine, by ssh. The experiment goes there on standard input. Marks
- * come back as datagrams while they are made. The report of the run comes back on standard output.
- * Closing standard input ends the run early. */
+/* Runs an experiment on another machine, by ssh. The experiment is sent on the standard input of
+ * ssh. Marks come back as datagrams while they are made. The report of the run comes back on the
+ * standard output of ssh. Closing the standard input of ssh ends the run early. */
 #ifndef RTF_MUSE_REMOTE_H
 #define RTF_MUSE_REMOTE_H
 
@@ -28,10 +28,10 @@ struct remote {
 int remote_run(struct remote *remote, char why[static REMOTE_WHY]);
 
 /* On the other machine: reads the experiment's text, which the caller frees, and the secret for its
- * marks. NULL: they did not arrive. */
+ * marks. NULL: the text and the secret did not arrive. */
 char *remote_receive(size_t *length, uint64_t *secret);
 
-/* On the other machine: the address of the ssh client, with this port. */
+/* On the other machine: finds the address of the ssh client, and adds this port. */
 bool remote_address(const char *port, struct sockaddr_storage *host, socklen_t *length);
 
 #endif

@@ -8,8 +8,8 @@
 
 enum { RESERVE_WHY = 700 };
 
-/* Returns an exit status of sysexits(3). 0: `grant` holds the grant as JSON. Another status: *why.
- * Only one thread at a time may call this. */
+/* Returns an exit status of sysexits(3). 0: `grant` holds the grant as JSON. Another status: *why
+ * has the reason. Only one thread at a time may call this function. */
 int reserve_for_self(const char *spool, const char *thread, const json_t *spec, char *grant,
                      size_t size, char why[static RESERVE_WHY]);
 

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 enum { LISTED_JOBS = 10, LISTED_PER_TENFOLD = 10 };
-#define PROMISED 0.99 /* less than this part of the grant is reported */
+#define PROMISED 0.99 /* a thread that got less than this part of its grant is reported */
 
 static json_t *seconds(double nanoseconds)
 {
@@ -74,7 +74,7 @@ static void set_supply(json_t *json, const struct measured *measured)
                                                   : json_null());
 }
 
-/* Each CPU of the affinity, and every other CPU on which a job began. */
+/* Returns each CPU of the affinity, and every other CPU on which a job began. */
 static json_t *runmap_json(const struct member *member, const struct measured *measured)
 {
     json_t *json = json_object();
@@ -119,7 +119,7 @@ static const json_t *run_of(const json_t *run, const char *name)
     return json_object_get(json_object_get(run, "threads"), name);
 }
 
-/* The thread's grant: from the broker, or the parameters of SCHED_DEADLINE. */
+/* Returns the thread's grant: from the broker, or the parameters of SCHED_DEADLINE. */
 static json_t *granted_json(const struct member *member, const json_t *run)
 {
     const json_t *grant = json_object_get(run_of(run, member->name), "grant");
@@ -172,8 +172,8 @@ static void got_sentence(const json_t *thread, const struct measured *measured, 
 
 /* True if the kernel itself counted the granted CPU time for the thread. A window that begins or
  * ends within a period may contain one runtime too many or too few. The bounds of a command are
- * only as exact as its samples, so a command counts as short of time only if it is short in any
- * case. */
+ * only as exact as its samples, so a command counts as short of time only if it lacks more than one
+ * runtime. */
 static bool had_its_time(const struct member *member, const json_t *run,
                          const struct window *window, double share, double period)
 {
@@ -204,8 +204,8 @@ static void less_sentence(const json_t *granted, const struct measured *measured
 }
 
 /* The number of waits within one job. A reservation may be served at the beginning of one period
- * and at the end of the next one. A job that needs several runtimes waits once more for each of
- * them, and the marks only show the sum. */
+ * and at the end of the next period. A job that needs several runtimes waits for each of them, and
+ * the marks only show the sum of these waits. */
 static int waits_of_job(double runtime, int64_t nominal)
 {
     const double jobs_runtimes = ceil((double)nominal / 1e9 / runtime - 1e-9);
@@ -389,7 +389,7 @@ static void say_thread(json_t *sentences, const json_t *thread, const struct mem
     if (measured->supply.rate > 0 && !measured->separations.dense) {
         snprintf(
             text, sizeof text,
-            "%.64s: too many jobs to compute every k: the bounds are on the safe side by less than 1/%d",
+            "%.64s: too many jobs to test every window length; the bounds are on the safe side by less than 1/%d",
             member->name, SEPARATIONS_DENSE);
         say(sentences, text);
     }
@@ -600,7 +600,7 @@ static bool write_json(int directory, const json_t *result, char *why)
     return end_file(directory, file, aside, "result.json") || failed("result.json", why);
 }
 
-/* Writes result.json last: if it exists, all files do. */
+/* Writes result.json last, so that all other files exist if result.json exists. */
 bool result_write(int directory, const struct experiment *experiment,
                   const struct measurement *measurement, const json_t *result,
                   char why[static RESULT_WHY])

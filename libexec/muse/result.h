@@ -1,5 +1,5 @@
-/* Writes the result for programs and for people: result.json, and tables of the functions, in a
- * directory (muse(5)). */
+/* Makes the result of an analysis. Writes it into a directory as result.json and tables of the
+ * functions (muse(5)), and prints it for people. */
 #ifndef RTF_MUSE_RESULT_H
 #define RTF_MUSE_RESULT_H
 

@@ -45,8 +45,8 @@ static inline void ring_touch(struct ring *ring)
     at[RING_MARKS - 1].job = 0; /* the ring need not begin at a page boundary */
 }
 
-/* The number of marks that lie there in one piece, and their place; 0: none. ring_took removes
- * them. */
+/* Returns how many marks lie in the ring in one piece from *marks on; 0: the ring is empty.
+ * ring_took removes them. */
 static inline uint64_t ring_look(const struct ring *ring, const struct mark **marks)
 {
     const uint64_t tail = atomic_load_explicit(&ring->tail, memory_order_relaxed),

@@ -44,7 +44,7 @@ enum {
     KEY_REMOTE_COMMAND,
     KEY_SEND
 };
-/* Generous, because threads that other load keeps from their CPU notice the end late. */
+/* The times are long, because threads that other load keeps from their CPU notice the end late. */
 enum { DRAIN_EVERY_MS = 250, PATIENCE_S = 10, PATIENCE_WHEN_STOPPED_S = 3 };
 
 enum ending { ENDED_WELL, ENDED_INTERRUPTED, ENDED_KILLED, ENDED_FULL, ENDED_REFUSED, ENDED_STUCK };
@@ -145,7 +145,7 @@ static int fail(int status, const char *what, const char *why)
 
 /* ---- the directory ---- */
 
-/* Removes the files of an earlier run, so that they are not taken for new ones. */
+/* Removes the files of an earlier run, so that nobody takes them for files of this run. */
 static bool remove_old(int directory)
 {
     static const char *const files[] = {"result.json", "run.json", "report.html", "marks.csv"};
@@ -170,7 +170,7 @@ static bool write_text(int directory, const char *name, const char *text, size_t
     return file >= 0 && close(file) == 0 && good;
 }
 
-/* The experiment as it was run. */
+/* Writes the experiment as it was run. */
 static bool keep_experiment(int directory, const struct experiment *experiment)
 {
     char *text = json_dumps(experiment->json, JSON_INDENT(1));
@@ -336,7 +336,8 @@ static enum ending ending_of(const struct watch *watch, bool stuck)
                                                                          : ENDED_WELL;
 }
 
-/* All threads are set up. Commands wait until somebody follows them. */
+/* Call this when all threads are set up: the commands wait until this process follows their events
+ * or takes samples. */
 static void follow_all(const struct experiment *experiment, struct watch *watch)
 {
     if (!follow(experiment, watch)) {
@@ -526,8 +527,8 @@ static int run_and_watch(const struct options *options, const struct experiment 
     return ending == ENDED_REFUSED ? -status : status;
 }
 
-/* Runs the program `analyse`, which is beside this one. Its status counts only if the run
- * succeeded. */
+/* Runs the program `analyse`, which is in the directory of this program. Its status counts only if
+ * the run succeeded. */
 static int analyse(const struct options *options, const char *output, int status)
 {
     char program[4096];
@@ -560,7 +561,8 @@ static int analyse(const struct options *options, const char *output, int status
     return status != EX_OK ? status : WIFEXITED(ended) ? WEXITSTATUS(ended) : EX_SOFTWARE;
 }
 
-/* A run started by ssh for another machine: no directory and no analysis. */
+/* Runs an experiment for another machine, which has started this process by ssh. Makes no directory
+ * and no analysis. */
 static int run_for_another(const struct options *options)
 {
     struct experiment experiment;

@@ -1,7 +1,7 @@
 /* Makes marks for threads that make none themselves (commands), for users who may not read the
  * scheduler's events. The source is the thread's CPU time in /proc, which everybody can read. The
  * kernel updates the CPU time when the thread leaves its CPU and at each tick. The watching process
- * reads it periodically. */
+ * reads the CPU time periodically. */
 #ifndef RTF_MUSE_SAMPLES_H
 #define RTF_MUSE_SAMPLES_H
 
@@ -27,8 +27,8 @@ struct samples {
 
 bool samples_open(const struct followed *followed, size_t count, struct samples *samples);
 
-/* Samples each thread. The CPU time used since the last sample is placed directly before this
- * sample. */
+/* Samples each thread. The marks for the CPU time used since the last sample are placed directly
+ * before this sample. */
 void samples_take(struct samples *samples, struct followed *followed, size_t count, int64_t start,
                   take_mark *take, void *argument);
 

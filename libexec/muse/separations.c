@@ -137,7 +137,7 @@ static int64_t next_jobs(int64_t k, bool dense)
     return dense || k < SEPARATIONS_DENSE ? k + 1 : k + k / SEPARATIONS_DENSE;
 }
 
-/* The number of entries for k from 0 to `most`, which is always the last entry. */
+/* The number of entries for k from 0 to `most`; the last entry is always for `most`. */
 static size_t count_entries(int64_t most, bool dense)
 {
     size_t entries = 1;

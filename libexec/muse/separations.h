@@ -2,11 +2,13 @@
  * section 3.1, step 3), the mean (20) and the variance (21). Marks are the beginnings of jobs in
  * ns, in ascending order.
  *
- * All k with all their windows cost marks^2 / 2 differences. From SEPARATIONS_EXACT marks on, only
- * some k above SEPARATIONS_DENSE are computed (with all their windows): each is 1/SEPARATIONS_DENSE
- * larger than the one before. The longest and the shortest time grow with k, so an omitted k lies
- * between its neighbours. Bounds made from the computed k therefore hold; they differ from the
- * exact ones by less than 1/SEPARATIONS_DENSE of the work in the interval, on the safe side. */
+ * A window of length k is k consecutive jobs. All windows of all lengths cost marks^2 / 2
+ * differences. From SEPARATIONS_EXACT marks on, only some k above SEPARATIONS_DENSE are computed
+ * (with all their windows): each such k is 1/SEPARATIONS_DENSE larger than the k before. The
+ * longest and the shortest time grow with k, so the times of an omitted k lie between the times of
+ * the computed k below and above. Bounds made from the computed k therefore hold; they differ from
+ * the exact bounds by less than 1/SEPARATIONS_DENSE of the work in the interval, on the safe
+ * side. */
 #ifndef RTF_MUSE_SEPARATIONS_H
 #define RTF_MUSE_SEPARATIONS_H
 
@@ -17,7 +19,7 @@
 enum { SEPARATIONS_EXACT = 1 << 18, SEPARATIONS_DENSE = 1 << 12 };
 
 struct separations {
-    size_t count;                /* number of entries; the first one is k = 0. 0: no marks */
+    size_t count;                /* number of entries; the first is for k = 0. 0: no marks */
     int64_t *jobs;               /* k, ascending */
     int64_t *longest, *shortest; /* ns */
     double *mean, *variance;     /* ns, ns^2; NULL: not asked for */

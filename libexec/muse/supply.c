@@ -20,8 +20,8 @@ static const struct point *last_of(const struct points *points)
 }
 
 /* The height of a corner above the line of full rate; at most 0, because no platform is faster (5).
- * k jobs seem to be faster if the nominal job is longer than a real one, or if marks of several
- * threads coincide: then they count as work at full rate. */
+ * k jobs seem to be faster if the nominal job is longer than a real job, or if marks of several
+ * threads coincide: then the k jobs count as work at full rate. */
 static int64_t lead(struct point corner)
 {
     return corner.work - corner.time;
@@ -35,10 +35,10 @@ static struct point upper_corner(const struct separations *s, size_t i, int64_t 
     return corner;
 }
 
-/* The longest time of k jobs is at least the shortest time of l jobs plus that of k - l jobs at
- * full rate. For jobs of one thread with a correct nominal length this always holds. For marks of
- * several threads this function enforces it, so that the lower function stays below the upper
- * one. */
+/* The longest time of k jobs is at least the shortest time of l jobs plus the time of k - l jobs at
+ * full rate. This rule always holds for jobs of one thread with a correct nominal length. For marks
+ * of several threads this function enforces the rule, so that the lower function stays below the
+ * upper function. */
 static struct point lower_corner(const struct separations *s, size_t i, int64_t nominal, int rate,
                                  int64_t *least_lead)
 {
@@ -164,7 +164,8 @@ int64_t supply_blackout(const struct supply *supply)
     return first->time - first->work;
 }
 
-/* An edge of a hull as a line: its slope, and the time at which it is 0; times are in ns * m. */
+/* An edge of a hull as a line: its slope, and the time at which the line is 0; times are in ns *
+ * m. */
 struct line {
     long double slope, zero;
 };
@@ -180,7 +181,8 @@ static bool is_level(const struct points *hull, size_t edge)
     return hull->at[edge + 1].work <= hull->at[edge].work;
 }
 
-/* At most the measured time: beyond that a line has no data to be compared with. */
+/* The horizon, but at most the measured time, because later a line has no data to be compared
+ * with. */
 static long double scaled_horizon(const struct points *hull, double horizon, int rate)
 {
     long double scaled = (long double)horizon * rate, measured = (long double)last_of(hull)->time;
@@ -214,8 +216,8 @@ struct linear supply_lower_bound(const struct supply *supply, double horizon)
     return unscaled(best, supply->rate);
 }
 
-/* The area below a line over [0, H] is H times the line's height at H / 2. So the smallest area is
- * that of the hull's edge at H / 2. */
+/* The area below a line over [0, H] is H times the line's height at H / 2. So the hull's edge at H
+ * / 2 has the smallest area. */
 struct linear supply_upper_bound(const struct supply *supply, double horizon)
 {
     const struct points *hull = &supply->upper.hull;

@@ -1,9 +1,9 @@
 /* Supply bound functions from measured separations, and their linear bounds (paper 004, section
  * 3.1).
  *
- * A point's time is in ns times the maximum rate m. So a ramp of rate m rises by as much as it
- * advances, and all values are integers. m = 1 for a thread; m = min(threads, CPUs) for a set of
- * threads. */
+ * A point's time is in ns times the maximum rate m. So the work of a ramp of rate m grows by the
+ * same number as its time, and all values are integers. m = 1 for a thread; m = min(threads, CPUs)
+ * for a set of threads. */
 #ifndef RTF_MUSE_SUPPLY_H
 #define RTF_MUSE_SUPPLY_H
 
@@ -64,12 +64,13 @@ int64_t supply_blackout(const struct supply *supply);
 /* supply_lower_bound: the line below the lower function with the largest area over [delta,
  * horizon]. supply_upper_bound: the line above the upper function with the smallest area over [0,
  * horizon]. If the longest blackout is not shorter than the horizon, the lower bound has alpha = 0
- * and the blackout as delta. horizon: in ns, at most the measured time counts. */
+ * and the blackout as delta. horizon: in ns; if it is longer than the measured time, the measured
+ * time counts. */
 struct linear supply_lower_bound(const struct supply *supply, double horizon);
 struct linear supply_upper_bound(const struct supply *supply, double horizon);
 
-/* One alpha for two lines, one below the lower and one above the upper function, with the smallest
- * distance. */
+/* Finds two parallel lines with the smallest distance: a line below the lower function and a line
+ * above the upper function. Their slope is alpha. */
 struct joint supply_joint_bound(const struct supply *supply);
 
 void supply_free(struct supply *supply);

@@ -50,8 +50,8 @@ struct task {
     int pidfd;
     pid_t process;
     uid_t owner;
-    /* from: only sockets with this mark are changed; 0: those without a mark or with one of ours,
-     * so that the last attachment wins. to: the new mark */
+    /* from: only sockets with this mark are changed; 0: sockets without a mark or with a mark of
+     * ours are changed, so that the last attachment wins. to: the new mark */
     uint32_t from, to;
     uint64_t ticket; /* the ticket of the class; 0: remove the ticket */
 };
@@ -79,7 +79,8 @@ static bool is_socket(int directory, const char *name)
 
 enum { TOO_MANY = 2, NO_LOOK = 3, NO_MARK = 4, NO_CHILD = 5 }; /* exit statuses of the child */
 
-/* The order of ticket and mark does not matter: in between, the socket is an unmarked one. */
+/* The order of ticket and mark does not matter: a socket that has only one of the two counts as
+ * unmarked. */
 static bool give_mark(int fd, const struct task *task)
 {
     if (task->ticket == 0)
@@ -135,7 +136,8 @@ static int run_child(void *task)
     _exit(mark_all(task));
 }
 
-/* Children that exceeded their time. Their users must wait until they end. */
+/* Children that exceeded their time. Until such a child ends, nothing more is marked for its
+ * owner. */
 struct late {
     pid_t pid;
     uid_t owner;
@@ -169,7 +171,7 @@ static bool wait_for(pid_t child, int *status)
 
 /* Starts the child with clone(CLONE_VM): no memory is copied, but the child has its own descriptors
  * and may block alone. The child is an ordinary thread (reset-on-fork), because the user decides
- * how much work it has, and this must not cost other users their reservations. */
+ * how much work the child has, and this work must not take time from other users' reservations. */
 static int mark_in_child(const struct task *task)
 {
     void *stack =
@@ -202,9 +204,9 @@ static enum marking refuse(char *reason, pid_t tid, int ended)
     return MARKING_REFUSED;
 }
 
-/* Opens a pidfd of the thread's process, if the thread is still the same. -1 with errno: ESRCH: the
- * thread has ended; another error (EMFILE, ENOMEM): not known, so the caller must not report that
- * the thread has ended. */
+/* Opens a pidfd of the thread's process, if the id still belongs to the thread. -1 with errno:
+ * ESRCH: the thread has ended; another error (EMFILE, ENOMEM): not known, so the caller must not
+ * report that the thread has ended. */
 static int hold(pid_t tid, uint64_t started_by, struct identity *identity)
 {
     errno = ESRCH;
@@ -230,8 +232,8 @@ static enum marking not_held(char *reason, pid_t tid)
     return MARKING_REFUSED;
 }
 
-/* Enters the thread into the map before it marks existing sockets, so that a socket opened in
- * between is marked by one of the two. */
+/* Enters the thread into the map before existing sockets are marked, so that the BPF program marks
+ * a socket that the thread opens meanwhile. */
 enum marking marking_bind(pid_t tid, uint64_t started_by, uid_t owner, uint32_t mark,
                           char reason[static MARKING_REASON])
 {

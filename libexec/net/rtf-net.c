@@ -40,7 +40,7 @@ enum { INTERFACES_MOST = 64 };
 static struct wire {
     const char *name;
     uint64_t capacity;
-    char reason[SERVE_REASON]; /* why the interface is not shaped by us; "": it is */
+    char reason[SERVE_REASON]; /* why the interface is not shaped by us; "": it is shaped */
     bool said[CLASS_MOST + 1];
 } * wires[INTERFACES_MOST];
 static int wire_count;
@@ -81,7 +81,7 @@ static enum done serve_wire(const char *op, const struct paragraph *request, cha
     if (strcmp(op, "end") == 0)
         return shaping_end(wire->name, reason) ? DONE : REFUSED;
     const bool has_class = get_class(request, &class), drops = has_class && strcmp(op, "drop") == 0;
-    if (drops) { /* even if the interface is not ours: another reservation will get the number */
+    if (drops) { /* even if the interface is not ours: another class will get the number */
         wire->said[class] = false;
         tickets_end(class);
     }

@@ -146,9 +146,10 @@ static int longest_frame(const char *interface)
 
 /* Adds a queue to a class. HTB sends a TCP segment that the interface will split (up to 64 KiB) as
  * one packet, which blocks the link meanwhile. A token bucket that holds no more than one frame
- * splits the packet before (tbf_segment of net/sched/sch_tbf.c). The bucket is never empty, because
- * HTB is slower. On an interface as fast as the bucket, 64 KiB take half a millisecond, and no
- * queue is needed. The kernel stores the bucket's size as whole microseconds. */
+ * splits such a packet before HTB sends it (tbf_segment of net/sched/sch_tbf.c). The bucket is
+ * never empty, because HTB is slower. On an interface as fast as the bucket, 64 KiB take half a
+ * millisecond, and no queue is needed. The kernel stores the bucket's size as whole
+ * microseconds. */
 /* bytes per second; bytes per microsecond */
 enum { FAST = 200000000, A_MICROSECOND = FAST / 1000000 };
 static int add_queue(int index, const char *interface, uint16_t class, uint64_t capacity, int bytes)
@@ -215,7 +216,7 @@ static int set_class(int index, uint16_t minor, uint16_t parent, uint32_t priori
     return error;
 }
 
-/* True if the interface is ours, or can be. */
+/* True if the interface has our root qdisc, or a default root qdisc that we may replace. */
 static bool look(const char *interface, int index, enum root *root, char *reason)
 {
     char name[IFNAMSIZ] = "";
@@ -274,7 +275,7 @@ static int remove_class(int index, uint16_t minor)
     struct rtnl_class *class = class_of(index, minor, CLASS_ROOT);
     const int error = rtnl_class_delete(kernel, class);
     rtnl_class_put(class);
-    /* INVAL: there is no such qdisc either */
+    /* INVAL also means that there is no such qdisc */
     return error == -NLE_OBJ_NOTFOUND || error == -NLE_NODEV || error == -NLE_INVAL ? 0 : error;
 }
 

@@ -1,7 +1,7 @@
 /* Shapes what an interface sends by HTB (tc-htb(8)). The root qdisc is 5254:. Below it is one class
  * for the capacity of the link. Below that class are one class per reservation, with a guaranteed
- * rate and a share of what others leave, and one class for all other traffic, which comes last. A
- * BPF program tells to which class a packet belongs (tickets.h).
+ * rate and a share of the capacity that other classes leave, and one class for all other traffic,
+ * with the lowest priority. A BPF program tells to which class a packet belongs (tickets.h).
  *
  * The kernel does not check that the sum of the classes' rates fits into their parent's rate; the
  * plugin and the ledger guarantee that. */
@@ -19,7 +19,7 @@ bool shaping_open(void);
 /* True after an error of the netlink socket: the last request may be repeated. */
 bool shaping_is_lost(void);
 
-/* True if shaping_begin would take the interface. Changes nothing. False: *reason. */
+/* True if shaping_begin could set up the interface. Changes nothing. False: *reason. */
 bool shaping_look(const char *interface, char reason[static SHAPING_REASON]);
 
 /* Sets up the interface. capacity: in bytes per second. An interface that is set up already keeps

@@ -215,7 +215,8 @@ static int load_filter(void)
 
 /* NOLINTEND(misc-redundant-expression) */
 
-/* A descriptor of the root of the unified cgroup hierarchy; -1: not mounted. */
+/* Returns a descriptor of the root of the unified cgroup hierarchy; -1: the hierarchy is not
+ * mounted. */
 static int open_cgroups(void)
 {
     const struct mntent *entry;

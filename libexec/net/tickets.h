@@ -18,15 +18,15 @@
 
 enum { TICKETS_OURS = 0x5254 /* the upper half of all our marks */, BOUND_MOST = 65536 };
 
-/* Loads everything. NULL: done; else the failed step, with errno. Needs CAP_BPF and CAP_NET_ADMIN;
- * CAP_BPF may be dropped afterwards. */
+/* Loads the programs and makes the maps. Returns NULL, or after an error the failed step, with
+ * errno. Needs CAP_BPF and CAP_NET_ADMIN; CAP_BPF may be dropped afterwards. */
 const char *tickets_open(void);
 
-/* The filter's program, a descriptor; -1: none. */
+/* Returns the descriptor of the filter's program; -1: no program is loaded. */
 int tickets_filter(void);
 
-/* The present ticket of the class; a class without a ticket gets a new one. 0 with errno: the
- * kernel's map is full. */
+/* Returns the present ticket of the class; a class without a ticket gets a new ticket. 0 with
+ * errno: the kernel's map is full. */
 uint64_t tickets_of(uint16_t class);
 
 /* Ends the class's ticket. No other class will have the same ticket. */

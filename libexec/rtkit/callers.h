@@ -1,6 +1,6 @@
 /* Finds the thread that a caller means. A program in its own pid namespace (a container) sends the
  * thread's number in that namespace. The lookup may read the status of each thread of the caller.
- * So the caller's own worker does it, and not the process that serves all users. */
+ * So the caller's own worker does the lookup, and not the process that serves all users. */
 #ifndef RTF_RTKIT_CALLERS_H
 #define RTF_RTKIT_CALLERS_H
 

@@ -1,6 +1,6 @@
 /* rtf-rtkit(8): serves org.freedesktop.RealtimeKit1 on the system bus, for desktops that do not
  * know rtf. A request becomes a spec of the caller's user. The spec is written with that user's
- * rights, and acl.conf limits it like any other spec.
+ * rights, and acl.conf limits the spec like any other.
  *
  *     method call ──► who calls? ──► that user's worker ──► spool ──► verdict ──► reply or error
  *
@@ -101,8 +101,9 @@ static void forget_all(void)
     }
 }
 
-/* The present clock tick if the process lives. The bus tells the id of a process, but not when it
- * started or connected. */
+/* Returns the present clock tick if the process lives: the process started by this tick, and a
+ * later process with the same id starts after it. The bus tells the id of a process, but not when
+ * the process started or connected. */
 static uint64_t alive_now(pid_t process)
 {
     const uint64_t now = thread_now();

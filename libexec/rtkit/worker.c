@@ -91,8 +91,8 @@ static enum job_result result_of(const json_t *verdict)
                                                   : JOB_FAILED;
 }
 
-/* Takes the result and the reason. A refused new spec is removed, because the log has the refusal.
- * After a refused change the old grant stays. */
+/* Copies the result and the reason to *answer. A refused new spec is removed, because the log has
+ * the refusal. After a refused change the old grant stays. */
 static void take_answer(const char *name, ino_t inode, const struct client_verdict *verdict,
                         struct job_answer *answer)
 {
@@ -150,14 +150,16 @@ static enum job_result result_without_verdict(enum client_outcome outcome)
 }
 
 /* The broker refuses a spec that is older than its thread. But before the spec is written, the
- * thread may end and its id be reused. ask() finds that by the pidfd, and withdraws the spec. */
+ * thread may end and its id be reused. ask() notices the end of the thread by the pidfd, and
+ * withdraws the spec. */
 static enum client_outcome ask_for(const struct terms *terms, const struct job *job,
                                    struct job_answer *answer)
 {
     const pid_t tid = caller_thread(job->caller, job->process, job->thread);
     const int pidfd = tid == 0 ? -1 : thread_open(tid);
     enum client_outcome outcome = CLIENT_OK;
-    /* in this order: the caller was still the same when the thread was looked up */
+    /* checked after the look-up: so the caller was still the same process when the thread was
+     * looked up */
     if (pidfd < 0 || !thread_is(job->caller, job->started_by))
         say_no_thread(answer);
     else
@@ -185,7 +187,7 @@ static void serve(const struct terms *terms, const struct job *job, struct job_a
 }
 
 /* Becomes the user; there is no way back. A uid without an account gets no groups: a group of the
- * same number may belong to others. */
+ * same number may belong to other users. */
 static bool become(uid_t uid)
 {
     const gid_t nogroup = 65534;

@@ -10,8 +10,8 @@
 
 enum { WORKER_WHY = 600 };
 
-/* The parameters of a spec, except for the priority. A worker has one set for all threads; a set for
- * a program would be chosen where write_spec takes it (worker.c). */
+/* The parameters of a spec, except for the priority. A worker has one set for all threads. To give
+ * a program a set of its own, choose the set in write_spec (worker.c). */
 struct terms {
     const char *spool, *plugin; /* plugin = NULL: any plugin */
     uint64_t runtime, period;   /* us */
@@ -24,7 +24,7 @@ struct job {
     uint64_t started_by;      /* see lib/thread.h */
     uint64_t process, thread; /* ids in the caller's namespace; process = 0: the caller */
     unsigned priority;
-    int nice; /* below 0: only this nice value is asked for; 0: real time */
+    int nice; /* below 0: the caller asks only for this nice value; 0: for real time */
 };
 
 enum job_result { JOB_DONE, JOB_REFUSED, JOB_FULL, JOB_NO_BROKER, JOB_NO_THREAD, JOB_FAILED };

@@ -114,7 +114,7 @@ attack() { # UID PROCESS
     [ "$stderr" = "rtf-as-user: yes: more output than --bytes allows, as user $ALICE" ]
     run -75 "$AS_USER" --timeout 1us $ALICE sh -c 'trap "" TERM; echo begun; while :; do sleep 1; done'
     [ "$output" = "begun
-rtf-as-user: sh: ended after the timeout, as user $ALICE" ]
+rtf-as-user: sh: ran longer than --timeout allows, as user $ALICE" ]
     run -3 "$AS_USER" $ALICE sh -c 'exit 3'
     run -0 timeout 20 "$AS_USER" $ALICE sh -c 'sleep 778 & echo done' # the background process keeps the pipe open
     [ "$output" = done ]

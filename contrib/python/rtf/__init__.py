@@ -23,7 +23,7 @@ Time = Union[int, str, datetime.timedelta]
 
 
 class Error(Exception):
-    """What was asked for is not so. reason: a sentence; code: a word for programs; nearest: a runtime in us that would be granted now, or None."""
+    """A request has failed. reason: a sentence; code: a word for programs; nearest: a runtime in us that would be granted now, or None."""
 
     def __init__(self, reason: str, code: str = "", nearest: Optional[int] = None) -> None:
         super().__init__(reason)
@@ -31,11 +31,11 @@ class Error(Exception):
 
 
 class ScheduleFail(Error):
-    """No plugin can honour it."""
+    """No plugin can grant the reservation."""
 
 
 class AclFail(Error):
-    """The rules do not allow it."""
+    """The access rules do not allow the reservation."""
 
 
 class NoBroker(Error):
@@ -43,23 +43,23 @@ class NoBroker(Error):
 
 
 class AttachFail(Error):
-    """The thread is not to be had."""
+    """The thread cannot be attached."""
 
 
 class BadSpec(Error):
-    """The parameters contradict one another, or are none."""
+    """The parameters contradict one another, or are not valid."""
 
 
 class Timeout(Error):
-    """No answer in time."""
+    """The broker has not answered in time."""
 
 
 class Gone(Error):
-    """The reservation was removed or revoked, it has expired, or its thread has ended."""
+    """The reservation was removed or revoked, the reservation has expired, or its thread has ended."""
 
 
 class Tick(NamedTuple):
-    """One activation: its number from 0, how many were missed before it, and when it was: ns of time.monotonic_ns()."""
+    """One activation: its number from 0, how many activations before it were missed, and its time in ns of time.monotonic_ns()."""
 
     number: int
     missed: int
@@ -67,7 +67,7 @@ class Tick(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """What a dry run says would be granted; accepted_runtime is in us."""
+    """The grant that a reservation would get, from a dry run; accepted_runtime is in us."""
 
     plugin: str
     policy: str
@@ -184,7 +184,7 @@ def _as_c(key: str, value: Any) -> Any:
 
 
 def _set(params: _Params, key: str, value: Any) -> None:
-    """None: as if the key was never stated."""
+    """Sets a parameter. None: removes the key, as if it was never stated."""
     if key not in _SETTERS:
         raise TypeError(f"there is no parameter {key!r}")
     given = _as_c(key, value) if value is not None else None if key in _TEXTS + _OBJECTS else 0
@@ -208,7 +208,7 @@ def _make_params(asked: Dict[str, Any]) -> _Params:
 
 
 class Reservation:
-    """Made by reserve(); in force between acquire() and release(), which `with` and `async with` call."""
+    """A reservation, made by reserve(). It is in force from acquire() to release(); `with` and `async with` call these two."""
 
     def __init__(self, asked: Dict[str, Any], thread: Union[int, bool, None], spool: Optional[str], timeout: Time) -> None:
         self._params = _make_params(asked)
@@ -216,7 +216,7 @@ class Reservation:
         self._thread, self._spool, self._timeout = thread, spool, _microseconds("timeout", timeout)
         self._connection, self._spec = _Handle(), _Handle()
 
-    # ---- what is granted; times are microseconds
+    # ---- the grant; times are microseconds
 
     name = property(lambda self: _rtf.rtf_spec_get_name(self._at).decode())
     plugin = property(lambda self: _rtf.rtf_spec_get_plugin(self._at).decode())
@@ -232,7 +232,7 @@ class Reservation:
     thread = property(lambda self: _rtf.rtf_spec_get_thread(self._at) or None)
 
     def amount(self, resource: str) -> int:
-        """What is reserved of "units" (a count), "network" or "disk" (bytes in each period)."""
+        """Returns the reserved amount of "units" (a count), "network" or "disk" (bytes in each period)."""
         return int(_rtf.rtf_spec_get_accepted_amount(self._at, resource.encode()))
 
     def __repr__(self) -> str:
@@ -280,7 +280,7 @@ class Reservation:
     # ---- calls that wait for the answer
 
     def acquire(self) -> Reservation:
-        """Asks, and returns itself when it is in force."""
+        """Asks for the reservation, and returns it when it is in force."""
         self._connect(True)
         try:
             self._check(self._create())
@@ -290,7 +290,7 @@ class Reservation:
         return self
 
     def _changed(self, asked: Dict[str, Any]) -> _Params:
-        """The parameters in force, and these instead. A program may not change the name."""
+        """Returns the parameters in force, with these values in place of the old ones. A program may not change the name."""
         for key in asked:
             if key == "name" or key in _FURTHER:
                 raise TypeError(f"a reservation keeps its {key}")
@@ -301,19 +301,19 @@ class Reservation:
         return params
 
     def change(self, **asked: Any) -> None:
-        """These parameters instead; all others stay. None: the parameter is stated no more. If the broker refuses, the former ones stay in force."""
+        """Changes these parameters; all other parameters stay. None: removes the parameter. If the broker refuses the change, the former parameters stay in force."""
         self._check(_rtf.rtf_spec_change(self._at, ctypes.byref(self._changed(asked))))
 
     def attach(self, thread: int = 0) -> None:
-        """That thread (0: the calling one) gets what is reserved."""
+        """Attaches this thread (0: the calling thread) to the reservation."""
         self._check(_rtf.rtf_spec_attach(self._at, thread or threading.get_native_id()))
 
     def detach(self) -> None:
-        """The thread is as it was before; the reservation stays."""
+        """Gives the thread its former scheduling back. The reservation stays."""
         self._check(_rtf.rtf_spec_detach(self._at))
 
     def release(self) -> None:
-        """The end of it; also of what has ended already. The thread is what it was before when this returns."""
+        """Ends the reservation, and returns when the thread has its former scheduling back. Does nothing if the reservation has ended already."""
         if self._connection.own:
             _rtf.rtf_set_blocking(ctypes.byref(self._connection), True)
             self._give_up()
@@ -329,10 +329,10 @@ class Reservation:
     def __exit__(self, kind: Optional[Type[BaseException]], error: Optional[BaseException], trace: Optional[TracebackType]) -> None:
         self.release()
 
-    # ---- the same without blocking a loop
+    # ---- the same calls for asyncio, which do not block the event loop
 
     async def _answered(self, result: int) -> None:
-        """Waits until the broker has answered what was just asked for."""
+        """Waits until the broker has answered the last request."""
         if result != _PENDING:
             self._check(result)
             return
@@ -348,7 +348,7 @@ class Reservation:
         fd = _rtf.rtf_fd(ctypes.byref(self._connection))
         loop.add_reader(fd, look)
         try:
-            look()  # it may have come before it was listened for
+            look()  # the answer may have come before add_reader
             self._check(await asyncio.wait_for(answer, self._timeout / 1000000 or None))
         except asyncio.TimeoutError:
             raise Timeout("no answer within the time allowed", "no-answer") from None
@@ -356,7 +356,7 @@ class Reservation:
             loop.remove_reader(fd)
 
     async def acquire_async(self) -> Reservation:
-        """As acquire; the thread is the one that runs the loop."""
+        """Does the same as acquire, for the thread that runs the event loop."""
         self._connect(False)
         try:
             await self._answered(self._create())
@@ -366,19 +366,19 @@ class Reservation:
         return self
 
     async def change_async(self, **asked: Any) -> None:
-        """As change."""
+        """Does the same as change."""
         await self._answered(_rtf.rtf_spec_change(self._at, ctypes.byref(self._changed(asked))))
 
     async def attach_async(self, thread: int = 0) -> None:
-        """As attach; 0: the thread that runs the loop."""
+        """Does the same as attach; 0: the thread that runs the event loop."""
         await self._answered(_rtf.rtf_spec_attach(self._at, thread or threading.get_native_id()))
 
     async def detach_async(self) -> None:
-        """As detach."""
+        """Does the same as detach."""
         await self._answered(_rtf.rtf_spec_detach(self._at))
 
     async def release_async(self) -> None:
-        """As release: the thread is what it was before when this returns. Cancelled, the release goes on by itself."""
+        """Does the same as release. If the caller is cancelled, the release goes on without the caller."""
         await asyncio.get_running_loop().run_in_executor(None, self.release)
 
     async def __aenter__(self) -> Reservation:
@@ -404,7 +404,7 @@ class _Periods:
         return spec
 
     def _next(self, number: int) -> Tick:
-        """Sleeps until the next activation, if that is not over."""
+        """Sleeps until the next activation, unless its time has passed."""
         missed = ctypes.c_uint64()
         self._reservation._check(_rtf.rtf_task_wait(self._reservation._at, ctypes.byref(missed)))
         return Tick(number, missed.value, _rtf.rtf_task_activation(self._reservation._at))
@@ -425,16 +425,16 @@ class _Periods:
 
 
 def reserve(*, thread: Union[int, bool, None] = None, spool: Optional[str] = None, timeout: Time = "30s", **asked: Any) -> Reservation:
-    """What is to be reserved: runtime, period, deadline, desired_runtime, priority, plugin, cpus, name, lasting, expires, wait, ignore_admission, importance, weight,
-    modes, mode, units, network, disk, threads, lock_memory, cpu_latency, nice, clamp, move, comment. Objects of rtf-spec(5) are a dict, and threads is a list of dicts: the
-    rules of a program file for the threads of this process.
+    """Describes a reservation; acquire() or `with` asks for it. Parameters: runtime, period, deadline, desired_runtime, priority, plugin, cpus, name, lasting, expires,
+    wait, ignore_admission, importance, weight, modes, mode, units, network, disk, threads, lock_memory, cpu_latency, nice, clamp, move, comment. A parameter that is
+    an object in rtf-spec(5) is a dict. threads is a list of dicts: the rules of a program file for the threads of this process.
 
-    thread: whom it is for; None: the calling thread (with threads: those that the rules name), False: nobody yet."""
+    thread: the thread that gets the reservation; None: the calling thread (with `threads`: the threads that the rules name); False: no thread yet."""
     return Reservation(asked, thread, spool, timeout)
 
 
 def dry_run(*, spool: Optional[str] = None, timeout: Time = "30s", **asked: Any) -> Plan:
-    """What reserve(...).acquire() would get now, or the exception that it would raise. Nothing is reserved."""
+    """Returns the grant that reserve(...).acquire() would get now, or raises the exception that acquire() would raise. Nothing is reserved."""
     trial = Reservation(asked, False, spool, timeout)
     _rtf.rtf_params_set_dry_run(ctypes.byref(trial._params), True)
     try:

@@ -1,4 +1,4 @@
-//! As much JSON as specs and verdicts have. Numbers are whole.
+//! The part of JSON that specs and verdicts use. Numbers are whole.
 
 use std::fmt;
 
@@ -108,7 +108,7 @@ impl Rest<'_> {
         }
     }
 
-    /// After space: takes this text, if it is next.
+    /// Skips white space, then takes this text if it is next.
     fn takes(&mut self, text: &str) -> bool {
         self.space();
         let is_next = self.bytes[self.at..].starts_with(text.as_bytes());
@@ -170,14 +170,14 @@ impl Rest<'_> {
         std::str::from_utf8(&self.bytes[begun..self.at]).ok()?.parse().ok().map(Json::Number)
     }
 
-    /// Four hexadecimal digits.
+    /// Reads four hexadecimal digits.
     fn unit(&mut self) -> Option<u32> {
         let digits = self.bytes.get(self.at..self.at + 4)?;
         self.at += 4;
         u32::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
     }
 
-    /// After \u: one unit, or two of a surrogate pair.
+    /// Reads what follows \u: one UTF-16 unit, or two units of a surrogate pair.
     fn escaped(&mut self) -> Option<char> {
         let first = self.unit()?;
         if !(0xd800..0xdc00).contains(&first) {
@@ -191,7 +191,7 @@ impl Rest<'_> {
         char::from_u32(0x10000 + ((first - 0xd800) << 10) + second)
     }
 
-    /// After the first quote.
+    /// Reads the rest of a string, after the first quote.
     fn string(&mut self) -> Option<String> {
         let mut text = Vec::new();
         loop {

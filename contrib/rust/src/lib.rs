@@ -44,10 +44,11 @@ pub fn thread_id() -> i32 {
     unsafe { gettid() }
 }
 
-/// The end of a call without what was asked for.
+/// The reason why a call has failed.
 #[derive(Debug)]
 pub enum Error {
-    /// The broker's answer: `result` and `code` are words of rtf-verdict(5), `nearest` is the largest amount that would be granted, 0 if that is not known.
+    /// The broker's answer: `result` and `code` are words of rtf-verdict(5), `nearest` is the largest amount that would be granted; 0: this amount is not
+    /// known.
     Refused { result: String, code: String, sentence: String, nearest: u64 },
     NoBroker,
     Timeout,
@@ -88,7 +89,8 @@ pub struct Spool {
 }
 
 impl Spool {
-    /// The directory is that of $USER if it is the caller's; else the one named by the uid, which is made if it is missing. None: $RTF_SPOOL, or else /var/spool/rtf.
+    /// Enters the directory named $USER if it belongs to the caller; else the directory named by the uid, which is made if it is missing. None: $RTF_SPOOL, or
+    /// else /var/spool/rtf.
     pub fn open(spool: Option<&Path>) -> Result<Spool, Error> {
         let root = match (spool, std::env::var_os("RTF_SPOOL")) {
             (Some(path), _) => path.to_path_buf(),
@@ -147,7 +149,7 @@ impl Reservation {
         self.change("attach", Json::Null)
     }
 
-    /// States another value for a key; all other keys stay. If the broker refuses, the former reservation stays in force.
+    /// Gives a key a new value; all other keys stay. If the broker refuses, the former reservation stays in force.
     pub fn change(&mut self, key: &str, value: Json) -> Result<(), Error> {
         let mut spec = self.spec.clone();
         spec.set(key, value);
@@ -187,7 +189,8 @@ impl Reservation {
         fs::read_to_string(self.file("verdict")).ok().and_then(|text| Json::parse(&text))
     }
 
-    /// Writes the spec beside its place and puts it there in one step. The token tells the answer from answers to earlier texts.
+    /// Writes the spec to a temporary file, and then makes NAME.json of this file in one step. The token tells the answer to this spec from answers to earlier
+    /// specs.
     fn ask(&mut self, mut spec: Json, is_new: bool) -> Result<(), Error> {
         let token = make_token()?;
         spec.set("token", Json::Text(token.clone()));
@@ -215,8 +218,8 @@ impl Reservation {
         })
     }
 
-    /// Looks after each change of the user's directory, until `done`. The watch begins before the first look, so no change is missed. The pipe `alive` has an
-    /// error condition as soon as no broker has it open.
+    /// Calls `done` at once, and after each change of the user's directory, until `done` returns true. The watch begins before the first call, so no change is
+    /// missed. The pipe `alive` has an error condition as soon as no broker has the pipe open.
     fn watch<F: Fn() -> bool>(&self, timeout: Option<Duration>, done: F) -> Result<(), Error> {
         let alive = match OpenOptions::new().write(true).custom_flags(NONBLOCK).open(self.spool.root.join("alive")) {
             Err(error) if error.kind() == io::ErrorKind::NotFound || error.raw_os_error() == Some(ENXIO) => return Err(Error::NoBroker),
@@ -240,7 +243,7 @@ impl Reservation {
     }
 }
 
-/// The broker answers a file that is no spec without a token.
+/// The broker's answer has no token if the file is no spec.
 fn answers(verdict: &Json, token: &str) -> bool {
     let (given, result) = (verdict.get("token").text(), verdict.get("result").text());
     (given == token || (given.is_empty() && result == "BAD_SPEC")) && result != "WAITING"

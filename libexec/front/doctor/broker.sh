@@ -36,8 +36,8 @@ check_broker() {
     esac
 }
 
-# Prints the processes that may be the broker of this spool. Root finds it in the register. The register is root's alone: for a user, it is a process of
-# root with the name and the spool of the broker. (A user can give a root process this name, by a link to su: so this is a guess.)
+# Prints the processes that may be the broker of this spool. Root finds the process in the register. Only root may read the register: a user looks for a process
+# of root with the name and the spool of the broker. (A user can give a root process this name, by a link to su: so the result is a guess.)
 broker_processes() {
     if is_root; then
         broker_process
@@ -58,7 +58,7 @@ spool_of() { # PROCESS
     readlink -f "${place:-/var/spool/rtf}"
 }
 
-# A stopped broker still has the spool's FIFO open, and so seems to serve. To $is_stopped: root's doctor does not ask it for its books then.
+# A stopped broker still has the spool's FIFO open, and so seems to serve. Sets $is_stopped: root's doctor does not ask a stopped broker for its books.
 check_stopped() {
     is_stopped=no
     [ "$is" != absent ] || return 0
@@ -182,7 +182,7 @@ check_log() {
         "send the broker SIGHUP ('rtf reload'): it makes a new file"
 }
 
-# A full file system. Verdicts and messages say ENOSPC, or are not written at all.
+# Finds a full file system. Then verdicts and messages say ENOSPC, or are not written at all.
 check_full() {
     df --output=target,avail,itotal,iavail "$spool/." "$spool/specs" "$spool/log" 2>/dev/null | awk '
         NR == 1 || seen[$0]++ { next }

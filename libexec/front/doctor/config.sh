@@ -1,7 +1,7 @@
 # plugins.conf and acl.conf: errors, rules that do nothing, and lines that the broker has not read.
 # shellcheck shell=sh disable=SC2154 # variables cross the files
 
-# Both are regular files that this process may read. A FIFO or a device would make a reader wait.
+# True if both are regular files that this process may read. A FIFO or a device would make a reader wait.
 are_files() {
     for conf in plugins.conf acl.conf; do
         { [ -f "$option_config/$conf" ] && [ -r "$option_config/$conf" ]; } || return 1
@@ -39,7 +39,7 @@ check_config() {
     while read -r line; do check_said "$status" "$line"; done <"$work/said"
 }
 
-# One line of the broker's check. Exit status 69: a line of plugins.conf would be off; another status but 0: an error.
+# Notes one line of the broker's check. Exit status 69: a line of plugins.conf would be off; another status but 0: an error.
 check_said() { # EXIT-STATUS LINE
     case $1.$2 in
     '69.plugins.conf:'*'would be off: '*)

@@ -1,4 +1,4 @@
-# One program (-p): whose it is, which calls it makes, and what it has without a reservation.
+# One program (-p): its owner, the calls that it makes, and its scheduling without a reservation.
 # shellcheck shell=sh disable=SC2154 # variables cross the files
 
 check_program() { # PROCESS
@@ -102,7 +102,7 @@ scripts() { # PROCESS
         awk -v where="$where" 'NR > 1 && $0 != "" && !/^-/ && n++ < 3 { print $0 ~ /^\// ? $0 : where "/" $0 }' | tr '\n' '\0'
 }
 
-# As names_of_calls, and the calls in an interpreter's command line, which may have a whole script.
+# Prints the names of names_of_calls, and the names in an interpreter's command line, because the command line may have a whole script.
 calls_of() { # PROCESS
     names_of_calls "$1"
     ! is_interpreter "$1" || { head -c 60000 "$proc/$1/cmdline" 2>/dev/null | tr '\0' '\n' | grep -aoE "$named_calls"; } || true

@@ -61,7 +61,7 @@ drifted() {
         }' "$work/threads" "$work/attached" | LC_ALL=C sort
 }
 
-# A thread that has used up its runtime is ordinary until its next period. So a thread has drifted only if it differs in all of five looks.
+# A thread that has used up its runtime is ordinary until its next period. So a thread counts as drifted only if it differs in each of five readings.
 check_drift() {
     [ -s "$work/attached" ] || return 0
     drifted >"$work/drifted"
@@ -104,8 +104,8 @@ check_invariants() {
 # ---- threads that no reservation accounts for ----
 
 # Prints the lines of $work/threads of real-time threads outside of rtf. A user is told of the user's own threads, and of SCHED_DEADLINE threads, whose
-# bandwidth all share. A user cannot know whether another user's thread has a reservation; if it has one, it has reset-on-fork, which root's own threads
-# mostly have not.
+# bandwidth all share. A user cannot know whether another user's thread has a reservation; but a thread with a reservation has reset-on-fork, which root's own
+# threads mostly have not.
 foreign() {
     awk -F '\t' -v me="$uid" '
         FILENAME ~ /\/granted$/ { ours[$1] = 1; next }

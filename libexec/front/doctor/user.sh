@@ -55,7 +55,7 @@ check_ignored() {
     done <"$work/ignored"
 }
 
-# A file that was changed in the future: the clock was set back. Until the clock is there again, the broker cannot tell which change is newer.
+# Finds a file that was changed in the future: the clock was set back. Until the clock is there again, the broker cannot tell which change is newer.
 check_future() {
     [ -n "$own" ] || return 0
     future=$(find "$own" -maxdepth 1 -newerct '5 seconds' -not -name '.*' -printf '%f\n' 2>/dev/null | harmless | head -n 1)
@@ -64,8 +64,8 @@ check_future() {
             "'touch $own/$future' when the clock is right ('timedatectl')"
 }
 
-# The user's processes have used up the inotify instances of the user. The kernel does not show how many are in use: inotifywait tries to get one.
-# Root's check would tell nothing about other users.
+# The user's processes have used up the inotify instances of the user. The kernel does not show how many are in use: inotifywait tries to get one. Skipped for
+# root, because root's own instances tell nothing about other users.
 check_instances() {
     most=$(of_machine "$proc/sys/fs/inotify/max_user_instances")
     if [ -z "$most" ] || is_root; then return 0; fi

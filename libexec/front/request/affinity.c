@@ -5,7 +5,7 @@
 #include "command-line.h"
 #include "units.h"
 
-/* The broker makes a thread real-time with reset-on-fork. */
+/* True if the thread is real-time with reset-on-fork, as the broker makes each attached thread. */
 static bool is_granted(pid_t thread)
 {
     const int policy = sched_getscheduler(thread);

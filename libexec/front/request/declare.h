@@ -1,5 +1,5 @@
-/* Puts a new spec into the spool, waits for the answer, and takes a refused spec back. For rtf
- * declare and rtf adopt. */
+/* Puts a new spec into the spool, waits for the answer, and removes a refused spec. For rtf declare
+ * and rtf adopt. */
 #ifndef RTF_DECLARE_H
 #define RTF_DECLARE_H
 
@@ -11,13 +11,13 @@ struct declaration {
     const char *name;
     json_t *spec;     /* borrowed */
     uint64_t timeout; /* us */
-    bool keep;        /* leave it in the spool if it is refused */
+    bool keep;        /* leave a refused spec in the spool */
     bool no_wait;
     bool json;    /* print the answer */
     bool verbose; /* say what is granted */
 };
 
-/* Returns the exit status of the command. A spec of that name that exists already ends the process
+/* Returns the exit status of the command. If a spec of that name exists already, the process ends
  * with EX_CANTCREAT. */
 int declare(const struct declaration *declaration);
 

@@ -1,6 +1,6 @@
-/* A request to the broker: a command puts a spec into the user's own directory, or changes one, and
- * waits for the answer. An error that concerns one reservation leaves a sentence and an exit status
- * in struct request. Any other error ends the process with a sentence. */
+/* A request to the broker: a command puts a spec into the user's own directory, or changes a spec
+ * there, and waits for the answer. An error that concerns one reservation leaves a sentence and an
+ * exit status in struct request. Any other error ends the process with a sentence. */
 #ifndef RTF_REQUEST_H
 #define RTF_REQUEST_H
 
@@ -25,13 +25,13 @@ struct request {
     const char *name;
     char token[CLIENT_TOKEN];
     ino_t inode; /* 0: none */
-    /* The answer to it. */
+    /* The answer to that spec. */
     struct client_verdict verdict; /* .text NULL: no answer has come */
     int status;                    /* the exit status; 0: the spec is granted */
     char sentence[CLIENT_WHY];     /* the reason of a status that is not 0, in printable ASCII */
 };
 
-/* A spec as request_read has read it. */
+/* A spec that request_read has read. */
 struct request_spec {
     json_t *json;
     char *text;
@@ -44,18 +44,18 @@ struct request_spec {
 void request_open(struct request *request, const char *spool, uint64_t timeout, bool create);
 void request_close(struct request *request);
 
-/* Holds back the signals that would end the process, until request_let_signals. In between the
- * command can take its spec out of the spool. */
+/* Holds back the signals that would end the process, until request_let_signals. Until then the
+ * command can remove its spec, so that no signal leaves the spec behind. */
 void request_hold_signals(struct request *request);
 void request_let_signals(struct request *request);
 
-/* Finds out that a broker serves the spool. A request stays connected. False: `sentence` and
- * `status` say why. */
+/* Makes sure that a broker serves the spool. Does nothing if an earlier call was successful. False:
+ * `sentence` and `status` say why. */
 bool request_connect(struct request *request);
 
-/* Reads the user's spec NAME, and locks it against other commands of rtf; waits while one of them
- * has it locked. No such spec ends the process with EX_NOINPUT, a spec that is not one JSON object
- * with EX_DATAERR. request_free_spec frees the spec. */
+/* Reads the user's spec NAME, and locks it against other commands of rtf; waits while another
+ * command has the spec locked. The process ends with EX_NOINPUT if there is no such spec, and with
+ * EX_DATAERR if the spec is not one JSON object. request_free_spec frees the spec. */
 struct request_spec request_read(struct request *request, const char *name);
 void request_free_spec(struct request_spec *spec);
 
@@ -63,7 +63,7 @@ void request_free_spec(struct request_spec *spec);
  * the request. False: a spec of that name exists. */
 bool request_put(struct request *request, const char *name, json_t *spec);
 
-/* The same, in the place of the spec `former` that request_read has read. */
+/* Gives the spec a new token, and replaces the spec `former`, which request_read has read. */
 void request_change(struct request *request, const char *name, const struct request_spec *former,
                     json_t *spec);
 
@@ -80,22 +80,23 @@ bool request_wait_for_end(struct request *request, const char *name);
 /* Returns the thread in NAME's last verdict; 0: none. */
 pid_t request_thread(const struct request *request, const char *name);
 
-/* NAME's last verdict says that no thread is attached. False also without a verdict. */
+/* True if NAME's last verdict says that no thread is attached. False also without a verdict. */
 bool request_thread_has_ended(const struct request *request, const char *name);
 
-/* Removes the spec that request_put has put. */
+/* Removes the spec that request_put has written. */
 void request_withdraw(struct request *request);
 
 /* Undoes request_change: puts the former spec back, unless another process has put a spec there
- * meanwhile. If the change was answered, waits for the answer to the former spec, too, so that the
- * reservation is as before when this returns. `verdict`, `status` and `sentence` stay. */
+ * meanwhile. If the broker has answered the change, waits for the answer to the former spec, too,
+ * so that the reservation is as before when this function returns. `verdict`, `status` and
+ * `sentence` still have the answer to the change. */
 void request_put_back(struct request *request, const struct request_spec *former);
 
 /* Says "rtf declare: cam: SENTENCE". */
 void request_say(const struct request *request, const char *name);
 
-/* Says "rtf declare: cam: EDF grants 5ms of each 20ms on CPUs 0-1, 0.25 of a CPU"; of a program, a
- * sentence for each thread. */
+/* Says "rtf declare: cam: EDF grants 5ms of each 20ms on CPUs 0-1, 0.25 of a CPU"; for a program,
+ * says a sentence for each thread. */
 void request_say_grant(const struct request *request);
 
 /* Prints the verdict as a line of JSON. False: standard output cannot be written; see

@@ -23,8 +23,8 @@ static void is_late(int signal)
     (void)signal; /* flock(2) ends with EINTR */
 }
 
-/* Has SIGALRM end a flock(2) after this time, us; 0: no longer. SIGALRM comes again every 0.1 s:
- * the first may come just before flock(2). */
+/* Makes SIGALRM end a flock(2) after this time, us; 0: turns SIGALRM off. SIGALRM is repeated every
+ * 0.1 s, because the first signal may come just before flock(2) begins. */
 static void set_alarm(uint64_t time)
 {
     const struct sigaction action = {.sa_handler = time != 0 ? is_late : SIG_DFL};

@@ -1,10 +1,10 @@
-/* Commands of rtf change a spec one after another. A change that is refused is undone; no other
- * command may have read the refused spec before.
+/* Commands of rtf change a spec one after another: a refused change is undone, so no other command
+ * may read the refused spec and make its own change from it.
  *
- * A command that changes NAME.json holds a lock on the file (flock(2)). The new file that takes its
- * place must be locked before another command opens it. So a command locks the directory for a
- * moment, both to open and lock NAME.json, and to replace it and lock the new file. Other programs
- * take no such locks. */
+ * A command that changes NAME.json holds a lock on the file (flock(2)). The new file that takes the
+ * place of NAME.json must be locked before another command opens the new file. So a command locks
+ * the directory while it opens and locks NAME.json, and again while it replaces NAME.json and locks
+ * the new file. Other programs take no such locks. */
 #ifndef RTF_SPEC_LOCK_H
 #define RTF_SPEC_LOCK_H
 
@@ -12,8 +12,8 @@
 
 #include "client.h"
 
-/* Opens and locks NAME.json, as *lock. False: there is no such spec. If another command holds the
- * lock for `timeout` us, the process ends with EX_TEMPFAIL. */
+/* Opens and locks NAME.json; *lock is the descriptor. False: there is no such spec. If another
+ * command holds the lock for `timeout` us, the process ends with EX_TEMPFAIL. */
 bool spec_lock(const struct client *client, const char *name, uint64_t timeout, int *lock);
 void spec_unlock(int *lock);
 
