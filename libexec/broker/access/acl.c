@@ -406,6 +406,14 @@ bool acl_names_uid(const struct acl *acl, uid_t uid)
     return false;
 }
 
+bool acl_has_tick(const struct acl *acl)
+{
+    for (int i = 0; i < acl->count; i++)
+        if (acl->rules[i].tick)
+            return true;
+    return false;
+}
+
 /* ---- charging ---- */
 
 static struct charged *acl_part_of(const struct charge *charge, const struct counter *counter)

@@ -41,6 +41,9 @@ void acl_names(const struct acl *acl, void (*each)(const char *name));
  * being in the spool's group. */
 bool acl_names_uid(const struct acl *acl, uid_t uid);
 
+/* True if a rule has the value `tick`. */
+bool acl_has_tick(const struct acl *acl);
+
 /* May `account` have the spec's CPU time of `plugin`? `own` is two grants, each may be NULL: the
  * grant that the request would replace, and the offer of another plugin. The charges of these two
  * grants do not count against the request. True: *ceiling is the largest runtime that the rules
