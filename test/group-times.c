@@ -84,8 +84,10 @@ static int64_t used(int cpus)
 {
     int64_t sum = 0, one;
     for (int cpu = 0; cpu < cpus; cpu++) {
-        if (read(counters[cpu], &one, sizeof one) != (ssize_t)sizeof one)
+        if (read(counters[cpu], &one, sizeof one) != (ssize_t)sizeof one) {
+            fprintf(stderr, "group-times: a counter cannot be read: %m\n");
             exit(EX_IOERR);
+        }
         sum += one;
     }
     return sum;
@@ -120,8 +122,10 @@ int main(int argc, char **argv)
               group = budget_group_open(budget_hierarchy_open(), argv[1]);
     for (int cpu = 0; cpu < cpus && cpu < CPUS; cpu++) {
         counters[cpu] = budget_counter_open(group, cpu, never);
-        if (counters[cpu] < 0 || ioctl(counters[cpu], PERF_EVENT_IOC_ENABLE, 0) != 0)
+        if (counters[cpu] < 0 || ioctl(counters[cpu], PERF_EVENT_IOC_ENABLE, 0) != 0) {
+            fprintf(stderr, "group-times: the group %s cannot be counted: %m\n", argv[1]);
             return EX_OSERR;
+        }
     }
     limit_time(atoll(argv[3]) * atoi(argv[4]));
     for (int cpu = 0; cpu < cpus && cpu < CPUS; cpu++)
