@@ -555,9 +555,9 @@ END_OF_RELAY
     command jq -n '{global: {duration: "2s", default_policy: "SCHED_OTHER"}, threads: {w: {phases: {w0: {duration: "100us"}}, analysis: {}}, c: {phases: {w0: {duration: "2us"}}},
         hog1: {phases: {c0: {loops: 100000}}}, hog2: {phases: {c0: {loops: 100000}}}}}' >e.json
     as $ALICE "$MUSE" run --quiet -o out e.json
-    # A thread that was away for longer than 100 us has no such job, once each time.
-    "$MUSE" marks out | awk -F, '$1 == 1 { us = sprintf("%.3f", $2 - time); time = $2; jobs++; whole += us == "100.000"; early += us + 0 < 100 && jobs > 1 }
-        END { if (jobs < 300 || early > 0 || whole < 0.9 * jobs) { print jobs, whole, early; exit 1 } }' >&2
+    # A thread that was away for longer than 100 us has no such job, once each time. An interrupt of a host can last as long: one of a hundred.
+    "$MUSE" marks out | awk -F, -v away="$(jq .threads.w.preempted out/run.json)" '$1 == 1 { us = sprintf("%.3f", $2 - time); time = $2; jobs++; whole += us == "100.000"; early += us + 0 < 100 && jobs > 1 }
+        END { if (jobs < 300 || early > 0 || jobs - whole > away + jobs / 100) { print jobs, whole, early, away; exit 1 } }' >&2
     [ "$(jq '.threads | .c.jobs > 65536 and .c.faults < 64 and .w.faults < 64' out/run.json)" = true ]
     [ "$(jq '.threads | [.[].preempted] | add > 0' out/run.json)" = true ]
 }

@@ -63,7 +63,8 @@ END
     reader=$(helpers rtf-reader)
     kill -STOP $reader
     silent rtf_root revoke $ALICE
-    [ "$(jq -r 'select(.stage == "verdict" and .name == "cam" and .grant == null) | .reason' "$EVENTS")" = 'an administrator has revoked the reservation' ]
+    revoked() { [ "$(jq -r 'select(.stage == "verdict" and .name == "cam" and .grant == null) | .reason' "$EVENTS")" = 'an administrator has revoked the reservation' ]; }
+    eventually revoked # rtf-logger writes later
     # The broker is killed, and the next broker knows the order: revoked specs are not granted anew.
     broker_stop KILL
     kill -KILL $reader || true # the reader may have ended with its broker
