@@ -34,21 +34,17 @@ views() {
 }
 has_no_group() { [ ! -e "/run/rtf/rtf-$TEAM".* ] && [[ $(views) != *perf_event:/rtf-* ]]; }
 
-# The test judges the CPU time of all threads together (test/group-times.c). Once in a second the kernel's fair server runs ordinary threads for 50 ms
-# before all FIFO threads. So the members can use one runtime late, and two runtimes in the next measured period.
-# In one of twelve measurements of whole checks the process had 66 ms in one period, and 24 in the mean. The cause is not known: the guard runs on another
-# CPU, and is late if the host stops that CPU. So a whole check judges the mean only. RTF_STRICT=1 judges each period.
+# The test judges the CPU time of all threads together (test/group-times.c). Load of other programs does not change this time.
 has_its_runtime_at_most() { # PERIODS of 100 ms, and the least mean in us
     "$RTF_STAGE/group-times" "$(basename "/run/rtf/rtf-$TEAM".*)" 20000 100000 "$1" 3>&- >"$WORK/times"
     awk '{ sum += $1; bound += $2; if ($1 > most) most = $1; if ($1 > $2) more++ } END {
         printf "%d %d %d %d %d\n", NR, sum / NR, bound / NR, most, more }' "$WORK/times" >"$WORK/sums"
     read -r periods mean bound most more <"$WORK/sums"
-    echo "# $periods periods: $mean us in the mean, $most at most; $more of them had more than the runtime and a tick" >&3
+    echo "# $periods periods: $mean us in the mean, $most at most; $more of them had too much" >&3
     [ "$periods" -eq "$1" ]
     [ "$mean" -ge "${2:-15000}" ] # and has it
-    [ "$mean" -le 30000 ] # without a guard 95 ms
-    [ -z "${RTF_STRICT:-}" ] || [ "$mean" -le "$bound" ]
-    [ -z "${RTF_STRICT:-}" ] || [ "$more" -le $(($1 / 10 + 1)) ]
+    [ "$mean" -le "$bound" ]
+    [ "$more" -eq 0 ]
 }
 
 @test "64 threads have 20 ms together in each 100 ms, including threads that are started later" {
