@@ -11,12 +11,14 @@ as_itself() { /usr/bin/python3 -S -c 'import ctypes, sys; sys.exit(ctypes.CDLL(N
 
 status_of() { awk -v key="$2:" '$1 == key { $1 = ""; print substr($0, 2) }' "/proc/$1/status"; }
 
-# powers PID: the names of its capabilities, effective, permitted and bounding, which are the same, or the bounding ones are none; the
+# powers PID [unbound]: the names of its capabilities. Effective, permitted and bounding ones are the same; with `unbound` there are no bounding ones. The
 # inheritable and ambient ones are none.
 powers() {
-    local effective
+    local effective bounding
     effective=$(status_of "$1" CapEff)
-    [ "$effective" = "$(status_of "$1" CapPrm)" ] && [[ "$(status_of "$1" CapBnd)" =~ ^($effective|0000000000000000)$ ]] || { echo "they differ"; return; }
+    bounding=$effective
+    [ "${2:-}" != unbound ] || bounding=0000000000000000
+    [ "$effective $bounding" = "$(status_of "$1" CapPrm) $(status_of "$1" CapBnd)" ] || { echo "they differ"; return; }
     [ "$(status_of "$1" CapInh)$(status_of "$1" CapAmb)" = 00000000000000000000000000000000 ] || { echo "some are inheritable"; return; }
     /usr/bin/python3 -S - "$effective" <<'END'
 import sys
@@ -214,8 +216,8 @@ reader_of() {
     as_plugin_user
     tasks=$(helpers rtf-tasks)
     links=$(children "$tasks")
-    [ "$(powers "$tasks")" = 'ipc_lock perfmon' ]
-    [ "$(powers "$links")" = 'setgid setuid' ]
+    [ "$(powers "$tasks" unbound)" = 'ipc_lock perfmon' ]
+    [ "$(powers "$links" unbound)" = 'setgid setuid' ]
     for pid in "$tasks" "$links"; do
         [ "$(status_of "$pid" Seccomp)" = 2 ]
         [ "$(status_of "$pid" NoNewPrivs)" = 1 ]
