@@ -166,7 +166,7 @@ while os.path.isdir(sys.argv[1]):
         reload
         eventually has $BOB b "{\"program\":\"/usr/bin/$tries\",$RULES}"
         eventually has_ended_or_stopped
-        ! is_caught || break
+        if is_caught; then break; fi
     done
     local late="the files of programs.d for uid $ALICE are not all in force: it took too long"
     no tells warning "$late"
