@@ -75,12 +75,14 @@ bounds() {
 # attach_anew TID PATTERN...: Alice removes these files, one pattern after the other, and attaches the thread to `other` at once. rtf-disk is stopped
 # meanwhile, so the thread is raised still. It is stopped for less than five seconds: a longer stop counts as hung.
 attach_anew() {
-    local tid=$1 helper before
+    local tid=$1 helper
     shift
-    noted() { grep -c '^former_ioprio=' "$SPOOL/state/current/journal"; }
-    is_noted() { [ "$(noted)" -gt "$before" ]; }
+    # The last record of `other`: the broker may write the journal anew meanwhile, without older records.
+    is_noted() {
+        awk -v RS= '/\nname=other\n/ { noted = /\nformer_ioprio=/ } END { exit !noted }' "$SPOOL/state/current/journal"
+    }
     helper=$(helpers 'rtf-disk --ioprio')
-    before=$(noted)
+    run ! is_noted
     kill -STOP "$helper"
     as $ALICE sh -c "cd '$SPECS/$ALICE' && $(printf 'rm %s && ' "$@") echo $tid >other.tid"
     eventually is_noted
