@@ -42,7 +42,7 @@ enum { LEASE = 30000000, RENEWAL = 10000 }; /* us; ms */
 
 struct options {
     struct needs needs;
-    /* the needs, without the keys for the time and the thread of the attachment */
+    /* the spec, without the keys that say which thread is attached, and when */
     json_t *spec;
     const char *file;                         /* of -f; NULL: none */
     uint64_t timeout, attach_after, wait_for; /* us; wait_for 0: no limit */
@@ -64,7 +64,7 @@ struct spec {
 static const struct command_option table[] = {
     COMMAND_NEEDS,
     {'f', "file", "FILE",
-     "Start from the spec in this file, or have rules for the threads of CMD in it; - is standard input"},
+     "Start from the spec, or from the rules for the threads of CMD, in this file; - is standard input"},
     {0, "attach", "WHEN",
      "When CMD is attached: start (the default), ready (sd_notify(3)), thread:NAME, or after a TIME"},
     {0, "name", "NAME", "Name of the spec (default: run-PID)"},

@@ -10,8 +10,8 @@
 /* The CPUs that are online; CPU 0 alone if the kernel's list cannot be read. */
 void online_cpus(cpu_set_t *cpus);
 
-/* V1: each controller has its own hierarchy, whose members are threads. V2: all controllers share
- * the unified hierarchy, whose members are processes. */
+/* CGROUPS_V1: each controller has its own hierarchy, and the members of a group are threads.
+ * CGROUPS_V2: all controllers share one hierarchy, and the members of a group are processes. */
 enum cgroups { CGROUPS_NONE, CGROUPS_V1, CGROUPS_V2 };
 
 /* The size of a path below the mount, with its final zero. The path must fit into a paragraph. */

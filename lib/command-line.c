@@ -25,7 +25,7 @@ static const struct command_option of_all[] = {{0, "spool", "DIR",
 static struct {
     const struct command *command;
     const char *spool; /* NULL: --spool is not stated */
-    /* the command's options, with those of `needs`, and the options of all commands */
+    /* the command's own options, the options of `needs`, and the options that every command has */
     const struct command_option *options[OPTIONS_MAX];
     int count;
 } line;

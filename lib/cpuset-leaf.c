@@ -338,8 +338,8 @@ static bool empty(const struct domains *domains, const char *leaf, const char *g
     return unlinkat(domains->root, leaf, AT_REMOVEDIR) == 0;
 }
 
-/* Moves only this thread out of the leaf of the thread that started it, because the other thread
- * may be real-time in the leaf. */
+/* Moves only this thread out of the leaf (with version 2: only its process). Another thread is
+ * real-time in the leaf, for example the thread that started this one, so the leaf stays. */
 static enum apply_result leave_alone(const struct domains *domains, const struct identity *identity,
                                      const char *group, bool whole_process, char *reason)
 {

@@ -1,4 +1,5 @@
-/* The budget of a thread whose program states only a priority, as programs for sound do. rtf-rtkit
+/* Some programs, such as programs for sound, state only the priority of a thread. This is the
+ * budget of such a thread. rtf-rtkit
  * and rtf preload ask for this budget. The rules as shipped grant the budget to five threads at a
  * time. */
 #ifndef RTF_DEFAULT_BUDGET_H

@@ -56,7 +56,7 @@ static bool kernel_totals(const cpu_set_t *cpus, char text[static 96])
     if (found && taken < 0)
         snprintf(
             text, 96,
-            "its account is below zero, so it admits nothing until sched_rt_runtime_us is written again");
+            "its sum is below zero: it admits no thread until sched_rt_runtime_us is written again");
     else if (found)
         snprintf(text, 96, "%lld.%03lld taken, %llu.%03llu allowed for each CPU of the domain",
                  taken >> 20, (taken & 0xfffff) * 1000 >> 20, allowed >> 20,
@@ -103,7 +103,7 @@ enum apply_result kernel_refusal(int error, pid_t tid, const struct attributes *
         return apply_refuse(
             reason,
             "the kernel wants a SCHED_DEADLINE thread to be allowed on its whole scheduling domain, and the "
-            "CPUs %.200s are less than that",
+            "CPUs %.200s are only a part of this domain",
             format_cpus(&wanted->cpus, cpus));
     if (error == EPERM && find_cpu_cgroup(tid, group))
         return apply_refuse(

@@ -112,7 +112,7 @@ static enum apply_result set_cpus(pid_t tid, const cpu_set_t *wanted, char *reas
             return APPLY_GONE;
         return apply_refuse(reason, "thread %d may not run on CPU %.200s: %s", (int)tid,
                             format_cpus(wanted, cpus),
-                            errno == EINVAL ? "they are offline or outside its cpuset"
+                            errno == EINVAL ? "offline, or outside the cpuset of the thread"
                                             : strerror(errno));
     }
     /* Without an error, the kernel cuts the mask to the CPUs that are online and in the thread's

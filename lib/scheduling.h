@@ -32,8 +32,9 @@ struct target {
 /* How a thread moves between domains (cpuset-domains.h). Without a group the thread stays in its
  * cgroup, and no cgroup is looked at. */
 struct placement {
-    const char *group;  /* NULL, or the cpuset group that the thread came from */
-    bool whole_process; /* the move may take the other threads of the process along */
+    const char *group; /* NULL, or the cpuset group that the thread came from */
+    /* true: if the thread can only be moved with its whole process, the whole process moves */
+    bool whole_process;
 };
 
 /* Makes the thread real-time: gives it policy, parameters and CPUs of *wanted. The real, effective

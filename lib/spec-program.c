@@ -125,7 +125,7 @@ static const char *rule_relations(const json_t *object, const struct rule *rule,
     if (rule->name[0] == '\0')
         (void)fault(why, "is missing");
     else if (rule->leave && needs)
-        (void)fault(why, "is true, so the rule can state no needs");
+        (void)fault(why, "is true, so the rule must not state needs, such as runtime and period");
     else if (!rule->leave && !needs)
         (void)fault(why, "must be true in a rule that states no needs, such as runtime and period");
     else

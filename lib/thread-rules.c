@@ -16,8 +16,8 @@ void thread_rules_name_process(json_t *needs, pid_t process)
     for (const char *const *key = others; *key != NULL; key++)
         if (json_object_get(needs, *key) != NULL)
             command_fail(EX_DATAERR,
-                         "-f: the key \"%s\" says whose threads these are, and so does the "
-                         "command line: leave the key out",
+                         "-f: leave out the key \"%s\": the command line already says which "
+                         "process the rules are for",
                          *key);
     json_object_set_new(needs, "process", json_integer(process));
     if (json_object_get(needs, "lifetime") == NULL)

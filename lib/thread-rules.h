@@ -10,14 +10,14 @@
 /* True if the file has rules for threads; false if it is a spec of one thread. */
 bool thread_rules_are_in(const json_t *needs);
 
-/* Names the process whose threads the rules are for. The rules end with the process, unless they
- * say otherwise. If the rules already name a process or a program, this process ends with
- * EX_DATAERR. */
+/* Adds the key "process" to the rules: the rules are for the threads of `process`. If the rules
+ * state no lifetime, they end with `process`. If the rules already name a process or a program, the
+ * function prints a message and ends the calling command with EX_DATAERR. */
 void thread_rules_name_process(json_t *needs, pid_t process);
 
-/* Returns rules that give `needs` to each thread whose name matches the pattern; NULL: any name.
- * The caller owns the object. NULL: no rule can state such a pattern or such needs, for example a
- * claim on a disk. */
+/* Returns rules that give `needs` to each thread whose name matches `pattern`, or to all threads if
+ * `pattern` is NULL. The caller owns the returned object. Returns NULL if a rule cannot state such
+ * a pattern or such needs, for example a claim on a disk. */
 json_t *thread_rules_for_all(const json_t *needs, const char *pattern);
 
 #endif

@@ -312,7 +312,7 @@ is_zombie() { [[ $(cat "/proc/$1/stat") == *") Z "* ]]; }
     sleeper
     renice -n 7 -p "$SLEEPER" >/dev/null
     before=$(kernel "$SLEEPER")
-    refuses 77 "rtf-attach: thread $SLEEPER may not run on CPU 1000: they are offline or outside its cpuset" \
+    refuses 77 "rtf-attach: thread $SLEEPER may not run on CPU 1000: offline, or outside the cpuset of the thread" \
         "$ATTACH" tid="$SLEEPER" policy=fifo priority=10 cpus=1000
     [ "$(kernel "$SLEEPER")" = "$before" ]
     refuses 77 "rtf-attach: some of the CPUs 0,1000 are offline or outside the cpuset of thread $SLEEPER" \
@@ -323,7 +323,7 @@ is_zombie() { [[ $(cat "/proc/$1/stat") == *") Z "* ]]; }
 @test "77: SCHED_DEADLINE on fewer CPUs than the scheduling domain has is explained" {
     sleeper
     before=$(kernel "$SLEEPER")
-    refuses 77 'rtf-attach: the kernel wants a SCHED_DEADLINE thread to be allowed on its whole scheduling domain, and the CPUs 0 are less than that' \
+    refuses 77 'rtf-attach: the kernel wants a SCHED_DEADLINE thread to be allowed on its whole scheduling domain, and the CPUs 0 are only a part of this domain' \
         "$ATTACH" tid="$SLEEPER" policy=deadline runtime=1000 deadline=10000 period=10000 cpus=0
     [ "$(kernel "$SLEEPER")" = "$before" ]
 }
@@ -363,7 +363,7 @@ count_anew() { cat /proc/sys/kernel/sched_rt_runtime_us >/proc/sys/kernel/sched_
 # The kernel counts a thread that is made ordinary with its runtime used up until the thread's period ends. Then the kernel takes the thread's runtime
 # off a sum that it has counted anew, without the thread.
 # bats test_tags=machine
-@test "77: the kernel's account is below zero: rtf-attach names a remedy, and the remedy helps" {
+@test "77: the kernel's sum is below zero: rtf-attach names a remedy, and the remedy helps" {
     hog 0
     chrt --deadline --sched-runtime 900000000 --sched-period 1000000000 --pid 0 "$HOG"
     eventually has_consumed "$HOG" $(($(consumed "$HOG") + 900))
@@ -373,7 +373,7 @@ count_anew() { cat /proc/sys/kernel/sched_rt_runtime_us >/proc/sys/kernel/sched_
     COUNT_ANEW=yes
     account_is_below_zero || skip "this kernel counts right"
     sleeper
-    refuses 77 "rtf-attach: the kernel's own admission test refuses 0.1 of a CPU (its account is below zero, so it admits nothing until sched_rt_runtime_us is written again): *" \
+    refuses 77 "rtf-attach: the kernel's own admission test refuses 0.1 of a CPU (its sum is below zero: it admits no thread until sched_rt_runtime_us is written again): *" \
         with_debugfs "$ATTACH" tid="$SLEEPER" policy=deadline runtime=1000 deadline=10000 period=10000 cpus="$ALL_CPUS"
     count_anew
     "$ATTACH" tid="$SLEEPER" policy=deadline runtime=1000 deadline=10000 period=10000 cpus="$ALL_CPUS" >"$WORK/former"

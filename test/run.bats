@@ -693,7 +693,7 @@ to_nowhere() { "$@" >&-; }
     fails 125 'rtf-run: a file with rules for threads says what each thread needs: -T and so on do not go with it*' "$RTF_BIN/rtf-run" -f "$WORK/rules" -T 2ms -- true
     fails 125 'rtf-run: --attach and --wait do not go with a file with rules for threads*' "$RTF_BIN/rtf-run" -f "$WORK/rules" --attach=ready -- true
     printf '{"program": "/usr/bin/camera", "threads": []}' >"$WORK/rules"
-    fails 125 'rtf-run: -f: the key "program" says whose threads these are, and so does the command line: leave the key out' "$RTF_BIN/rtf-run" -f "$WORK/rules" -- true
+    fails 125 'rtf-run: -f: leave out the key "program": the command line already says which process the rules are for' "$RTF_BIN/rtf-run" -f "$WORK/rules" -- true
     fails 125 "rtf-run: $WORK/none cannot be read: No such file or directory" "$RTF_BIN/rtf-run" -f "$WORK/none" -- true
 }
 

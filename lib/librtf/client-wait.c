@@ -106,7 +106,7 @@ struct sight {
     struct client_watch watch;
     struct dnotify changes;
     int64_t change_at; /* the time to replace dnotify by a watch; 0: never */
-    int others;        /* changes of other files reported by dnotify */
+    int others;        /* how many changes of other files dnotify has reported */
     bool is_kept;      /* the watch is the caller's */
     bool heard;        /* true: the directory's end has been watched since before the request */
     bool answers;      /* true: all answers have been watched since before the request */

@@ -53,7 +53,8 @@ struct client {
     int root;
     int descriptors; /* /proc/self/fd; -1 without /proc: waiting is impossible */
     int specs;
-    int alive;                 /* for poll(2) only: POLLERR when no broker has the other end open */
+    /* the FIFO "alive", only for poll(2): POLLERR if no broker has the other end open */
+    int alive;
     int directory;             /* the user's directory */
     ino_t inode;               /* of the directory */
     struct client_watch watch; /* the caller's watch for client_wait; .events = -1: none */

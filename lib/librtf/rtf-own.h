@@ -33,8 +33,8 @@ enum { SPARE = 64 };
 
 struct rtf_connection_own {
     pthread_mutex_t list; /* protects specs; its holder may take the lock of a spec */
-    /* protects the other members, and is taken after all other locks; the descriptor numbers in
-     * `client` never change and need no lock */
+    /* Protects the other members. A thread that needs several locks takes this lock last. The
+     * descriptor numbers in `client` never change, so reading them needs no lock. */
     pthread_mutex_t lock;
     struct client client; /* its `why` is unused: calls work on copies */
     char *spool;
@@ -73,8 +73,8 @@ struct rtf_spec_own {
      * time */
     char decided[OWN_TIME];
     /* the verdict that was looked at last, as O_PATH; the file loses its name when the broker
-     * replaces or removes the verdict. The number never changes, because other threads may use it.
-     * -1: none */
+     * replaces or removes the verdict. Once a descriptor is open, its number stays, because other
+     * threads may use it: dup3(2) replaces the file. -1: none */
     _Atomic int verdict;
     /* the answer, not yet parsed; NULL: the members below hold its contents */
     _Atomic(char *) unread;

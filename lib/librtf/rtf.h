@@ -199,12 +199,12 @@ enum rtf_result rtf_params_set_mode(struct rtf_params *params, const char *mode)
 enum rtf_result rtf_params_set_claim(struct rtf_params *params, const char *resource,
                                      const char *json);
 /* The array of rules of a program file: reservations for the threads of this process by their
- * names, such as [{"name": "audio*", "runtime": 1000, "period": 10000}]. Of the other parameters
- * only a name, a plugin, rtf_params_set_wait and rtf_params_set_lasting can be stated. Use
- * rtf_spec_create: RTF_OK means that each thread that a rule matches now has a reservation, or that
- * no rule matches. A thread that gets such a name later has its reservation then. The reservations
- * end with the process, or with the spec. After rtf_spec_release the threads have their former
- * scheduling a moment later. */
+ * names, such as [{"name": "audio*", "runtime": 1000, "period": 10000}]. Beside the rules,
+ * only these parameters can be stated: a name, a plugin, rtf_params_set_wait and
+ * rtf_params_set_lasting. Use rtf_spec_create: RTF_OK means that each thread that a rule matches
+ * now has a reservation, or that no rule matches. A thread that gets such a name later has its
+ * reservation then. The reservations end with the process, or with the spec. After rtf_spec_release
+ * the threads have their former scheduling a moment later. */
 enum rtf_result rtf_params_set_threads(struct rtf_params *params, const char *json);
 /* Further keys that have no call here, as one JSON object, such as {"nice": -5}. */
 enum rtf_result rtf_params_set_keys(struct rtf_params *params, const char *json);

@@ -81,8 +81,8 @@ static void find_user(void)
         die(EX_USAGE, options.user, "this user is root");
 }
 
-/* Finds the group of the spool's users: the command gets this group, too, because a user who is a
- * member of the group would have it. */
+/* Finds the group of the spool's users, which is the group of specs/. The command runs with this
+ * group, too, as the programs of a member of the group do. */
 static void find_spool_group(void)
 {
     char specs[4096];

@@ -83,7 +83,7 @@ static void send_order(char **words)
         add_word(&output, "name", words[2]);
     paragraph_close(&output);
     if (send(broker, output.data, output.length, MSG_NOSIGNAL) < 0)
-        die(EX_UNAVAILABLE, "the broker does not take the order");
+        die(EX_UNAVAILABLE, "the order cannot be sent to the broker");
     paragraph_output_free(&output);
 }
 

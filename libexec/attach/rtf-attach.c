@@ -138,7 +138,7 @@ static enum apply_result serve_setting(const struct paragraph *request,
 {
     const char *by = paragraph_get(request, "by"), *name = paragraph_get(request, "setting");
     if (by == NULL || name == NULL)
-        return refuse(reason, "set or unset without by or setting");
+        return refuse(reason, "set or unset without the key \"by\" or \"setting\"");
     const enum which_setting which =
         strcmp(name, "hrtick") == 0 ? SETTING_HRTICK : SETTING_RT_LIMIT;
     return change(setting_of(which), by, reason) ? APPLY_DONE : APPLY_REFUSED;
@@ -273,7 +273,7 @@ static int open_budget(const struct paragraph *request, int pidfd, enum apply_re
     if (asked == 0)
         return -1;
     if (asked < 0 || budget == 0 || !get_thread(request, &tid, &started_by)) {
-        *done = refuse(reason, "budget without tid or started_by, or wrong");
+        *done = refuse(reason, "budget without tid or started_by, or with a wrong value");
         return -1;
     }
     if (paragraph_get_number(request, "whole", CPU_SETSIZE - 1, &cpu) == 1)

@@ -69,7 +69,7 @@ int main(int argc, char **argv)
         NULL,
         parse_option,
         "[tid=TID policy=POLICY cpus=LIST KEY=VALUE...]",
-        "Give a thread back the attributes that rtf-attach printed; without words, read them from standard input.",
+        "Give a thread back the attributes that rtf-attach printed. Without arguments, rtf-detach reads these attributes from standard input.",
         NULL,
         NULL,
         NULL};

@@ -185,7 +185,7 @@ static struct {
         struct affinity before;
     } * all;
     size_t count, told; /* told: how many answers have been read */
-    bool says_where;    /* of the spec that all threads have */
+    bool says_where;    /* the spec states the CPUs; all threads have the same spec */
 } group;
 
 static void take_back(void)

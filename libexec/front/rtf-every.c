@@ -159,7 +159,7 @@ int main(int argc, char **argv)
     static const struct command command = {
         .name = "every",
         .about =
-            "Run CMD once a period, inside a reservation that lasts from the first time to the last.\nA TIME is a whole number and a unit: 800us, 5ms, 1s.",
+            "Run CMD once a period. The reservation lasts from the first run of CMD to the last.\nA TIME is a whole number and a unit: 800us, 5ms, 1s.",
         .operands = "[OPTION...] CMD [ARG...]",
         .closing =
             "Exit status: 125 if rtf every fails or is refused, 126 if CMD cannot be run, 127 if CMD is not\nfound, else the last exit status of CMD that was not 0, or 0.",

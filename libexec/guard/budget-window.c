@@ -14,7 +14,7 @@ static int64_t later(int64_t one, int64_t other)
     return one > other ? one : other;
 }
 
-/* ns. Suspensions are at least `apart` from each other, on average over the time `over`. */
+/* ns. Within the time `over`, the average distance between suspensions is at least `apart`. */
 static const int64_t apart = INT64_C(4000000), over = INT64_C(1000000000);
 
 int64_t window_suspend(struct window *window, int64_t now, int64_t until)

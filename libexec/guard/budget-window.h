@@ -26,8 +26,9 @@ struct window {
     int64_t paid_until; /* when the suspensions so far would be over if each took 4 ms */
 };
 
-/* The runtime is used up at `now`, `times` times since the last call, and the thread has waited
- * `waited` ns for its CPU since that call. Begins the next window. Returns the time at which the
+/* Call this when the guard sees, at `now`, that the runtime is used up. `times`: how many runtimes
+ * the thread has used up since the last call. `waited`: how long the thread has waited for its CPU
+ * since that call, ns. Begins the next window. Returns the time at which the
  * thread may run on; 0: at once. */
 int64_t window_used_up(struct window *window, int64_t now, int64_t waited, int64_t times);
 

@@ -72,7 +72,7 @@ struct guarded {
     int boost_count;           /* threads that run with this thread's rank now */
     int64_t lend_window_began; /* the window for lending, one period long */
     int64_t lent_counted_to;   /* `lent` includes the time up to here */
-    int64_t used_itself;       /* CPU time used of the runtime before the thread began to lend */
+    int64_t used_itself;       /* CPU time that the thread used in its window before it lent */
     int64_t lent;              /* time lent in the window for lending */
     int report_attempts;       /* how often to try again to have boosts reported; lending.c */
     int64_t check_at;          /* next check for a boost that the kernel did not report */

@@ -174,7 +174,7 @@ static const char *begin(const struct paragraph *request, int fds[2])
     }
     if (paragraph_get(request, "whole") != NULL &&
         (wanted.group = process_group_open(tid, started_by, &granted, runtime)) == NULL)
-        return "the group of its process cannot be guarded";
+        return "the threads of its process cannot be guarded together";
     struct guarded *guarded = guarded_begin(&wanted, paragraph_get(request, "again") != NULL, &why);
     const int event = fds[1];
     fds[0] = fds[1] = -1;

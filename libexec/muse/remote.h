@@ -24,7 +24,8 @@ struct remote {
     json_t *run; /* the returned report; NULL: none */
 };
 
-/* On this machine. Returns an exit status, with a sentence in *why for a failure. */
+/* On this machine: runs the experiment on the other machine. Returns an exit status. After a
+ * failure, `why` is a sentence that names the cause. */
 int remote_run(struct remote *remote, char why[static REMOTE_WHY]);
 
 /* On the other machine: reads the experiment's text, which the caller frees, and the secret for its

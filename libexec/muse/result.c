@@ -298,9 +298,10 @@ static void say_command(json_t *sentences, const char *name, const json_t *run)
         say(sentences, text);
     }
     if (lost > 0) {
-        snprintf(text, sizeof text,
-                 "%.64s: %lld of the scheduler's events were lost: the thread got more than this",
-                 name, (long long)lost);
+        snprintf(
+            text, sizeof text,
+            "%.64s: %lld of the scheduler's events were lost: the thread got more CPU time than the result says",
+            name, (long long)lost);
         say(sentences, text);
     }
 }

@@ -149,7 +149,8 @@ static int load_marker(void)
         CALL(BPF_FUNC_map_lookup_elem),
         SKIP_IF(BPF_JEQ, BPF_REG_0, 0, OUT_FROM_LOOKUP),
         MOVE(BPF_REG_7, BPF_REG_0),
-        /* lower half: the uid, because another user's thread may have the id by now */
+        /* Lower half: the uid. It must be the uid of the attached thread: by now, a thread of
+         * another user may have the thread id. */
         CALL(BPF_FUNC_get_current_uid_gid),
         LOWER_HALF(BPF_REG_0),
         LOAD(BPF_W, BPF_REG_1, BPF_REG_7, offsetof(struct bound, uid)),

@@ -1,5 +1,5 @@
-/* The orders that make each user's directory have its files of programs.d: put, remove or keep a
- * file. */
+/* Orders to put, remove or keep one file in the directory of one user. After all orders, each
+ * user's directory has the files that programs.d states for the user. */
 #ifndef RTF_ORDERS_H
 #define RTF_ORDERS_H
 

@@ -196,8 +196,9 @@ bool entry_hint_watch(int watch)
 
 /* ---- looking ---- */
 
-/* True for an empty file that was only just created: it will be written and closed. open(2) sends
- * events, and allows a lease, after the creation of the file but before it has write access. */
+/* True for an empty file that was only just created: its creator will write and close it. While
+ * open(2) creates a file, there is a moment at which the kernel has sent the event, but does not
+ * yet count the creator as a writer. At this moment a read lease succeeds. */
 static bool is_unwritten(const struct entry *entry, const struct file *file,
                          const struct content *content)
 {

@@ -243,7 +243,7 @@ JSON
     fails 64 'rtf attach: a file with rules for threads says what each thread needs: -T, --thread and so on do not go with it*' \
         rtf attach app -f "$WORK/rules" -p "$SLEEPER" -T 2ms
     printf '{"process": 1, "threads": []}' >"$WORK/rules"
-    fails 65 'rtf attach: -f: the key "process" says whose threads these are, and so does the command line: leave the key out' \
+    fails 65 'rtf attach: -f: leave out the key "process": the command line already says which process the rules are for' \
         rtf attach app -f "$WORK/rules" -p "$SLEEPER"
     nothing_in "$OWN" || [ ! -e "$OWN" ]
 }

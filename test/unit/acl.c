@@ -1193,7 +1193,7 @@ static void extras_are_closed_by_default_and_each_rule_bounds_its_key(void **sta
     extras_are_judged((struct extras){.cpu_latency = 9}, 0, "cpu_latency 9us asked");
     extras_are_judged((struct extras){.nice = -6}, 0, "nice -6 asked");
     assert_string_equal(refusal.available, "-5");
-    extras_are_judged((struct extras){.clamp_min = 102}, 0, "clamp with min 101 asked");
+    extras_are_judged((struct extras){.clamp_min = 102}, 0, "clamp min 101 asked");
     extras_are_judged((struct extras){.clamp_max = 1025}, 0, NULL);
     rules_are("- - max_lock_memory 0\n- - min_nice 0\nrtfben - min_cpu_latency 1\n");
     extras_are_judged((struct extras){.lock_memory = 1}, 0, "max_lock_memory 0");

@@ -82,7 +82,7 @@ static void judge_clamp(struct question *question, const struct rule *rule, int 
     const uint64_t asked = least == 0 ? 0 : (uint64_t)least - 1;
     if (asked <= rule->value)
         return;
-    rule_denies(question, rule, NONE, "clamp with min %llu asked", (unsigned long long)asked);
+    rule_denies(question, rule, NONE, "clamp min %llu asked", (unsigned long long)asked);
     tell(question->refusal, "", asked, rule->value);
 }
 

@@ -284,8 +284,8 @@ static void add_times(struct debt *sum, const struct debt *more)
     }
     grant->spec.runtime = grant->plan.runtime;
     bool by_rate = cpu_window(grant) != spec_window(&grant->spec);
-    /* Computed from whole microseconds, with a short period, the utilization would be more than was
-     * granted. */
+    /* For a mixed record, the plan's runtime is rounded up to a whole microsecond. With a short
+     * period, a utilization computed from this runtime would be more than was granted. */
     grant->utilization = !sum->mixed ? cpu_utilization(grant) : by_rate ? sum->rate : sum->density;
 }
 

@@ -363,10 +363,10 @@ enum step_result apply_grant_applied(struct request *request, const struct helpe
     if (event->answer == HELPER_BUSY && waits_for_the_guard(request))
         return MUST_WAIT;
     refuse_thread(request, WHY_KERNEL, "%.400s", event->reason);
-    /* The helper has given the thread its former attributes back. After a failed change, the thread
-     * has the old grant again. Otherwise the broker detaches the thread, even if the thread was not
-     * attached before: the helper may have died in the middle of the call. The next reservation
-     * must not find a half-attached thread. */
+    /* The helper has given the thread its former attributes back. If an attached thread has an old
+     * grant, this grant is in force again. If not, the broker detaches the thread, even a thread
+     * that was not attached before this request: the helper may have died in the middle of the
+     * call, and the next reservation must not find a half-attached thread. */
     bool never = event->answer != HELPER_BUSY;
     if (request->activation.fresh || request->activation.old == NULL) {
         (void)no_thread(request, "kernel", never);

@@ -285,7 +285,7 @@ static enum step_result choose_for_cpu(struct request *request)
                       &request->inquiry.ceiling, &refusal, reason)) {
             if (request->spare.most != 0 && request->spare.most < request->inquiry.ceiling)
                 request->inquiry.ceiling = request->spare.most;
-            /* a dry run must not use up sums that other requests may need */
+            /* a dry run must take nothing from the sums of rules: other requests may need it */
             if (request->spec.dry_run)
                 acl_release(&request->inquiry.hold);
             /* The plugin must not take a plan into its books before the neighbours have judged the

@@ -12,7 +12,8 @@
 #include "run-directory.h"
 #include "timers.h"
 
-/* READER_SIGNAL plus the slot is the signal value of a reader's budget */
+/* When the budget of a reader is used up, the signal has this value: READER_SIGNAL plus the slot of
+ * the reader. Lower values are the numbers of other children. */
 enum { READER_SIGNAL = 0x40000000 };
 struct reader_child {
     pid_t pid; /* as in struct child */

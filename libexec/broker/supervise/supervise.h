@@ -115,8 +115,9 @@ void supervise_log_to(supervise_log *log);
 void supervise_prepare(struct program *program, const struct program_description *of,
                        char *const argv[], struct identity_to_run_as as);
 
-/* `keep` becomes descriptor 3 of the program; -1: none. `input` becomes standard input with
- * COPROCESS_FED; otherwise -1. The caller keeps both open, because later starts need them, too.
+/* `keep` becomes descriptor 3 of the program; -1: none. `input` becomes the
+ * standard input of a COPROCESS_FED program; for other programs the caller passes -1. The caller
+ * keeps both open, because later starts need them, too.
  * False with errno: the program is STOPPED; or, after a fault in on_start, BACKING_OFF. */
 bool supervise_start(struct program *program, int input, int keep);
 
