@@ -14,9 +14,6 @@
 json_t *verdict_row(const char *comm, pid_t tid, int rule, const char *reservation, bool is_held,
                     json_t *told);
 
-/* True if the row has this result. */
-bool verdict_row_is(const json_t *row, const char *result);
-
 /* The keys of a program's verdict beside its rows. */
 struct program_summary {
     const char *request, *token; /* token: NULL: none */
