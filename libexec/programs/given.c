@@ -217,8 +217,7 @@ static bool is_roots(const char *directory, char reason[static REASON_BYTES])
     struct stat status;
     if (stat(directory, &status) != 0)
         return fault_in(reason, REASON_BYTES, "%.300s: %s", directory, strerror(errno));
-    return (S_ISDIR(status.st_mode) && (status.st_uid == 0 || status.st_uid == geteuid()) &&
-            (status.st_mode & 022) == 0) ||
+    return (S_ISDIR(status.st_mode) && only_root_writes(&status)) ||
            fault_in(reason, REASON_BYTES,
                     "%.300s: must be a directory of root's that nobody else can write (mode 0755 "
                     "at most)",
