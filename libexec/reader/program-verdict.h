@@ -33,7 +33,7 @@ json_t *verdict_about(const char *text, size_t length, const struct stamp *spec,
                       char state[static 16]);
 
 /* Reads the i-th row. False: the row has no grant. slot: the number in the name of the reservation
- * (programs.c). The caller owns row->row. The user may have forged the verdict. */
+ * (program.h). The caller owns row->row. The user may have forged the verdict. */
 size_t verdict_row_count(const json_t *verdict);
 struct row_of_verdict {
     pid_t slot, tid;
