@@ -136,9 +136,9 @@ struct row *row_new(struct program *program, pid_t tid)
     return row;
 }
 
-/* A row that the broker knows stays until the broker has answered
+/* Ends the reservation of the row. A row that the broker knows stays until the broker has answered
  * that it is absent. */
-void row_leave(struct program *program, struct row *row)
+static void row_leave(struct program *program, struct row *row)
 {
     program_note_news(program);
     if (row->told == FORM_ABSENT && !row->is_leaving) {

@@ -31,14 +31,11 @@ struct row *row_of_slot(const struct program *program, pid_t slot);
 struct row *row_of_thread(const struct program *program, pid_t tid);
 struct row *row_to_spare(const struct program *program, int rule);
 
-/* row_leave ends the reservation of the row. The row may be freed. row_gone is for a thread that
- * has ended: its reservation ends or is held. */
-void row_leave(struct program *program, struct row *row);
+/* row_gone is for a thread that has ended: its reservation ends or is held. rows_gone: all threads
+ * have ended. rows_leave ends all reservations. These functions may free rows. */
 void row_gone(struct program *program, struct row *row);
-
-/* row_leave and row_gone for all rows. */
-void rows_leave(struct program *program);
 void rows_gone(struct program *program);
+void rows_leave(struct program *program);
 
 /* True: the broker has answered for all rows. */
 bool rows_are_answered(const struct program *program);
