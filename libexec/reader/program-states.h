@@ -4,8 +4,8 @@
 
 #include "program.h"
 
-/* `listed` is called by program_tell_listed, when it is known which threads the program has. */
-void program_states_begin(void (*listed)(const char *program));
+/* `call` is called by program_tell_listed, when it is known which threads the program has. */
+void program_states_begin(void (*call)(const char *program));
 void program_tell_listed(const struct program *program);
 
 /* Begins with a program file that is new, or is about another program than before. */
