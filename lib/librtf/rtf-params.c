@@ -59,18 +59,18 @@ static bool keep_text(char *field, size_t size, const char *text)
     return true;
 }
 
-#define TEXT(setter, value, field)                                       \
-    enum rtf_result setter(struct rtf_params *params, const char *value) \
-    {                                                                    \
-        struct own_params own = own_params(params);                      \
-        if (!keep_text(own.field, sizeof own.field, value))              \
-            return RTF_BAD_SPEC;                                         \
-        own_keep_params(params, &own);                                   \
-        return RTF_OK;                                                   \
+#define TEXT(setter, type, value, field)                          \
+    enum rtf_result setter(struct rtf_params *params, type value) \
+    {                                                             \
+        struct own_params own = own_params(params);               \
+        if (!keep_text(own.field, sizeof own.field, value))       \
+            return RTF_BAD_SPEC;                                  \
+        own_keep_params(params, &own);                            \
+        return RTF_OK;                                            \
     }
 
-TEXT(rtf_params_set_scheduler, plugin, plugin)
-TEXT(rtf_params_set_mode, mode, mode)
+TEXT(rtf_params_set_scheduler, const char *, plugin, plugin)
+TEXT(rtf_params_set_mode, const char *, mode, mode)
 
 const char *rtf_params_get_scheduler(const struct rtf_params *params)
 {

@@ -1,4 +1,4 @@
-/* What rtf-tasks tells of the threads of a program. */
+/* Takes the messages of rtf-tasks about the threads of a program. */
 #ifndef RTF_READER_PROGRAM_TASKS_H
 #define RTF_READER_PROGRAM_TASKS_H
 
