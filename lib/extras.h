@@ -8,7 +8,8 @@
 
 #include "paragraph.h"
 
-enum { NICE_LEAST = -20, CLAMP_MAX = 1024, CPU_LATENCY_MAX = 1000000 /* us */ };
+/* NICE_OFFSET: added to a nice value in a paragraph, because numbers of paragraphs have no sign. */
+enum { NICE_LEAST = -20, NICE_OFFSET = 20, CLAMP_MAX = 1024, CPU_LATENCY_MAX = 1000000 /* us */ };
 /* A larger number of bytes is probably a typing error. */
 #define LOCK_MEMORY_MAX (UINT64_C(1) << 40)
 

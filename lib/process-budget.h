@@ -25,9 +25,6 @@
 
 #include "run-directory.h"
 
-/* The program that bounds runtimes of processes on this machine, for rtf-doctor(1). */
-#define PROCESS_BUDGET_BACKEND "rtf-guard"
-
 /* The launcher opens the hierarchy, which needs CAP_SYS_ADMIN, and passes it to the attach helper
  * and the guard as this descriptor. */
 enum { BUDGET_GROUP_BYTES = 48, BUDGET_HIERARCHY = 4 };

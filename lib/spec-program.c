@@ -88,6 +88,14 @@ static const char *const of_spec[] = {"runtime",          "period",
                                       "comment"};
 enum { OF_SPEC = sizeof of_spec / sizeof *of_spec };
 
+bool rule_may_state(const char *key)
+{
+    for (int i = 0; i < OF_SPEC; i++)
+        if (strcmp(key, of_spec[i]) == 0)
+            return true;
+    return false;
+}
+
 static bool rule_key_is_unknown(const char *key, char *why)
 {
     struct nearest_word guess = nearest_word_begin(key);
@@ -104,10 +112,8 @@ static bool take_rule_key(const char *key, const json_t *value, struct rule *rul
         return take_glob(value, rule->name, why);
     if (strcmp(key, "leave") == 0)
         return take_leave(value, &rule->leave, why);
-    for (int i = 0; i < OF_SPEC; i++)
-        if (strcmp(key, of_spec[i]) == 0)
-            return spec_take_key(key, value, &rule->spec, why);
-    return rule_key_is_unknown(key, why);
+    return rule_may_state(key) ? spec_take_key(key, value, &rule->spec, why)
+                               : rule_key_is_unknown(key, why);
 }
 
 static bool states_needs(const json_t *rule)

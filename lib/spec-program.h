@@ -38,6 +38,9 @@ void program_free(struct program_file *file);
 /* Returns the index of the first rule that matches this name of a thread; -1: no rule matches. */
 int program_rule_for(const struct program_file *file, const char *name);
 
+/* True if a rule may state this key of a spec. */
+bool rule_may_state(const char *key);
+
 /* True if the pattern matches. The cost is at most the product of both lengths, however many * the
  * pattern has. */
 bool glob_matches(const char *pattern, const char *name);

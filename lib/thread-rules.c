@@ -4,6 +4,7 @@
 #include <sysexits.h>
 
 #include "command-line.h"
+#include "spec-program.h"
 
 bool thread_rules_are_in(const json_t *needs)
 {
@@ -24,27 +25,13 @@ void thread_rules_name_process(json_t *needs, pid_t process)
         json_object_set_new(needs, "lifetime", json_string("process"));
 }
 
-static bool is_of_rule(const char *key)
-{
-    static const char *const keys[] = {"runtime",          "period",
-                                       "deadline",         "desired_runtime",
-                                       "priority",         "importance",
-                                       "weight",           "plugin",
-                                       "ignore_admission", "cpus",
-                                       "comment",          NULL};
-    const char *const *known = keys;
-    while (*known != NULL && strcmp(*known, key) != 0)
-        known++;
-    return *known != NULL;
-}
-
 json_t *thread_rules_for_all(const json_t *needs, const char *pattern)
 {
     const char *key;
     json_t *value;
     if (pattern != NULL && strpbrk(pattern, "[\\") != NULL)
         return NULL; /* these characters have no special meaning in a rule */
-    json_object_foreach((json_t *)needs, key, value) if (!is_of_rule(key)) return NULL;
+    json_object_foreach((json_t *)needs, key, value) if (!rule_may_state(key)) return NULL;
     json_t *rule = json_deep_copy(needs);
     json_object_set_new(rule, "name", json_string(pattern == NULL ? "*" : pattern));
     return json_pack("{s:[o]}", "threads", rule);

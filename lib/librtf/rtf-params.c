@@ -18,16 +18,19 @@ void own_keep_params(struct rtf_params *params, const struct own_params *own)
     memcpy(params->own, own, sizeof *own);
 }
 
-#define NUMBER(setter, getter, type, value, field)     \
+#define SETTER(setter, type, value, field)             \
     void setter(struct rtf_params *params, type value) \
     {                                                  \
         struct own_params own = own_params(params);    \
         own.field = value;                             \
         own_keep_params(params, &own);                 \
-    }                                                  \
-    type getter(const struct rtf_params *params)       \
-    {                                                  \
-        return own_params(params).field;               \
+    }
+
+#define NUMBER(setter, getter, type, value, field) \
+    SETTER(setter, type, value, field)             \
+    type getter(const struct rtf_params *params)   \
+    {                                              \
+        return own_params(params).field;           \
     }
 
 NUMBER(rtf_params_set_period, rtf_params_get_period, uint64_t, microseconds, period)
@@ -36,14 +39,6 @@ NUMBER(rtf_params_set_des_runtime, rtf_params_get_des_runtime, uint64_t, microse
        desired_runtime)
 NUMBER(rtf_params_set_deadline, rtf_params_get_deadline, uint64_t, microseconds, deadline)
 NUMBER(rtf_params_set_priority, rtf_params_get_priority, unsigned, priority, priority)
-
-#define SETTER(setter, type, value, field)             \
-    void setter(struct rtf_params *params, type value) \
-    {                                                  \
-        struct own_params own = own_params(params);    \
-        own.field = value;                             \
-        own_keep_params(params, &own);                 \
-    }
 
 SETTER(rtf_params_ignore_admission, bool, ignore, ignore_admission)
 SETTER(rtf_params_set_lasting, bool, lasting, lasting)
@@ -64,14 +59,18 @@ static bool keep_text(char *field, size_t size, const char *text)
     return true;
 }
 
-enum rtf_result rtf_params_set_scheduler(struct rtf_params *params, const char *plugin)
-{
-    struct own_params own = own_params(params);
-    if (!keep_text(own.plugin, sizeof own.plugin, plugin))
-        return RTF_BAD_SPEC;
-    own_keep_params(params, &own);
-    return RTF_OK;
-}
+#define TEXT(setter, type, value, field)                          \
+    enum rtf_result setter(struct rtf_params *params, type value) \
+    {                                                             \
+        struct own_params own = own_params(params);               \
+        if (!keep_text(own.field, sizeof own.field, value))       \
+            return RTF_BAD_SPEC;                                  \
+        own_keep_params(params, &own);                            \
+        return RTF_OK;                                            \
+    }
+
+TEXT(rtf_params_set_scheduler, const char *, plugin, plugin)
+TEXT(rtf_params_set_mode, const char *, mode, mode)
 
 const char *rtf_params_get_scheduler(const struct rtf_params *params)
 {
@@ -94,15 +93,6 @@ enum rtf_result rtf_params_set_cpus(struct rtf_params *params, const char *cpus)
     struct own_params own = own_params(params);
     if ((cpus != NULL && cpus[0] != '\0' && !parse_cpus(cpus, &set)) ||
         !keep_text(own.cpus, sizeof own.cpus, cpus))
-        return RTF_BAD_SPEC;
-    own_keep_params(params, &own);
-    return RTF_OK;
-}
-
-enum rtf_result rtf_params_set_mode(struct rtf_params *params, const char *mode)
-{
-    struct own_params own = own_params(params);
-    if (!keep_text(own.mode, sizeof own.mode, mode))
         return RTF_BAD_SPEC;
     own_keep_params(params, &own);
     return RTF_OK;

@@ -14,7 +14,6 @@
 
 /* include/uapi/linux/sched.h */
 enum { KEEP_POLICY = 0x08, KEEP_PARAMS = 0x10, UTIL_CLAMP_MIN = 0x20, UTIL_CLAMP_MAX = 0x40 };
-enum { NICE_OFFSET = 20 };
 
 struct gift {
     pid_t tid;

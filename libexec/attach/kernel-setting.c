@@ -14,11 +14,11 @@ enum { RECORD_BYTES = 4096, VALUE = 24, MOST = 16, BOOT = 48, FEATURES_BYTES = 4
 
 static struct kernel_setting settings[SETTINGS] = {
     [SETTING_RT_LIMIT] = {.file = "/proc/sys/kernel/sched_rt_runtime_us",
-                          .record = RUN_DIRECTORY "/throttle",
+                          .record = RT_LIMIT_RECORD,
                           .wanted = "-1",
                           .fd = -1},
     [SETTING_HRTICK] = {.file = "/sys/kernel/debug/sched/features",
-                        .record = RUN_DIRECTORY "/hrtick",
+                        .record = HRTICK_RECORD,
                         .wanted = "HRTICK_DL",
                         .feature = "HRTICK_DL",
                         .fd = -1},

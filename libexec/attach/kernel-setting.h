@@ -22,9 +22,12 @@
 
 enum which_setting { SETTING_RT_LIMIT, SETTING_HRTICK, SETTINGS };
 
+#define RT_LIMIT_RECORD RUN_DIRECTORY "/throttle"
+#define HRTICK_RECORD   RUN_DIRECTORY "/hrtick"
+
 static inline const char *setting_record(int which)
 {
-    static const char *const files[] = {RUN_DIRECTORY "/throttle", RUN_DIRECTORY "/hrtick"};
+    static const char *const files[] = {RT_LIMIT_RECORD, HRTICK_RECORD};
     return files[which];
 }
 

@@ -16,11 +16,6 @@ static const char *const orders[ROW_ORDERS] = {
     [BY_SHARE] = "share", [BY_USE] = "used",  [BY_RATIO] = "% of grant",
     [BY_WAIT] = "wait",   [BY_OVER] = "over", [BY_TID] = "tid"};
 
-const char *order_name(enum row_order order)
-{
-    return orders[order];
-}
-
 /* ---- colours ---- */
 
 static bool wants_colours(void)

@@ -28,6 +28,4 @@ void screen_end(void);
  * the spool. */
 void screen_draw(struct view *view, const char *spool, const json_t *status, bool served);
 
-const char *order_name(enum row_order order);
-
 #endif

@@ -133,11 +133,11 @@ static bool parse_rest(const char *text, struct given *given, char reason[static
     return good;
 }
 
-bool given_parse(char *text, size_t length, struct given *given, char reason[static REASON_BYTES])
+/* Turns the text of a file into a program file: takes the keys user and group out, and leaves all
+ * other keys at their places. False: *reason names key and line. */
+static bool parse(char *text, struct given *given, char reason[static REASON_BYTES])
 {
-    if (strlen(text) != length)
-        return fault_in(reason, REASON_BYTES, "has a NUL");
-    json_t *object = spec_object(text, length, reason);
+    json_t *object = spec_object(text, strlen(text), reason);
     if (object == NULL)
         return false;
     bool good = take_whom(text, object, "user", &given->user, reason) &&
@@ -190,7 +190,7 @@ static struct given *read_one(const char *directory, const char *file)
     char *text = read_text(path, given->wrong);
     if (text == NULL)
         return given;
-    if (given_parse(text, strlen(text), given, why)) {
+    if (parse(text, given, why)) {
         given->text = text;
         return given;
     }
@@ -217,8 +217,7 @@ static bool is_roots(const char *directory, char reason[static REASON_BYTES])
     struct stat status;
     if (stat(directory, &status) != 0)
         return fault_in(reason, REASON_BYTES, "%.300s: %s", directory, strerror(errno));
-    return (S_ISDIR(status.st_mode) && (status.st_uid == 0 || status.st_uid == geteuid()) &&
-            (status.st_mode & 022) == 0) ||
+    return (S_ISDIR(status.st_mode) && only_root_writes(&status)) ||
            fault_in(reason, REASON_BYTES,
                     "%.300s: must be a directory of root's that nobody else can write (mode 0755 "
                     "at most)",

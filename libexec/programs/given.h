@@ -27,8 +27,4 @@ struct given {
 bool given_read(const char *directory, struct given **list, char reason[static REASON_BYTES]);
 void given_free(struct given *list);
 
-/* Turns the text of a file into a program file: takes the keys user and group out, and leaves all
- * other keys at their places. False: *reason names key and line. */
-bool given_parse(char *text, size_t length, struct given *given, char reason[static REASON_BYTES]);
-
 #endif

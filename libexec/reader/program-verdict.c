@@ -34,7 +34,7 @@ static const char *text_of(const json_t *object, const char *key)
     return text == NULL ? "" : text;
 }
 
-bool verdict_row_is(const json_t *row, const char *result)
+static bool has_result(const json_t *row, const char *result)
 {
     return strcmp(text_of(row, "result"), result) == 0;
 }
@@ -47,9 +47,9 @@ static json_t *row_of_refusal(json_t *rows)
     size_t i;
     json_array_foreach(rows, i, row)
     {
-        if (verdict_row_is(row, "OK") || verdict_row_is(row, ""))
+        if (has_result(row, "OK") || has_result(row, ""))
             continue;
-        if (!verdict_row_is(row, "WAITING"))
+        if (!has_result(row, "WAITING"))
             return row;
         waits = waits == NULL ? row : waits;
     }

@@ -14,9 +14,6 @@
 json_t *verdict_row(const char *comm, pid_t tid, int rule, const char *reservation, bool is_held,
                     json_t *told);
 
-/* True if the row has this result. */
-bool verdict_row_is(const json_t *row, const char *result);
-
 /* The keys of a program's verdict beside its rows. */
 struct program_summary {
     const char *request, *token; /* token: NULL: none */
@@ -36,7 +33,7 @@ json_t *verdict_about(const char *text, size_t length, const struct stamp *spec,
                       char state[static 16]);
 
 /* Reads the i-th row. False: the row has no grant. slot: the number in the name of the reservation
- * (programs.c). The caller owns row->row. The user may have forged the verdict. */
+ * (program.h). The caller owns row->row. The user may have forged the verdict. */
 size_t verdict_row_count(const json_t *verdict);
 struct row_of_verdict {
     pid_t slot, tid;

@@ -302,16 +302,20 @@ static void without_cpu_time_a_thread_is_only_bound(void **state)
     assert_null(reservation->attachment);
 }
 
-static void a_thread_that_cannot_be_bound_is_let_go(void **state)
+static void is_let_go_if_the_second_order_is_refused(struct reservation *reservation)
 {
-    (void)state;
-    struct reservation *reservation = has_shares("cam", with_shares(true, false));
     (void)writes_tid("cam");
     helper_answers(reservation, HELPER_OK, 0);
     helper_answers(reservation, HELPER_NO, 0);
     is_at(reservation, STEP_DETACH);
     helper_answers(reservation, HELPER_OK, 0);
     is_not_attached(reservation, WHY_KERNEL, false);
+}
+
+static void a_thread_that_cannot_be_bound_is_let_go(void **state)
+{
+    (void)state;
+    is_let_go_if_the_second_order_is_refused(has_shares("cam", with_shares(true, false)));
 }
 
 static void a_thread_may_end_before_it_is_bound(void **state)
@@ -376,13 +380,7 @@ static void without_cpu_time_a_thread_only_has_extras(void **state)
 static void a_thread_that_cannot_have_its_extras_is_let_go(void **state)
 {
     (void)state;
-    struct reservation *reservation = accepted("cam", with_nice(true));
-    (void)writes_tid("cam");
-    helper_answers(reservation, HELPER_OK, 0);
-    helper_answers(reservation, HELPER_NO, 0);
-    is_at(reservation, STEP_DETACH);
-    helper_answers(reservation, HELPER_OK, 0);
-    is_not_attached(reservation, WHY_KERNEL, false);
+    is_let_go_if_the_second_order_is_refused(accepted("cam", with_nice(true)));
 }
 
 static void a_change_gives_other_extras(void **state)

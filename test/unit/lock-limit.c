@@ -1,5 +1,5 @@
-/* lib/lock-limit.c: a raised limit, what a user makes of it meanwhile, and what is left of it. */
-#include "lock-limit.h"
+/* libexec/attach/lock-limit.c: a raised limit, what a user makes of it meanwhile, and what is left of it. */
+#include "attach/lock-limit.h"
 
 #include "unit.h"
 

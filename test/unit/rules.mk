@@ -21,6 +21,7 @@ $(B)/unit/recover: LDFLAGS += $(addprefix -Wl$(comma)--wrap=,nanosleep allocator
 $(B)/unit/group-limits: $(call objects,libexec/disk/group-limits.c)
 $(B)/unit/disk-way: $(call objects,libexec/disk/way.c lib/thread.c)
 $(B)/unit/kernel-setting: $(call objects,libexec/attach/kernel-setting.c)
+$(B)/unit/lock-limit: $(call objects,libexec/attach/lock-limit.c)
 $(B)/unit/reader-files: $(call objects,libexec/reader/files.c)
 $(B)/unit/child-budget: $(call objects,libexec/broker/launcher/child-budget.c)
 $(B)/unit/nearest: | $(PLUGINS:%=$(B)/libexec/plugins/%)

@@ -124,7 +124,7 @@ static void hold_to(struct attachment *leader, const struct attributes *now)
         execve_put_back(reservation->user, reservation->name, leader);
     else if (!cpu_is_shown(reservation->grant, now))
         adjustments_expect(reservation,
-                           attach_apply_again(reservation->attachment, reservation->grant), false);
+                           attach_apply_again(reservation->attachment, reservation->grant), NULL);
 }
 
 /* True: the thread of `old`, whose id has ended, seems to have got the leader's id. *now: its

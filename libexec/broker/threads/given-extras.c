@@ -13,8 +13,6 @@
 #include "spec.h"
 #include "timers.h"
 
-enum { NICE_OFFSET = 20 };
-
 bool extras_take_thread(const struct grant *grant)
 {
     return grant != NULL && extras_any(&grant->spec.extras);

@@ -119,34 +119,28 @@ bool guard_can_enforce(int plugin, const struct spec *spec, char reason[static R
     return false;
 }
 
-void guard_child(const struct guarded_child *guarded, bool again)
+static void send_begin(const struct attachment *attachment, const struct grant *grant, int event,
+                       bool again)
 {
     struct paragraph_output *output = guard_message("begin");
-    const int fds[2] = {guarded->pidfd, guarded->event};
-    guard_name(output, guarded->pid, guarded->started_by);
-    paragraph_add_number(output, "budget", guarded->runtime);
-    paragraph_add_number(output, "every", guarded->period);
+    const int fds[2] = {attachment->pidfd, event};
+    struct attributes rank = cpu_in_mode(grant);
+    rank.reset_on_fork = true;
+    guard_name(output, attachment->tid, attachment->started_by);
+    paragraph_add_number(output, "budget", rank.runtime);
+    paragraph_add_number(output, "every", cpu_window(grant));
     if (again)
         paragraph_add(output, "again", "1");
-    if (guarded->whole)
+    if (grant->spec.budget_process)
         paragraph_add(output, "whole", "1");
-    attributes_add(output, "", &guarded->rank);
-    (void)guard_send(output, fds, guarded->event >= 0 ? 2 : 1);
+    attributes_add(output, "", &rank);
+    (void)guard_send(output, fds, event >= 0 ? 2 : 1);
 }
 
 void guard_begin(struct attachment *attachment, const struct grant *grant, int event, bool again)
 {
-    struct guarded_child guarded = {.pid = attachment->tid,
-                                    .started_by = attachment->started_by,
-                                    .rank = cpu_in_mode(grant),
-                                    .runtime = cpu_in_mode(grant).runtime,
-                                    .period = cpu_window(grant),
-                                    .pidfd = attachment->pidfd,
-                                    .event = event,
-                                    .whole = grant->spec.budget_process};
-    guarded.rank.reset_on_fork = true;
     if (attachment->pidfd >= 0 && (event >= 0 || grant->plan.policy == POLICY_DEADLINE)) {
-        guard_child(&guarded, again);
+        send_begin(attachment, grant, event, again);
         attachment->guarded = true;
         if (grant->plan.policy == POLICY_DEADLINE)
             guard.rank = RANK_HAS_RISEN;

@@ -1,0 +1,53 @@
+/* The threads of a program, each with its reservation NAME+SLOT. */
+#ifndef RTF_READER_PROGRAM_ROWS_H
+#define RTF_READER_PROGRAM_ROWS_H
+
+#include "program.h"
+
+/* Notes that NAME.verdict is to be written. */
+void program_note_news(struct program *program);
+
+/* early_keep keeps a verdict about NAME+TID while there is no such row, and owns the verdict.
+ * early_take removes and returns it, and the caller owns it; NULL: there is none. */
+void early_keep(const char *name, json_t *verdict);
+json_t *early_take(const char *name);
+
+/* True: there is such a rule, and it is not to leave its threads alone. rule: -1: none.
+ * row_is_matched: of the row's rule. */
+bool rule_matches(const struct program *program, int rule);
+bool row_is_matched(const struct program *program, const struct row *row);
+
+/* Returns the form in which the broker is to know this thread now. */
+enum form row_wanted(const struct program *program, const struct row *row);
+
+void row_mark_dirty(struct program *program, struct row *row);
+
+/* Makes a row with the next free slot from the thread's id on. */
+struct row *row_new(struct program *program, pid_t tid);
+void row_free(struct program *program, struct row *row);
+
+/* NULL: there is none. row_to_spare: the row of a held reservation of this rule. */
+struct row *row_of_slot(const struct program *program, pid_t slot);
+struct row *row_of_thread(const struct program *program, pid_t tid);
+struct row *row_to_spare(const struct program *program, int rule);
+
+/* row_gone is for a thread that has ended: its reservation ends or is held. rows_gone: all threads
+ * have ended. rows_leave ends all reservations. These functions may free rows. */
+void row_gone(struct program *program, struct row *row);
+void rows_gone(struct program *program);
+void rows_leave(struct program *program);
+
+/* True: the broker has answered for all rows. */
+bool rows_are_answered(const struct program *program);
+
+/* True: some row is matched (and refused), and is not leaving. */
+bool rows_have_matched(const struct program *program);
+bool rows_have_refused(const struct program *program);
+
+/* Sorts the rows by their rules, and rows of one rule by thread id. */
+void rows_sort(struct program *program);
+
+/* Returns the rows of NAME.verdict. The caller owns the array. */
+json_t *rows_json(struct program *program);
+
+#endif

@@ -1,0 +1,125 @@
+#include "program-tasks.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "program-rows.h"
+#include "program-states.h"
+
+/* ns. As in the broker, a file may seem older than it is by this much. */
+static const int64_t blur = 20000000;
+
+static void take_process(struct program *program, pid_t process, int64_t started)
+{
+    if (program->state == REFUSING || program->state == REFUSED)
+        return;
+    if (program->file->process != 0 && !program->stood &&
+        program->json.stamp.changed + blur < started) {
+        program_unwatch(program);
+        program->state = REFUSED;
+        program_say(program, "ATTACH_FAIL", "stale",
+                    "the file is older than the process: it means another one that had this id");
+        program_tell_listed(program);
+        return;
+    }
+    program->process = process;
+    program->state = LISTING;
+    program->result = program->code = NULL;
+    for (struct row *row = program->rows; row != NULL; row = row->hh.next)
+        row->is_listed = false;
+}
+
+/* The row of this thread, whose name matches this rule. A new thread may get the row of a held
+ * reservation. */
+static struct row *row_for(struct program *program, pid_t tid, int rule)
+{
+    struct row *row = row_of_thread(program, tid);
+    const bool is_matched_now = rule_matches(program, rule);
+    if (row != NULL && (row->told != FORM_ABSENT || row->is_leaving || !is_matched_now))
+        return row;
+    struct row *spare = is_matched_now ? row_to_spare(program, rule) : NULL;
+    if (spare == NULL)
+        return row != NULL ? row : row_new(program, tid);
+    if (row != NULL)
+        row_free(program, row);
+    spare->tid = tid;
+    spare->is_spare = false;
+    return spare;
+}
+
+/* A leaving row with this id was an earlier thread's: it begins anew for this thread. */
+static void take_thread(struct program *program, pid_t tid, const char *comm)
+{
+    const int rule = program_rule_for(program->file, comm);
+    struct row *row = row_for(program, tid, rule);
+    if (row->is_leaving)
+        row->comes_back = true;
+    row->is_listed = true;
+    snprintf(row->comm, sizeof row->comm, "%s", comm);
+    row->rule = rule;
+    row_mark_dirty(program, row);
+    program_note_news(program);
+}
+
+static void take_listed(struct program *program)
+{
+    struct row *row, *next;
+    if (program->state != LISTING)
+        return;
+    HASH_ITER (hh, program->rows, row, next)
+        if (!row->is_listed && !row->is_spare)
+            row_gone(program, row);
+    program_go_to(program, program->stood || !rows_have_matched(program) ? STANDING : HOLDING);
+    program_tell_listed(program);
+}
+
+static void take_gone(struct program *program, pid_t tid)
+{
+    struct row *row = row_of_thread(program, tid);
+    if (row != NULL)
+        row_gone(program, row);
+    program_advance(program);
+}
+
+static void take_refused(struct program *program, const char *reason)
+{
+    if (program->stood) {
+        program_go_away(program);
+        program_tell_listed(program);
+        return;
+    }
+    rows_leave(program);
+    program->state = REFUSED;
+    program_say(program, "ATTACH_FAIL", strstr(reason, "yours") != NULL ? "not-yours" : "no-thread",
+                reason);
+    program_tell_listed(program);
+}
+
+bool program_take_task(struct program *program, const struct paragraph *said)
+{
+    const char *event = paragraph_get(said, "event"), *comm = paragraph_get(said, "comm"),
+               *reason = paragraph_get(said, "reason");
+    uint64_t tid = 0, process = 0, started = 0;
+    if (event == NULL || paragraph_get_number(said, "tid", INT32_MAX, &tid) < 0 ||
+        paragraph_get_number(said, "process", INT32_MAX, &process) < 0 ||
+        paragraph_get_number(said, "started", INT64_MAX, &started) < 0)
+        return false;
+    if (program == NULL)
+        return true; /* the watch has just been ended */
+    if (strcmp(event, "process") == 0)
+        take_process(program, (pid_t)process, (int64_t)started);
+    else if (strcmp(event, "thread") == 0 && comm != NULL)
+        take_thread(program, (pid_t)tid, comm);
+    else if (strcmp(event, "gone") == 0)
+        take_gone(program, (pid_t)tid);
+    else if (strcmp(event, "listed") == 0)
+        take_listed(program);
+    else if (strcmp(event, "ended") == 0) {
+        program_go_away(program);
+        program_tell_listed(program);
+    } else if (strcmp(event, "refused") == 0 && reason != NULL)
+        take_refused(program, reason);
+    else
+        return false;
+    return true;
+}
