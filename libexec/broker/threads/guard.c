@@ -128,8 +128,10 @@ void guard_child(const struct guarded_child *guarded, bool again)
     paragraph_add_number(output, "every", guarded->period);
     if (again)
         paragraph_add(output, "again", "1");
-    if (guarded->whole)
+    if (guarded->whole) {
         paragraph_add(output, "whole", "1");
+        paragraph_add_number(output, "owner", guarded->owner);
+    }
     attributes_add(output, "", &guarded->rank);
     (void)guard_send(output, fds, guarded->event >= 0 ? 2 : 1);
 }
@@ -143,7 +145,8 @@ void guard_begin(struct attachment *attachment, const struct grant *grant, int e
                                     .period = cpu_window(grant),
                                     .pidfd = attachment->pidfd,
                                     .event = event,
-                                    .whole = grant->spec.budget_process};
+                                    .whole = grant->spec.budget_process,
+                                    .owner = attachment->reservation->user->uid};
     guarded.rank.reset_on_fork = true;
     if (attachment->pidfd >= 0 && (event >= 0 || grant->plan.policy == POLICY_DEADLINE)) {
         guard_child(&guarded, again);

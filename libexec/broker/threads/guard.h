@@ -60,7 +60,8 @@ struct guarded_child {
     struct attributes rank;
     uint64_t runtime, period;
     int pidfd, event;
-    bool whole; /* all threads of the process share the runtime */
+    bool whole;  /* all threads of the process share the runtime */
+    uid_t owner; /* whole: of the reservation */
 };
 void guard_child(const struct guarded_child *guarded, bool again);
 
