@@ -12,7 +12,15 @@
 #include "thread.h"
 #include "unit.h"
 
-enum { OWNER = 1000, OTHER = 1001, FIRST = 50, WRAPPED = 60, HIGHEST = 300, RAISED = 32, FORMER = 8 };
+enum {
+    OWNER = 1000,
+    OTHER = 1001,
+    FIRST = 50,
+    WRAPPED = 60,
+    HIGHEST = 300,
+    RAISED = 32,
+    FORMER = 8
+};
 
 static struct {
     rlim_t hard;
