@@ -1,7 +1,9 @@
 #include "worker.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -85,18 +87,32 @@ static bool names_directory(const char *account)
            strchr(account, '/') == NULL && strlen(account) <= NAME_MAX;
 }
 
-/* Like client_enter, which can look up no account here, and would make a directory with the uid as
- * its name. Tries that name first, too, then the account's name. */
-static enum client_outcome enter(struct client *client, const char *account, bool create)
+/* CLIENT_OK: the user has a directory of this name. */
+static enum client_outcome look(const struct client *client, const char *name)
 {
-    if (!names_directory(account))
-        return client_enter(client, create);
-    enum client_outcome outcome = client_enter(client, false);
-    if (outcome != CLIENT_GONE)
+    struct stat status;
+    if (fstatat(client->specs, name, &status, AT_SYMLINK_NOFOLLOW) != 0)
+        return errno == ENOENT ? CLIENT_GONE : CLIENT_ERROR;
+    return S_ISDIR(status.st_mode) && status.st_uid == geteuid() ? CLIENT_OK : CLIENT_ERROR;
+}
+
+/* Like client_enter: the directory of the user has the uid as its name, or else the name of the
+ * account. client_enter looks up the account if it does not find the directory $USER, and modules
+ * of the account database end a process that may make no other calls. So the directory is found or
+ * made first. */
+static enum client_outcome enter(struct client *client, const struct order *order, bool create)
+{
+    char decimal[16];
+    const char *name = decimal;
+    snprintf(decimal, sizeof decimal, "%u", (unsigned)order->uid);
+    if (look(client, decimal) != CLIENT_OK && names_directory(order->account))
+        name = order->account;
+    if (create && mkdirat(client->specs, name, S_IRWXU) != 0 && errno != EEXIST)
+        return CLIENT_ERROR;
+    const enum client_outcome outcome = look(client, name);
+    if (outcome != CLIENT_OK)
         return outcome;
-    if (create)
-        (void)mkdirat(client->specs, account, S_IRWXU);
-    return setenv("USER", account, 1) == 0 ? client_enter(client, false) : CLIENT_ERROR;
+    return setenv("USER", name, 1) == 0 ? client_enter(client, false) : CLIENT_ERROR;
 }
 
 int worker_run(const char *spool, gid_t group, const struct order *orders, size_t count)
@@ -106,7 +122,7 @@ int worker_run(const char *spool, gid_t group, const struct order *orders, size_
         return EX_OSERR;
     enum client_outcome outcome = client_open(&client, spool);
     if (outcome == CLIENT_OK)
-        outcome = enter(&client, orders[0].account, puts_any(orders, count));
+        outcome = enter(&client, &orders[0], puts_any(orders, count));
     if (outcome == CLIENT_GONE && !puts_any(orders, count))
         return EX_OK;
     for (size_t i = 0; i < count && outcome == CLIENT_OK; i++)
