@@ -180,6 +180,15 @@ bool thread_owner(int pidfd, pid_t tid, struct identity *identity)
     return true;
 }
 
+bool thread_owner_of(pid_t tid, struct identity *identity)
+{
+    const int pidfd = (int)syscall(SYS_pidfd_open, tid, PIDFD_THREAD);
+    const bool seen = thread_owner(pidfd, tid, identity);
+    if (pidfd >= 0)
+        close(pidfd);
+    return seen;
+}
+
 bool thread_identify(pid_t tid, struct identity *identity)
 {
     return thread_look(tid, identity) && thread_owner(-1, tid, identity);

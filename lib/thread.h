@@ -66,6 +66,9 @@ bool thread_identify(pid_t tid, struct identity *identity);
 bool thread_look(pid_t tid, struct identity *identity);
 bool thread_owner(int pidfd, pid_t tid, struct identity *identity);
 
+/* Like thread_owner, with a pidfd of its own. */
+bool thread_owner_of(pid_t tid, struct identity *identity);
+
 /* True if the thread exists and waits for something. */
 bool thread_sleeps(pid_t tid);
 

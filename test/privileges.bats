@@ -407,6 +407,54 @@ no_process_of() { ! pgrep -u "$1"; }
     eventually is_policy "$SLEEPER" other
 }
 
+# catch_programs: runs rtf-programs until it waits for its broker, which does not read, to take the line about a wrong file. PROGRAMS is its process.
+catch_programs() {
+    /usr/bin/python3 -S - "$RTF_LIBEXEC/rtf-programs" "$CONFIG" "$SPOOL" >"$WORK/programs.pid" 3>&- <<'END' &
+import os, socket, subprocess, sys, time
+ours, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+its.setblocking(False)
+try:
+    while True:
+        its.send(b"x" * 64)
+except BlockingIOError:
+    its.setblocking(True)
+state = os.open(sys.argv[3] + "/state", os.O_RDONLY)
+def third():
+    os.dup2(state, 3)
+    os.closerange(4, 256)
+program = subprocess.Popen([sys.argv[1], "give", sys.argv[2], sys.argv[3]], stdin=its, preexec_fn=third, close_fds=False)
+print(program.pid, flush=True)
+program.wait()
+END
+    echo $! >>"$WORK/pids"
+    eventually [ -s "$WORK/programs.pid" ]
+    PROGRAMS=$(<"$WORK/programs.pid")
+    echo "$PROGRAMS" >>"$WORK/pids"
+    eventually waits_to_send "$PROGRAMS"
+}
+waits_to_send() { [ "$(cut -d ' ' -f 1 "/proc/$1/syscall")" = 46 ]; } # sendmsg
+
+@test "rtf-programs can become users and end their processes, and opens specs/ and its record only" {
+    requires_x86_64
+    mkdir "$CONFIG/programs.d"
+    chmod 755 "$CONFIG" "$CONFIG/programs.d"
+    as_plugin_user # makes the spool
+    echo '{"wrong": 1}' >"$CONFIG/programs.d/wrong.json"
+    catch_programs
+    [ "$(powers "$PROGRAMS")" = 'kill setgid setuid setpcap' ]
+    [ "$(status_of "$PROGRAMS" Seccomp)" = 2 ]
+    [ "$(status_of "$PROGRAMS" NoNewPrivs)" = 1 ]
+    for call in 'execve /bin/true 0 0' 'socket 1 1 0' 'ptrace 16 1' 'chmod /etc 0x1ed' "mkdir $SPECS/new 0x1ed" 'setfsuid 0' 'unshare 0x10000000' 'sched_setscheduler 0 0 0' 'perf_event_open 0 0 0 0 0' 'setsid' 'fork'; do
+        [ "$(tries "$PROGRAMS" $call)" = EPERM ] || { echo "$call"; false; }
+    done
+    requires_landlock
+    [ "$(tries "$PROGRAMS" openat -100 /etc/shadow 0)" = EACCES ]
+    [ "$(tries "$PROGRAMS" openat -100 "$CONFIG/acl.conf" 0)" = EACCES ]
+    [ "$(tries "$PROGRAMS" openat -100 "$WORK/new" 0x41 0x180)" = EACCES ]
+    [ "$(tries "$PROGRAMS" openat -100 "$SPOOL/new" 0x41 0x180)" = EACCES ]
+    [ "$(tries "$PROGRAMS" openat -100 "$SPOOL/state/programs.new" 0x41 0x180)" -ge 3 ]
+}
+
 @test "the guard reads /proc and schedules, and does nothing else" {
     requires_x86_64
     as_plugin_user

@@ -112,6 +112,59 @@ is_real_time() { [[ $(taskset -c 0 "$RTF_STAGE/kernel-view" "$1") == 'fifo 15 '*
 }
 has_child() { CHILD=$(pgrep -x team -u $ALICE | head -1) && [ -n "$CHILD" ]; }
 
+# joins PROCESS: puts it into the group of the team, as a process that a member starts is.
+joins() {
+    mkdir -p "$WORK/groups"
+    mount -t cgroup -o perf_event rtf "$WORK/groups"
+    local joined=0
+    echo "$1" >"$WORK/groups/$(basename "/run/rtf/rtf-$TEAM".*)/cgroup.procs" || joined=1
+    umount "$WORK/groups"
+    return $joined
+}
+# other_joins COMMAND...: a sleeping process of Bob's, which the command of root gives a policy, is in the group. OTHER is its id.
+other_joins() {
+    become $BOB sleep 300 3>&- &
+    OTHER=$!
+    echo "$OTHER" >>"$WORK/pids"
+    eventually is_sleep "$OTHER"
+    "$@" "$OTHER"
+    joins "$OTHER"
+}
+is_sleep() { [ "$(cat "/proc/$1/comm")" = sleep ]; }
+view() { taskset -c 0 "$RTF_STAGE/kernel-view" "$1" | cut -d ' ' -f 1,2; }
+made_deadline() { # THREAD: the kernel wants it to be allowed on all CPUs
+    taskset -pc "0-$(($(nproc --all) - 1))" "$1" && chrt -d --sched-runtime 1000000 --sched-deadline 10000000 --sched-period 10000000 -p 0 "$1"
+} >/dev/null 2>&1
+
+@test "a member that has rights of another user, or is SCHED_DEADLINE, is not made real-time" {
+    broker_start
+    team 3
+    eventually has_threads 3
+    granted
+    are_real_time
+    other_joins true
+    ordinary=$OTHER
+    other_joins chrt -f -p 50
+    higher=$OTHER
+    other_joins chrt -f -p 15
+    same=$OTHER
+    before=$(view "$ordinary")
+    eventually is_ordinary "$same" # from the first suspension on
+    thread=$(ls "/proc/$TEAM/task" | tail -1)
+    eventually made_deadline "$thread"
+    for ((i = 0; i < 50; i++)); do # five periods
+        [ "$(view "$ordinary")" = "$before" ]
+        [ "$(view "$higher")" = 'fifo 50' ]
+        is_ordinary "$same"
+        [[ $(view "$thread") == deadline* ]]
+        sleep 0.01
+    done
+    released
+    eventually has_no_group
+    [[ $(view "$thread") == deadline* ]]
+}
+is_ordinary() { [[ $(view "$1") == other* ]]; }
+
 @test "processes that a process with a budget leaves behind are ordinary" {
     broker_start
     team 3 storm

@@ -123,12 +123,13 @@ struct sweep {
     const struct limited *limited;
     uid_t owner;
     struct rlimit above, most; /* a limit higher than `above`, up to `most`, was inherited */
-    unsigned found;
+    bool clean; /* the round met no process that had inherited the limit, and missed none */
 };
 
 /* True: the process is the owner's, began while the limit was raised, and has a limit that only the
  * raised limit allowed. This is also true of a service that root has started for this user
- * meanwhile with such a limit, because nothing distinguishes it. */
+ * meanwhile with such a limit, because nothing distinguishes it. A descendant whose real user is
+ * another one is left out: only a program with set-user-ID can have started it (rtf-spec(5)). */
 static bool has_inherited(const struct sweep *sweep, pid_t process)
 {
     struct rlimit now;
@@ -150,24 +151,42 @@ static void sweep_process(struct sweep *sweep, pid_t process)
     const int pidfd = (int)syscall(SYS_pidfd_open, process, 0);
     if (pidfd < 0)
         return;
-    if (has_inherited(sweep, process) && change(process, &sweep->limited->limit, &before)) {
-        sweep->found++;
-        if (thread_has_ended(pidfd))
+    if (has_inherited(sweep, process)) {
+        sweep->clean = false;
+        if (change(process, &sweep->limited->limit, &before) && thread_has_ended(pidfd))
             (void)prlimit(process, RLIMIT_MEMLOCK, &before, NULL);
     }
     close(pidfd);
 }
 
+/* The process id that the kernel has given last; -1: unknown. */
+static int last_id(void)
+{
+    int id;
+    FILE *file = fopen("/proc/loadavg", "re");
+    if (file == NULL || fscanf(file, "%*s %*s %*s %*s %d", &id) != 1)
+        id = -1;
+    if (file != NULL)
+        (void)fclose(file);
+    return id;
+}
+
+/* The kernel lists processes in the order of their ids, and gives each new process a higher id,
+ * until the ids wrap around. So a process that is started meanwhile is listed, too: at the end of a
+ * clean round nobody has the limit. If the ids wrap around, the round may miss a process. */
 static void sweep_once(struct sweep *sweep)
 {
     uint64_t id;
     const struct dirent *entry;
+    const int first = last_id();
     DIR *directory = opendir("/proc");
-    sweep->found = 0;
-    while (directory != NULL && (entry = readdir(directory)) != NULL) {
+    sweep->clean = true;
+    while (directory != NULL && (errno = 0, entry = readdir(directory)) != NULL)
         if (parse_number(entry->d_name, INT32_MAX, &id) && id != 0)
             sweep_process(sweep, (pid_t)id);
-    }
+    /* errno: the list cannot be read, or not to its end */
+    if (errno != 0 || last_id() < first)
+        sweep->clean = false;
     if (directory != NULL)
         closedir(directory);
 }
@@ -175,9 +194,8 @@ static void sweep_once(struct sweep *sweep)
 /* ns. The longest time of a sweep, because the helper serves no other user meanwhile. */
 static const int64_t sweep_most = INT64_C(200000000);
 
-/* Looks at all processes in rounds. A process that is started during a round is found in the next
- * round. When the kernel's process ids wrap around, a new process may get an id that the round has
- * passed. So the sweep is done only when two rounds find nothing. */
+/* Looks at all processes in rounds until two rounds are clean. After a failure the broker sends the
+ * order again later. */
 static enum apply_result sweep_all(const struct limited *limited, uid_t owner, char *reason)
 {
     const int64_t until = monotonic_now() + sweep_most;
@@ -188,10 +206,10 @@ static enum apply_result sweep_all(const struct limited *limited, uid_t owner, c
                           .owner = owner,
                           .above = lock_limit_next(&after, &none.former),
                           .most = lock_limit_next(&before, &none.former)};
-    for (int without = 0; monotonic_now() < until;) {
+    for (int clean = 0; monotonic_now() < until;) {
         sweep_once(&sweep);
-        without = sweep.found == 0 ? without + 1 : 0;
-        if (without == 2)
+        clean = sweep.clean ? clean + 1 : 0;
+        if (clean == 2)
             return APPLY_DONE;
     }
     return apply_refuse(

@@ -184,7 +184,8 @@ static bool is_as(const struct attributes *one, const struct attributes *other)
            one->priority == other->priority;
 }
 
-/* True: the thread was changed. The thread keeps its present nice value and reset-on-fork flag. */
+/* True: the thread was changed. The thread keeps its present nice value and reset-on-fork flag. A
+ * thread with SCHED_DEADLINE has a reservation of its own. */
 static bool restore_thread(pid_t tid, const struct former *all, int count,
                            const struct attributes *first)
 {
@@ -192,6 +193,8 @@ static bool restore_thread(pid_t tid, const struct former *all, int count,
     struct identity identity;
     struct attributes now, former;
     if (!thread_look(tid, &identity) || identity.ended || !thread_attributes(tid, &now))
+        return false;
+    if (now.policy == POLICY_DEADLINE)
         return false;
     former = *former_of(all, count, tid, identity.start, first);
     if (is_as(&now, &former))

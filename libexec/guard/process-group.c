@@ -11,6 +11,7 @@
 
 #include "cgroup.h"
 #include "process-budget.h"
+#include "schedattr.h"
 #include "suspension.h"
 
 enum { PASSES = 1000 };
@@ -25,6 +26,7 @@ struct event {
 
 struct process_group {
     pid_t process;
+    uid_t owner;
     int directory;
     struct attributes granted;
     struct event starts, *counters; /* counters: on the other CPUs */
@@ -92,7 +94,7 @@ static bool open_events(struct process_group *group, int64_t runtime)
     return good && is_good(&group->starts);
 }
 
-struct process_group *process_group_open(pid_t process, uint64_t started_by,
+struct process_group *process_group_open(pid_t process, uint64_t started_by, uid_t owner,
                                          const struct attributes *granted, int64_t runtime)
 {
     char name[BUDGET_GROUP_BYTES];
@@ -103,8 +105,10 @@ struct process_group *process_group_open(pid_t process, uint64_t started_by,
     struct process_group *group = calloc(1, sizeof *group);
     if (group == NULL)
         abort();
-    *group =
-        (struct process_group){.process = process, .directory = directory, .granted = *granted};
+    *group = (struct process_group){.process = process,
+                                    .owner = owner,
+                                    .directory = directory,
+                                    .granted = *granted};
     if (open_events(group, runtime))
         return group;
     const int error = errno;
@@ -157,11 +161,27 @@ void process_group_count(const struct process_group *group, bool on)
 
 /* ---- members ---- */
 
-static bool make_member_ordinary(pid_t tid)
+static bool is_of_others(const struct process_group *group, pid_t tid)
+{
+    struct identity identity;
+    return thread_owner_of(tid, &identity) && !thread_is_of(&identity, group->owner);
+}
+
+/* True: the owner of the group may have given the member this policy and priority. The owner may
+ * lower the granted priority, also of a program with set-user-ID that the owner has started. */
+static bool may_be_granted(const struct process_group *group, pid_t tid, int policy)
+{
+    struct sched_param now;
+    return policy == suspend_kernel_policy(group->granted.policy) &&
+           sched_getparam(tid, &now) == 0 && now.sched_priority <= group->granted.priority;
+}
+
+static bool make_member_ordinary(const struct process_group *group, pid_t tid)
 {
     const struct sched_param none = {0};
     const int policy = sched_getscheduler(tid) & ~SCHED_RESET_ON_FORK;
     return (policy == SCHED_FIFO || policy == SCHED_RR) &&
+           (may_be_granted(group, tid, policy) || !is_of_others(group, tid)) &&
            sched_setscheduler(tid, SCHED_OTHER, &none) == 0;
 }
 
@@ -191,7 +211,7 @@ void process_group_suspend(const struct process_group *group)
         changed = false;
         for (ssize_t i = 0; i < count; i++)
             if (tids[i] != group->process)
-                changed |= make_member_ordinary(tids[i]);
+                changed |= make_member_ordinary(group, tids[i]);
         free(tids);
     }
     go_back(&former);
@@ -201,9 +221,12 @@ static bool make_member_real_time(const struct process_group *group, pid_t tid)
 {
     const struct sched_param param = {.sched_priority = group->granted.priority};
     const int policy = suspend_kernel_policy(group->granted.policy);
+    const int has = sched_getscheduler(tid);
     struct sched_param now;
-    if (sched_getscheduler(tid) == policy && sched_getparam(tid, &now) == 0 &&
+    if (has == policy && sched_getparam(tid, &now) == 0 &&
         now.sched_priority == param.sched_priority)
+        return false;
+    if ((has & ~SCHED_RESET_ON_FORK) == SCHED_DEADLINE || is_of_others(group, tid))
         return false;
     (void)sched_setaffinity(tid, sizeof group->granted.cpus, &group->granted.cpus);
     return sched_setscheduler(tid, policy, &param) == 0;
@@ -225,7 +248,7 @@ static void take_back(const struct process_group *group, const pid_t *made, ssiz
     const ssize_t now = budget_group_members(group->directory, &tids);
     for (ssize_t i = 0; i < count && now >= 0; i++)
         if (made[i] != 0 && !is_listed(tids, now, made[i]))
-            (void)make_member_ordinary(made[i]);
+            (void)make_member_ordinary(group, made[i]);
     free(tids);
 }
 

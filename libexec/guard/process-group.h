@@ -1,6 +1,7 @@
 /* Makes the members of a process's group (lib/process-budget.h) ordinary and real-time together,
  * except the first thread of the process, which is guarded like any single thread
- * (guarded-threads.h). Members are real-time without reset-on-fork, so a thread that they start is
+ * (guarded-threads.h). A member that runs as another user, in a program with set-user-ID, shares the
+ * runtime, but is never made real-time: see process_group_resume. Members are real-time without reset-on-fork, so a thread that they start is
  * real-time, too. A thread that the first thread starts is ordinary until the kernel's record of
  * the start has woken the guard. */
 #ifndef RTF_PROCESS_GROUP_H
@@ -21,7 +22,7 @@ struct process_group;
 /* Opens the group of the process. The members may use the one CPU of granted->cpus. On each other
  * CPU a counter notices members that their owner has moved there, as soon as they have used 1 ms,
  * or `runtime` (ns) if it is less. NULL with errno. */
-struct process_group *process_group_open(pid_t process, uint64_t started_by,
+struct process_group *process_group_open(pid_t process, uint64_t started_by, uid_t owner,
                                          const struct attributes *granted, int64_t runtime);
 void process_group_close(struct process_group *group);
 
@@ -36,8 +37,11 @@ int process_group_starts(const struct process_group *group);
 int64_t process_group_used(const struct process_group *group);
 void process_group_count(const struct process_group *group, bool on);
 
-/* process_group_suspend makes all members ordinary, including members that are started meanwhile.
- * process_group_resume gives them the granted policy, priority and CPU. False: there are more than
+/* process_group_suspend makes all members ordinary, including members that are started meanwhile. A
+ * member with SCHED_DEADLINE stays as it is, because it has a reservation of its own. So does a
+ * member that has uids of others, and another policy or a higher priority than granted: nobody
+ * without privileges can have given it these. process_group_resume gives the members the granted
+ * policy, priority and CPU, except members with SCHED_DEADLINE or uids of others. False: there are more than
  * PROCESS_MEMBERS_MAX members, and no member is made real-time, because suspending so many would
  * take the guard too long. */
 enum { PROCESS_MEMBERS_MAX = 512 };

@@ -6,7 +6,7 @@
  *                               guard this thread; budget and every in us; again=1: an earlier
  *                               guard may have left the thread suspended
  *                               with whole=1, the runtime is for all threads of the process of
- *                               this thread together (process-group.h)
+ *                               this thread together (process-group.h), which owner= owns
  *     op=end id tid started_by  do not make this thread real-time any more; the attach helper
  *                               acts on it from now on
  *     op=leave id               put all threads in force, except a thread that waits for a lock
@@ -151,6 +151,18 @@ static bool get_time(const struct paragraph *request, const char *key, int64_t *
     return got;
 }
 
+/* False: a request with whole=1 states no group of a process that can be guarded. */
+static bool open_group(const struct paragraph *request, struct guarded *wanted)
+{
+    uint64_t owner;
+    if (paragraph_get(request, "whole") == NULL)
+        return true;
+    if (paragraph_get_number(request, "owner", UINT32_MAX, &owner) == 1)
+        wanted->group = process_group_open(wanted->tid, wanted->started_by, (uid_t)owner,
+                                           &wanted->granted, wanted->window.runtime);
+    return wanted->group != NULL;
+}
+
 static const char *begin(const struct paragraph *request, int fds[2])
 {
     pid_t tid;
@@ -172,9 +184,14 @@ static const char *begin(const struct paragraph *request, int fds[2])
         promotions_drain();
         wanted.counted_until = promotions_forget(tid);
     }
+<<<<<<< HEAD
     if (paragraph_get(request, "whole") != NULL &&
         (wanted.group = process_group_open(tid, started_by, &granted, runtime)) == NULL)
         return "the threads of its process cannot be guarded together";
+=======
+    if (!open_group(request, &wanted))
+        return "the group of its process cannot be guarded";
+>>>>>>> w-c
     struct guarded *guarded = guarded_begin(&wanted, paragraph_get(request, "again") != NULL, &why);
     const int event = fds[1];
     fds[0] = fds[1] = -1;

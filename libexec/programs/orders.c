@@ -23,7 +23,7 @@ static void add(struct orders *orders, enum what what, uid_t uid, const char *na
         orders->list = list;
     }
     struct order *order = &orders->list[orders->count++];
-    *order = (struct order){.what = what, .uid = uid, .text = text};
+    *order = (struct order){.what = what, .uid = uid, .gid = NO_GROUP, .text = text};
     snprintf(order->name, sizeof order->name, "%s", name);
 }
 
@@ -49,6 +49,8 @@ static const struct order *find(const struct orders *orders, const struct order 
 
 void orders_free(struct orders *orders)
 {
+    for (size_t i = 0; i < orders->count; i++)
+        free(orders->list[i].account);
     free(orders->list);
     *orders = (struct orders){0};
 }
@@ -145,6 +147,27 @@ void orders_compare(struct orders *orders, const struct orders *before, const st
         add(orders, added.list[i].what, added.list[i].uid, added.list[i].name, NULL);
     orders_free(&added);
     sort(orders);
+}
+
+/* ---- accounts ---- */
+
+static void look_up(struct order *order)
+{
+    const struct passwd *account = getpwuid(order->uid);
+    if (account == NULL)
+        return;
+    order->gid = account->pw_gid;
+    order->account = strdup(account->pw_name);
+    if (order->account == NULL)
+        abort();
+}
+
+/* Only the first order of a user matters to the worker. */
+void orders_look_up(struct orders *orders)
+{
+    for (size_t i = 0; i < orders->count; i++)
+        if (i == 0 || orders->list[i].uid != orders->list[i - 1].uid)
+            look_up(&orders->list[i]);
 }
 
 /* ---- the record: a line "UID NAME" for each file ---- */

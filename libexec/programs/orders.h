@@ -9,11 +9,15 @@
 
 #include "given.h"
 
+#define NO_GROUP ((gid_t)65534)
+
 enum what { PUT, REMOVE, KEEP };
 
 struct order {
     enum what what;
     uid_t uid;
+    gid_t gid;     /* the primary group of the user; NO_GROUP: the user has no account */
+    char *account; /* NULL: the user has no account */
     char name[NAME_BYTES];
     const char *text; /* PUT: the text of the file, borrowed */
 };
@@ -33,6 +37,9 @@ void orders_for(struct orders *orders, const struct given *list, say *tell);
 /* Adds an order for each file that was given before (record_read) and is not given any more:
  * REMOVE, or KEEP if the file in programs.d is wrong now. */
 void orders_compare(struct orders *orders, const struct orders *before, const struct given *list);
+
+/* Looks up the account of each user, for the first order of this user: a worker cannot do so. */
+void orders_look_up(struct orders *orders);
 
 /* Read and write the record of the given files, in this directory. False with errno. removed: the
  * orders REMOVE have been carried out, and the record leaves these files out. */

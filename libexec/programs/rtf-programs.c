@@ -11,12 +11,16 @@
  *                                       with 78 if anything is wrong
  *     rtf-programs lint CONFIG          prints what may be a mistake
  *
- * Attack surface: files of root's, and the directories of users. A child with the rights of the
- * user, and no other rights, works in the user's directory. The user can stop it, so each child has
- * a time limit, and children of different users run at the same time. */
+ * Attack surface: files of root's, and the directories of users. All files of root's are read, and
+ * all accounts looked up, before any child starts: the modules of the account database may need any
+ * file and socket. After that, this process and its children can open nothing but specs/, the record
+ * and /proc. A child with the rights of the user, and no other rights, works in the user's
+ * directory. The user can stop it, so each child has a time limit, and children of different users
+ * run at the same time. */
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -201,8 +205,34 @@ static bool find_group(void)
     return true;
 }
 
+/* For this process and its children. Each child gives up more: see worker.c. */
+static bool confine(void)
+{
+    static const char *const calls[] = {
+        CONFINE_HELPER,
+        /* the record, and a child's files */
+        "umask renameat renameat2 unlinkat linkat mkdirat open_tree statx getrandom",
+        /* to start, await and end children; a child then becomes its user */
+        "set_robust_list rseq wait4 kill dup2 dup3 close_range",
+        "setgroups setresuid setresgid setuid getuid geteuid getgid getegid",
+        "capget capset prctl seccomp", NULL};
+    /* fork(3), and neither a thread nor a namespace */
+    static const struct confine_exact exact[] = {
+        {"clone", 1, {{0, CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID | SIGCHLD}}}, {0}};
+    char specs[PATH_BYTES];
+    const struct confine_path files[] = {{specs, MAY_CHANGE},
+                                         {"/proc/self/fd/3", MAY_CHANGE},
+                                         {"/proc", MAY_READ},
+                                         {"/dev/null", MAY_WRITE},
+                                         {0}};
+    snprintf(specs, sizeof specs, "%s/specs", work.spool);
+    (void)confine_files(files); /* the broker reports a kernel without Landlock */
+    return confine_calls_exactly(calls, exact);
+}
+
 static int give(const char *directory, const char *spool)
 {
+    /* SETUID, SETGID, SETPCAP: a child becomes its user. KILL: a child is ended. */
     static const int powers[] = {CAP_SETUID, CAP_SETGID, CAP_SETPCAP, CAP_KILL, -1};
     char reason[REASON_BYTES];
     struct given *list;
@@ -214,12 +244,15 @@ static int give(const char *directory, const char *spool)
         tell_broker("error", reason);
         return EX_CONFIG;
     }
-    tell_wrong(list);
     orders_for(&orders, list, tell_broker);
     if (!record_read(STATE, &before))
         tell_broker("error",
                     "state/programs cannot be read: files that are not given any more stay");
     orders_compare(&orders, &before, list);
+    orders_look_up(&orders);
+    if (!confine())
+        return EX_OSERR;
+    tell_wrong(list);
     /* The record is written first: if this process is killed, the next run finds which files were
      * given. */
     const bool recorded = record_write(STATE, &orders, false);

@@ -1,14 +1,19 @@
 #include "worker.h"
 
+#include <errno.h>
 #include <fcntl.h>
-#include <pwd.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sysexits.h>
 #include <unistd.h>
 
 #include "capabilities.h"
 #include "client.h"
+#include "confine.h"
 #include "spec.h"
 
 /* True: the file in the spool has this text. The user may have put anything there, but can delay
@@ -63,24 +68,61 @@ static bool puts_any(const struct order *orders, size_t count)
 
 /* Becomes the user, with the spool's group even if the user is no member: the administrator has
  * named the user, and acl.conf says how much the broker grants. PR_SET_DUMPABLE: no process of the
- * user can trace this process. */
-static bool become(uid_t uid, gid_t group)
+ * user can trace this process. From then on only files are left. */
+static bool become(const struct order *order, gid_t group)
 {
-    const gid_t nogroup = 65534;
-    const struct passwd *account = getpwuid(uid);
-    return uid != 0 &&
-           become_unprivileged(uid, account == NULL ? nogroup : account->pw_gid, group) &&
-           prctl(PR_SET_DUMPABLE, 0) == 0;
+    static const char *const calls[] = {
+        "read write openat open close fstat newfstatat statx lseek linkat mkdirat open_tree",
+        "renameat renameat2 unlinkat getrandom getuid geteuid getgid getegid getpid gettid brk",
+        "mmap munmap mremap mprotect madvise futex rt_sigreturn restart_syscall exit exit_group",
+        NULL};
+    return order->uid != 0 && become_unprivileged(order->uid, order->gid, group) &&
+           prctl(PR_SET_DUMPABLE, 0) == 0 && confine_calls(calls);
+}
+
+/* True: the account's name can be the name of a directory, as for client_enter. */
+static bool names_directory(const char *account)
+{
+    return account != NULL && account[0] != '\0' && account[0] != '.' &&
+           strchr(account, '/') == NULL && strlen(account) <= NAME_MAX;
+}
+
+/* CLIENT_OK: the user has a directory of this name. */
+static enum client_outcome look(const struct client *client, const char *name)
+{
+    struct stat status;
+    if (fstatat(client->specs, name, &status, AT_SYMLINK_NOFOLLOW) != 0)
+        return errno == ENOENT ? CLIENT_GONE : CLIENT_ERROR;
+    return S_ISDIR(status.st_mode) && status.st_uid == geteuid() ? CLIENT_OK : CLIENT_ERROR;
+}
+
+/* Like client_enter: the directory of the user has the uid as its name, or else the name of the
+ * account. client_enter looks up the account if it does not find the directory $USER, and modules
+ * of the account database end a process that may make no other calls. So the directory is found or
+ * made first. */
+static enum client_outcome enter(struct client *client, const struct order *order, bool create)
+{
+    char decimal[16];
+    const char *name = decimal;
+    snprintf(decimal, sizeof decimal, "%u", (unsigned)order->uid);
+    if (look(client, decimal) != CLIENT_OK && names_directory(order->account))
+        name = order->account;
+    if (create && mkdirat(client->specs, name, S_IRWXU) != 0 && errno != EEXIST)
+        return CLIENT_ERROR;
+    const enum client_outcome outcome = look(client, name);
+    if (outcome != CLIENT_OK)
+        return outcome;
+    return setenv("USER", name, 1) == 0 ? client_enter(client, false) : CLIENT_ERROR;
 }
 
 int worker_run(const char *spool, gid_t group, const struct order *orders, size_t count)
 {
     struct client client;
-    if (!become(orders[0].uid, group))
+    if (!become(&orders[0], group))
         return EX_OSERR;
     enum client_outcome outcome = client_open(&client, spool);
     if (outcome == CLIENT_OK)
-        outcome = client_enter(&client, puts_any(orders, count));
+        outcome = enter(&client, &orders[0], puts_any(orders, count));
     if (outcome == CLIENT_GONE && !puts_any(orders, count))
         return EX_OK;
     for (size_t i = 0; i < count && outcome == CLIENT_OK; i++)

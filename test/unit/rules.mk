@@ -1,6 +1,6 @@
 # Tests in C of code that only computes: no root, no spool, no threads, and a clock of the tests' own (test/unit/README.md). Each program links the
 # broker's objects that it needs. For objects that act on the world, test/unit has stubs. Needs cmocka.
-UNITS = timers units lock-limit wire spec-program disk disk-place disk-way reader-files group-limits ledger debts desires acl spec window kernel-setting fair-queue scans plugin-lines nearest child-budget supervise $(REQUEST_UNITS) $(MUSE_UNITS)
+UNITS = timers units lock-limit lock-sweep wire spec-program disk disk-place disk-way reader-files group-limits ledger debts desires acl spec window kernel-setting fair-queue scans plugin-lines nearest child-budget supervise $(REQUEST_UNITS) $(MUSE_UNITS)
 # Whole requests, with fakes.c around them: the machine is in fakes.c, and what is wrapped is the kernel, the journal and the accounts.
 REQUEST_UNITS = pipeline ask-plugins apply-grant reconcile refusals spare-capacity thread-events execve recover
 WRAPPED = thread_find thread_look thread_is thread_attributes thread_has_ended thread_started attachment_watch attachment_keep_watch reservation_record journal_gone account_ready allocator_finish attach_given
@@ -22,6 +22,8 @@ $(B)/unit/group-limits: $(call objects,libexec/disk/group-limits.c)
 $(B)/unit/disk-way: $(call objects,libexec/disk/way.c lib/thread.c)
 $(B)/unit/kernel-setting: $(call objects,libexec/attach/kernel-setting.c)
 $(B)/unit/lock-limit: $(call objects,libexec/attach/lock-limit.c)
+$(B)/unit/lock-sweep: $(call objects,libexec/attach/lock-memory-limit.c libexec/attach/lock-limit.c lib/apply-result.c)
+$(B)/unit/lock-sweep: LDFLAGS += $(addprefix -Wl$(comma)--wrap=,opendir readdir closedir fopen prlimit syscall thread_identify thread_is thread_has_ended)
 $(B)/unit/reader-files: $(call objects,libexec/reader/files.c)
 $(B)/unit/child-budget: $(call objects,libexec/broker/launcher/child-budget.c)
 $(B)/unit/nearest: | $(PLUGINS:%=$(B)/libexec/plugins/%)
