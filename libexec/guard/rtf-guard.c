@@ -184,14 +184,8 @@ static const char *begin(const struct paragraph *request, int fds[2])
         promotions_drain();
         wanted.counted_until = promotions_forget(tid);
     }
-<<<<<<< HEAD
-    if (paragraph_get(request, "whole") != NULL &&
-        (wanted.group = process_group_open(tid, started_by, &granted, runtime)) == NULL)
-        return "the threads of its process cannot be guarded together";
-=======
     if (!open_group(request, &wanted))
-        return "the group of its process cannot be guarded";
->>>>>>> w-c
+        return "the threads of its process cannot be guarded together";
     struct guarded *guarded = guarded_begin(&wanted, paragraph_get(request, "again") != NULL, &why);
     const int event = fds[1];
     fds[0] = fds[1] = -1;

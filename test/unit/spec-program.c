@@ -119,7 +119,7 @@ static void what_is_wrong_is_named(void **state)
     refused("{\"process\": 1, \"threads\": [{\"name\": \"a\", \"comment\": \"c\"}]}",
             "states no needs");
     refused("{\"process\": 1, \"threads\": [{\"name\": \"a\", \"leave\": true, \"priority\": 1}]}",
-            "can state no needs");
+            "must not state needs");
     refused("{\"process\": 1, \"threads\": [{\"name\": \"a\\u0007\", \"priority\": 1}]}",
             "printable ASCII");
     refused(

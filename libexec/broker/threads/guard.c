@@ -131,36 +131,16 @@ static void send_begin(const struct attachment *attachment, const struct grant *
     paragraph_add_number(output, "every", cpu_window(grant));
     if (again)
         paragraph_add(output, "again", "1");
-<<<<<<< HEAD
-    if (grant->spec.budget_process)
+    if (grant->spec.budget_process) {
         paragraph_add(output, "whole", "1");
+        paragraph_add_number(output, "owner", attachment->reservation->user->uid);
+    }
     attributes_add(output, "", &rank);
     (void)guard_send(output, fds, event >= 0 ? 2 : 1);
-=======
-    if (guarded->whole) {
-        paragraph_add(output, "whole", "1");
-        paragraph_add_number(output, "owner", guarded->owner);
-    }
-    attributes_add(output, "", &guarded->rank);
-    (void)guard_send(output, fds, guarded->event >= 0 ? 2 : 1);
->>>>>>> w-c
 }
 
 void guard_begin(struct attachment *attachment, const struct grant *grant, int event, bool again)
 {
-<<<<<<< HEAD
-=======
-    struct guarded_child guarded = {.pid = attachment->tid,
-                                    .started_by = attachment->started_by,
-                                    .rank = cpu_in_mode(grant),
-                                    .runtime = cpu_in_mode(grant).runtime,
-                                    .period = cpu_window(grant),
-                                    .pidfd = attachment->pidfd,
-                                    .event = event,
-                                    .whole = grant->spec.budget_process,
-                                    .owner = attachment->reservation->user->uid};
-    guarded.rank.reset_on_fork = true;
->>>>>>> w-c
     if (attachment->pidfd >= 0 && (event >= 0 || grant->plan.policy == POLICY_DEADLINE)) {
         send_begin(attachment, grant, event, again);
         attachment->guarded = true;

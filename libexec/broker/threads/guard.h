@@ -52,22 +52,6 @@ bool guard_can_enforce(int plugin, const struct spec *spec, char reason[static R
  * guard guarded the thread, which may still be suspended. */
 void guard_begin(struct attachment *attachment, const struct grant *grant, int event, bool again);
 
-<<<<<<< HEAD
-=======
-/* guard_child: the guard also enforces a runtime in each period (us) for a helper process of the
- * broker. The caller keeps the descriptors. */
-struct guarded_child {
-    pid_t pid;
-    uint64_t started_by; /* thread.h */
-    struct attributes rank;
-    uint64_t runtime, period;
-    int pidfd, event;
-    bool whole;  /* all threads of the process share the runtime */
-    uid_t owner; /* whole: of the reservation */
-};
-void guard_child(const struct guarded_child *guarded, bool again);
-
->>>>>>> w-c
 /* If the grant is SCHED_DEADLINE, tells the guard that the attach helper is about to make the
  * thread SCHED_DEADLINE, so that the guard knows the thread if it lends its rank at once
  * (libexec/guard/promotions.h). */
