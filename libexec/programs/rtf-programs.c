@@ -209,7 +209,7 @@ static bool find_group(void)
 static bool confine(void)
 {
     static const char *const calls[] = {
-        CONFINE_HELPER,
+        (CONFINE_HELPER), /* one string of several lines */
         /* the record, and a child's files */
         "umask renameat renameat2 unlinkat linkat mkdirat open_tree statx getrandom",
         /* to start, await and end children; a child then becomes its user */

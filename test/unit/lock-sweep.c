@@ -53,8 +53,8 @@ static void storm_on(int listed)
     storm = next;
 }
 
-DIR *__wrap_opendir(const char *path);
-DIR *__wrap_opendir(const char *path)
+DIR *fake_opendir(const char *path) __asm__("__wrap_opendir");
+DIR *fake_opendir(const char *path)
 {
     static char stands_for_a_directory;
     (void)path;
@@ -64,15 +64,15 @@ DIR *__wrap_opendir(const char *path)
     return unreadable-- > 0 ? NULL : (DIR *)(void *)&stands_for_a_directory;
 }
 
-int __wrap_closedir(DIR *directory);
-int __wrap_closedir(DIR *directory)
+int fake_closedir(DIR *directory) __asm__("__wrap_closedir");
+int fake_closedir(DIR *directory)
 {
     (void)directory;
     return 0;
 }
 
-struct dirent *__wrap_readdir(DIR *directory);
-struct dirent *__wrap_readdir(DIR *directory)
+struct dirent *fake_readdir(DIR *directory) __asm__("__wrap_readdir");
+struct dirent *fake_readdir(DIR *directory)
 {
     static struct dirent entry;
     (void)directory;
@@ -87,13 +87,13 @@ struct dirent *__wrap_readdir(DIR *directory)
     return NULL;
 }
 
-FILE *__real_fopen(const char *path, const char *mode);
-FILE *__wrap_fopen(const char *path, const char *mode);
-FILE *__wrap_fopen(const char *path, const char *mode)
+FILE *true_fopen(const char *path, const char *mode) __asm__("__real_fopen");
+FILE *fake_fopen(const char *path, const char *mode) __asm__("__wrap_fopen");
+FILE *fake_fopen(const char *path, const char *mode)
 {
     static char text[64];
     if (strcmp(path, "/proc/loadavg") != 0)
-        return __real_fopen(path, mode);
+        return true_fopen(path, mode);
     snprintf(text, sizeof text, "0.00 0.00 0.00 1/1 %d\n", last);
     return fmemopen(text, strlen(text), "r");
 }
@@ -103,8 +103,9 @@ static bool is_there(pid_t process)
     return process > 0 && process <= HIGHEST && processes[process].is;
 }
 
-int __wrap_prlimit(pid_t process, int resource, const struct rlimit *next, struct rlimit *now);
-int __wrap_prlimit(pid_t process, int resource, const struct rlimit *next, struct rlimit *now)
+int fake_prlimit(pid_t process, int resource, const struct rlimit *next,
+                 struct rlimit *now) __asm__("__wrap_prlimit");
+int fake_prlimit(pid_t process, int resource, const struct rlimit *next, struct rlimit *now)
 {
     (void)resource;
     errno = ESRCH;
@@ -120,14 +121,14 @@ int __wrap_prlimit(pid_t process, int resource, const struct rlimit *next, struc
     return 0;
 }
 
-long __wrap_syscall(long number, ...);
-long __wrap_syscall(long number, ...)
+long fake_syscall(long number, ...) __asm__("__wrap_syscall");
+long fake_syscall(long number, ...)
 {
     return number == SYS_pidfd_open ? dup(STDERR_FILENO) : -1;
 }
 
-bool __wrap_thread_identify(pid_t tid, struct identity *identity);
-bool __wrap_thread_identify(pid_t tid, struct identity *identity)
+bool fake_thread_identify(pid_t tid, struct identity *identity) __asm__("__wrap_thread_identify");
+bool fake_thread_identify(pid_t tid, struct identity *identity)
 {
     errno = ESRCH;
     if (!is_there(tid))
@@ -143,15 +144,15 @@ bool __wrap_thread_identify(pid_t tid, struct identity *identity)
     return true;
 }
 
-bool __wrap_thread_is(pid_t tid, uint64_t started_by);
-bool __wrap_thread_is(pid_t tid, uint64_t started_by)
+bool fake_thread_is(pid_t tid, uint64_t started_by) __asm__("__wrap_thread_is");
+bool fake_thread_is(pid_t tid, uint64_t started_by)
 {
     (void)started_by;
     return is_there(tid);
 }
 
-bool __wrap_thread_has_ended(int pidfd);
-bool __wrap_thread_has_ended(int pidfd)
+bool fake_thread_has_ended(int pidfd) __asm__("__wrap_thread_has_ended");
+bool fake_thread_has_ended(int pidfd)
 {
     (void)pidfd;
     return false;
