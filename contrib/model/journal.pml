@@ -73,7 +73,7 @@ inline write(r, kind, before)
     atomic { file[writing].record[r] = kind; file[writing].former[r] = before; agrees(); }
 }
 
-/* libexec/broker/recovery/recover.c journal_afresh; journal_begin and journal_commit of libexec/broker/reservations/journal.c */
+/* libexec/broker/recovery/journal-rewrite.c journal_rewrite; journal_begin and journal_commit of libexec/broker/reservations/journal.c */
 inline write_anew()
 {
     atomic {
@@ -185,7 +185,7 @@ inline ended(r)
     write(r, GRANTED, 0)
 }
 
-/* libexec/broker/recovery/recover.c take_up, take_up_grant, take_up_thread */
+/* libexec/broker/recovery/take-up.c take_up, take_up_grant, take_up_thread */
 inline take_up(r)
 {
     atomic {
@@ -199,7 +199,7 @@ inline take_up(r)
     }
 }
 
-/* libexec/broker/recovery/recover.c go_on; libexec/broker/reconcile.c reconcile_recover */
+/* libexec/broker/recovery/take-up.c take_up_go_on; libexec/broker/reconcile.c reconcile_recover */
 inline go_on(r)
 {
     if
@@ -241,7 +241,7 @@ again:
            fi
         :: attached[0] && !alive[0] -> ended(0)
         :: attached[1] && !alive[1] -> ended(1)
-        :: !tidied && attached[0] -> tidied = true; write_anew() /* libexec/broker/recovery/recover.c journal_tidy */
+        :: !tidied && attached[0] -> tidied = true; write_anew() /* libexec/broker/recovery/journal-rewrite.c journal_rewrite_if_due */
         od
     } unless { atomic { kill_broker -> serving = false; granted[0] = false; granted[1] = false;
                         attached[0] = false; attached[1] = false; former[0] = 0; former[1] = 0; used = 0; said = 0; r = 0; there = false; kill_broker = false } }

@@ -27,7 +27,8 @@
 #include "process.h"
 #include "programs-d.h"
 #include "readers.h"
-#include "recover.h"
+#include "journal-rewrite.h"
+#include "lay-down.h"
 #include "reload.h"
 #include "reservations.h"
 #include "spool.h"
@@ -171,7 +172,7 @@ void turn(void)
     timers_run();
     attachments_sweep();
     users_sweep();
-    journal_tidy();
+    journal_rewrite_if_due();
 }
 
 void turn_until(bool (*is_so)(void), int64_t at_most)

@@ -19,8 +19,11 @@
 #include "fair-queue.h"
 #include "fakes.h"
 #include "journal.h"
+#include "journal-rewrite.h"
+#include "lay-down.h"
 #include "ledger.h"
 #include "plugin-lines.h"
+#include "put-back.h"
 #include "reconcile.h"
 #include "reservations.h"
 #include "resource-cpu.h"
@@ -801,10 +804,10 @@ static void a_journal_of_superseded_records_is_written_anew(void **state)
     struct reservation *beyond = writes("mic", tenth("EDF"));
     beyond->state = RESERVATION_OVER_LIMIT; /* forgotten after its verdict */
     orders[0] = '\0';
-    journal_tidy();
+    journal_rewrite_if_due();
     assert_string_equal(orders, "");
     journal.bloated = true;
-    journal_tidy();
+    journal_rewrite_if_due();
     assert_string_equal(orders, "journal");
     assert_int_equal(journal.written, 1);
 }
@@ -815,9 +818,9 @@ static void a_journal_that_is_behind_is_tried_each_second_and_told_once(void **s
     journal.behind = true;
     journal.begins = false;
     said_count = 0;
-    journal_tidy();
+    journal_rewrite_if_due();
     assert_int_equal(said_count, 1);
-    journal_tidy(); /* the next turn */
+    journal_rewrite_if_due(); /* the next turn */
     assert_string_equal(orders, "journal abandon");
     clock_to(clock_now + 1000 * MS - 1);
     assert_string_equal(orders, "journal abandon");
@@ -837,7 +840,7 @@ static void a_bloated_journal_is_not_tried_again_by_the_clock(void **state)
     (void)state;
     journal.bloated = true;
     journal.commits = false;
-    journal_tidy();
+    journal_rewrite_if_due();
     orders[0] = '\0';
     clock_to(clock_now + 5000 * MS);
     assert_string_equal(orders, "");
@@ -848,7 +851,7 @@ static void a_retry_that_is_not_needed_any_more_is_the_last(void **state)
     (void)state;
     journal.behind = true;
     journal.begins = false;
-    journal_tidy();
+    journal_rewrite_if_due();
     journal.behind = false;
     clock_to(clock_now + 1000 * MS);
     orders[0] = '\0';

@@ -16,7 +16,7 @@ $(REQUEST_UNITS:%=$(B)/unit/%): $(call objects,test/unit/fakes.c $(call of_broke
     apply-grant.c adjustments.c drift.c))
 $(REQUEST_UNITS:%=$(B)/unit/%): LDFLAGS += $(WRAPPED:%=-Wl,--wrap=%)
 $(addprefix $(B)/unit/,thread-events execve): $(call objects,$(call of_broker,thread-events.c execve.c))
-$(B)/unit/recover: $(call objects,$(call of_broker,recover.c execve.c))
+$(B)/unit/recover: $(call objects,$(filter-out %/tell-detached.c,$(filter libexec/broker/recovery/%,$(BROKER_SRC))) $(call of_broker,execve.c))
 $(B)/unit/recover: LDFLAGS += $(addprefix -Wl$(comma)--wrap=,nanosleep allocators_settle allocators_end allocators_put_back allocators_know_raised)
 $(B)/unit/group-limits: $(call objects,libexec/disk/group-limits.c)
 $(B)/unit/disk-way: $(call objects,libexec/disk/way.c lib/thread.c)
@@ -29,7 +29,7 @@ $(B)/unit/child-budget: $(call objects,libexec/broker/launcher/child-budget.c)
 $(B)/unit/nearest: | $(PLUGINS:%=$(B)/libexec/plugins/%)
 # Not worth compiling once more under sanitizers: what no unit test has come to.
 NO_UNIT = $(addprefix libexec/broker/,startup/% launcher/% report/% recovery/% inspection/% log/log-writer.c) $(call of_broker,reassign.c privileges.c reload.c serving.c watchdog.c adjustments.c \
-    drift.c apply-grant.c execve.c placement.c spare-capacity.c thread-events.c tracepoint.c owner.c claims.c ask-plugins.c neighbours.c refusals.c directories.c recover.c) \
+    drift.c apply-grant.c execve.c placement.c spare-capacity.c thread-events.c tracepoint.c owner.c claims.c ask-plugins.c neighbours.c refusals.c directories.c) \
     $(addprefix lib/,apply-result.c capabilities.c confine.c cpuset-domains.c cpuset-leaf.c demote.c disk-option.c held-signals.c helper-loop.c kernel-refusal.c net-option.c \
     notify.c options.c register.c retry.c scheduling.c)
 $(B)/unit/rtf.a: $(call objects,$(filter-out $(EDGE) $(NO_UNIT),$(BROKER_SRC) $(wildcard lib/*.c)) libexec/guard/budget-window.c) Makefile test/unit/rules.mk

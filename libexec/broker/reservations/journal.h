@@ -44,7 +44,7 @@ struct recorded_reservation {
     struct grant grant;
     bool attached, by_file, laid_down;
     enum ended ended; /* the reservation has no grant, and its spec is being removed */
-    /* recover.c: the thread belongs to no reservation any more, and gets its former attributes
+    /* orphans.c: the thread belongs to no reservation any more, and gets its former attributes
      * back */
     bool orphan;
     pid_t tid, process;

@@ -19,7 +19,7 @@
 #include "plugin-lines.h"
 #include "plugins.h"
 #include "process.h"
-#include "recover.h"
+#include "put-back.h"
 #include "serving.h"
 #include "spool.h"
 #include "launcher.h"

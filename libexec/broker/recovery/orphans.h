@@ -1,0 +1,17 @@
+/* Threads that the journal has, but no reservation any more: at the start of a broker, each gets its
+ * former attributes back. */
+#ifndef RTF_ORPHANS_H
+#define RTF_ORPHANS_H
+
+struct recorded_reservation;
+struct recorded_state;
+
+/* Gives the thread of a record its former attributes, if no reservation has the thread any more. */
+void orphan_restore(struct recorded_reservation *recorded);
+
+/* Follows threads of records that have called execve(2). Call this after all records are taken
+ * over, because such a thread can be distinguished from the other threads of its process only when
+ * all attached threads are known. */
+void orphans_follow(const struct recorded_state *state);
+
+#endif
