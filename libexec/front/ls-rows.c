@@ -1,0 +1,238 @@
+#include "ls-rows.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <fnmatch.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sysexits.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "client.h"
+#include "name.h"
+#include "read-journal.h"
+#include "units.h"
+
+static struct {
+    const struct ls_filter *filter;
+    struct ls_row *rows;
+    size_t count;
+} list;
+
+/* ---- the user's own, from files ---- */
+
+static void read_comm(pid_t tid, char comm[static 64])
+{
+    char path[48];
+    snprintf(path, sizeof path, "/proc/%d/comm", (int)tid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t length = fd < 0 ? -1 : read(fd, comm, 63);
+    if (fd >= 0)
+        close(fd);
+    comm[length > 0 && comm[length - 1] == '\n' ? length - 1 : length > 0 ? length : 0] = '\0';
+}
+
+/* The name of a program stands for its threads NAME+TID, too. */
+static bool is_wanted(const char *name)
+{
+    char program[NAME_MAX + 1];
+    const size_t length = reservation_name_of_program(name);
+    snprintf(program, sizeof program, "%.*s", (int)length, name);
+    for (int i = 0; i < list.filter->pattern_count; i++)
+        if (fnmatch(list.filter->patterns[i], name, 0) == 0 ||
+            (length > 0 && fnmatch(list.filter->patterns[i], program, 0) == 0))
+            return true;
+    return list.filter->pattern_count == 0;
+}
+
+static struct ls_row *new_row(const char *user, const char *name)
+{
+    static size_t size;
+    if (list.count == size) {
+        size = size == 0 ? 256 : size * 2;
+        list.rows = realloc(list.rows, size * sizeof *list.rows);
+        if (list.rows == NULL)
+            ls_die(EX_OSERR, "no memory");
+    }
+    struct ls_row *row = &list.rows[list.count++];
+    *row = (struct ls_row){.user = strdup(user), .name = strdup(name), .left = -1};
+    return row;
+}
+
+static void take_verdict(struct ls_row *row, json_t *verdict, bool is_current)
+{
+    row->verdict = verdict;
+    row->state = state_of(verdict, is_current);
+    if (row->state >= PENDING)
+        read_comm((pid_t)ls_number(json_object_get(verdict, "thread"), "tid"), row->comm);
+}
+
+static int64_t now_of(clockid_t clock)
+{
+    struct timespec now;
+    clock_gettime(clock, &now);
+    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+/* Returns the rest of the lease, us; -1: there is none. A lease begins when the spec is written or
+ * touched. */
+static int64_t left_since(const struct ls_row *row, const struct stat *spec)
+{
+    const json_int_t expires = ls_number(json_object_get(row->verdict, "grant"), "expires");
+    const int64_t written = (int64_t)spec->st_ctim.tv_sec * 1000000 + spec->st_ctim.tv_nsec / 1000;
+    /* there is no lease; or the owner has written the verdict, not the broker */
+    if (expires <= 0 || expires > INT64_MAX / 2)
+        return -1;
+    const int64_t left = written + expires - now_of(CLOCK_REALTIME);
+    return left < 0 ? 0 : left;
+}
+
+/* Adds a row NAME+TID for each thread of a program. A thread's part of the program's verdict has
+ * the form of a verdict. */
+static void add_threads(const char *user, const char *name, json_t *threads, bool is_current)
+{
+    char thread_name[RESERVATION_NAME_BYTES];
+    json_t *thread;
+    size_t i;
+    json_array_foreach(threads, i, thread)
+    {
+        snprintf(thread_name, sizeof thread_name, "%.64s+%d", name, (int)ls_number(thread, "tid"));
+        struct ls_row *row = new_row(user, thread_name);
+        take_verdict(row, json_incref(thread), is_current);
+    }
+}
+
+static void add_row(int directory, const char *user, const char *name, const struct stat *status)
+{
+    char file[CLIENT_NAME_MAX + sizeof ".verdict"];
+    struct ls_row *row = new_row(user, name);
+    snprintf(file, sizeof file, "%.*s.verdict", CLIENT_NAME_MAX, name);
+    json_t *verdict = client_read_object(directory, file);
+    const bool is_current = verdict != NULL && verdict_is_current(verdict, status);
+    take_verdict(row, verdict, is_current);
+    row->left = left_since(row, status);
+    add_threads(user, name, json_object_get(verdict, "threads"), is_current);
+}
+
+/* Adds a row for each NAME.json. Closes the directory. */
+static void read_directory(int directory, const char *user)
+{
+    static const char suffix[] = ".json";
+    struct stat status;
+    DIR *entries = fdopendir(directory);
+    if (entries == NULL)
+        ls_die(EX_OSERR, "%s: %s", user, strerror(errno));
+    for (const struct dirent *entry; (entry = readdir(entries)) != NULL;) {
+        char name[NAME_MAX + 1];
+        size_t length = strlen(entry->d_name), tail = sizeof suffix - 1;
+        if (length <= tail || strcmp(entry->d_name + length - tail, suffix) != 0)
+            continue;
+        snprintf(name, sizeof name, "%.*s", (int)(length - tail), entry->d_name);
+        if (client_name_ok(name) && is_wanted(name) &&
+            fstatat(directory, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) == 0)
+            add_row(directory, user, name, &status);
+    }
+    closedir(entries);
+}
+
+/* False with errno. */
+static bool read_user(int specs, const char *user)
+{
+    int directory = openat(specs, user, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (directory >= 0)
+        read_directory(directory, user);
+    return directory >= 0;
+}
+
+/* ---- other users', from the broker's journal: root enters no user's directory ---- */
+
+static int64_t left_until(const json_t *lease)
+{
+    const int64_t left = json_integer_value(lease) / 1000 - now_of(CLOCK_BOOTTIME);
+    return !json_is_integer(lease) ? -1 : left < 0 ? 0 : left;
+}
+
+static void add_booked(const char *user, const char *name, json_t *verdict)
+{
+    if (!is_wanted(name) || (list.filter->user != NULL && strcmp(user, list.filter->user) != 0))
+        return;
+    struct ls_row *row = new_row(user, name);
+    take_verdict(row, verdict, true);
+    row->left = left_until(json_object_get(verdict, "lease"));
+}
+
+static void is_gone(const char *user, const char *name)
+{
+    (void)user;
+    (void)name;
+}
+
+static void read_journal(int root)
+{
+    static const struct journal_listener listener = {add_booked, is_gone};
+    if (!journal_read(root, &listener))
+        ls_die(EX_NOPERM, "%s/state/current is not root's, or cannot be read", list.filter->spool);
+}
+
+/* Refuses a word that names no user, because an empty list would mean that there is such a user,
+ * without reservations. */
+static void check_user(void)
+{
+    uint64_t uid;
+    if (list.count == 0 && getpwnam(list.filter->user) == NULL &&
+        !parse_number(list.filter->user, UINT32_MAX - 1, &uid))
+        ls_die(EX_NOUSER, "there is no user %s", list.filter->user);
+}
+
+static bool is_own(const char *user)
+{
+    char uid[16];
+    const struct passwd *account = getpwuid(geteuid());
+    snprintf(uid, sizeof uid, "%u", (unsigned)geteuid());
+    return strcmp(user, uid) == 0 || (account != NULL && strcmp(user, account->pw_name) == 0);
+}
+
+/* The message is the same whether the user has a directory or not, because only root may know
+ * that. */
+static void read_others(int specs)
+{
+    if (read_user(specs, list.filter->user))
+        return;
+    const bool is_others = errno == EACCES || errno == ENOENT;
+    ls_die(is_others ? EX_NOPERM : EX_OSERR, "%s/specs/%s: %s", list.filter->spool,
+           list.filter->user,
+           is_others ? "only root sees the reservations of another user" : strerror(errno));
+}
+
+struct ls_row *ls_rows_read(const struct ls_filter *filter, size_t *count)
+{
+    list.filter = filter;
+    struct client client;
+    const enum client_outcome opened = client_open(&client, list.filter->spool);
+    if (opened != CLIENT_OK)
+        ls_die(client_status_of_outcome(opened), "%s", client.why);
+    if (list.filter->all && geteuid() != 0)
+        ls_die(EX_NOPERM, "%s/specs: only root sees the reservations of all users",
+               list.filter->spool);
+    if (list.filter->all || (list.filter->user != NULL && geteuid() == 0)) {
+        read_journal(client.root);
+        if (list.filter->user != NULL)
+            check_user();
+    } else if (list.filter->user != NULL && !is_own(list.filter->user)) {
+        read_others(client.specs);
+    } else {
+        const enum client_outcome outcome = client_enter(&client, false);
+        if (outcome == CLIENT_DENIED || outcome == CLIENT_ERROR)
+            ls_die(outcome == CLIENT_DENIED ? EX_NOPERM : EX_OSERR, "%s", client.why);
+        if (outcome == CLIENT_OK)
+            read_user(client.specs, client.user);
+    }
+    client_close(&client);
+    *count = list.count;
+    return list.rows;
+}
