@@ -1,4 +1,5 @@
-#include "rtf-own.h"
+#include "rtf-refresh.h"
+#include "rtf-verdict.h"
 
 /* A handle that was never used returns the same values as an unknown spec. */
 static const struct rtf_spec_own *own_of(const struct rtf_spec *spec)

@@ -9,7 +9,7 @@
 #include <sys/inotify.h>
 #include <unistd.h>
 
-#include "rtf-own.h"
+#include "rtf-await.h"
 #include "version.h"
 
 #define ANSWER_WITHIN UINT64_C(30000000) /* us */

@@ -131,18 +131,6 @@ bool own_parse(const char *text, struct own_params *params, char *texts[static O
 /* Copies the connection's client, without a watch and without messages. */
 void own_copy(struct rtf_connection_own *connection, struct client *client);
 
-/* Reads the answer to a request under way; if no request is under way, reads changes that this
- * handle has not asked for. Returns the result of the last request; RTF_PENDING: no answer yet. The
- * caller holds the spec's lock. */
-enum rtf_result own_look(struct rtf_spec_own *spec, struct client *client);
-
-/* Reads changes that this handle has not asked for. If nothing has changed, makes one system call
- * and takes no lock. */
-void own_refresh(struct rtf_spec_own *spec);
-
-/* Parses the answer if it is not parsed yet. */
-void own_read(struct rtf_spec_own *spec);
-
 /* Ends the handle. Removes the spec from the spool if it has no thread and is not lasting. */
 void own_end(struct rtf_spec_own *spec, struct client *client);
 

@@ -1,7 +1,7 @@
 #include <errno.h>
 #include <time.h>
 
-#include "rtf-own.h"
+#include "rtf-refresh.h"
 
 #define SECOND INT64_C(1000000000) /* ns */
 

@@ -1,0 +1,100 @@
+#include "rtf-await.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "rtf-refresh.h"
+#include "rtf-verdict.h"
+
+void own_follow(struct rtf_spec_own *spec, struct client *client)
+{
+    const ino_t inode = client_inode(client, spec->name);
+    if (inode == spec->inode || spec->request != OWN_NOTHING)
+        return;
+    own_look_for_changes(spec, client);
+    if (spec->inode != 0 && inode != 0)
+        spec->inode = client_inode(client, spec->name);
+}
+
+/* The broker answers a spec file with its token. A NAME.tid file has no token, so the answer must
+ * match the times of the files. */
+static struct client_wait wait_of(const struct rtf_spec_own *spec, int64_t until)
+{
+    const bool by_token = spec->request == OWN_CREATE || spec->request == OWN_CHANGE;
+    return (struct client_wait){.goal = spec->request == OWN_RELEASE ? CLIENT_END : CLIENT_ANSWER,
+                                .name = spec->name,
+                                .token = by_token ? spec->token : NULL,
+                                .inode = by_token ? spec->inode : 0,
+                                .attached = spec->awaited != 0 && spec->awaited == gettid(),
+                                .unread = spec->request == OWN_CREATE && spec->awaited == 0,
+                                .until = until,
+                                .interrupt = -1};
+}
+
+enum rtf_result own_take_outcome(struct rtf_spec_own *spec, const struct client *client,
+                                 enum client_outcome outcome, struct client_verdict *verdict)
+{
+    if (outcome == CLIENT_GONE)
+        return own_set_gone(spec, client->why);
+    if (outcome != CLIENT_OK)
+        return own_set_outcome(spec, outcome, client->why);
+    if (spec->request == OWN_RELEASE)
+        return own_set_released(spec);
+    own_forget_answer(spec);
+    if (verdict->json == NULL) {
+        spec->request = OWN_NOTHING;
+        /* the text may be kept for long, so it gives up unused memory */
+        char *text = realloc(verdict->text, strlen(verdict->text) + 1);
+        atomic_store(&spec->unread, text != NULL ? text : verdict->text);
+        return spec->result = RTF_OK;
+    }
+    const enum rtf_result result = own_take_verdict(spec, verdict->json);
+    client_free_verdict(verdict);
+    if (spec->request == OWN_CHANGE && result == RTF_OK)
+        own_forget_former(spec);
+    /* the broker keeps nothing for a spec that ends with its thread */
+    if (!spec->granted && !(spec->is_program && result == RTF_OK) &&
+        (spec->request == OWN_CREATE || spec->request == OWN_ATTACH)) {
+        client_withdraw(client, spec->name, spec->inode);
+        spec->inode = 0;
+    }
+    spec->request = OWN_NOTHING;
+    return result;
+}
+
+enum rtf_result own_look(struct rtf_spec_own *spec, struct client *client)
+{
+    if (spec->inode == 0 && spec->request != OWN_RELEASE)
+        return spec->result;
+    if (spec->request == OWN_NOTHING) {
+        own_look_for_changes(spec, client);
+        return spec->result;
+    }
+    const struct client_wait wait = wait_of(spec, 0);
+    struct client_verdict verdict = {0};
+    const enum client_outcome outcome = client_look(client, &wait, &verdict);
+    return outcome == CLIENT_PENDING ? spec->result
+                                     : own_take_outcome(spec, client, outcome, &verdict);
+}
+
+enum rtf_result own_await_answer(struct rtf_spec_own *spec, struct client *client, int64_t until)
+{
+    if (!spec->connection->blocking)
+        return own_set_outcome(spec, CLIENT_PENDING, "");
+    const struct client_wait wait = wait_of(spec, until);
+    struct client_verdict verdict = {0};
+    const enum client_outcome outcome = client_wait(client, &wait, &verdict);
+    return own_take_outcome(spec, client, outcome, &verdict);
+}
+
+enum rtf_result own_await_end(struct rtf_spec_own *spec, struct client *client, int64_t until)
+{
+    if (!spec->connection->blocking) {
+        own_set_result(spec, RTF_PENDING, "", "");
+        return own_look(spec, client);
+    }
+    const struct client_wait wait = wait_of(spec, until);
+    struct client_verdict verdict = {0};
+    return own_take_outcome(spec, client, client_wait(client, &wait, &verdict), &verdict);
+}
