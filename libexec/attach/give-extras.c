@@ -12,7 +12,7 @@
 #include "schedattr.h"
 #include "thread.h"
 
-/* include/uapi/linux/sched.h */
+/* values of include/uapi/linux/sched.h */
 enum { KEEP_POLICY = 0x08, KEEP_PARAMS = 0x10, UTIL_CLAMP_MIN = 0x20, UTIL_CLAMP_MAX = 0x40 };
 
 struct gift {

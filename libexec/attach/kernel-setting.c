@@ -27,7 +27,7 @@ static struct kernel_setting settings[SETTINGS] = {
 struct record {
     int fd; /* locked */
     char boot[BOOT], former[VALUE], by[MOST][RECORD_BYTES / MOST];
-    int count; /* brokers in `by` */
+    int count; /* number of brokers in `by` */
 };
 
 #define fault(why, ...) fault_in(why, SETTING_REASON, __VA_ARGS__)
@@ -198,7 +198,7 @@ bool setting_take(const struct kernel_setting *setting, const char *by,
     struct record record;
     char ignored[VALUE];
     if (!read_value(setting, ignored, reason))
-        return false; /* before a record is made */
+        return false; /* a setting that cannot be read gets no record */
     int fd = open_locked(setting->record, O_CREAT);
     if (fd < 0)
         return fault(reason, "%s: %s", setting->record, strerror(errno));

@@ -9,8 +9,9 @@
 
 /* Bytes; 0: no reservation raises the limit. */
 struct lock_limit {
-    struct rlimit former; /* before any reservation raised the limit */
-    uint64_t was, is;     /* asked for by the process's reservations: until now, and from now on */
+    struct rlimit former; /* the limit before any reservation raised it */
+    /* bytes that the process's reservations ask for: until now, and from now on */
+    uint64_t was, is;
 };
 
 /* Returns the limit that replaces `now`. A user may have changed the limit since rtf set it: a

@@ -10,9 +10,9 @@
 
 struct limited {
     pid_t process;
-    uint64_t started_by; /* thread.h */
-    uid_t owner;         /* of the reservation */
-    bool has_owner;      /* false: the owner is the process's real user */
+    uint64_t started_by; /* the process began at this time or earlier (thread.h) */
+    uid_t owner;         /* the owner of the reservation */
+    bool has_owner;      /* false: `owner` is unset, and the process's real user counts */
     uint64_t since;      /* a time before the first raise, in clock ticks since boot */
     struct lock_limit limit;
 };

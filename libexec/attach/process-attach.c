@@ -12,8 +12,9 @@
 #include "run-directory.h"
 #include "thread.h"
 
-/* PASSES: over the members, which may start threads meanwhile. A fork storm ends when no member is
- * real-time, because a thread that an ordinary thread starts is ordinary. */
+/* PASSES: how often the members are listed at most, because they may start threads meanwhile. A
+ * fork storm ends when no member is real-time, because a thread that an ordinary thread starts is
+ * ordinary. */
 enum { PASSES = 200, RECORD_PATH = sizeof RUN_DIRECTORY + BUDGET_GROUP_BYTES + 16 };
 
 static struct {

@@ -418,7 +418,8 @@ static bool confine(bool processes)
                                          {"/sys", MAY_READ},
                                          {RUN_DIRECTORY, MAY_CHANGE},
                                          {CPU_LATENCY_DEVICE, MAY_WRITE},
-                                         {groups, MAY_CHANGE}, /* none without a hierarchy */
+                                         /* without a hierarchy there is no such path */
+                                         {groups, MAY_CHANGE},
                                          {has_cpusets ? mount : NULL, MAY_CHANGE},
                                          {0}};
     settings_open(); /* setting_take reports a setting that cannot be opened */
@@ -460,7 +461,7 @@ static int serve(bool processes)
         const int watch = budget >= 0 ? -1 : open_watch(&request, done);
         bool sent =
             answer(id, done, reason, done == APPLY_DONE && budget >= 0 ? budget : watch, unlocked);
-        unlocked = 0; /* reported once */
+        unlocked = 0; /* the answer reports this only once */
         if (watch >= 0)
             close(watch);
         if (budget >= 0)

@@ -241,8 +241,8 @@ static enum step_result released(struct request *request)
          * belonged to */
         readers_flush();
     }
-    (void)journal_gone(
-        reservation); /* last: after an earlier crash the next broker releases once more */
+    /* last: after a crash before this record, the next broker releases the reservation once more */
+    (void)journal_gone(reservation);
     /* while the reader has to remove NAME.tid, the reservation stays, and counts */
     if (reservation->leaving_tid.inode == 0)
         reservation_uncount(reservation);

@@ -23,7 +23,8 @@ def is_for($account): .domain as $domain |
 
 def matches($account; $plugin): is_for($account) and (.plugin == $plugin.name or (.plugin == "-" and $plugin.resource == "cpu"));
 
-# How much of a rule's limit is in use: from the broker's books, whose keys `key` makes, or from the answer to a dry run, by line. null: not known.
+# How much of a rule's limit is in use, from the broker's books or from the answer to a dry run; null: not known. The books have the amounts by the
+# keys that `key` makes, a dry run has them by line number.
 def key($plugins): (if .plugin == "-" then -1 else .plugin as $name | $plugins | map(.name) | index($name) end) as $index |
     (if .domain == "-" then "0 " elif .domain[:1] == "@" then (if .domain[1:] | test("^[0-9]+$") then "4 " else "3 " end) + .domain[1:]
      elif .domain | test("^[0-9]+$") then "2 " + .domain else "1 " + .domain end) + " \($index)";

@@ -20,7 +20,7 @@ struct every_options {
     struct needs needs;
     /* `needs` as JSON; make_spec adds the keys for a thread or a lease */
     json_t *spec;
-    uint64_t runtime, period, deadline; /* us, of the spec; 0: not stated */
+    uint64_t runtime, period, deadline; /* the times of the spec, us; 0: not stated */
     uint64_t timeout, count;            /* us; 0: no limit */
     int64_t until;                      /* CLOCK_MONOTONIC, us; 0: not stated */
     const char *name;                   /* NULL: every-PID */
@@ -42,8 +42,8 @@ struct every {
     struct every_options options;
     struct every_tally tally;
     struct client client;
-    char name[CLIENT_NAME_MAX + 1], token[CLIENT_TOKEN]; /* of the spec */
-    ino_t inode; /* of NAME.json; 0: there is no such file */
+    char name[CLIENT_NAME_MAX + 1], token[CLIENT_TOKEN]; /* the name and the token of the spec */
+    ino_t inode; /* the inode of NAME.json; 0: there is no such file */
     int64_t
         renewed; /* when the lease was renewed last, CLOCK_MONOTONIC, us; 0: there is no lease */
     sigset_t inherited; /* the signal mask of rtf-every at its start */

@@ -111,7 +111,7 @@ front_getopt_words() {
         END { print letters " " longs }'
 }
 
-# Refuses a wrong command line: turns the sentence of getopt(1) into that of lib/command-line.c.
+# Refuses a wrong command line: prints the sentence of lib/command-line.c instead of the sentence of getopt(1).
 front_refuse() { # SENTENCE-OF-GETOPT
     case $1 in
     *"invalid option -- '?'" | *"invalid option -- 'h'") front_take help '' ;;

@@ -22,7 +22,7 @@ struct booked {
     UT_hash_handle hh;
     char *place; /* USER/NAME, the key */
     uint64_t task;
-    bool seen;       /* in the journal that is read anew */
+    bool seen;       /* the journal that is read anew has the reservation */
     bool told;       /* `booked` was called for the reservation */
     bool changed;    /* in the list `changed` */
     json_t *verdict; /* not passed to the listener yet; NULL: the reservation has ended */

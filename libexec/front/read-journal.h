@@ -1,7 +1,7 @@
 /* Reads the reservations of all users from the broker's journal, for root. Root enters no user's
  * directory, because the owner of a directory can make a process wait there without end. The
- * journal is in state/current, where only root can write. broker/state/state.h describes its
- * records.
+ * journal is in state/current, where only root can write. broker/reservations/journal.h describes
+ * its records.
  *
  * The journal does not record why a request was refused. */
 #ifndef RTF_READ_JOURNAL_H

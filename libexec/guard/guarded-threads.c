@@ -328,7 +328,7 @@ enum { LAST_WINDOWS_MAX = 1024 };
 static struct last_window {
     pid_t tid; /* 0: unused */
     uint64_t started_by;
-    int64_t began, until, used; /* used: ns, INT64_MAX: the whole runtime */
+    int64_t began, until, used; /* ns; used is INT64_MAX: the whole runtime */
     int64_t lend_window_began, lent, paid_until;
 } last_windows[LAST_WINDOWS_MAX];
 static unsigned last_windows_count;

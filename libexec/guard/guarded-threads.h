@@ -49,13 +49,18 @@ enum guarded_state {
 struct guarded {
     pid_t tid;
     uint64_t started_by; /* lib/thread.h */
-    int pidfd, event;    /* owned; event counts CPU time; -1: the kernel counts it (DEADLINE) */
-    int schedstat;       /* owned: /proc/TID/schedstat, time run and waited; -1: not open */
-    void *event_page;    /* owned: the mapping of `event`, two pages; or MAP_FAILED */
+    /* owned by this struct. event: counts the CPU time; -1: the kernel itself bounds it
+     * (SCHED_DEADLINE) */
+    int pidfd, event;
+    /* owned by this struct: the file /proc/TID/schedstat with the time run and waited; -1: not
+     * open */
+    int schedstat;
+    /* owned by this struct: the mapping of `event`, two pages; or MAP_FAILED */
+    void *event_page;
     enum guarded_state state;
     struct attributes granted;
-    /* owned; NULL: the runtime is for this thread alone; else it is for all threads of the process
-     * whose first thread is `tid` */
+    /* owned by this struct. NULL: the runtime is for this thread alone; else it is for all threads
+     * of the process whose first thread is `tid` */
     struct process_group *group;
     int64_t look_at; /* when to look for new threads of the process; INT64_MAX: never */
     /* FIFO and RR: the kernel's policy and priority at suspension; the owner may have lowered
@@ -65,9 +70,11 @@ struct guarded {
     bool shortened;          /* `event` fires after the rest of the runtime of an earlier window */
     int64_t count_at_window; /* count of `event` when the window began */
     int64_t wait_at_window;  /* time waited for a CPU until the window began */
-    int64_t resume_at;       /* SUSPENDED: when to be in force; not before counted_until */
-    int64_t counted_until;   /* until when the kernel counts the former bandwidth; 0: no longer */
-    struct overrun overrun;  /* SCHED_DEADLINE: demote.h */
+    /* SUSPENDED: when the thread runs as granted again; not before counted_until */
+    int64_t resume_at;
+    /* the kernel counts the former bandwidth until this time; 0: it does not */
+    int64_t counted_until;
+    struct overrun overrun; /* SCHED_DEADLINE: the overrun at the last suspension (demote.h) */
     /* Lending, see lending.h. */
     int boost_count;           /* threads that run with this thread's rank now */
     int64_t lend_window_began; /* the window for lending, one period long */
@@ -119,9 +126,9 @@ void guarded_end(struct guarded *guarded);
 /* Removes ENDING threads that are not SCHED_DEADLINE any more, or have ended. */
 void guarded_forget_ended(void);
 
-/* Removes the thread because the guard stops, and leaves the thread in force. A thread that lends,
- * or would lend once in force, is left ordinary: until the next guard starts, nothing would bound
- * what it lends. */
+/* Removes the thread because the guard stops. The thread stays real-time. Only a thread that lends
+ * its rank, or would lend it when it is real-time again, is left ordinary: until the next guard
+ * starts, nothing would bound the time that it lends. */
 void guarded_leave(struct guarded *guarded);
 
 /* `event` has fired: the thread has used one runtime, or more. */

@@ -19,9 +19,11 @@ static const int64_t read_interval = INT64_C(1000000);
 struct boost {
     pid_t tid;              /* the thread that is boosted */
     struct guarded *lender; /* the guarded thread that lends its rank; NULL: unknown */
-    unsigned tried; /* while unknown: guarded threads of this priority that are not the lender */
+    /* the lender is unknown: number of guarded threads of this priority that were found not to be
+     * the lender */
+    unsigned tried;
     int64_t try_at; /* when to try the next candidate; INT64_MAX: no more candidates */
-    int priority;   /* the kernel's: 99 - rt_priority; -1 under SCHED_DEADLINE */
+    int priority;   /* the kernel's number: 99 - rt_priority; -1 under SCHED_DEADLINE */
     int64_t since;
     TAILQ_ENTRY(boost) of_unknown;
     UT_hash_handle hh; /* by tid */
@@ -31,10 +33,11 @@ static TAILQ_HEAD(, boost) unknown = TAILQ_HEAD_INITIALIZER(unknown);
 static TAILQ_HEAD(, guarded) lenders = TAILQ_HEAD_INITIALIZER(lenders);
 
 static int64_t read_at = INT64_MAX;  /* next read of the events; INT64_MAX: events wake the guard */
-static bool is_preempt_rt;           /* then a wakeup may fail to come, see lending.h */
+static bool is_preempt_rt;           /* with PREEMPT_RT a wakeup may fail to come (lending.h) */
 static int64_t last_unprompted_read; /* when the events were last read without a wakeup or timer */
-static int64_t expect_until;         /* until then a thread may be made SCHED_DEADLINE */
-static struct guarded *resuming;     /* the guard is putting this thread in force; or NULL */
+/* until this time the attach helper may make a thread SCHED_DEADLINE */
+static int64_t expect_until;
+static struct guarded *resuming; /* the guard is putting this thread in force; or NULL */
 
 static int64_t later(int64_t one, int64_t other)
 {
@@ -210,7 +213,8 @@ static void take_priority_change(const struct priority_change *change)
     const int before = change->before, after = change->after;
     struct boost *boost = boost_of(change->tid);
     if (boost != NULL && change->time < boost->since)
-        return; /* read late, from the ring of another CPU */
+        /* the report is older than the boost: it was read late, from the ring of another CPU */
+        return;
     if (after < RT_PRIORITIES && (after < before || (after < 0 && before < 0)))
         begin_boost(change->tid, change->caller, after, change->time);
     else if (boost != NULL) {
@@ -490,7 +494,8 @@ struct guarded *lending_suspend_due(int64_t now)
             return lender;
         }
         forget(lender);
-        /* The list has changed; lending_next_due is due at once if another lender is. */
+        /* the list has changed: if another lender is due, lending_next_due gives a time that is
+         * past */
         return NULL;
     }
     lender = NULL;

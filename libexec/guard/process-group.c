@@ -29,7 +29,7 @@ struct process_group {
     uid_t owner;
     int directory;
     struct attributes granted;
-    struct event starts, *counters; /* counters: on the other CPUs */
+    struct event starts, *counters; /* counters: of CPU time on the other CPUs */
     int count;
 };
 

@@ -57,7 +57,8 @@ static int epoll = -1;
 /* The data of an epoll event. A positive number is the id of the thread whose budget event is
  * ready. */
 enum { FROM_BROKER = 0, FROM_PROMOTIONS = -1, FROM_INHERITANCE = -2 };
-#define OF_STARTS (INT64_C(1) << 32) /* with the id of the first thread of a process */
+/* added to the id of a process's first thread: the event that records started threads is ready */
+#define OF_STARTS (INT64_C(1) << 32)
 
 static bool wait_on(int fd, int64_t as)
 {

@@ -104,7 +104,7 @@ static void tell_seen(const char *name, const char *file, bool verdict)
 {
     struct stamp stamp;
     if (!verdict && !file_stamp(name, file, &stamp))
-        return; /* removed meanwhile, which causes an event */
+        return; /* the file was removed meanwhile, and the removal causes an event */
     struct paragraph_output *output = messages_begin("seen");
     paragraph_add(output, "name", name);
     if (verdict) {

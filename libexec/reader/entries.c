@@ -20,7 +20,7 @@ enum state { IDLE, NEWS, BUSY, TOLD };
 
 struct entry {
     enum state state;
-    bool again;        /* TOLD: there is news since, and the broker was told so */
+    bool again;        /* TOLD: the files have changed since, and the broker was told so */
     bool written;      /* an event other than the creation of a file arrived */
     bool whole;        /* tell the content even if it was told before */
     bool asked;        /* the broker waits for this name */

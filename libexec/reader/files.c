@@ -16,7 +16,7 @@
 #include "units.h"
 
 static uid_t owner;
-static uint64_t own_mount; /* of the directory */
+static uint64_t own_mount; /* the id of the directory's mount */
 static bool times_are_fine;
 static const int64_t second = 1000000000; /* ns */
 

@@ -24,7 +24,8 @@ static bool has_line(int fd, const char *line)
     text[length] = '\0';
     const char *found = strstr(text, line);
     while (found != NULL && found != text && found[-1] != '\n')
-        found = strstr(found + 1, line); /* a match inside of a longer name's line */
+        /* this is a part of a longer name: looks for the next match */
+        found = strstr(found + 1, line);
     return found != NULL;
 }
 

@@ -18,8 +18,9 @@ pid_t namespaces_translate(uint64_t inode)
     } pidfs = {.handle = {.handle_bytes = sizeof inode, .handle_type = FILEID_OF_PIDFS}};
     struct identity identity = {0};
     memcpy(pidfs.handle.f_handle, &inode, sizeof inode);
+    /* any pidfd tells open_by_handle_at(2) the file system */
+    const int own_pidfd = (int)syscall(SYS_pidfd_open, getpid(), 0);
     /* O_EXCL: a pidfd of the thread, not of its process (PIDFD_THREAD) */
-    const int own_pidfd = (int)syscall(SYS_pidfd_open, getpid(), 0); /* names the file system */
     const int pidfd = open_by_handle_at(own_pidfd, &pidfs.handle, O_RDONLY | O_CLOEXEC | O_EXCL);
     if (own_pidfd >= 0)
         close(own_pidfd);

@@ -45,8 +45,9 @@ void program_write_verdict(struct program *program)
     char *text = verdict_of_program(&summary, rows);
     const size_t length = strlen(text);
     program->has_news = verdict_put(program->name, text, length, 0) != 0;
-    program->write_at = monotonic_now() + INT64_C(1000000000); /* if writing failed */
-    file_touch(program->name);                                 /* tells the owner */
+    /* tries again then if the writing fails */
+    program->write_at = monotonic_now() + INT64_C(1000000000);
+    file_touch(program->name); /* tells the owner */
     free(text);
     json_decref(rows);
 }

@@ -30,7 +30,7 @@ bool rule_is_of_amounts(const struct rule *rule)
     return rule->property == MAX_AMOUNT || rule->property == MAX_USER_AMOUNT;
 }
 
-/* Returns the key in a spec of the value that a rule bounds; NULL: the rule bounds no value of a
+/* Returns the key of a spec whose value the rule bounds; NULL: the rule bounds no value of a
  * claim. */
 static const char *bounded_key(const struct rule *rule)
 {
@@ -201,8 +201,8 @@ static void judge_utilization(struct question *question, const struct rule *rule
     }
 }
 
-/* A refusal by this rule stays with any other runtime. It names no counter, because smaller grants
- * of other reservations would still count as many threads. */
+/* This rule would refuse any other runtime, too. The refusal names no counter, because a smaller
+ * grant of another reservation still counts as one thread. */
 static void judge_threads(struct question *question, const struct rule *rule)
 {
     const uint64_t used = rule_used(question, rule);
@@ -325,8 +325,8 @@ void deny_by_default(struct question *question, const char *plugin_name, const c
              question->account->uid, plugin_name);
 }
 
-/* Leaves in the hold only what the request needs beyond the reservation's own charges. Otherwise
- * two users who rewrite their specs at the same time could cause each other's refusal. */
+/* Reduces the hold to what the request adds to the reservation's own charges. Otherwise two users
+ * who rewrite their specs at the same time could cause each other's refusal. */
 static void leave_out(struct charge *hold, const struct charge *own, const struct charge *other)
 {
     for (int i = 0; i < hold->count; i++) {

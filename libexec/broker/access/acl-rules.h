@@ -37,19 +37,20 @@ enum { ANY_PLUGIN = -1 };
 struct rule {
     int line;
     enum domain domain;
-    char name[64]; /* as written, without the @ */
+    char name[64]; /* the word in the file, without the @ */
     uint32_t id;
     int plugin;
     enum property property;
-    uint64_t value; /* of min_nice: without the sign */
+    uint64_t value; /* the bound; of min_nice, without the sign */
     bool bandwidth; /* the amount is written as a rate (max_bandwidth) */
     bool tick; /* min_runtime tick: bounds only plugins whose runtimes the kernel ends at a tick */
-    char text[192];          /* the line with single blanks */
-    struct counter *counter; /* has the sum of the subject; for max_utilization and max_amount */
+    char text[192]; /* the line with single blanks */
+    /* the counter with the sum of the subject; only for max_utilization and max_amount */
+    struct counter *counter;
 };
 
 /* The sum that a subject (acl.h) uses, in billionths of a CPU, or in the unit of the plugin's
- * resource. of_threads: the counter has the number of reservations. */
+ * resource. of_threads: the counter counts reservations instead. */
 struct counter {
     char key[104];
     uint64_t used;

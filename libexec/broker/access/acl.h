@@ -109,9 +109,9 @@ void acl_bring_back(const struct charge *charge, uint64_t amount);
  * grant is charged only for what it has got. */
 void acl_settle(struct charge *charge, uint64_t amount);
 
-/* Sets the charge of a debt (debts.h) to `amount`: what a grant has given up, and the grant that
- * replaces it does not have. The counters of threads are not charged, because the new grant's
- * charge counts the thread. */
+/* Sets the charge of a debt (debts.h) to `amount`: the part of a grant's charge that the grant
+ * after it does not have. The counters of threads are not charged, because the new grant's charge
+ * counts the thread. */
 void acl_settle_rest(struct charge *charge, uint64_t amount);
 
 /* Appends to a JSON array what each rule says about this spec: the "rules" of rtf-verdict(5). `own`

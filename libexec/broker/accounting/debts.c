@@ -18,7 +18,7 @@
  * gives up has a record of its own, because the reservation gets the capacity back if the change
  * fails. */
 struct held_by {
-    uint64_t task; /* of the reservation */
+    uint64_t task; /* the task number of the reservation */
     int plugin;
     cpu_set_t cpus;
 };
@@ -126,10 +126,10 @@ static uint64_t runtime_between(uint64_t before, uint64_t after, uint64_t window
     return runtime + (utilization(runtime, window) < before - after);
 }
 
-/* Returns the part of the runtime that the new grant gives up. The sum of the line counts
- * utilizations, and the sum of all lines counts rates; the larger part of the two is given up. With
- * a shorter deadline, half of the runtime can count as much as before in the first sum, and less in
- * the second. */
+/* Returns the part of the runtime that the new grant gives up. The plugin's line sums up
+ * utilizations, and all lines together sum up rates. The part is the larger of the two differences:
+ * with a shorter deadline, half of the runtime can have the same utilization as before, but a
+ * smaller rate. */
 static uint64_t given_up_runtime(const struct grant *given_up, const struct grant *kept)
 {
     if (kept == NULL || kept->plugin != given_up->plugin ||
@@ -300,7 +300,7 @@ static void debt_join(struct debt *record, struct debt *more)
     add_times(record, more);
     acl_join(&record->grant.charge, &more->grant.charge);
     count(record);
-    count(more); /* because debt_end(more), below, uncounts it */
+    count(more); /* debt_end(more), below, subtracts `more` from the count */
     ledger_add(&record->grant);
     ledger_remove(&before);
     (void)plugin_schedule(record->grant.plugin, record->task, &record->grant);

@@ -26,7 +26,7 @@ struct desire {
 void desired_amounts_follow(struct reservation *reservation);
 
 /* The first reservation that desires more than it needs; NULL: none. The next such reservation is
- * its of_desires. */
+ * linked by its member of_desires. */
 struct reservation *desired_amounts_first(void);
 
 /* The number of reservations that desire more than they need. */

@@ -1,6 +1,6 @@
-/* A trial (trial.h) of a refused need costs the plugins time, so each account has a budget for
- * trials. The cost of a trial grows with the number of grants that the broker tells the plugins for
- * the trial. */
+/* A trial (trial.h) asks the plugins about a refused spec once more. A trial costs the plugins
+ * time, so each account has a budget for trials. The cost of a trial grows with the number of
+ * grants that the broker tells the plugins for the trial. */
 #ifndef RTF_TRIAL_COST_H
 #define RTF_TRIAL_COST_H
 

@@ -15,7 +15,7 @@
 /* A thread that belongs to no reservation, and that the helper has the order to make ordinary.
  * Until the helper has answered, the thread may still have the attributes of a grant. */
 struct lost {
-    uint64_t id; /* of the order to the helper */
+    uint64_t id; /* the id of the order to the helper */
     pid_t tid;
     struct attributes former;
     UT_hash_handle hh;
@@ -23,7 +23,7 @@ struct lost {
 static struct lost *all_lost;
 
 /* True: the thread is real-time with reset-on-fork, as each granted thread is. A user without
- * privileges or RLIMIT_RTPRIO cannot make a thread so. */
+ * privileges or RLIMIT_RTPRIO cannot give a thread these attributes. */
 static bool is_marked(const struct attributes *attributes)
 {
     return policy_is_real_time(attributes->policy) && attributes->reset_on_fork;
@@ -113,8 +113,8 @@ bool execve_answered(const struct helper_event *event)
     return true;
 }
 
-/* The thread that has the id of the attachment `leader` now must run as the grant of `leader` says,
- * or as before the grant. */
+/* Gives the thread that now has the id of the attachment `leader` the attributes of the grant of
+ * `leader`, or the attributes from before this grant. */
 static void hold_to(struct attachment *leader, const struct attributes *now)
 {
     struct reservation *reservation = leader->reservation;

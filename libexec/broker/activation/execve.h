@@ -1,14 +1,15 @@
 /* Threads that call execve(2). If a thread that does not lead its process calls execve(2), all
  * other threads of the process end. The calling thread gets the leader's id, and is as real-time as
  * before. The attachments of both threads end, and the broker makes the thread that runs the new
- * program ordinary. An attached thread leaves its id in no other way. So the broker looks for a
- * real-time thread without an attachment only under the leader's id, and leaves other real-time
- * threads of a process alone.
+ * program ordinary.
  *
- * The broker takes the thread under the leader's id for the attached thread if it is real-time with
- * reset-on-fork: each grant sets this flag, and an owner cannot clear the flag. A thread cannot be
- * attached if its leader is so without a grant (leader_is_alike). If the watch of the attached
- * thread (libexec/attach/task-events.h) saw the thread end without an execve, the thread under the
+ * This is the only way in which an attached thread loses its id. So the broker looks for a
+ * real-time thread without an attachment only under the leader's id, and leaves other real-time
+ * threads of a process alone. The broker takes the thread under the leader's id for the attached
+ * thread if it is real-time with reset-on-fork: each grant sets this flag, and an owner cannot
+ * clear the flag. A thread cannot be attached if its leader is real-time with reset-on-fork, but
+ * not by a grant (leader_is_alike). If the watch of the attached thread
+ * (libexec/attach/task-events.h) saw the thread end without an execve, the thread under the
  * leader's id is another thread. */
 #ifndef RTF_EXECVE_H
 #define RTF_EXECVE_H

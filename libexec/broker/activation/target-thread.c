@@ -31,8 +31,8 @@ static bool is_older(const struct stamp *file, const struct identity *identity)
     return file->changed + blur < thread_started(identity);
 }
 
-/* True: the file is for a program. Such a file means all threads that its reader hears of, so a
- * thread may be younger than the file. */
+/* True: the file is for a program. Such a file stands for all threads that its reader hears of, so
+ * a thread may be younger than the file. */
 static bool is_of_program(const struct reservation *reservation)
 {
     return reservation_name_of_program(reservation->name) != 0;
@@ -49,8 +49,8 @@ void target_is_outlived(struct request *request, bool by_file)
     request->activation.why_not = TARGET_OUTLIVED;
     if (!by_file)
         return;
-    /* the reader removes the file only in the state of this stamp: the owner may have written it
-     * again */
+    /* the reader removes the file only if it still has this stamp, because the owner may have
+     * written it again */
     reader_remove(request->reservation->user, request->reservation->name, "tid",
                   &request->tid.stamp);
     request->tid.stamp = (struct stamp){0};

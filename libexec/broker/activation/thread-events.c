@@ -236,8 +236,8 @@ static enum fate fate_of_leader(struct attachment *attachment, bool was_over)
 
 /* The attached thread seems to have ended, but its id may live on: execve(2) by another thread ends
  * the first thread of the process, and then takes over its id. Between these two moments, the id
- * belongs to a zombie beside living threads. The id also does if the first thread ended by itself,
- * so the broker looks LOOKS times. */
+ * belongs to a zombie beside living threads. That is also the case if the first thread ended by
+ * itself, so the broker looks LOOKS times. */
 static enum fate fate_of(struct attachment *attachment)
 {
     struct identity identity;
@@ -260,8 +260,8 @@ static enum fate fate_of(struct attachment *attachment)
     return fate_of_leader(attachment, was_over);
 }
 
-/* If a thread goes on under the grant, gives it its former attributes back. `reason` says what has
- * become of the attached thread. */
+/* If a thread still runs with the attributes of the grant, gives the thread its former attributes
+ * back. `reason` says what has become of the attached thread. */
 static void thread_events_let_go(const struct reservation *reservation, enum fate fate,
                                  char *reason, size_t size)
 {

@@ -161,7 +161,8 @@ enum step_result ask_plugins_probe_answered(struct request *request,
     bool offered = event->answer == ANSWER_OK || event->answer == ANSWER_PARTIAL;
     struct spec smaller = probed_spec(request);
     if (!offered && event->nearest > 0 && event->nearest < request->inquiry.probed)
-        return probe(request, event->nearest); /* smaller each time, so the questions end */
+        /* `nearest` is smaller each time, so the questions end */
+        return probe(request, event->nearest);
     if (!offered || request->inquiry.probed <= request->refusals.nearest ||
         !cpu_plan_keeps_within(&smaller, &event->plan, reason) ||
         !planned_priority_passes(request, &event->plan, &ignored, reason) ||
@@ -203,9 +204,10 @@ enum step_result ask_plugins_round(struct request *request)
     return DONE;
 }
 
-/* True: capacity has come free since the round began, perhaps after the plugin that has it refused.
- * The request must find this capacity, so all plugins are asked again. ROUNDS: a user who reserves
- * and releases all the time must not delay the refusal for ever. */
+/* True: capacity has come free since the round began, perhaps in a pool whose plugin has refused
+ * already. The request must be able to get this capacity, so all plugins are asked again. ROUNDS
+ * bounds the rounds: a user who reserves and releases all the time cannot delay the refusal for
+ * ever. */
 enum { ROUNDS = 3 };
 
 static bool something_came_free(struct request *request)
@@ -337,8 +339,8 @@ static enum step_result ask_plugins_overfull(struct request *request, struct gra
         return CROSSED;
     }
     if (is_tried(request) || strcmp(plugin_line(request->inquiry.plugin)->tests, "none") == 0) {
-        /* the plugin adds up nothing (or is asked in a trial), so the answer is no error: the
-         * broker counts for threshold= */
+        /* the plugin does not add up its tasks, or this is a trial: the answer is no error, and the
+         * broker itself keeps to threshold= */
         refusal_note_no(request, request->inquiry.plugin, ANSWER_NO, reason, 0, false);
     } else {
         plugin_fail(request->inquiry.plugin, reason);
@@ -421,7 +423,7 @@ static enum step_result objected(struct request *request, struct grant *offer)
         request->hearing.bearable < offer->plan.runtime ? request->hearing.bearable : 0;
     bool partial = offer == request->inquiry.partial;
     neighbours_forget(request, offer);
-    /* the neighbours can bear less than the spec desires, but enough for its need */
+    /* the neighbours can bear less than the spec desires, but at least its runtime */
     if (!partial && bearable != 0 && bearable >= request->spec.runtime &&
         request->inquiry.tries++ < TRIES_MAX) {
         grant_free(offer);

@@ -115,7 +115,8 @@ static bool is_settled(const struct reservation *reservation)
 /* ---- sharing out ---- */
 
 static struct {
-    /* spare_capacity_occasion() when capacity was last shared out; NEVER: share out again */
+    /* the value of spare_capacity_occasion() when capacity was last shared out; NEVER: capacity has
+     * to be shared out again */
     uint64_t at;
     struct timer pause;
 } sharing;

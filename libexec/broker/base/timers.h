@@ -19,7 +19,7 @@ struct timer {
     RB_ENTRY(timer) of_time;
 };
 
-/* The structure of which `pointer` is the `member`. */
+/* Returns the structure whose member `member` is at `pointer`. */
 #define container_of(pointer, type, member) \
     ((type *)(void *)((char *)(pointer)-offsetof(type, member)))
 

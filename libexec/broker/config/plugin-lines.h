@@ -13,7 +13,8 @@ struct plugin_line {
     /* CPU time; or the resource that resource= names, and then the line has neither priorities nor
      * CPUs */
     enum resource resource;
-    uint64_t capacity;   /* capacity=: of a resource other than CPU time, in its unit */
+    /* capacity=, of a resource other than CPU time; in the unit of the resource */
+    uint64_t capacity;
     int lowest, highest; /* POSIX priorities; 0, 0 for SCHED_DEADLINE */
     bool deadline;       /* plans SCHED_DEADLINE */
     /* the strength of the plugin's test, as its greeting says: none, necessary, sufficient,
@@ -35,8 +36,8 @@ struct plugin_line {
     /* enforce=process: the runtimes of threads and of whole processes are enforced */
     bool whole;
     char where[WHERE_BYTES]; /* the interface of resource=network, or the disk of resource=disk */
-    uint64_t rate;           /* rate=: of the link, bits a second */
-    struct disk_rates rates; /* throughput=: of the disk */
+    uint64_t rate;           /* rate=: the rate of the link, bits a second */
+    struct disk_rates rates; /* throughput=: the throughput of the disk */
     /* enforce=htb, cgroup or ioprio: a helper has the kernel keep the promises (shares.h) */
     bool kept;
     bool raises; /* enforce=ioprio: the helper raises the I/O priority of its threads */

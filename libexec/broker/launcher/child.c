@@ -13,9 +13,9 @@
 #include "process-budget.h"
 
 static struct {
-    char stack[16384] __attribute__((aligned(64))); /* of a reader until its execve(2) */
+    char stack[16384] __attribute__((aligned(64))); /* the stack of a reader until its execve(2) */
     bool is_silent;
-    int hierarchy; /* lib/process-budget.h */
+    int hierarchy; /* the cgroup hierarchy (lib/process-budget.h); -1: not open */
 } forking = {.hierarchy = -1};
 
 void child_be_silent(bool silent)
@@ -26,7 +26,7 @@ void child_be_silent(bool silent)
 void child_open_hierarchy(void)
 {
     const int root = budget_hierarchy_open();
-    /* with a number above the descriptors of children */
+    /* the copy has a number above the descriptors of children */
     forking.hierarchy = root < 0 ? -1 : fcntl(root, F_DUPFD_CLOEXEC, BUDGET_HIERARCHY + 1);
     if (root >= 0)
         close(root);

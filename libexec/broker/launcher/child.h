@@ -19,7 +19,7 @@ struct child {
      * ordered, so no other process gets the id. */
     pid_t pid;
     pid_t ending;  /* CHILD_DISK: the last process that got the order to end, and may still run */
-    timer_t timer; /* on the child's CPU time, if is_timed */
+    timer_t timer; /* a timer on the child's CPU time, if is_timed */
     bool is_timed;
     struct budget budget; /* only if the child is an adopter */
 };

@@ -35,14 +35,13 @@ static bool keep_powers(void)
     enum { END_OF_LIST = -1, MOST = 24 };
     const bool has_net = children_of_kind(CHILD_NET) != NULL,
                sees = has_net || confine_proc_is_hidden();
-    const int powers[MOST] = {CAP_SYS_NICE, capability_for_perf(), CAP_DAC_OVERRIDE, CAP_IPC_LOCK,
-                              CAP_SYS_RESOURCE, CAP_SETUID, CAP_SETGID, CAP_SETPCAP, CAP_KILL,
-                              CAP_CHOWN, CAP_FOWNER, CAP_FSETID,
-                              /* of the network helper, and only with a network line: */
-                              has_net ? CAP_NET_ADMIN : CAP_SYS_NICE,
-                              has_net ? CAP_BPF : CAP_SYS_NICE,
-                              has_net ? CAP_DAC_READ_SEARCH : CAP_SYS_NICE,
-                              sees ? CAP_SYS_PTRACE : END_OF_LIST, END_OF_LIST};
+    const int powers[MOST] = {
+        CAP_SYS_NICE, capability_for_perf(), CAP_DAC_OVERRIDE, CAP_IPC_LOCK, CAP_SYS_RESOURCE,
+        CAP_SETUID, CAP_SETGID, CAP_SETPCAP, CAP_KILL, CAP_CHOWN, CAP_FOWNER, CAP_FSETID,
+        /* for the network helper, and only if a line of plugins.conf is for a network: */
+        has_net ? CAP_NET_ADMIN : CAP_SYS_NICE, has_net ? CAP_BPF : CAP_SYS_NICE,
+        has_net ? CAP_DAC_READ_SEARCH : CAP_SYS_NICE, sees ? CAP_SYS_PTRACE : END_OF_LIST,
+        END_OF_LIST};
     return capabilities_keep(powers);
 }
 

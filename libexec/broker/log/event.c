@@ -80,7 +80,8 @@ char *format_now(char text[static 40])
         log_lines.second.is = time.tv_sec;
     }
     const size_t length = log_lines.second.length;
-    const char *fraction = format_seconds(time.tv_nsec, nanoseconds) + 1; /* ".042534817" */
+    /* the fraction of the second, such as ".042534817" */
+    const char *fraction = format_seconds(time.tv_nsec, nanoseconds) + 1;
     memcpy(text, log_lines.second.text, length);
     memcpy(text + length, fraction, 7);
     memcpy(text + length + 7, "Z", 2);

@@ -29,7 +29,7 @@ struct account {
     gid_t *gids;
     int gid_count;
     int64_t asked;        /* when the database was asked: CLOCK_MONOTONIC, ns */
-    uint64_t files_stamp; /* of /etc/passwd and /etc/group at that time */
+    uint64_t files_stamp; /* identifies the state of /etc/passwd and /etc/group at that time */
     /* number of reservations that count against --max-specs; those of all accounts without a name
      * count together, in account_bucket */
     int reservations;
@@ -47,7 +47,7 @@ struct account {
      * something to end */
     unsigned held;
     int directories;                         /* number of adopted directories */
-    TAILQ_HEAD(waiter_list, waiter) waiters; /* wait-queue.c */
+    TAILQ_HEAD(waiter_list, waiter) waiters; /* the specs that wait for room (wait-queue.c) */
     TAILQ_ENTRY(account) of_waiters;
     struct queue queue;          /* reservations whose turn is to come */
     struct request_list waiting; /* requests that wait for the database's answer */

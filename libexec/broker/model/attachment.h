@@ -53,7 +53,7 @@ struct attachment {
     struct source source;
     struct reservation *reservation;
     pid_t tid, process;
-    uint64_t started_by; /* thread.h */
+    uint64_t started_by; /* the thread began at this time or earlier (thread.h) */
     int pidfd;
     bool scheduled;   /* the attach helper has had the order to make it real-time, at least once */
     bool bound[KEPT]; /* this helper knows the thread: shares.h */
@@ -84,7 +84,7 @@ struct attachment {
     bool only_awake;
     /* how often the thread fell asleep again before the attach helper could make it real-time */
     int naps;
-    int watch;       /* libexec/attach/task-events.h; -1: none */
+    int watch;       /* the watch of the thread (libexec/attach/task-events.h); -1: none */
     bool watch_once; /* the watch reports that the thread runs, not an execve(2) */
     void *watch_page;
     size_t watch_bytes;

@@ -29,7 +29,7 @@ struct reader {
     enum reader_state state;
     /* source: the socket; wake: the inotify instance while no reader runs */
     struct source source, wake;
-    struct slot *slot;   /* readers.c; NULL */
+    struct slot *slot;   /* the reader's place in readers.c; NULL: no reader runs */
     int socket, inotify; /* -1: none */
     unsigned life;       /* counts the readers of this user */
     /* writing: the socket is full; scan_owed: the last reader may have lost events */
@@ -49,7 +49,7 @@ struct reader {
  * Afterwards the broker passes the descriptor to the adopter, which may wait. */
 struct open_file {
     int fd;        /* -1: none */
-    unsigned life; /* of the reader that has the file open, too: struct reader */
+    unsigned life; /* the `life` (struct reader) of the reader that has the file open, too */
 };
 
 #endif

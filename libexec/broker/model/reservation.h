@@ -93,7 +93,7 @@ struct user {
     struct account *of;
     struct account *account;
     struct reader reader;
-    struct scan *scan; /* scans.c; NULL */
+    struct scan *scan; /* the scan under way (scans.c); NULL: none */
     struct reservation *reservations;
     TAILQ_ENTRY(user) of_list;
     LIST_ENTRY(user) of_account;
@@ -177,15 +177,18 @@ struct reservation {
     struct open_file json; /* the open NAME.json of this report */
     struct grant *grant;
     struct attachment *attachment;
-    struct share *shares;      /* shares.c: one for each kind of helper; NULL */
-    struct request *request;   /* at most one at a time */
-    struct recovery *recovery; /* reconcile.c; NULL */
+    struct share *shares;    /* shares.c: one for each kind of helper; NULL */
+    struct request *request; /* at most one at a time */
+    /* the correction that waits for the reader (reconcile.c); NULL: none */
+    struct recovery *recovery;
     /* the account that counts this reservation against --max-specs */
     struct account *counted;
-    TAILQ_ENTRY(reservation) of_queue; /* fair-queue.c */
+    TAILQ_ENTRY(reservation) of_queue; /* links the queue (fair-queue.c) */
     struct queue *queue;               /* the queue that the reservation waits in; NULL: none */
-    struct lease *lease;               /* expiry.c; NULL: the spec has no key "expires" */
-    struct waiter *waiter;             /* wait-queue.c; NULL: the spec does not wait for room */
+    /* the lease (expiry.c); NULL: the spec has no key "expires" */
+    struct lease *lease;
+    /* the place in the wait queue (wait-queue.c); NULL: the spec does not wait for room */
+    struct waiter *waiter;
     /* when spare-capacity.c last changed the grant: CLOCK_MONOTONIC, ns */
     int64_t shared_out;
     TAILQ_ENTRY(reservation) of_desires;
@@ -199,8 +202,9 @@ struct reservation {
     /* desired-amounts.c: desires: the spec desires more than the grant has; raises: the aims of the
      * grant are higher than the grant */
     bool desires, raises;
-    unsigned char pending_changes; /* ..._CHANGED */
-    unsigned char found;           /* scans.c: OF_... */
+    unsigned char pending_changes; /* FILES_CHANGED and THREAD_CHANGED */
+    /* the files that a scan has found: OF_JSON and so on (scans.c) */
+    unsigned char found;
     UT_hash_handle hh;             /* by name within the user */
     RB_ENTRY(reservation) of_task; /* by task */
     char name[];

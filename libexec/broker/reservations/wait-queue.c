@@ -9,7 +9,7 @@
 
 struct waiter {
     struct reservation *reservation;
-    int64_t since; /* CLOCK_BOOTTIME */
+    int64_t since; /* when the wait began: CLOCK_BOOTTIME, ns */
     uint64_t asked_at;
     bool is_asked_again;
     enum why why;

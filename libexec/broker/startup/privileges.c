@@ -39,7 +39,7 @@ static const char *const calls[] = {
     "pidfd_open", "sched_getattr", "sched_getscheduler", "sched_getparam", "sched_getaffinity",
     "getpriority", "ioprio_get", "getpid", "gettid", "getuid", "geteuid", "getgid", "getegid",
     "uname", "sysinfo",
-    /* memory, and the end */
+    /* for memory, and for the end of the process */
     "brk", "mmap", "munmap", "mremap", "mprotect", "madvise", "getrandom", "rseq",
     "set_robust_list", "exit", "exit_group", NULL};
 

@@ -34,7 +34,7 @@ static struct {
     struct program program;
     const struct guard_listener *listener;
     STAILQ_HEAD(, told) told;
-    /* passes the events on that came while the broker waited for an answer */
+    /* passes on the events that came while the broker waited for an answer */
     struct timer news;
     struct paragraph_output output; /* the message that is being made */
     uint64_t last_id, answered;

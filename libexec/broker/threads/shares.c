@@ -25,7 +25,7 @@ enum { CLASS_LEAST = 0x10, CLASSES = 0xffe0 };
 static void keep_again(struct timer *timer);
 
 static struct {
-    uint8_t used[CLASSES / 8];  /* a bit for each class */
+    uint8_t used[CLASSES / 8];  /* the classes that are in use: a bit for each class */
     unsigned next;              /* the first class to try for the next reservation */
     struct lowering *lowerings; /* the head of the hash table, in the order of their messages */
     /* Repeats messages that a helper refused while no request waited for the answer. */

@@ -1,5 +1,5 @@
 # The broker, its plugins, and its spool.
-# shellcheck shell=sh disable=SC2154 # variables cross the files
+# shellcheck shell=sh disable=SC2154 # files of the doctor share variables
 
 # Reads status.json, and the lines of the configuration that are not in force (status-lines.c): to $is, $running, $pid_namespace, $healthy and
 # $served, and to $work/status.
@@ -22,7 +22,7 @@ check_broker() {
         found no-spool "there is no spool at $spool" "start the broker as root with '$(starter)': it makes the spool; or name another spool with --spool"
         return
     fi
-    [ -x "$spool" ] || return 0 # check_spool notes this
+    [ -x "$spool" ] || return 0 # check_spool notes a spool that cannot be entered
     [ "$is" != serving ] || is_served=yes
     case $is in
     absent)

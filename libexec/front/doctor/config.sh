@@ -1,5 +1,5 @@
 # plugins.conf and acl.conf: errors, rules that do nothing, and lines that the broker has not read.
-# shellcheck shell=sh disable=SC2154 # variables cross the files
+# shellcheck shell=sh disable=SC2154 # files of the doctor share variables
 
 # True if both are regular files that this process may read. A FIFO or a device would make a reader wait.
 are_files() {

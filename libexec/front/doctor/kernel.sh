@@ -1,5 +1,5 @@
 # The limits of the kernel for real-time threads, and the machine's clock.
-# shellcheck shell=sh disable=SC2154 # variables cross the files
+# shellcheck shell=sh disable=SC2154 # files of the doctor share variables
 
 check_periods() {
     min=$(of_machine "$proc/sys/kernel/sched_deadline_period_min_us") max=$(of_machine "$proc/sys/kernel/sched_deadline_period_max_us")

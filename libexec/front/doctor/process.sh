@@ -1,5 +1,5 @@
 # A process as it was started: its cgroup, affinity and namespaces. For the doctor's own process, and for one program.
-# shellcheck shell=sh disable=SC2154 # variables cross the files
+# shellcheck shell=sh disable=SC2154 # files of the doctor share variables
 
 # Prints the directory of PROCESS's cgroup in the cpu controller of version 1; nothing with version 2, or for the root cgroup.
 cpu_group() { # PROCESS
@@ -23,7 +23,7 @@ check_affinity() { # DIRECTORY-IN-PROC WHO TID
     [ -n "$all" ] && [ -n "$may" ] && [ "$all" != "$may" ] || return 0
     missing=$(without "$all" "$may")
     [ -n "$missing" ] || return 0
-    [ -z "$(attached_to "$3")" ] || return 0 # the broker has set its affinity
+    [ -z "$(attached_to "$3")" ] || return 0 # the broker has set the affinity of an attached process
     group=$(content "$1/cpuset")
     if [ "${group:-/}" != / ]; then
         found affinity "$2 may run on CPU $may only, not on $missing, and is in the cpuset $group" \

@@ -1,5 +1,5 @@
 # One program (-p): its owner, the calls that it makes, and its scheduling without a reservation.
-# shellcheck shell=sh disable=SC2154 # variables cross the files
+# shellcheck shell=sh disable=SC2154 # files of the doctor share variables
 
 check_program() { # PROCESS
     who="process $1 ($(content "$proc/$1/comm"))"

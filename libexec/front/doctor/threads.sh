@@ -1,5 +1,5 @@
 # Attached threads that do not run as granted, and real-time threads that no reservation accounts for.
-# shellcheck shell=sh disable=SC2154 # variables cross the files
+# shellcheck shell=sh disable=SC2154 # files of the doctor share variables
 
 # Lists threads in files of $work: attached (see own_attached), granted (ids), threads (see threads), and earlier and later (ids of the brokers' own
 # processes, which may end, or start, while the doctor reads the other lists).

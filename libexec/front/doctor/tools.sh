@@ -1,5 +1,5 @@
 # For all parts of rtf-doctor(1): how a finding is noted, and how files of the machine are read.
-# shellcheck shell=sh disable=SC2154 # variables cross the files
+# shellcheck shell=sh disable=SC2154 # files of the doctor share variables
 
 # Makes a text one line without tabs, in printable ASCII.
 one_line() { # TEXT

@@ -1,5 +1,5 @@
 # The user who runs the doctor: the group, and the user's own directory in the spool.
-# shellcheck shell=sh disable=SC2154 # variables cross the files
+# shellcheck shell=sh disable=SC2154 # files of the doctor share variables
 
 check_member() {
     [ -d "$spool/specs" ] || return 0
