@@ -16,11 +16,11 @@
 struct room {
     struct client *client;
     const char *name;
-    int64_t until; /* of client_until */
+    int64_t until; /* the end of the wait, a time of client_until */
     sigset_t inherited;
     int signals, timer;
-    /* of the spool's directory: the broker puts a new status.json there when reservations have
-     * changed */
+    /* reports changes of the spool's directory: the broker puts a new status.json there when
+     * reservations have changed */
     struct dnotify changes;
 };
 
@@ -87,7 +87,7 @@ static bool is_settled(const struct client_verdict *verdict)
            strcmp(retry, "when-freed") != 0;
 }
 
-/* Sleeps until the broker's reservations have changed: CLIENT_PENDING. */
+/* Sleeps until the broker's reservations have changed, and then returns CLIENT_PENDING. */
 static enum client_outcome doze(const struct room *room)
 {
     struct pollfd fds[] = {{.fd = room->changes.ready, .events = POLLIN},

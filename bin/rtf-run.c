@@ -2,8 +2,8 @@
  * command.
  *
  * With --attach the command is a child instead. rtf-run reserves first, starts the command, and
- * attaches a thread of the command when the sign comes: the command says that it is ready, a thread
- * has the name, or the time has passed. */
+ * attaches a thread of the command at the sign that --attach names: the command says that it is
+ * ready, a thread has the name, or the time has passed. */
 #include <errno.h>
 #include <poll.h>
 #include <sched.h>
@@ -44,7 +44,7 @@ struct options {
     struct needs needs;
     /* the spec, without the keys that say which thread is attached, and when */
     json_t *spec;
-    const char *file;                         /* of -f; NULL: none */
+    const char *file;                         /* the argument of -f; NULL: none */
     uint64_t timeout, attach_after, wait_for; /* us; wait_for 0: no limit */
     /* name NULL: run-PID; thread: pattern of --attach=thread:NAME */
     const char *name, *thread;
@@ -58,7 +58,7 @@ struct options {
 struct spec {
     char name[CLIENT_NAME_MAX + 1];
     char token[CLIENT_TOKEN];
-    ino_t inode; /* of NAME.json; 0: there is no such file */
+    ino_t inode; /* the inode of NAME.json; 0: there is no such file */
 };
 
 static const struct command_option table[] = {
@@ -316,8 +316,8 @@ static enum client_outcome put_spec(struct client *client, const struct options 
     } else {
         snprintf(spec->name, sizeof spec->name, "run-%d", getpid());
         outcome = client_put(client, spec->name, text, &spec->inode);
-        /* either CMD of an rtf-run is rtf-run, too, with the same pid; or an rtf-run with this pid
-         * was killed, and its spec is left */
+        /* either the command of another rtf-run is this rtf-run, with the same pid; or an rtf-run
+         * with this pid was killed, and its spec is left */
         if (outcome == CLIENT_TAKEN) {
             snprintf(spec->name, sizeof spec->name, "run-%d-%s", getpid(), spec->token);
             outcome = client_put(client, spec->name, text, &spec->inode);
@@ -417,7 +417,7 @@ static enum client_outcome reserve(struct client *client, const struct options *
 
 /* The sign at which the thread is attached. */
 struct start_sign {
-    struct ready ready; /* of AT_READY */
+    struct ready ready; /* receives the messages for AT_READY */
     int fd;             /* readable when the sign may have come */
 };
 

@@ -28,7 +28,7 @@ bool confine_for_good(void)
 
 /* ---- files ---- */
 
-/* Missing in the headers of Debian 12. */
+/* the headers of Debian 12 lack this */
 #ifndef LANDLOCK_ACCESS_FS_TRUNCATE
 #define LANDLOCK_ACCESS_FS_TRUNCATE (1ULL << 14)
 #endif

@@ -34,11 +34,11 @@ struct maker {
 
 struct domains {
     enum cgroups cgroups;
-    int root;            /* owned: descriptor of the mount */
+    int root;            /* owned by this struct: a descriptor of the mount */
     bool was_balanced;   /* version 1: the root's former sched_load_balance */
     bool had_controller; /* version 2: the root's subtree_control had cpuset before */
     cpu_set_t made;
-    struct maker *makers; /* owned; one for each CPU in `made` */
+    struct maker *makers; /* owned by this struct: one for each CPU in `made` */
     int maker_count;
 };
 

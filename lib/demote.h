@@ -9,9 +9,9 @@
 
 #include "thread.h"
 
-/* Call demote_begin before, and demote_end after, all other calls for one thread. pidfd: of the
- * thread. If the thread has ended between the two calls, demote_end repairs the kernel's count of
- * SCHED_DEADLINE threads in its cpuset. */
+/* Call demote_begin before, and demote_end after, all other calls for one thread. pidfd: the
+ * thread's pidfd. If the thread has ended between the two calls, demote_end repairs the kernel's
+ * count of SCHED_DEADLINE threads in its cpuset. */
 void demote_begin(void);
 void demote_end(int pidfd);
 

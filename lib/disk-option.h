@@ -10,8 +10,8 @@
 
 enum { DISK_OPTION_WHY = DISK_PLACE_REASON + 64 };
 
-/* Returns the value of the key "disk"; the caller frees it. NULL: *why has the fault. The spool's
- * status.json says which dm and md devices may be claimed. */
+/* Returns the value of the key "disk"; the caller frees it. NULL: *why says what is wrong. The
+ * spool's status.json says which dm and md devices may be claimed. */
 json_t *disk_option(const char *text, const char *spool, char why[static DISK_OPTION_WHY]);
 
 #endif

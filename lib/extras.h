@@ -17,7 +17,7 @@ struct extras {
     uint64_t lock_memory; /* bytes that each thread of the process may lock in memory together */
     uint64_t cpu_latency; /* us: no CPU takes longer than this to wake from idle */
     int nice;             /* -20..-1 */
-    int clamp_min, clamp_max; /* of sched_setattr(2), plus 1: 0 is "not stated" */
+    int clamp_min, clamp_max; /* the values of sched_setattr(2) plus 1; 0: not stated */
 };
 
 bool extras_any(const struct extras *extras);

@@ -169,7 +169,7 @@ static char *reserve(struct paragraph_output *output, size_t more)
             capacity *= 2;
         char *data = realloc(output->data, capacity);
         if (data == NULL)
-            abort(); /* half a message in the stream is worse than a restart from state/ */
+            abort(); /* half a message in the stream would be worse than the end of this program */
         output->data = data;
         output->capacity = capacity;
     }

@@ -3,8 +3,8 @@
  * A paragraph is one or more lines KEY=VALUE, followed by an empty line. KEY is [a-z][a-z0-9_]*.
  * VALUE is printable ASCII (0x20..0x7e) and may be empty. A key appears once. A paragraph has at
  * most PARAGRAPH_PAIRS lines and PARAGRAPH_BYTES bytes. Anything else is malformed, and the stream
- * cannot be used after that. rtf-plugin(7) documents the format for plugin authors. The file
- * state/journal has this format, too. */
+ * cannot be used after that. rtf-plugin(7) documents the format for plugin authors. The
+ * broker's journal has this format, too. */
 #ifndef RTF_PARAGRAPH_H
 #define RTF_PARAGRAPH_H
 
@@ -52,8 +52,8 @@ ssize_t paragraph_fill(struct paragraph_input *input, int fd);
 /* Appends bytes from another source (a datagram, a file). False with errno: out of memory. */
 bool paragraph_feed(struct paragraph_input *input, const void *bytes, size_t length);
 
-/* 1: *paragraph is the next paragraph; 0: no complete paragraph yet; -1: malformed, *why has the
- * fault. */
+/* 1: *paragraph is the next paragraph; 0: no complete paragraph yet; -1: malformed, and *why
+ * says what is wrong. */
 int paragraph_take(struct paragraph_input *input, struct paragraph *paragraph, const char **why);
 
 void paragraph_input_free(struct paragraph_input *input);

@@ -81,7 +81,7 @@ int budget_group_make(int hierarchy, const char *name, pid_t process)
     const int error = errno;
     if (group >= 0)
         close(group);
-    (void)unlinkat(hierarchy, name, AT_REMOVEDIR); /* only if it is empty */
+    (void)unlinkat(hierarchy, name, AT_REMOVEDIR); /* fails if the group has members */
     errno = error;
     return -1;
 }

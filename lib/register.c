@@ -135,7 +135,7 @@ void register_tidy(bool ours)
     (void)each_name(directory, sweep_one, NULL);
     if (directory >= 0)
         close(directory);
-    (void)rmdir(REGISTER); /* fails unless empty */
+    (void)rmdir(REGISTER); /* fails if the directory is not empty */
     run_directory_leave(held);
 }
 

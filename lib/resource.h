@@ -37,7 +37,7 @@ struct claim {
     /* the interface of a network or the device of a disk; "": any */
     char where[WHERE_BYTES];
     uint64_t values[CLAIM_VALUES]; /* in the order of the keys; 0: not stated */
-    /* of a grant: the first value that the spec asked for, if more is granted; 0: the same as
+    /* in a grant: the first value that the spec asked for, if more is granted; 0: the same as
      * values[0] */
     uint64_t least;
     /* the first value in the current mode, if another mode needs more; 0: the same as values[0] */
@@ -64,8 +64,8 @@ uint64_t claim_amount(const struct claim *claim);
 uint64_t claim_within(const struct claim *claim, uint64_t amount);
 
 /* claim_weight returns the part of a pool that the claim needs: for a disk, billionths of its time;
- * for all other resources, claim_amount. rates: of the disk. claim_within_weight is the inverse of
- * claim_weight, like claim_within. */
+ * for all other resources, claim_amount. rates: the rates of the disk. claim_within_weight is the
+ * inverse of claim_weight, like claim_within. */
 uint64_t claim_weight(const struct claim *claim, const struct disk_rates *rates);
 uint64_t claim_within_weight(const struct claim *claim, uint64_t weight,
                              const struct disk_rates *rates);

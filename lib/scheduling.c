@@ -367,9 +367,9 @@ static enum apply_result set_wanted(const struct identity *identity,
     return done == APPLY_REFUSED ? explain(identity->tid, wanted, reason) : done;
 }
 
-/* Checks that a thread that has just become SCHED_DEADLINE gets its runtime. *overrun: of its last
- * demotion. REFUSED with EBUSY: the overrun is not paid back yet, and the thread is ordinary
- * again. */
+/* Checks that a thread that has just become SCHED_DEADLINE gets its runtime. *overrun: the overrun
+ * at its last demotion. REFUSED with EBUSY: the overrun is not paid back yet, and the thread is
+ * ordinary again. */
 static enum apply_result check_replenishment(const struct identity *identity,
                                              const struct attributes *wanted,
                                              const struct overrun *overrun,

@@ -26,7 +26,7 @@ uint64_t scheduling_counted_us(void);
 struct target {
     pid_t tid;
     uint64_t started_by;
-    int pidfd; /* -1: none; not owned */
+    int pidfd; /* owned by the caller; -1: none */
 };
 
 /* How a thread moves between domains (cpuset-domains.h). Without a group the thread stays in its

@@ -43,8 +43,8 @@ bool file_is_another(const struct file *file, const struct stamp *judged);
 
 struct snapshot {
     struct file json, tid;
-    struct spec spec; /* of json when READ; when BAD, only the token */
-    pid_t thread;     /* of tid when READ */
+    struct spec spec; /* the spec in NAME.json if that is READ; if it is BAD, only the token */
+    pid_t thread;     /* the thread in NAME.tid if that is READ */
     /* the id in NAME.tid if the reader cannot find the thread with this id (then `thread` is
      * TID_MAX, which no thread has); else 0 */
     pid_t thread_unseen;

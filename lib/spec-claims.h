@@ -1,5 +1,5 @@
 /* Parses the claims of a spec on resources other than CPU time, from jansson values. False: *why
- * has the fault. */
+ * says what is wrong. */
 #ifndef RTF_SPEC_CLAIMS_H
 #define RTF_SPEC_CLAIMS_H
 

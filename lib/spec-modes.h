@@ -8,7 +8,7 @@
 #include "spec.h"
 
 /* Call this after all other keys are taken, because their values hold in every mode that states no
- * other value. NULL: valid; else the wrong key, with the fault in *why. */
+ * other value. NULL: valid; else the wrong key, and *why says what is wrong. */
 const char *take_modes(const json_t *object, struct spec *spec, char *why);
 
 #endif

@@ -318,7 +318,7 @@ enum program_parsed program_parse(const char *text, size_t length, struct progra
 {
     static const char word[] = "\"threads\"";
     *file = NULL;
-    /* So ordinary specs are not parsed twice. */
+    /* a text without the word is no program file, and is parsed only once */
     if (memmem(text, length, word, sizeof word - 1) == NULL)
         return PROGRAM_NOT;
     json_t *object = spec_object(text, length, reason);

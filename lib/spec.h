@@ -52,7 +52,8 @@ struct spec {
     /* the spec states "attach": null; the spec states "lifetime": "spec". For a key that the spec
      * does not state, an attached thread keeps the value of the earlier spec */
     bool attach_none, lifetime_spec;
-    bool attach_kept;     /* only in a grant: an earlier spec stated the thread */
+    /* only in a grant: the thread that an earlier spec has named stays attached */
+    bool attach_kept;
     bool budget_process;  /* the runtime is for all threads of the process together */
     bool move_process;    /* the whole process may be moved into a scheduling domain */
     bool waits;           /* if refused for lack of capacity, the request waits */
@@ -74,7 +75,7 @@ void spec_take_mode(struct spec *spec, const struct mode *mode);
 
 /* Checks the relations between runtime, desired runtime, deadline and period (Q, Qd, D, T), and
  * between the keys of a dry run. These relations must hold for every plugin. NULL: valid; else the
- * wrong key, with the fault in *why. */
+ * wrong key, and *why says what is wrong. */
 const char *spec_relations(const struct spec *spec, char why[static REASON_BYTES]);
 
 /* spec_add writes the spec as lines of a paragraph (spec-lines.c), without plugin and token if they

@@ -16,7 +16,7 @@
 #include "units.h"
 
 #ifndef PIDFD_THREAD
-#define PIDFD_THREAD O_EXCL /* Linux 6.9 */
+#define PIDFD_THREAD O_EXCL /* the kernel has this flag since Linux 6.9 */
 #endif
 /* include/linux/sched.h; field 9 of /proc/PID/stat */
 enum { PF_EXITING_FLAG = 0x00000004, PF_KTHREAD_FLAG = 0x00200000 };

@@ -11,7 +11,7 @@
 
 /* Headers around the payload of a 1500-byte packet: Ethernet (14), IPv4 (20) and UDP (8). */
 enum { WIRE_HEADERS = 42, WIRE_PAYLOAD = 1472 };
-#define WIRE_BYTES_MAX UINT64_C(1073741824) /* per period */
+#define WIRE_BYTES_MAX UINT64_C(1073741824) /* the most bytes per period */
 
 /* The share of a link that claims may have by default. Paper 002, section 4.3, has 0.96, but its
  * eight streams need 0.9601 with Ethernet's headers, so this share is a little larger. With a share

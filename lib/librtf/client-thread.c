@@ -9,7 +9,7 @@
 #include "client.h"
 
 #ifndef PIDFD_THREAD
-#define PIDFD_THREAD O_EXCL /* Linux 6.9 */
+#define PIDFD_THREAD O_EXCL /* the kernel has this flag since Linux 6.9 */
 #endif
 /* include/linux/proc_ns.h: the inode of the first pid namespace; include/uapi/linux/magic.h */
 enum { FIRST_PID_NAMESPACE = 0xeffffffc, PIDFS = 0x50494446 };

@@ -42,8 +42,9 @@ struct client_watch {
     int events;
     /* the watch on the user's directory: reports its end, and file changes if `wide` */
     int directory;
-    int spec;    /* the watch on the spec of the last wait */
-    ino_t inode; /* of the directory; not reused while the directory is watched */
+    int spec; /* the watch on the spec of the last wait */
+    /* the inode of the directory, which no other file gets while the directory is watched */
+    ino_t inode;
     bool wide;
 };
 
@@ -56,7 +57,7 @@ struct client {
     /* the FIFO "alive", only for poll(2): POLLERR if no broker has the other end open */
     int alive;
     int directory;             /* the user's directory */
-    ino_t inode;               /* of the directory */
+    ino_t inode;               /* the inode of the directory */
     struct client_watch watch; /* the caller's watch for client_wait; .events = -1: none */
     char user[NAME_MAX + 1];   /* the directory's name */
     char why[CLIENT_WHY];
@@ -96,7 +97,8 @@ struct client_wait {
     "a name is 1 to 64 of A-Z a-z 0-9 _ . @ : - and starts with a letter, a digit or _"
 bool client_name_ok(const char *name);
 
-/* Parses a time of a command line, in microseconds. NULL: valid; else a sentence with the fault. */
+/* Parses a time of a command line, in microseconds. NULL: valid; else a sentence that says what is
+ * wrong. */
 const char *client_take_time(const char *text, uint64_t *microseconds);
 /* Like client_take_time, for a time to wait, up to 366 days. */
 const char *client_take_wait(const char *text, uint64_t *microseconds);

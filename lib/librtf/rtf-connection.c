@@ -65,8 +65,8 @@ static enum client_outcome reconnect(struct rtf_connection_own *connection, stru
     return CLIENT_OK;
 }
 
-/* Opens the caller's directory again, in the same way, because the broker or the user may have
- * removed or renamed it. */
+/* Opens the caller's directory again, because the broker or the user may have removed or renamed
+ * it. The descriptor keeps its number, as in reconnect. */
 static enum client_outcome enter_again(struct rtf_connection_own *connection, struct client *client)
 {
     struct client found = *client;

@@ -47,7 +47,7 @@ struct rtf_connection_own {
     unsigned calls; /* calls that wait now */
     struct client_watch spare[SPARE];
     int spares;
-    int poll, events; /* of rtf_fd; -1 before its first call */
+    int poll, events; /* the descriptors behind rtf_fd; -1 before its first call */
     struct rtf_spec_own *specs;
 };
 
@@ -61,7 +61,7 @@ struct rtf_spec_own {
     pthread_mutex_t lock; /* protects the members below */
     enum own_request request;
     char name[CLIENT_NAME_MAX + 1], token[CLIENT_TOKEN];
-    ino_t inode;   /* of our NAME.json; 0: none */
+    ino_t inode;   /* the inode of our NAME.json; 0: there is no such file */
     pid_t awaited; /* the thread to be attached; 0: none */
     bool has_key;  /* the thread was attached with the key "attach", not with NAME.tid */
     bool lasting;
@@ -87,7 +87,7 @@ struct rtf_spec_own {
     uint64_t deadline;
     char plugin[OWN_PLUGIN], policy[16], cpus[CLIENT_WHY], mode[OWN_MODE];
     uint64_t runtime_in_mode, amounts[OWN_AMOUNTS];
-    char *texts[OWN_TEXTS]; /* of rtf_params_from_spec */
+    char *texts[OWN_TEXTS]; /* the texts that rtf_params_from_spec has returned */
     _Atomic pid_t thread;
     uint64_t pace;      /* us: the last period of rtf_task_wait */
     int64_t activation; /* ns */
