@@ -129,9 +129,7 @@ END
     install -m 644 "$RTF_SOURCE"/etc/programs.d/*.json "$GIVEN"
     [ "$(ls "$GIVEN" | wc -l)" -ge 4 ]
     check 0 ''
-    [ -z "$output" ] || { echo "$output" >&2; return 1; }
     # The machine need not have their users, groups and programs. Nothing else is wrong.
-    run "$RTF_LIBEXEC/rtf-lint" --config "$CONFIG"
     [ -z "$(grep 'programs\.d' <<<"$output" | grep -vE 'programs\.d/[a-z0-9_]+\.json: there is no (user|group|program) ')" ] || { echo "$output" >&2; return 1; }
     for name in mpd ros2_control; do [[ $(jq -r .comment "$GIVEN/$name.json") == *'never run'*'ps -L'* ]]; done
 }
