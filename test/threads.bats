@@ -739,6 +739,27 @@ END
     refused_by_both "$zombie" ATTACH_FAIL "there is no thread $zombie"
 }
 
+# The reader is stopped while the files change, so the broker learns of both changes at once.
+@test "a thread whose .tid goes and is written for another reservation at once is attached to that one" {
+    broker_start
+    reserve_cam
+    spec $ALICE other '{"priority": 14, "plugin": "FP"}' >/dev/null
+    sleeper $ALICE
+    as $ALICE sh -c "echo $SLEEPER >'$SPECS/$ALICE/cam.tid'"
+    says $ALICE cam ".thread.tid == $SLEEPER"
+    reader=$(helpers rtf-reader)
+    kill -STOP "$reader"
+    as $ALICE sh -c "cd '$SPECS/$ALICE' && rm cam.tid && echo $SLEEPER >other.tid"
+    kill -CONT "$reader"
+    says $ALICE other ".thread.tid == $SLEEPER"
+    says $ALICE cam '.thread == null'
+    reader=$(helpers rtf-reader)
+    kill -STOP "$reader"
+    as $ALICE sh -c "cd '$SPECS/$ALICE' && rm other.json && echo '{$RESERVED, \"attach\": $SLEEPER}' >cam.new && mv cam.new cam.json"
+    kill -CONT "$reader"
+    says $ALICE cam ".thread.tid == $SLEEPER"
+}
+
 # bats test_tags=turn:0
 @test "a thread can be attached to one reservation only" {
     broker_start

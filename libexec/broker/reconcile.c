@@ -294,6 +294,19 @@ static bool shows_owner(const struct reservation *reservation)
     return reservation->json.fd >= 0 || state == FILE_READ || state == FILE_SAME;
 }
 
+/* True: the files name a thread that leaves another reservation of the user at this moment. If the
+ * owner removes one NAME.tid and writes another one, the broker may learn of both at once, and the
+ * thread is still attached while the first request is under way. */
+static bool names_leaving_thread(const struct reservation *reservation)
+{
+    const struct snapshot *snapshot = reservation->snapshot;
+    const pid_t wanted =
+        snapshot->tid.state == FILE_READ ? snapshot->thread : snapshot->spec.attach;
+    const struct attachment *other = wanted == 0 ? NULL : attachment_find(wanted);
+    return other != NULL && other->reservation != reservation &&
+           other->reservation->user == reservation->user && other->reservation->request != NULL;
+}
+
 /* Begins the next request that the files or the thread ask for. True: the request is under way, or
  * waits for the reader. False: there is nothing to do. */
 static bool reconcile_files(struct reservation *reservation)
@@ -357,7 +370,13 @@ void reconcile_examine(struct reservation *reservation)
     /* a scan counts the user's reservations now; it queues this reservation afterwards */
     if (reservation->state == RESERVATION_OVER_LIMIT && reservation->user->scan != NULL)
         return;
-    if (!has_snapshot(reservation) || reconcile_files(reservation))
+    if (!has_snapshot(reservation))
+        return;
+    if (names_leaving_thread(reservation)) {
+        reservation_await_thread(reservation);
+        return;
+    }
+    if (reconcile_files(reservation))
         return;
     reservation->pending_changes &= ~FILES_CHANGED;
     reservation->raises = false;

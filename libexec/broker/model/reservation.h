@@ -95,6 +95,7 @@ struct user {
     struct reader reader;
     struct scan *scan; /* the scan under way (scans.c); NULL: none */
     struct reservation *reservations;
+    unsigned awaiting; /* reservations that await a thread */
     TAILQ_ENTRY(user) of_list;
     LIST_ENTRY(user) of_account;
     UT_hash_handle hh; /* by name */
@@ -202,6 +203,7 @@ struct reservation {
     /* desired-amounts.c: desires: the spec desires more than the grant has; raises: the aims of the
      * grant are higher than the grant */
     bool desires, raises;
+    bool awaits_thread;            /* reservation_await_thread */
     unsigned char pending_changes; /* FILES_CHANGED and THREAD_CHANGED */
     /* the files that a scan has found: OF_JSON and so on (scans.c) */
     unsigned char found;

@@ -259,6 +259,7 @@ static void request_let_go(struct request *request)
 void request_drop(struct request *request)
 {
     request->reservation->request = NULL;
+    reservations_go_on(request->reservation->user);
     expiry_go_on(request->reservation);
     queue_end(request->queue);
     turn_end(request);

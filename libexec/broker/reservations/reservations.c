@@ -113,6 +113,13 @@ void reservation_snapshot_end(struct reservation *reservation)
     open_file_close(reservation->user, &reservation->json);
 }
 
+static void await_no_thread(struct reservation *reservation)
+{
+    if (reservation->awaits_thread)
+        reservation->user->awaiting--;
+    reservation->awaits_thread = false;
+}
+
 void reservation_forget(struct reservation *reservation)
 {
     reservation_snapshot_end(reservation);
@@ -120,6 +127,7 @@ void reservation_forget(struct reservation *reservation)
     expiry_until(reservation, 0);
     wait_queue_leave(reservation);
     queue_leave(reservation);
+    await_no_thread(reservation);
     reservation_uncount(reservation);
     HASH_DELETE(hh, reservation->user->reservations, reservation);
     RB_REMOVE(tasks, &tasks, reservation);
@@ -136,4 +144,23 @@ bool reservation_record(struct reservation *reservation)
 void reservation_queue(struct reservation *reservation)
 {
     queue_add(reservation, &user_bucket(reservation->user)->queue);
+}
+
+void reservation_await_thread(struct reservation *reservation)
+{
+    if (!reservation->awaits_thread)
+        reservation->user->awaiting++;
+    reservation->awaits_thread = true;
+}
+
+void reservations_go_on(struct user *user)
+{
+    struct reservation *reservation, *next;
+    if (user->awaiting == 0)
+        return;
+    HASH_ITER (hh, user->reservations, reservation, next)
+        if (reservation->awaits_thread) {
+            await_no_thread(reservation);
+            reservation_queue(reservation);
+        }
 }

@@ -38,6 +38,12 @@ void reservation_snapshot_end(struct reservation *reservation);
  * without bound; and during a scan, all users would wait for one user's thousands of files. */
 void reservation_queue(struct reservation *reservation);
 
+/* reservation_await_thread: the thread that the files name leaves another reservation of the user at
+ * this moment. reservations_go_on: a request of the user is over; queues the reservations that
+ * await a thread. */
+void reservation_await_thread(struct reservation *reservation);
+void reservations_go_on(struct user *user);
+
 /* Appends the present state of the reservation to the journal. False with errno. */
 bool reservation_record(struct reservation *reservation);
 
