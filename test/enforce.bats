@@ -83,6 +83,7 @@ guard() { helpers rtf-guard; }
     [ "$(field .result "$(spec $ALICE cam '{"plugin": "FP", "priority": 15, "runtime": 100, "deadline": "1ms"}')")" = OK ]
 }
 
+# bats test_tags=turn:2
 @test "a thread with 100 us in 1 ms has no more, and costs the guard at most 500 wakeups per second, and one that keeps to its runtime loses nothing" {
     broker_start
     rival

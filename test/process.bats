@@ -58,6 +58,7 @@ has_its_runtime_at_most() { # PERIODS of 100 ms, and the least mean in us
     has_its_runtime_at_most 20
 }
 
+# bats test_tags=turn:2
 @test "threads that their owner moves to other CPUs, and a storm of processes, have no more" {
     broker_start
     team 8 roam
@@ -70,6 +71,7 @@ has_its_runtime_at_most() { # PERIODS of 100 ms, and the least mean in us
     has_its_runtime_at_most 20
 }
 
+# bats test_tags=turn:1
 @test "each thread is what it was when the reservation ends, after a restart of broker and guard, too" {
     broker_start
     team 5

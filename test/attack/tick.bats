@@ -110,6 +110,7 @@ in_time() {
 }
 
 # bats test_tags=turn:0
+# bats test_tags=turn:1
 @test "threads that sleep until shortly before their deadlines and overrun at once: the victim is in time" {
     broker_start
     once_of 6 in_time first 120 "$ROOM" 0.994 "\"runtime\": $TICK, \"period\": \"1s\", \"deadline\": \"999ms\", \"plugin\": \"EDF\""
