@@ -54,7 +54,7 @@ guard() { helpers rtf-guard; }
     eventually is_suspended "$HOG"
     eventually is_in_force "$HOG"
     [ "$(cut -d ' ' -f 19 "/proc/$HOG/stat")" = 7 ]
-    eventually grep -q 'used up its 2000us' "$EVENTS"
+    eventually grep -q 'used up its 2000us.*"times":[1-9]' "$EVENTS"
     as $ALICE rm "$SPECS/$ALICE/cam.json"
     eventually is_policy "$HOG" other
     [[ $(kernel "$HOG") == "other 0 nice=7 0/0/0 cpus=$ALL_CPUS reset="* ]]

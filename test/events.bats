@@ -73,16 +73,17 @@ every_line() {
     [ "$(command jq -c "select($1)" "$EVENTS" | wc -l)" -eq "$lines" ]
 }
 
-well_formed='(keys_unsorted == ["schema", "time", "stage", "uid", "user", "name", "request", "decision", "reason", "plugin", "tid", "us", "token", "grant", "ended"]
-    or keys_unsorted == ["schema", "time", "stage", "uid", "user", "name", "request", "decision", "reason", "plugin", "tid", "us", "token", "grant", "ended", "left_out"])
+well_formed='(keys_unsorted - ["times", "left_out"] == ["schema", "time", "stage", "uid", "user", "name", "request", "decision", "result", "code", "reason", "plugin", "tid", "us", "token", "grant", "ended"])
+    and (keys_unsorted[17:] | IN([], ["times"], ["left_out"], ["times", "left_out"]))
     and (.grant | . == null or (keys_unsorted[:4] == ["plugin", "policy", "cpus", "priority"] and has("accepted_runtime") and has("period") and has("deadline") and has("utilization")))
     and .schema == 1 and (.time | test("^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}[.][0-9]{6}Z$"))
     and (.stage | IN("spool", "spec", "acl", "accept", "ledger", "attach", "verdict", "release", "plugin", "broker"))
     and (.uid | . == null or type == "number") and (.user | . == null or type == "string") and (.name | . == null or type == "string")
     and (.request | . == null or IN("create", "change", "attach", "detach", "recover", "update", "exit", "release"))
-    and (.decision | type == "string") and (.reason | . == null or type == "string") and (.plugin | . == null or type == "string")
+    and (.decision | type == "string") and (.result != null) == (.stage == "verdict" and .decision != "error") and (.code != null) == (.stage == "verdict" and (.decision | IN("refused", "waiting")))
+    and (.result | . == null or IN("OK", "SCHEDULE_FAIL", "ACL_FAIL", "BAD_SPEC", "ATTACH_FAIL", "WAITING")) and (.code | . == null or test("^[a-z-]+$")) and (.reason | . == null or type == "string") and (.plugin | . == null or type == "string")
     and (.tid | . == null or type == "number") and (.us | . == null or (type == "number" and . >= 0))
-    and (.token | . == null or type == "string") and (.left_out // 1 | type == "number")'
+    and (.token | . == null or type == "string") and (.times // 1 | type == "number") and (.left_out // 1 | type == "number")'
 
 @test "every line is one object with the keys of rtf-events(5), in their order and of their types" {
     broker_start
@@ -91,7 +92,7 @@ well_formed='(keys_unsorted == ["schema", "time", "stage", "uid", "user", "name"
     every_line "$well_formed"
     # In the page's table the keys come in the same order.
     [ "$(sed -n '/^# FIELDS/,/^# STAGES/s/^|  \([a-z_\\]*\)$/\1/p' "$RTF_SOURCE/$page" | tr -d '\\' | tr '\n' ' ')" = \
-        "schema time stage uid user name request decision reason plugin tid us token grant ended left_out " ]
+        "schema time stage uid user name request decision result code reason plugin tid us token grant ended times left_out " ]
 }
 
 @test "each verdict and each release is exactly one line, with the words of rtf-events(5)" {

@@ -149,13 +149,15 @@ static json_t *value_of(const json_t *object, const char *key)
 
 static void add_verdict(json_t *event, const json_t *verdict)
 {
-    static const char *const same[] = {"time", "request", "reason", "token", "grant", "ended"};
+    static const char *const same[] = {"time",  "request", "result", "reason",
+                                       "token", "grant",   "ended"};
     const char *result = client_string(verdict, "result");
     for (size_t i = 0; i < sizeof same / sizeof *same; i++)
         json_object_set_new(event, same[i], value_of(verdict, same[i]));
     json_object_set_new(event, "decision",
                         json_string(result != NULL && strcmp(result, "OK") == 0 ? "ok"
                                                                                 : "refused"));
+    json_object_set_new(event, "code", value_of(json_object_get(verdict, "refusal"), "code"));
     json_object_set_new(event, "plugin", value_of(json_object_get(verdict, "grant"), "plugin"));
     json_object_set_new(event, "tid", value_of(json_object_get(verdict, "thread"), "tid"));
 }
@@ -168,11 +170,11 @@ static json_t *as_event(const json_t *told)
     const char *name = client_string(told, "name");
     if (name == NULL)
         return NULL;
-    json_t *event =
-        json_pack("{s:i, s:n, s:s, s:I, s:s, s:s, s:n, s:s, s:n, s:n, s:n, s:n, s:n, s:n, s:n}",
-                  "schema", 1, "time", "stage", "verdict", "uid", (json_int_t)getuid(), "user",
-                  options.own, "name", name, "request", "decision", "ok", "reason", "plugin", "tid",
-                  "us", "token", "grant", "ended");
+    json_t *event = json_pack(
+        "{s:i, s:n, s:s, s:I, s:s, s:s, s:n, s:s, s:n, s:n, s:n, s:n, s:n, s:n, s:n, s:n, s:n}",
+        "schema", 1, "time", "stage", "verdict", "uid", (json_int_t)getuid(), "user", options.own,
+        "name", name, "request", "decision", "ok", "result", "code", "reason", "plugin", "tid",
+        "us", "token", "grant", "ended");
     if (json_is_object(verdict)) {
         add_verdict(event, verdict);
         return event;

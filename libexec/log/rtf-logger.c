@@ -73,7 +73,7 @@ static bool report_lost(void)
     int length = snprintf(
         line, sizeof line,
         "{\"schema\":1,\"time\":\"%s.%06ldZ\",\"stage\":\"broker\",\"uid\":null,\"user\":null,\"name\":null,\"request\":null,"
-        "\"decision\":\"error\",\"reason\":\"the log could not be written for a time, %llu lines are missing\","
+        "\"decision\":\"error\",\"result\":null,\"code\":null,\"reason\":\"the log could not be written for a time, %llu lines are missing\","
         "\"plugin\":null,\"tid\":null,\"us\":null,\"token\":null,\"grant\":null,\"ended\":null}\n",
         seconds, now.tv_nsec / 1000, lost);
     if (write_lines(line, (size_t)length) != 0)

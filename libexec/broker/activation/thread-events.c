@@ -61,19 +61,23 @@ void thread_events_guard(void)
 }
 
 /* Logs a warning of the guard about the attached thread. The log takes few such warnings, because a
- * user can cause them at any rate. */
+ * user can cause them at any rate. The number of a line that the log does not take goes into the
+ * thread's next line. */
 static void warn(const struct reservation *reservation, const char *reason)
 {
+    struct attachment *attachment = reservation->attachment;
     struct event event = {.stage = "attach",
                           .user = reservation->user,
                           .name = reservation->name,
                           .decision = "warning",
                           .reason = reason,
                           .plugin = plugin_line(reservation->grant->plugin)->name,
-                          .tid = reservation->attachment->tid,
-                          .microseconds = -1};
-    event_write_rarely(&event, &reservation->user->account->rare_window,
-                       &reservation->user->account->rare_count);
+                          .tid = attachment->tid,
+                          .microseconds = -1,
+                          .times = attachment->untold};
+    if (event_write_rarely(&event, &reservation->user->account->rare_window,
+                           &reservation->user->account->rare_count))
+        attachment->untold = 0;
 }
 
 /* Tells the owner, too, because the owner may not know which thread has the lock. */
@@ -111,9 +115,11 @@ void thread_events_guarded(const struct guard_event *event)
     if (attachment == NULL || attachment->started_by != event->started_by ||
         attachment->reservation->grant == NULL || !attachment->guarded)
         return;
-    if (event->news == GUARD_SUSPENDED)
+    if (event->news == GUARD_SUSPENDED) {
+        attachment->untold += event->times;
         tell_suspended(attachment->reservation, event->times);
-    else if (event->news == GUARD_LENT) {
+    } else if (event->news == GUARD_LENT) {
+        attachment->untold += event->times;
         attachment->has_lent = true;
         tell_lent(attachment->reservation, event->times);
     } else if (event->news == GUARD_LOST)

@@ -43,7 +43,7 @@ bool has_drifted(const struct reservation *reservation)
                           .plugin = plugin_line(reservation->grant->plugin)->name,
                           .tid = attachment->tid,
                           .microseconds = -1};
-    event_write_rarely(&event, &reservation->user->account->rare_window,
-                       &reservation->user->account->rare_count);
+    (void)event_write_rarely(&event, &reservation->user->account->rare_window,
+                             &reservation->user->account->rare_count);
     return true;
 }

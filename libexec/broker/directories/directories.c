@@ -173,7 +173,7 @@ void report_found(const struct user *user, const char *name, const char *decisio
                           .decision = decision,
                           .reason = reason,
                           .microseconds = -1};
-    event_write_rarely(&event, &account->rare_window, &account->rare_count);
+    (void)event_write_rarely(&event, &account->rare_window, &account->rare_count);
 }
 
 static void judge(struct user *user);

@@ -174,6 +174,15 @@ static void event_set(json_t *line, const char *key, json_t *value)
     json_object_set_new_nocheck(line, key, value == NULL ? json_null() : value);
 }
 
+/* For the last keys of a line, which few lines have. The key is removed first, so that it is behind
+ * the keys that all lines have. */
+static void event_set_last(json_t *line, const char *key, uint64_t number)
+{
+    (void)json_object_del(line, key);
+    if (number > 0)
+        event_set(line, key, json_integer((json_int_t)number));
+}
+
 static json_t *event_filled(const struct event *event, uint64_t left_out)
 {
     char now[40];
@@ -190,6 +199,8 @@ static json_t *event_filled(const struct event *event, uint64_t left_out)
     event_set(line, "name", event_text_or_null(event->name));
     event_set(line, "request", event_text_or_null(event->request));
     event_set(line, "decision", json_string(event->decision));
+    event_set(line, "result", event_text_or_null(event->result));
+    event_set(line, "code", event_text_or_null(event->code));
     event_set(line, "reason", event_text_or_null(event->reason));
     event_set(line, "plugin", event_text_or_null(event->plugin));
     event_set(line, "tid", event_number_or_null(event->tid, event->tid != 0));
@@ -197,9 +208,8 @@ static json_t *event_filled(const struct event *event, uint64_t left_out)
     event_set(line, "token", event_text_or_null(event->token));
     event_set(line, "grant", event->grant == NULL ? json_null() : json_incref(event->grant));
     event_set(line, "ended", event_text_or_null(ended_name(event->ended)));
-    (void)json_object_del(line, "left_out");
-    if (left_out > 0)
-        event_set(line, "left_out", json_integer((json_int_t)left_out));
+    event_set_last(line, "times", event->times);
+    event_set_last(line, "left_out", left_out);
     return line;
 }
 
@@ -245,13 +255,15 @@ void event_flush(void)
     memmove(log_lines.waiting, log_lines.waiting + sent, log_lines.length);
 }
 
-static void write_event(const struct event *event, uint64_t left_out)
+/* False: the line is lost. */
+static bool write_event(const struct event *event, uint64_t left_out)
 {
     if (log_lines.length > sizeof log_lines.waiting / 2)
         event_flush();
     put_reopening();
-    if (!report_lost() || !event_add(event, left_out))
-        log_lines.lost++;
+    const bool is_written = report_lost() && event_add(event, left_out);
+    log_lines.lost += !is_written;
+    return is_written;
 }
 
 static void tell_spent(const struct event *event)
@@ -261,33 +273,34 @@ static void tell_spent(const struct event *event)
         reason, sizeof reason,
         "this user has caused more than %d KiB of lines in %d s: further lines are left out and counted",
         LOG_BYTES >> 10, (int)(LOG_WINDOW / INT64_C(1000000000)));
-    write_event(&(struct event){.stage = "broker",
-                                .decision = "warning",
-                                .reason = reason,
-                                .user = event->user,
-                                .microseconds = -1},
-                0);
+    (void)write_event(&(struct event){.stage = "broker",
+                                      .decision = "warning",
+                                      .reason = reason,
+                                      .user = event->user,
+                                      .microseconds = -1},
+                      0);
 }
 
-static void write_within_budget(const struct event *event, uint64_t left_out)
+static bool write_within_budget(const struct event *event, uint64_t left_out)
 {
     const size_t before = log_lines.length;
     const enum log_room room = log_budget_look(event->user, &left_out);
     if (room == LOG_SPENT)
         tell_spent(event);
     if (room != LOG_HAS_ROOM)
-        return;
-    write_event(event, left_out);
+        return false;
+    const bool is_written = write_event(event, left_out);
     if (log_lines.length > before)
         log_budget_charge(event->user, log_lines.length - before);
+    return is_written;
 }
 
 void event_write(const struct event *event)
 {
-    write_within_budget(event, 0);
+    (void)write_within_budget(event, 0);
 }
 
-void event_write_rarely(const struct event *event, int64_t *window, unsigned *count)
+bool event_write_rarely(const struct event *event, int64_t *window, unsigned *count)
 {
     int64_t now = monotonic_now();
     uint64_t left_out = 0;
@@ -297,8 +310,8 @@ void event_write_rarely(const struct event *event, int64_t *window, unsigned *co
         *count = 0;
     }
     if (++*count > RARE_LINES)
-        return;
-    write_within_budget(event, left_out);
+        return false;
+    return write_within_budget(event, left_out);
 }
 
 void event_broker(const char *decision, const char *format, ...)

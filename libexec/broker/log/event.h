@@ -11,13 +11,15 @@
 
 #include "reservation.h"
 
-/* Values of absent fields: NULL, tid 0, microseconds -1, ENDED_NOT. */
+/* Values of absent fields: NULL, tid 0, microseconds -1, times 0, ENDED_NOT. */
 struct event {
     const char *stage, *request, *decision, *reason, *plugin;
+    const char *result, *code; /* of a verdict: the result, and the code of the refusal */
     const struct user *user;
     const char *name, *token;
     pid_t tid;
     int64_t microseconds;
+    uint64_t times; /* how often the thread has lost its policy for the rest of a period */
     enum ended ended;
     json_t *grant; /* as in a verdict; the caller owns it; NULL: none */
 };
@@ -36,8 +38,8 @@ void event_write(const struct event *event);
 void event_flush(void);
 
 /* For events that a user can cause at any rate: writes at most ten lines in ten seconds for each
- * user. The next line has the number of omitted lines. */
-void event_write_rarely(const struct event *event, int64_t *window, unsigned *count);
+ * user. The next line has the number of omitted lines. False: the line is omitted, or lost. */
+bool event_write_rarely(const struct event *event, int64_t *window, unsigned *count);
 
 /* A line about the broker itself. */
 void event_broker(const char *decision, const char *format, ...)

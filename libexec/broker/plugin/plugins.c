@@ -353,7 +353,7 @@ static void worked(struct plugin *plugin)
                          .reason = reason,
                          .plugin = line_of(plugin)->name,
                          .microseconds = -1};
-    event_write_rarely(&slow, &plugin->slow_window, &plugin->slow_count);
+    (void)event_write_rarely(&slow, &plugin->slow_window, &plugin->slow_count);
 }
 
 static bool take_answer(struct plugin *plugin, const struct paragraph *said,

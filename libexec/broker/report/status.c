@@ -233,11 +233,11 @@ static void status_failed(int error)
     char reason[REASON_BYTES];
     snprintf(reason, sizeof reason, "status.json cannot be written: %s; the old file stays",
              strerror(error));
-    event_write_rarely(&(struct event){.stage = "broker",
-                                       .decision = "error",
-                                       .reason = reason,
-                                       .microseconds = -1},
-                       &status.failed_window, &status.failed_count);
+    (void)event_write_rarely(&(struct event){.stage = "broker",
+                                             .decision = "error",
+                                             .reason = reason,
+                                             .microseconds = -1},
+                             &status.failed_window, &status.failed_count);
     status_forget();
     status_go_to(CHANGED, monotonic_now() + status.pause);
     status.pause = status.pause * 2 > longest_pause ? longest_pause : status.pause * 2;

@@ -349,6 +349,9 @@ void verdict_tell(struct reservation *reservation, const struct outcome *outcome
                           .decision = outcome->result == RESULT_OK        ? "ok"
                                       : outcome->result == RESULT_WAITING ? "waiting"
                                                                           : "refused",
+                          .result = result_name(outcome->result),
+                          .code =
+                              outcome->refusal.by[0] == '\0' ? NULL : codes[outcome->refusal.code],
                           .reason = outcome->reason,
                           .plugin = grant_plugin_name(reservation->grant),
                           .tid = reservation->attachment == NULL ? 0 : reservation->attachment->tid,
@@ -358,6 +361,7 @@ void verdict_tell(struct reservation *reservation, const struct outcome *outcome
                           .grant = json_object_get(verdict, "grant")};
     event_write(&event);
     event.decision = "error";
+    event.result = event.code = NULL;
     event.reason = strerror(error);
     if (!written)
         event_write(&event);
