@@ -1,6 +1,5 @@
 #include "ls-rows.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <fnmatch.h>
@@ -15,6 +14,7 @@
 
 #include "client.h"
 #include "name.h"
+#include "own-specs.h"
 #include "read-journal.h"
 #include "units.h"
 
@@ -92,61 +92,19 @@ static int64_t left_since(const struct ls_row *row, const struct stat *spec)
     return left < 0 ? 0 : left;
 }
 
-/* Adds a row NAME+TID for each thread of a program. A thread's part of the program's verdict has
- * the form of a verdict. */
-static void add_threads(const char *user, const char *name, json_t *threads, bool is_current)
+static void add_own(const char *user, const struct own_spec *spec)
 {
-    char thread_name[RESERVATION_NAME_BYTES];
-    json_t *thread;
-    size_t i;
-    json_array_foreach(threads, i, thread)
-    {
-        snprintf(thread_name, sizeof thread_name, "%.64s+%d", name, (int)ls_number(thread, "tid"));
-        struct ls_row *row = new_row(user, thread_name);
-        take_verdict(row, json_incref(thread), is_current);
-    }
-}
-
-static void add_row(int directory, const char *user, const char *name, const struct stat *status)
-{
-    char file[CLIENT_NAME_MAX + sizeof ".verdict"];
-    struct ls_row *row = new_row(user, name);
-    snprintf(file, sizeof file, "%.*s.verdict", CLIENT_NAME_MAX, name);
-    json_t *verdict = client_read_object(directory, file);
-    const bool is_current = verdict != NULL && verdict_is_current(verdict, status);
-    take_verdict(row, verdict, is_current);
-    row->left = left_since(row, status);
-    add_threads(user, name, json_object_get(verdict, "threads"), is_current);
-}
-
-/* Adds a row for each NAME.json. Closes the directory. */
-static void read_directory(int directory, const char *user)
-{
-    static const char suffix[] = ".json";
-    struct stat status;
-    DIR *entries = fdopendir(directory);
-    if (entries == NULL)
-        ls_die(EX_OSERR, "%s: %s", user, strerror(errno));
-    for (const struct dirent *entry; (entry = readdir(entries)) != NULL;) {
-        char name[NAME_MAX + 1];
-        size_t length = strlen(entry->d_name), tail = sizeof suffix - 1;
-        if (length <= tail || strcmp(entry->d_name + length - tail, suffix) != 0)
-            continue;
-        snprintf(name, sizeof name, "%.*s", (int)(length - tail), entry->d_name);
-        if (client_name_ok(name) && is_wanted(name) &&
-            fstatat(directory, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) == 0)
-            add_row(directory, user, name, &status);
-    }
-    closedir(entries);
+    struct ls_row *row = new_row(user, spec->name);
+    take_verdict(row, spec->verdict, spec->is_current);
+    if (spec->file != NULL)
+        row->left = left_since(row, spec->file);
 }
 
 /* False with errno. */
 static bool read_user(int specs, const char *user)
 {
-    int directory = openat(specs, user, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (directory >= 0)
-        read_directory(directory, user);
-    return directory >= 0;
+    static const struct own_specs_listener listener = {is_wanted, add_own};
+    return own_specs_read(specs, user, &listener);
 }
 
 /* ---- other users', from the broker's journal: root enters no user's directory ---- */
