@@ -40,7 +40,8 @@ of_broker  = $(filter $(addprefix %/,$(1)),$(BROKER_SRC))
 # Tests see everything.
 NL_CFLAGS := $(shell pkg-config --cflags libnl-route-3.0)
 FUSE_CFLAGS := $(shell pkg-config --cflags fuse3)
-sees    = -Ilib -Ilib/librtf $(if $(filter contrib/bed/slow-disk.c,$(1)),$(FUSE_CFLAGS)) $(if $(filter libexec/net/%,$(1)),$(NL_CFLAGS)) $(if $(filter plugins/% test/%,$(1)),-Iplugins) $(if $(filter libexec/% test/%,$(1)),-Ilibexec) \
+TRACE_CFLAGS := $(shell pkg-config --cflags libtraceevent)
+sees    = -Ilib -Ilib/librtf $(if $(filter contrib/bed/slow-disk.c,$(1)),$(FUSE_CFLAGS)) $(if $(filter libexec/net/%,$(1)),$(NL_CFLAGS)) $(if $(filter libexec/watch/%,$(1)),$(TRACE_CFLAGS)) $(if $(filter plugins/% test/%,$(1)),-Iplugins) $(if $(filter libexec/% test/%,$(1)),-Ilibexec) \
     $(if $(filter libexec/broker/% test/%,$(1)),$(BROKER:%=-I%)) $(if $(filter test/%,$(1)),-Itest/fuzz)
 
 BIN      = rtf-run rtf-wait
@@ -110,7 +111,7 @@ $(3:%=$(2)/%): $(2)/%: $(B)/obj/$(1)/%.o $(B)/$(1).a $(LIB)
 endef
 $(eval $(call room,bin,$(B)/bin,$(BIN)))
 $(foreach name,$(ROOMS),$(eval $(call room,libexec/$(name),$(B)/libexec,$(notdir $(basename $(wildcard libexec/$(name)/rtf-*.c))))))
-$(eval $(call room,libexec/front,$(B)/libexec/front,$(FRONT_C),$(wildcard libexec/front/request/*.c) libexec/preload/profile.c))
+$(eval $(call room,libexec/front,$(B)/libexec/front,$(FRONT_C),$(wildcard libexec/front/request/*.c libexec/watch/*.c) libexec/preload/profile.c))
 $(eval $(call room,libexec/muse,$(B)/libexec/muse,$(MUSE)))
 $(eval $(call room,plugins,$(B)/libexec/plugins,$(PLUGINS)))
 $(B)/libexec/rtf-brokerd: $(call objects,$(BROKER_SRC)) $(LIB)
@@ -125,6 +126,7 @@ $(B)/%.a:
 LDLIBS = -Wl,--as-needed -ljansson -lcap-ng -lseccomp
 $(B)/libexec/front/rtf-top: LDLIBS += -lncurses
 $(B)/libexec/front/rtf-ls:  LDLIBS += -lsmartcols
+$(B)/libexec/front/rtf-trace: LDLIBS += -ltraceevent
 $(B)/libexec/rtf-net:       LDLIBS += -lnl-route-3 -lnl-3
 $(B)/libexec/rtf-rtkit:     LDLIBS += -lsystemd
 $(MUSE:%=$(B)/libexec/muse/%): LDLIBS += -lm

@@ -1,6 +1,6 @@
 # Tests in C of code that only computes: no root, no spool, no threads, and a clock of the tests' own (test/unit/README.md). Each program links the
 # broker's objects that it needs. For objects that act on the world, test/unit has stubs. Needs cmocka.
-UNITS = timers units lock-limit lock-sweep wire spec-program disk disk-place disk-way reader-files group-limits ledger debts desires acl spec window kernel-setting fair-queue scans plugin-lines nearest child-budget supervise $(REQUEST_UNITS) $(MUSE_UNITS)
+UNITS = timers units lock-limit lock-sweep wire spec-program disk disk-place disk-way reader-files group-limits ledger debts desires acl spec window kernel-setting fair-queue scans plugin-lines nearest child-budget supervise timeline $(REQUEST_UNITS) $(MUSE_UNITS)
 # Whole requests, with fakes.c around them: the machine is in fakes.c, and what is wrapped is the kernel, the journal and the accounts.
 REQUEST_UNITS = pipeline ask-plugins apply-grant reconcile refusals spare-capacity thread-events execve recover
 WRAPPED = thread_find thread_look thread_is thread_attributes thread_has_ended thread_started attachment_watch attachment_keep_watch reservation_record journal_gone account_ready allocator_finish attach_given
@@ -25,13 +25,14 @@ $(B)/unit/lock-limit: $(call objects,libexec/attach/lock-limit.c)
 $(B)/unit/lock-sweep: $(call objects,libexec/attach/lock-memory-limit.c libexec/attach/lock-limit.c lib/apply-result.c)
 $(B)/unit/lock-sweep: LDFLAGS += $(addprefix -Wl$(comma)--wrap=,opendir readdir closedir fopen prlimit syscall thread_identify thread_is thread_has_ended)
 $(B)/unit/reader-files: $(call objects,libexec/reader/files.c)
+$(B)/unit/timeline: $(call objects,libexec/watch/timeline.c libexec/watch/trace-json.c lib/librtf/client-escape.c)
 $(B)/unit/child-budget: $(call objects,libexec/broker/launcher/child-budget.c)
 $(B)/unit/nearest: | $(PLUGINS:%=$(B)/libexec/plugins/%)
 # Not worth compiling once more under sanitizers: what no unit test has come to.
 NO_UNIT = $(addprefix libexec/broker/,startup/% launcher/% report/% recovery/% inspection/% log/log-writer.c) $(call of_broker,reassign.c privileges.c reload.c serving.c watchdog.c adjustments.c \
     drift.c apply-grant.c execve.c placement.c spare-capacity.c thread-events.c tracepoint.c owner.c claims.c ask-plugins.c neighbours.c refusals.c directories.c) \
     $(addprefix lib/,apply-result.c capabilities.c confine.c cpuset-domains.c cpuset-leaf.c demote.c disk-option.c held-signals.c helper-loop.c kernel-refusal.c net-option.c \
-    notify.c options.c register.c retry.c scheduling.c)
+    notify.c options.c register.c retry.c scheduling.c tracing.c)
 $(B)/unit/rtf.a: $(call objects,$(filter-out $(EDGE) $(NO_UNIT),$(BROKER_SRC) $(wildcard lib/*.c)) libexec/guard/budget-window.c) Makefile test/unit/rules.mk
 	@mkdir -p $(@D)
 	rm -f $@

@@ -5,24 +5,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mount.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
-static const char place[] = "events/sched/sched_pi_setprio/";
+#include "tracing.h"
 
-/* Mounts tracefs for this process alone, and returns its root. The mount ends when the descriptor
- * is closed. */
-static int open_tracefs(void)
-{
-    const int context = (int)syscall(SYS_fsopen, "tracefs", FSOPEN_CLOEXEC);
-    int root = -1;
-    if (context >= 0 && syscall(SYS_fsconfig, context, FSCONFIG_CMD_CREATE, NULL, NULL, 0) == 0)
-        root = (int)syscall(SYS_fsmount, context, FSMOUNT_CLOEXEC, 0);
-    if (context >= 0)
-        close(context);
-    return root;
-}
+static const char place[] = "events/sched/sched_pi_setprio/";
 
 static void read_file(int root, const char *name, char *text, size_t size)
 {
@@ -48,7 +35,7 @@ void tracepoint_find(char text[static TRACEPOINT_TEXT])
 {
     char id[32], format[4096];
     unsigned process, before, after;
-    const int root = open_tracefs();
+    const int root = tracing_open();
     text[0] = '\0';
     if (root < 0)
         return;

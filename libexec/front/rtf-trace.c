@@ -1,0 +1,284 @@
+/* rtf-trace(1): records what the scheduler does with reserved threads, and shows it.
+ *
+ * Root alone may trace: the kernel's events name the threads of all users. Names of threads and
+ * reservations are other users' text; all that is printed goes through client_escape. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pwd.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <sys/timerfd.h>
+#include <sysexits.h>
+#include <unistd.h>
+
+#include "client.h"
+#include "command-line.h"
+#include "trace-chosen.h"
+#include "watch/awake.h"
+#include "watch/recorder.h"
+#include "watch/timeline.h"
+#include "watch/trace-json.h"
+
+static struct {
+    const char *user, *output;
+    bool all, awake;
+    uint64_t duration; /* us */
+} options = {.duration = 5000000};
+
+/* ---- which threads ---- */
+
+static const char *own_directory(void)
+{
+    static char uid[16];
+    const struct passwd *account = getpwuid(geteuid());
+    snprintf(uid, sizeof uid, "%u", (unsigned)geteuid());
+    return account != NULL ? account->pw_name : uid;
+}
+
+static struct chosen choose(char *const *patterns)
+{
+    struct client client;
+    struct chosen chosen;
+    const struct chosen_wish wish = {.user = options.all            ? NULL
+                                             : options.user != NULL ? options.user
+                                                                    : own_directory(),
+                                     .patterns = patterns};
+    const enum client_outcome opened = client_open(&client, command_spool());
+    if (opened != CLIENT_OK)
+        command_fail(client_status_of_outcome(opened), "%s", client.why);
+    if (!chosen_read(client.root, &wish, &chosen))
+        command_fail(EX_NOPERM, "%s/state/current is not root's, or cannot be read",
+                     command_spool());
+    client_close(&client);
+    if (chosen.count == 0 && wish.user == NULL)
+        command_fail(EX_NOINPUT, "there is no such reservation with a thread");
+    if (chosen.count == 0)
+        command_fail(EX_NOINPUT, "%s has no such reservation with a thread",
+                     command_typed(wish.user));
+    return chosen;
+}
+
+/* ---- recording ---- */
+
+static pid_t *tids_of(const struct chosen *chosen)
+{
+    pid_t *tids = calloc(chosen->count, sizeof *tids);
+    if (tids == NULL)
+        command_fail(EX_OSERR, "no memory");
+    for (size_t i = 0; i < chosen->count; i++)
+        tids[i] = chosen->threads[i].tid;
+    return tids;
+}
+
+/* Before: notes the CPU time of each thread. After: replaces it by the difference. */
+static void read_cpu_times(const struct chosen *chosen, bool after)
+{
+    for (size_t i = 0; i < chosen->count; i++) {
+        const int64_t now = chosen_cpu_time(chosen->threads[i].tid);
+        int64_t *time = &chosen->labels[i].cpu_time;
+        *time = !after ? now : now < 0 || *time < 0 ? -1 : now - *time;
+    }
+}
+
+static int open_signals(void)
+{
+    sigset_t signals;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGINT);
+    sigaddset(&signals, SIGTERM);
+    sigaddset(&signals, SIGHUP);
+    (void)sigprocmask(SIG_BLOCK, &signals, NULL);
+    return signalfd(-1, &signals, SFD_CLOEXEC);
+}
+
+static int open_timer(void)
+{
+    const int timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
+    const struct itimerspec end = {
+        .it_value = {.tv_sec = (time_t)(options.duration / 1000000),
+                     .tv_nsec = (long)(options.duration % 1000000) * 1000}};
+    if (timer < 0 || timerfd_settime(timer, 0, &end, NULL) != 0)
+        command_fail(EX_OSERR, "%s", strerror(errno));
+    return timer;
+}
+
+/* Records until the time is over. A signal ends the recording early. */
+static void record(struct recorder *recorder, int signals)
+{
+    struct pollfd fds[] = {{.fd = signals, .events = POLLIN},
+                           {.fd = open_timer(), .events = POLLIN},
+                           {.fd = recorder_descriptor(recorder), .events = POLLIN}};
+    bool goes_on = true;
+    while (goes_on && fds[0].revents == 0 && fds[1].revents == 0) {
+        (void)poll(fds, sizeof fds / sizeof *fds, -1);
+        goes_on = recorder_drain(recorder);
+    }
+    if (!goes_on)
+        command_say("there are more events than fit into memory: the recording ends early");
+    close(fds[1].fd);
+}
+
+static struct timeline record_all(struct recorder *recorder, const struct chosen *chosen)
+{
+    struct timeline timeline = {.threads = chosen->threads,
+                                .thread_count = chosen->count,
+                                .cpus = recorder_cpus(recorder)};
+    const int signals = open_signals(); /* before other threads are there */
+    if (options.awake && !awake_begin())
+        command_say("a CPU may idle: %s", strerror(errno));
+    read_cpu_times(chosen, false);
+    timeline.begin = recorder_start(recorder);
+    record(recorder, signals);
+    timeline.end = recorder_stop(recorder);
+    read_cpu_times(chosen, true);
+    awake_end();
+    close(signals);
+    return timeline;
+}
+
+/* ---- results ---- */
+
+static void print_name(const struct trace_label *label)
+{
+    char text[512], printable[1024];
+    snprintf(text, sizeof text, "%s/%s", label->user, label->name);
+    printf("%-24s", client_printable(text, printable, sizeof printable));
+}
+
+/* ms with three decimals */
+static void print_time(int64_t time)
+{
+    printf(" %9lld.%03d", (long long)(time / 1000000), (int)(time / 1000 % 1000));
+}
+
+static void print_summary(const struct timeline *timeline, const struct chosen *chosen)
+{
+    const int64_t length = timeline->end - timeline->begin;
+    printf("%-24s %13s %6s %13s %13s %5s %5s %6s %6s %5s\n", "RESERVATION", "RAN(ms)", "SHARE",
+           "WAITED(ms)", "THROTTLED(ms)", "TIMES", "REPL", "JOBS", "MISSED", "LOST");
+    for (size_t i = 0; i < timeline->thread_count; i++) {
+        const struct traced *thread = &timeline->threads[i];
+        const int64_t share = length > 0 ? thread->ran * 1000 / length : 0;
+        print_name(&chosen->labels[i]);
+        print_time(thread->ran);
+        printf("  %lld.%03d", (long long)(share / 1000), (int)(share % 1000));
+        print_time(thread->waited);
+        print_time(thread->throttled);
+        printf(" %5u %5u %6u %6u %5u\n", (unsigned)thread->throttles,
+               (unsigned)thread->replenishments, (unsigned)thread->jobs, (unsigned)thread->missed,
+               (unsigned)thread->lost);
+    }
+}
+
+/* Lost events are told always, because the rest then says too little. */
+static void tell_losses(const struct trace *trace)
+{
+    uint64_t gaps = 0, dropped = 0, threads = 0;
+    for (unsigned cpu = 0; cpu < trace->timeline->cpus; cpu++) {
+        gaps += trace->timeline->gaps[cpu];
+        dropped += recorder_dropped(trace->recorder, cpu);
+    }
+    for (size_t i = 0; i < trace->timeline->thread_count; i++)
+        threads += trace->timeline->threads[i].lost;
+    if (gaps + dropped + threads > 0)
+        command_say(
+            "the kernel has lost events: the chain of threads is broken %llu times on the CPUs, %llu times at these threads; %llu times "
+            "a buffer was full",
+            (unsigned long long)gaps, (unsigned long long)threads, (unsigned long long)dropped);
+}
+
+/* Opens the file before the recording, so that a wrong path costs no time. It has names of all
+ * users, so root alone may read it. */
+static FILE *open_output(void)
+{
+    if (options.output == NULL)
+        return NULL;
+    const int fd = strcmp(options.output, "-") == 0
+                       ? dup(STDOUT_FILENO)
+                       : open(options.output, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    FILE *stream = fd < 0 ? NULL : fdopen(fd, "w");
+    if (stream == NULL)
+        command_fail(EX_CANTCREAT, "%s: %s", command_typed(options.output), strerror(errno));
+    return stream;
+}
+
+static void write_output(const struct trace *trace, FILE *stream)
+{
+    if (stream == NULL)
+        return;
+    trace_json_write(trace, stream);
+    const bool failed = ferror(stream) != 0;
+    if (fclose(stream) != 0 || failed)
+        command_fail(EX_IOERR, "%s: %s", command_typed(options.output), strerror(errno));
+}
+
+/* ---- the command line ---- */
+
+static void take(void *context, const char *name, const char *value)
+{
+    (void)context;
+    if (strcmp(name, "for") == 0)
+        options.duration = command_wait("--for", value);
+    else if (strcmp(name, "user") == 0)
+        options.user = value;
+    else if (strcmp(name, "all") == 0)
+        options.all = true;
+    else if (strcmp(name, "awake") == 0)
+        options.awake = true;
+    else if (strcmp(name, "output") == 0)
+        options.output = value;
+}
+
+static const struct command_option option_table[] = {
+    {0, "for", "TIME", "Record for this time: 500ms, 1min (default: 5s)"},
+    {0, "all", NULL, "Reservations of all users"},
+    {0, "user", "USER", "Reservations of that user"},
+    {0, "awake", NULL, "Keep the CPUs from idling, where some machines lose events"},
+    {'o', "output", "FILE", "Write a trace for Perfetto (ui.perfetto.dev) to this file"},
+    {0}};
+
+int main(int argc, char **argv)
+{
+    static const struct command command = {
+        .name = "trace",
+        .about = "Record when reserved threads run, wait, and are throttled. Only root may trace.",
+        .operands = "[NAME...]",
+        .options = option_table,
+        .take = take};
+    char why[RECORDER_WHY];
+    char **patterns = command_parse(&command, argc, argv, NULL);
+    if (options.all && options.user != NULL)
+        command_misused("--all and --user exclude each other");
+    if (geteuid() != 0)
+        command_fail(
+            EX_NOPERM,
+            "only root may trace, because the scheduler's events name the threads of all users");
+    const struct chosen chosen = choose(patterns);
+    FILE *output = open_output();
+    pid_t *tids = tids_of(&chosen);
+    struct recorder *recorder = recorder_open(tids, chosen.count, why);
+    if (recorder == NULL)
+        command_fail(EX_UNAVAILABLE, "%s", why);
+    if (!recorder_knows_timers(recorder))
+        command_say(
+            "the kernel hides its addresses (kernel.kptr_restrict), so throttles are not shown");
+    struct timeline timeline = record_all(recorder, &chosen);
+    struct trace trace = {.timeline = &timeline, .labels = chosen.labels, .recorder = recorder};
+    trace.records = recorder_records(recorder, &trace.record_count);
+    if (trace.records == NULL || !timeline_build(&timeline, trace.records, trace.record_count))
+        command_fail(EX_OSERR, "no memory");
+    write_output(&trace, output);
+    if (options.output == NULL || strcmp(options.output, "-") != 0)
+        print_summary(&timeline, &chosen);
+    tell_losses(&trace);
+    timeline_free(&timeline);
+    recorder_close(recorder);
+    free(tids);
+    if (!command_is_written())
+        command_unwritten();
+    return EX_OK;
+}

@@ -1,0 +1,30 @@
+/* The reservations that rtf-trace(1) draws: those with a thread, from the broker's journal. */
+#ifndef RTF_TRACE_CHOSEN_H
+#define RTF_TRACE_CHOSEN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "watch/timeline.h"
+#include "watch/trace-json.h"
+
+struct chosen_wish {
+    const char *user;      /* only reservations of this directory; NULL: of all users */
+    char *const *patterns; /* shell patterns of names; NULL ends them; none: all names */
+};
+
+/* Parallel arrays, sorted by thread id, as the timeline needs them. */
+struct chosen {
+    size_t count;
+    struct traced *threads;
+    struct trace_label *labels;
+};
+
+/* Reads the journal in the open spool. False: only root can read it. Memory is never freed. */
+bool chosen_read(int root, const struct chosen_wish *wish, struct chosen *chosen);
+
+/* Reads the CPU time of a thread, ns, as the kernel counts it. -1: the thread has ended. */
+int64_t chosen_cpu_time(pid_t tid);
+
+#endif

@@ -1,0 +1,12 @@
+/* Keeps all CPUs from idling: a thread of SCHED_IDLE on each runs when nothing else wants to. Some
+ * virtual machines lose events in the context of a CPU's idle thread. */
+#ifndef RTF_WATCH_AWAKE_H
+#define RTF_WATCH_AWAKE_H
+
+#include <stdbool.h>
+
+/* False with errno: some CPUs may idle. Call awake_end in either case. */
+bool awake_begin(void);
+void awake_end(void);
+
+#endif

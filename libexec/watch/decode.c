@@ -1,0 +1,239 @@
+#include "decode.h"
+
+#include <event-parse.h>
+#include <kbuffer.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FORMAT_MOST = 1 << 14, FIELDS_MOST = 6 };
+
+static const struct {
+    const char *system, *name, *path;
+    const char *fields[FIELDS_MOST];
+} events[DECODE_EVENTS] = {
+    [DECODE_SWITCH] = {"sched",
+                       "sched_switch",
+                       "sched/sched_switch",
+                       {"prev_pid", "next_pid", "prev_state", "prev_comm", "next_comm"}},
+    [DECODE_WAKING] = {"sched", "sched_waking", "sched/sched_waking", {"pid"}},
+    [DECODE_MIGRATE] = {"sched",
+                        "sched_migrate_task",
+                        "sched/sched_migrate_task",
+                        {"pid", "dest_cpu"}},
+    [DECODE_TIMER_START] = {"timer",
+                            "hrtimer_start",
+                            "timer/hrtimer_start",
+                            {"hrtimer", "function", "expires"}},
+    [DECODE_TIMER_EXPIRE] = {
+        "timer", "hrtimer_expire_entry", "timer/hrtimer_expire_entry", {"hrtimer", "function"}}};
+/* Indices of events[].fields. */
+enum { FROM, TO, STATE, FROM_NAME, TO_NAME };
+enum { THREAD, TO_CPU };
+enum { TIMER, FUNCTION, EXPIRES };
+
+struct field {
+    unsigned offset, size;
+};
+
+struct decoder {
+    struct tep_handle *tep;
+    struct kbuffer *pages;
+    uint64_t replenishment;
+    int ids[DECODE_EVENTS];
+    struct field fields[DECODE_EVENTS][FIELDS_MOST];
+    struct field type, context, priority, next_priority;
+};
+
+const char *decode_event_path(enum decode_event event)
+{
+    return events[event].path;
+}
+
+/* ---- formats ---- */
+
+static bool set_field(const struct tep_format_field *found, struct field *field)
+{
+    if (found == NULL)
+        return false;
+    *field = (struct field){(unsigned)found->offset, (unsigned)found->size};
+    return true;
+}
+
+static bool read_format(struct decoder *decoder, const struct instance *instance,
+                        enum decode_event event)
+{
+    char path[INSTANCE_PATH], text[FORMAT_MOST];
+    snprintf(path, sizeof path, "events/%s/format", events[event].path);
+    const size_t length = instance_read(instance, path, text, sizeof text);
+    if (length == 0 ||
+        tep_parse_event(decoder->tep, text, length, events[event].system) != TEP_ERRNO__SUCCESS)
+        return false;
+    struct tep_event *found =
+        tep_find_event_by_name(decoder->tep, events[event].system, events[event].name);
+    if (found == NULL)
+        return false;
+    decoder->ids[event] = found->id;
+    for (int i = 0; i < FIELDS_MOST && events[event].fields[i] != NULL; i++)
+        if (!set_field(tep_find_field(found, events[event].fields[i]), &decoder->fields[event][i]))
+            return false;
+    return event != DECODE_SWITCH ||
+           (set_field(tep_find_common_field(found, "common_type"), &decoder->type) &&
+            set_field(tep_find_common_field(found, "common_pid"), &decoder->context) &&
+            set_field(tep_find_field(found, "prev_prio"), &decoder->priority) &&
+            set_field(tep_find_field(found, "next_prio"), &decoder->next_priority));
+}
+
+static bool read_formats(struct decoder *decoder, const struct instance *instance)
+{
+    char text[FORMAT_MOST];
+    const size_t length = instance_read(instance, "events/header_page", text, sizeof text);
+    if (length == 0 || tep_parse_header_page(decoder->tep, text, length, sizeof(long)) != 0)
+        return false;
+    for (enum decode_event event = 0; event < DECODE_EVENTS; event++)
+        if (!read_format(decoder, instance, event))
+            return false;
+    return true;
+}
+
+struct decoder *decoder_open(const struct instance *instance, uint64_t replenishment)
+{
+    struct decoder *decoder = calloc(1, sizeof *decoder);
+    if (decoder == NULL)
+        return NULL;
+    decoder->replenishment = replenishment;
+    decoder->tep = tep_alloc();
+    decoder->pages = kbuffer_alloc(KBUFFER_LSIZE_SAME_AS_HOST, KBUFFER_ENDIAN_SAME_AS_HOST);
+    if (decoder->tep != NULL && decoder->pages != NULL && read_formats(decoder, instance))
+        return decoder;
+    decoder_close(decoder);
+    return NULL;
+}
+
+void decoder_close(struct decoder *decoder)
+{
+    if (decoder->pages != NULL)
+        kbuffer_free(decoder->pages);
+    tep_free(decoder->tep);
+    free(decoder);
+}
+
+size_t decoder_page_size(const struct decoder *decoder)
+{
+    return (size_t)tep_get_sub_buffer_size(decoder->tep);
+}
+
+/* ---- events ---- */
+
+struct found {
+    const struct decoder *decoder;
+    const unsigned char *data;
+    enum decode_event event;
+};
+
+static uint64_t number_at(const unsigned char *data, struct field field)
+{
+    union {
+        uint8_t one;
+        uint16_t two;
+        uint32_t four;
+        uint64_t eight;
+    } number = {0};
+    if (field.size > sizeof number)
+        return 0;
+    memcpy(&number, data + field.offset, field.size);
+    return field.size == 8   ? number.eight
+           : field.size == 4 ? number.four
+           : field.size == 2 ? number.two
+                             : number.one;
+}
+
+static uint64_t number(const struct found *found, int field)
+{
+    return number_at(found->data, found->decoder->fields[found->event][field]);
+}
+
+static void name(const struct found *found, int field, char text[static DECODE_NAME])
+{
+    const struct field at = found->decoder->fields[found->event][field];
+    memcpy(text, found->data + at.offset, at.size < DECODE_NAME ? at.size : DECODE_NAME);
+}
+
+static void take_switch(const struct found *found, struct record *record,
+                        const struct decoder_listener *listener, void *context)
+{
+    char text[DECODE_NAME] = "";
+    record->kind = RECORD_SWITCH;
+    record->thread = (pid_t)number(found, FROM);
+    record->next = (pid_t)number(found, TO);
+    record->state = (uint16_t)number(found, STATE);
+    record->priority = (int16_t)number_at(found->data, found->decoder->priority);
+    record->next_priority = (int16_t)number_at(found->data, found->decoder->next_priority);
+    name(found, FROM_NAME, text);
+    listener->name(context, record->thread, text);
+    name(found, TO_NAME, text);
+    listener->name(context, record->next, text);
+}
+
+/* False: the timer does not replenish a thread. */
+static bool take_timer(const struct found *found, struct record *record)
+{
+    record->timer = number(found, TIMER);
+    if (found->event == DECODE_TIMER_START) {
+        record->kind = RECORD_THROTTLE;
+        record->thread = (pid_t)number_at(found->data, found->decoder->context);
+        record->expires = (int64_t)number(found, EXPIRES);
+    } else
+        record->kind = RECORD_REPLENISH;
+    return number(found, FUNCTION) == found->decoder->replenishment;
+}
+
+static void take_event(const struct found *found, int64_t time, uint16_t cpu,
+                       const struct decoder_listener *listener, void *context)
+{
+    struct record record = {.time = time, .cpu = cpu};
+    switch (found->event) {
+    case DECODE_SWITCH: take_switch(found, &record, listener, context); break;
+    case DECODE_WAKING:
+        record.kind = RECORD_WAKING;
+        record.thread = (pid_t)number(found, THREAD);
+        break;
+    case DECODE_MIGRATE:
+        record.kind = RECORD_MIGRATE;
+        record.thread = (pid_t)number(found, THREAD);
+        record.to_cpu = (uint16_t)number(found, TO_CPU);
+        break;
+    case DECODE_TIMER_START:
+    case DECODE_TIMER_EXPIRE:
+        if (!take_timer(found, &record))
+            return;
+        break;
+    case DECODE_EVENTS: return;
+    }
+    listener->take(context, &record);
+}
+
+/* DECODE_EVENTS: the event is of another kind. */
+static enum decode_event event_of(const struct decoder *decoder, const void *data)
+{
+    const int id = (int)number_at(data, decoder->type);
+    enum decode_event event = 0;
+    while (event < DECODE_EVENTS && decoder->ids[event] != id)
+        event++;
+    return event;
+}
+
+void decoder_take_page(struct decoder *decoder, uint16_t cpu, void *page,
+                       const struct decoder_listener *listener, void *context)
+{
+    unsigned long long time;
+    if (kbuffer_load_subbuffer(decoder->pages, page) != 0)
+        return;
+    if (kbuffer_missed_events(decoder->pages) != 0)
+        listener->missed(context, cpu);
+    for (const void *data = kbuffer_read_event(decoder->pages, &time); data != NULL;
+         data = kbuffer_next_event(decoder->pages, &time)) {
+        const struct found found = {decoder, data, event_of(decoder, data)};
+        take_event(&found, (int64_t)time, cpu, listener, context);
+    }
+}

@@ -1,0 +1,46 @@
+/* Turns the kernel's pages of events into records. The kernel describes its formats in tracefs;
+ * libtraceevent reads the descriptions and the pages. */
+#ifndef RTF_WATCH_DECODE_H
+#define RTF_WATCH_DECODE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "instance.h"
+#include "record.h"
+
+enum { DECODE_NAME = 16 };
+
+struct decoder;
+
+/* `switched` gets the names of both threads of a RECORD_SWITCH, which have up to DECODE_NAME bytes;
+ * they are text of users. `missed` hears that the kernel has dropped events of a CPU for want of
+ * room. */
+struct decoder_listener {
+    void (*take)(void *context, const struct record *record);
+    void (*name)(void *context, pid_t thread, const char name[static DECODE_NAME]);
+    void (*missed)(void *context, uint16_t cpu);
+};
+
+/* The events that a decoder knows. DECODE_EVENTS: their number. */
+enum decode_event {
+    DECODE_SWITCH,
+    DECODE_WAKING,
+    DECODE_MIGRATE,
+    DECODE_TIMER_START,
+    DECODE_TIMER_EXPIRE,
+    DECODE_EVENTS
+};
+/* "sched/sched_switch" */
+const char *decode_event_path(enum decode_event event);
+
+/* replenishment: the address of the kernel's function that replenishes SCHED_DEADLINE threads; only
+ * timers with this function become records. NULL: the kernel lacks an event or a field. */
+struct decoder *decoder_open(const struct instance *instance, uint64_t replenishment);
+size_t decoder_page_size(const struct decoder *decoder);
+void decoder_take_page(struct decoder *decoder, uint16_t cpu, void *page,
+                       const struct decoder_listener *listener, void *context);
+void decoder_close(struct decoder *decoder);
+
+#endif

@@ -1,0 +1,35 @@
+/* A private instance of the kernel's tracing: a directory in tracefs with buffers, a clock and
+ * events of its own. Nothing of an instance stays when its process is killed: a guard process
+ * removes the directory. If the guard is killed, too, the next instance_make removes it. */
+#ifndef RTF_WATCH_INSTANCE_H
+#define RTF_WATCH_INSTANCE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+enum { INSTANCE_NAME = 64, INSTANCE_PATH = 160 };
+
+struct instance {
+    int root; /* of tracefs; -1: there is no instance */
+    pid_t guard;
+    char name[INSTANCE_NAME];
+};
+
+/* Makes the instance of this process, which has at most one. False with errno. */
+bool instance_make(struct instance *instance);
+
+/* Writes the text to a file of the instance. False with errno. */
+bool instance_put(const struct instance *instance, const char *file, const char *text);
+
+/* Opens a file of the instance. -1 with errno. */
+int instance_open(const struct instance *instance, const char *file, int flags);
+
+/* Reads a file of tracefs, outside of the instance, and ends the text with a zero byte. Returns its
+ * length; 0: the file cannot be read or does not fit. */
+size_t instance_read(const struct instance *instance, const char *file, char *text, size_t size);
+
+/* Removes the instance. Before this call, close all files of the instance. */
+void instance_remove(struct instance *instance);
+
+#endif

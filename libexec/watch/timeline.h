@@ -1,0 +1,74 @@
+/* From records to what happened to each reserved thread: when it ran, waited for a CPU, or was
+ * throttled; when its runtime was replenished; its jobs, and which of them were late.
+ *
+ * A job begins when the thread is woken, and ends when the thread goes to sleep. Its deadline is
+ * the relative deadline of the reservation after its beginning.
+ *
+ * Events get lost in some contexts, and the kernel does not count them. A lost event is found by
+ * the chain: the thread that leaves a CPU must be the one that got the CPU. Where an event is lost,
+ * the time in question becomes SPAN_LOST; nothing is guessed. */
+#ifndef RTF_WATCH_TIMELINE_H
+#define RTF_WATCH_TIMELINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "record.h"
+
+enum span_kind {
+    SPAN_JOB,         /* has the spans of its time in it; value: its deadline, ns; 0: it has none */
+    SPAN_RUNNING,     /* on the CPU `cpu` */
+    SPAN_WAITING,     /* for a CPU */
+    SPAN_THROTTLED,   /* value: until when, ns */
+    SPAN_LOST,        /* not known: an event is lost */
+    MARK_REPLENISHED, /* value: the deadline from there on, ns; 0: not known */
+    MARK_MISSED,      /* a deadline passes, and the job has not ended; value: the job's number */
+    MARK_MIGRATED,    /* to the CPU `cpu` */
+    SPAN_KINDS
+};
+
+/* A mark has no length. */
+struct span {
+    int64_t from, to; /* ns, CLOCK_MONOTONIC */
+    int64_t value;
+    uint32_t thread; /* index of timeline.threads */
+    uint32_t job;    /* from 1; 0: in no job, or in a job whose beginning is lost */
+    uint16_t cpu;
+    uint8_t kind;
+};
+
+struct traced {
+    /* set by the caller: the thread, and what its reservation grants, ns; 0: not stated */
+    pid_t tid;
+    int64_t runtime, period, deadline;
+    /* results */
+    int64_t ran, waited, throttled; /* ns */
+    uint32_t throttles, replenishments, migrations, jobs, missed;
+    uint32_t lost; /* how many gaps the chain of this thread has */
+    int64_t lost_time;
+    bool seen, ended;
+};
+
+struct timeline {
+    int64_t begin, end;
+    struct traced *threads; /* of the caller, sorted by tid */
+    size_t thread_count;
+    /* in the order of their beginning; spans that begin at one time, the longest first */
+    struct span *spans;
+    size_t span_count;
+    uint64_t *gaps; /* of each CPU: how often the chain of its threads is broken */
+    unsigned cpus;
+};
+
+/* Fills the timeline from the records between begin and end, which are in the order of their times.
+ * False: there is no memory. */
+bool timeline_build(struct timeline *timeline, const struct record *records, size_t count);
+
+/* Returns the index of the thread; thread_count: it is not traced. */
+size_t timeline_find(const struct timeline *timeline, pid_t tid);
+
+void timeline_free(struct timeline *timeline);
+
+#endif

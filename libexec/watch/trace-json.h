@@ -1,0 +1,35 @@
+/* Writes a timeline as JSON in Chrome's trace format, which Perfetto opens: traceEvents has the
+ * reserved threads, systemTraceEvents has what ran on the CPUs.
+ *
+ * Perfetto's reader is stricter than JSON. It knows the escapes \n, \" and \\, and no \u. A line of
+ * systemTraceEvents that it cannot read fails the whole file. It ignores all that follows a key
+ * that it does not know. */
+#ifndef RTF_WATCH_TRACE_JSON_H
+#define RTF_WATCH_TRACE_JSON_H
+
+#include <stdio.h>
+#include <sys/types.h>
+
+#include "recorder.h"
+#include "timeline.h"
+
+/* The labels of a thread for the readers of a trace. */
+struct trace_label {
+    const char *user, *name; /* of the reservation */
+    const char *comm;        /* of the thread: any bytes */
+    pid_t process;
+    int64_t cpu_time; /* that the kernel counts in the same time, ns; -1: not known */
+};
+
+struct trace {
+    const struct timeline *timeline;
+    const struct trace_label *labels; /* of each thread of the timeline */
+    const struct record *records;
+    size_t record_count;
+    const struct recorder *recorder; /* of names, and of the kernel's own count of lost events */
+};
+
+/* The caller looks at ferror(stream). */
+void trace_json_write(const struct trace *trace, FILE *stream);
+
+#endif

@@ -1,0 +1,158 @@
+# rtf-trace(1): what the scheduler does with reserved threads.
+load ../helper
+load ../command
+load front
+
+prepare() {
+    front_prepare
+    in_tracefs test -e events/sched/sched_switch/format || skip 'the kernel has no tracefs'
+}
+
+# in_tracefs COMMAND...: runs a command in the root of a tracefs that nobody else sees.
+in_tracefs() { unshare --mount sh -c 'mount -t tracefs none /sys/kernel/tracing 2>/dev/null && cd /sys/kernel/tracing && exec "$@"' sh "$@"; }
+instances() { in_tracefs ls instances | grep rtf-watch || true; }
+leaves_nothing() { [ -z "$(instances)" ] && no pgrep -f "rtf-trace --spool $SPOOL" >/dev/null; }
+
+# trace OPTION...: rtf trace as root.
+trace() { "$RTF_BIN/rtf" --spool "$SPOOL" trace "$@"; }
+
+# shows EXPRESSION: the expression is true of the trace.
+shows() { jq -e "$1" "$WORK/run.json" >/dev/null || { jq .otherData "$WORK/run.json" >&2; echo "not true: $1" >&2; return 1; }; }
+
+@test "replenishments are a period apart, runs add up to the kernel's CPU time, and the JSON keeps Perfetto's rules" {
+    broker_start
+    become $ALICE sh -c 'printf "a:[(\033\"" >"/proc/$$/comm"; while [ -d "/proc/$1" ]; do :; done' sh $$ 3>&- &
+    echo $! >>"$WORK/pids"
+    silent rtf declare one -T 20ms -P 60ms --attach $!
+    hog $ALICE
+    silent rtf declare two -T 30ms -P 100ms --attach "$HOG"
+    trace --for 2500ms --awake --user "$ALICE" -o "$WORK/run.json" >"$WORK/out" 2>"$WORK/err"
+    [ "$(stat -c %a "$WORK/run.json")" = 600 ]
+    grep -qE "^$ALICE/one +[0-9]" "$WORK/out"
+    /usr/bin/python3 -S - "$WORK/run.json" <<'END'
+import json, re, sys
+trace = json.load(open(sys.argv[1]))
+assert list(trace) == ["displayTimeUnit", "traceEvents", "systemTraceEvents", "otherData"], list(trace)
+text = open(sys.argv[1]).read()
+assert not set(re.findall(r"\\(.)", text)) - set('n"\\'), "an escape that Perfetto does not know"
+events = [e for e in trace["traceEvents"] if e["ph"] != "M"]
+assert [e["args"]["name"] for e in trace["traceEvents"] if e["name"] == "thread_name"][:1] in (['one (a:[(\\u001b")'], ["two (sh)"])
+assert events == sorted(events, key=lambda e: e["ts"]), "not sorted"
+for tid in {e["tid"] for e in events}:
+    ends = []
+    for e in (e for e in events if e["tid"] == tid and e["ph"] == "X"):
+        assert e["dur"] >= 0
+        ends = [end for end in ends if end > e["ts"] + 1e-3]
+        assert not ends or e["ts"] + e["dur"] <= ends[-1] + 1e-3, f"{e} overlaps"
+        ends.append(e["ts"] + e["dur"])
+line = re.compile(r"-(\d+)\s+\(?\s*(\d+|-+)?\)?\s?\[(\d+)\]\s*[a-zA-Z0-9.]{0,4}\s+(\d+\.\d+):\s+(\S+):")
+lines = trace["systemTraceEvents"].split("\n")
+assert lines[-1] == "" and lines[0].startswith("#") and len(lines) > 100
+for each in lines[1:-1]:
+    found = line.search(each)
+    assert found and found[5] == "sched_switch" and len(re.findall(r" (?:prev|next)_(?:comm|pid|prio|state)=\S", each)) == 7, each
+other = trace["otherData"]
+for r in other["reservations"]:
+    assert 0.99 * r["cpu_time"] <= r["ran"] + r["lost_time"] and r["ran"] <= 1.01 * r["cpu_time"], r
+    of = [e for e in events if e["tid"] == r["tid"] and e["name"] == "replenished"]
+    gaps = [b["ts"] - a["ts"] for a, b in zip(of, of[1:])]
+    assert len(gaps) >= 20, gaps
+    # The host may stop this machine, and so delay a timer. A whole period more is a lost event.
+    good = [gap for gap in gaps if abs(gap - r["period"] * max(1, round(gap / r["period"]))) <= 100]
+    assert len(good) >= 0.8 * len(gaps), gaps
+    assert sum(gap > 1.5 * r["period"] for gap in gaps) <= r["lost"], (gaps, r)
+    planned = [b["args"]["deadline"] - a["args"]["deadline"] for a, b in zip(of, of[1:]) if "deadline" in a["args"] and "deadline" in b["args"]]
+    assert all(abs(gap - r["period"] * round(gap / r["period"])) <= 100 for gap in planned), planned
+    assert 0 < r["throttles"] and r["throttles"] <= r["replenishments"] + r["lost"] + 1, r
+END
+    # All is told that is lost.
+    if jq -e '[.otherData | .cpus[], .reservations[] | .lost] | add > 0' "$WORK/run.json" >/dev/null; then grep -q 'has lost events' "$WORK/err"; else [ ! -s "$WORK/err" ]; fi
+    eventually leaves_nothing
+}
+
+@test "a job is late when the program itself finds it late" {
+    broker_start
+    cat >"$WORK/jobs.py" <<'END'
+import sys, time
+end = time.monotonic_ns() + 60_000_000_000
+out = open(sys.argv[1], "w")
+job = 0
+while time.monotonic_ns() < end:
+    time.sleep(0.02)
+    job += 1
+    begin, used = time.monotonic_ns(), time.thread_time_ns()
+    while time.thread_time_ns() - used < (20_000_000 if job % 5 == 0 else 500_000):
+        pass
+    print(begin // 1000, (time.monotonic_ns() - begin) // 1000, file=out, flush=True)
+END
+    touch "$WORK/jobs" && chown "$ALICE" "$WORK/jobs"
+    become $ALICE /usr/bin/python3 -S "$WORK/jobs.py" "$WORK/jobs" 3>&- &
+    echo $! >>"$WORK/pids"
+    silent rtf declare cam -T 5ms -P 20ms --attach $!
+    eventually test -s "$WORK/jobs"
+    trace --all --for 2s --awake -o "$WORK/run.json" cam >"$WORK/out" 2>"$WORK/err"
+    /usr/bin/python3 -S - "$WORK/run.json" "$WORK/jobs" <<'END'
+import json, sys
+trace = json.load(open(sys.argv[1]))
+begin, end = trace["otherData"]["begin"], trace["otherData"]["end"]
+late = [int(a) for a, length in map(str.split, open(sys.argv[2])) if int(length) > 20_000 and begin < int(a) < end]
+events = [e for e in trace["traceEvents"] if e["ph"] != "M"]
+jobs = [e for e in events if e["name"] == "job"]
+missed = [e for e in jobs if e["args"]["missed"]]
+found = [any(e["ts"] - 100 <= a < e["ts"] + e["dur"] for e in missed) for a in late]
+lost = trace["otherData"]["reservations"][0]["lost"]
+assert len(late) >= 5 and found.count(False) <= 1 + lost, (late, missed)
+assert len(missed) <= len(late) + 1, (late, missed)
+assert all((e["dur"] > 20_000) == e["args"]["missed"] for e in jobs), jobs
+assert len([e for e in events if e["name"] == "missed"]) == len(missed) == trace["otherData"]["reservations"][0]["missed"]
+END
+}
+
+@test "nothing of a recording stays after kill -9, also of the process that would remove it" {
+    broker_start
+    sleeper $ALICE
+    silent rtf declare cam -T 1ms -P 20ms --attach "$SLEEPER"
+    "$RTF_LIBEXEC/front/rtf-trace" --spool "$SPOOL" --all --for 1min >"$WORK/out" 2>&1 3>&- &
+    local tracer=$!
+    echo "$tracer" >>"$WORK/pids"
+    eventually is_recording
+    kill -KILL "$tracer"
+    eventually leaves_nothing
+    "$RTF_LIBEXEC/front/rtf-trace" --spool "$SPOOL" --all --for 1min >"$WORK/out" 2>&1 3>&- &
+    tracer=$!
+    echo "$tracer" >>"$WORK/pids"
+    eventually is_recording
+    # shellcheck disable=SC2046 # numbers
+    kill -KILL $(children "$tracer") "$tracer"
+    eventually has_ended "$tracer"
+    is_recording
+    trace --all --for 10ms >"$WORK/out" 2>&1
+    leaves_nothing
+    # Ctrl-C ends a recording early, and all is written.
+    "$RTF_LIBEXEC/front/rtf-trace" --spool "$SPOOL" --all --for 1min -o "$WORK/run.json" >"$WORK/out" 2>&1 3>&- &
+    tracer=$!
+    echo "$tracer" >>"$WORK/pids"
+    eventually is_recording
+    kill -TERM "$tracer"
+    wait "$tracer"
+    shows '.otherData.reservations[0].name == "cam" and .otherData.end - .otherData.begin < 59e6'
+    leaves_nothing
+}
+is_recording() { in_tracefs sh -c 'cat instances/rtf-watch-*/tracing_on' 2>/dev/null | grep -q 1; }
+
+@test "rtf trace explains itself, refuses ordinary users, and says when there is nothing to trace" {
+    broker_start
+    explains trace
+    fails 77 'rtf trace: only root may trace, because *' rtf trace
+    fails 66 'rtf trace: there is no such reservation with a thread' trace --all
+    fails 66 "rtf trace: $ALICE has no such reservation with a thread" trace --user "$ALICE" 'c*'
+    sleeper $ALICE
+    silent rtf declare cam -T 1ms -P 20ms --attach "$SLEEPER"
+    fails 66 'rtf trace: root has no such reservation with a thread' trace
+    fails 66 'rtf trace: there is no such reservation with a thread' trace --all other
+    fails 64 'rtf trace: --all and --user exclude each other*' trace --all --user ann
+    fails 73 'rtf trace: /nonexistent/x: No such file or directory' trace --all -o /nonexistent/x
+    fails 69 'rtf trace: no broker has made a spool at *' "$RTF_BIN/rtf" --spool "$WORK/none" trace
+    trace --user "$ALICE" --for 10ms -o - 'c*' 2>/dev/null | jq -e '.otherData.reservations | length == 1' >/dev/null
+    leaves_nothing
+}

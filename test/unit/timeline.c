@@ -1,0 +1,284 @@
+/* libexec/watch/timeline.c: what records say of a thread, and what they do not. Times in ms. */
+#include "watch/timeline.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "unit.h"
+#include "watch/recorder.h"
+#include "watch/trace-json.h"
+
+enum { CAM = 100, OTHER = 200, HOG = 300, RECORDS = 64, SLEEPING = 1, DEAD = 0x20 };
+
+static struct record records[RECORDS];
+static size_t count;
+static struct traced threads[2];
+static struct timeline timeline;
+
+/* Records are in the order of their times. */
+static struct record *at(int64_t time, enum record_kind kind, int cpu)
+{
+    records[count] =
+        (struct record){.time = time * MS, .kind = (uint8_t)kind, .cpu = (uint16_t)cpu};
+    return &records[count++];
+}
+
+static void change(int64_t time, int cpu, pid_t from, int state, pid_t to)
+{
+    struct record *record = at(time, RECORD_SWITCH, cpu);
+    record->thread = from;
+    record->state = (uint16_t)state;
+    record->next = to;
+}
+
+static void waking(int64_t time, pid_t thread)
+{
+    at(time, RECORD_WAKING, 0)->thread = thread;
+}
+
+static void timer(int64_t time, pid_t thread, uint64_t which, int64_t expires)
+{
+    struct record *record = at(time, RECORD_THROTTLE, 0);
+    record->thread = thread;
+    record->timer = which;
+    record->expires = expires * MS;
+}
+
+static void replenish(int64_t time, uint64_t which)
+{
+    at(time, RECORD_REPLENISH, 0)->timer = which;
+}
+
+static void build(int64_t end)
+{
+    threads[0] =
+        (struct traced){.tid = CAM, .runtime = 20 * MS, .period = 60 * MS, .deadline = 60 * MS};
+    threads[1] =
+        (struct traced){.tid = OTHER, .runtime = 30 * MS, .period = 100 * MS, .deadline = 50 * MS};
+    timeline = (struct timeline){.end = end * MS, .threads = threads, .thread_count = 2, .cpus = 2};
+    assert_true(timeline_build(&timeline, records, count));
+    count = 0;
+}
+
+/* The spans of CAM as text: "running 0-20, throttled 20-60". */
+static void spans_are(const char *wanted)
+{
+    static const char *const names[SPAN_KINDS] = {"job",  "running",     "waiting", "throttled",
+                                                  "lost", "replenished", "missed",  "migrated"};
+    char found[1024] = "";
+    size_t used = 0;
+    for (size_t i = 0; i < timeline.span_count; i++) {
+        const struct span *span = &timeline.spans[i];
+        if (span->thread == 0)
+            used += (size_t)snprintf(found + used, sizeof found - used, "%s%s %lld-%lld",
+                                     used == 0 ? "" : ", ", names[span->kind],
+                                     (long long)(span->from / MS), (long long)(span->to / MS));
+    }
+    assert_string_equal(found, wanted);
+    timeline_free(&timeline);
+}
+
+static void a_thread_that_never_sleeps_is_throttled_until_its_next_period(void **state)
+{
+    (void)state;
+    for (int64_t period = 0; period < 180; period += 60) {
+        change(period + 1, 0, 0, 0, CAM);
+        timer(period + 21, CAM, 7, period + 60);
+        change(period + 21, 0, CAM, 0, 0);
+        replenish(period + 60, 7);
+    }
+    build(180);
+    assert_int_equal(threads[0].ran, 60 * MS);
+    assert_int_equal(threads[0].throttled, 117 * MS);
+    assert_int_equal(threads[0].throttles, 3);
+    assert_int_equal(threads[0].replenishments, 3);
+    assert_int_equal(threads[0].lost, 0);
+    assert_int_equal(timeline.spans[3].kind, MARK_REPLENISHED);
+    assert_int_equal(timeline.spans[3].value, 120 * MS);
+    spans_are(
+        "running 1-21, throttled 21-60, waiting 60-61, replenished 60-60, running 61-81, throttled 81-120, waiting 120-121, "
+        "replenished 120-120, running 121-141, throttled 141-180, replenished 180-180");
+}
+
+/* The timer of a fair server also starts in the context of the thread. */
+static void the_timer_of_another_is_not_taken_for_the_threads_own(void **state)
+{
+    (void)state;
+    change(1, 0, 0, 0, CAM);
+    timer(2, CAM, 9, 40);
+    timer(21, CAM, 7, 60);
+    change(21, 0, CAM, 0, 0);
+    replenish(40, 9);
+    replenish(60, 7);
+    change(61, 0, 0, 0, CAM);
+    timer(62, CAM, 9, 100);
+    change(63, 0, CAM, 0, HOG); /* pushed aside right after */
+    change(64, 0, HOG, 0, CAM);
+    timer(82, CAM, 7, 120);
+    change(82, 0, CAM, 0, 0);
+    build(100);
+    assert_int_equal(threads[0].replenishments, 1);
+    spans_are(
+        "running 1-21, throttled 21-60, waiting 60-61, replenished 60-60, running 61-63, waiting 63-64, running 64-82, throttled 82-100");
+}
+
+static void a_job_that_ends_after_its_deadline_is_missed(void **state)
+{
+    (void)state;
+    change(1, 0, CAM, SLEEPING, 0);
+    waking(10, CAM);
+    change(11, 0, 0, 0, CAM);
+    change(15, 0, CAM, SLEEPING, 0);
+    waking(20, CAM);
+    change(30, 0, HOG, 0, CAM);
+    change(90, 0, CAM, SLEEPING, 0);
+    waking(100, CAM);
+    build(200);
+    assert_int_equal(threads[0].jobs, 3);
+    assert_int_equal(threads[0].missed, 2); /* the last one has not even begun */
+    spans_are(
+        "running 0-1, job 10-15, waiting 10-11, running 11-15, job 20-90, waiting 20-30, running 30-90, missed 80-80, job 100-200, waiting 100-200, "
+        "missed 160-160");
+}
+
+static void a_lost_event_makes_time_unknown_and_nothing_else(void **state)
+{
+    (void)state;
+    waking(10, CAM);
+    change(12, 0, HOG, 0, 0); /* from here on CPU 0 idles, as far as is known */
+    change(20, 0, CAM, SLEEPING, 0);
+    build(30);
+    assert_int_equal(threads[0].lost, 1);
+    assert_int_equal(threads[0].ran, 0);
+    assert_int_equal(threads[0].lost_time, 8 * MS);
+    assert_int_equal(timeline.gaps[0], 1);
+    assert_int_equal(timeline.gaps[1], 0);
+    spans_are("job 10-20, waiting 10-12, lost 12-20");
+    /* when it left the CPU is lost */
+    change(1, 0, HOG, 0, CAM);
+    change(5, 1, HOG, 0, CAM);
+    change(7, 1, CAM, SLEEPING, 0);
+    build(30);
+    assert_int_equal(threads[0].lost, 1);
+    spans_are("lost 1-5, running 5-7");
+    /* its replenishment */
+    change(1, 0, 0, 0, CAM);
+    timer(21, CAM, 7, 60);
+    change(21, 0, CAM, 0, 0);
+    change(63, 0, 0, 0, CAM);
+    build(70);
+    assert_int_equal(threads[0].lost, 1);
+    spans_are("running 1-21, throttled 21-60, lost 60-63, running 63-70");
+    /* that it was woken: there is no job to judge */
+    change(1, 0, CAM, SLEEPING, 0);
+    change(5, 0, 0, 0, CAM);
+    change(95, 0, CAM, SLEEPING, 0);
+    build(100);
+    assert_int_equal(threads[0].lost, 1);
+    assert_int_equal(threads[0].missed, 0);
+    spans_are("running 0-1, running 5-95");
+}
+
+static void a_later_thread_with_the_id_is_another_one(void **state)
+{
+    (void)state;
+    change(1, 0, 0, 0, CAM);
+    change(5, 0, CAM, DEAD, 0);
+    change(20, 0, 0, 0, CAM);
+    waking(25, CAM);
+    change(30, 0, CAM, SLEEPING, 0);
+    build(40);
+    assert_true(threads[0].ended);
+    spans_are("running 1-5");
+}
+
+/* ---- as JSON ---- */
+
+/* These stand in for the recorder. */
+void recorder_name(const struct recorder *recorder, pid_t thread, char name[static RECORDER_NAME])
+{
+    (void)recorder;
+    memset(name, 0, RECORDER_NAME);
+    if (thread == CAM)
+        memcpy(name, "a:[( \033\"=", 8);
+}
+
+uint64_t recorder_dropped(const struct recorder *recorder, unsigned cpu)
+{
+    (void)recorder;
+    (void)cpu;
+    return 0;
+}
+
+static char *json_of(const struct record *all, size_t all_count, size_t *length)
+{
+    static const struct trace_label labels[] = {
+        {.user = "ann", .name = "cam", .comm = "a:[( \033\"=", .process = CAM, .cpu_time = -1},
+        {.user = "ann", .name = "other", .comm = "\xff", .process = CAM, .cpu_time = 5}};
+    const struct trace trace = {.timeline = &timeline,
+                                .labels = labels,
+                                .records = all,
+                                .record_count = all_count};
+    char *text;
+    FILE *stream = open_memstream(&text, length);
+    trace_json_write(&trace, stream);
+    fclose(stream);
+    return text;
+}
+
+static void a_name_of_a_user_breaks_neither_the_json_nor_a_line(void **state)
+{
+    size_t length;
+    (void)state;
+    change(1, 0, 0, 0, CAM);
+    change(5, 0, CAM, SLEEPING, 0);
+    build(10);
+    char *text = json_of(records, 2, &length);
+    assert_non_null(strstr(text, "\"name\":\"cam (a:[( \\\\u001b\\\"=)\"}"));
+    assert_non_null(strstr(text, "\"name\":\"other (\\\\u00ff)\"}"));
+    assert_non_null(strstr(
+        text,
+        "\\na_______-100 (-----) [000] .... 0.005000000: sched_switch: prev_comm=a_______ "
+        "prev_pid=100 prev_prio=0 prev_state=S ==> next_comm=swapper next_pid=0 next_prio=0\\n\""));
+    free(text);
+    timeline_free(&timeline);
+}
+
+/* 100,000 events become JSON in less than a second. */
+static void many_events_take_little_time(void **state)
+{
+    enum { MANY = 100000 };
+    static struct record many[MANY];
+    size_t length;
+    (void)state;
+    for (int i = 0; i < MANY; i++)
+        many[i] = (struct record){.time = i * MS / 10,
+                                  .kind = RECORD_SWITCH,
+                                  .thread = i % 2 == 0 ? 0 : CAM,
+                                  .next = i % 2 == 0 ? CAM : 0};
+    build(0);
+    timeline_free(&timeline);
+    timeline.end = many[MANY - 1].time;
+    const clock_t begin = clock();
+    assert_true(timeline_build(&timeline, many, MANY));
+    char *text = json_of(many, MANY, &length);
+    const double took = (double)(clock() - begin) / CLOCKS_PER_SEC;
+    assert_int_equal(threads[0].lost, 0);
+    check(took < 1.0 || ROUNDS(4) != 4, "%.3f s of CPU time", took);
+    free(text);
+    timeline_free(&timeline);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_thread_that_never_sleeps_is_throttled_until_its_next_period),
+        cmocka_unit_test(the_timer_of_another_is_not_taken_for_the_threads_own),
+        cmocka_unit_test(a_job_that_ends_after_its_deadline_is_missed),
+        cmocka_unit_test(a_lost_event_makes_time_unknown_and_nothing_else),
+        cmocka_unit_test(a_later_thread_with_the_id_is_another_one),
+        cmocka_unit_test(a_name_of_a_user_breaks_neither_the_json_nor_a_line),
+        cmocka_unit_test(many_events_take_little_time)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
