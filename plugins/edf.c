@@ -225,6 +225,20 @@ static uint64_t nearest(const struct request *request, const struct task *old, u
     return runtime < KERNEL_RUNTIME_MIN ? 0 : runtime;
 }
 
+/* Returns the kernel's least runtime if it would be granted; 0: it would not. `largest` is the
+ * largest runtime that would be granted, or 0 if the search for it took too long. */
+static uint64_t nearest_minimum(const struct request *request, const struct task *old,
+                                uint64_t ceiling, uint64_t largest)
+{
+    struct timing timing = request_timing(request, KERNEL_RUNTIME_MIN);
+    struct exact_refusal why;
+    const bool is_granted =
+        edf.admission == DEMAND && !ignores_test(request)
+            ? ceiling >= KERNEL_RUNTIME_MIN && exact_choose(&edf.exact, old, &timing, &why) != NULL
+            : largest > 0;
+    return is_granted ? KERNEL_RUNTIME_MIN : 0;
+}
+
 /* Writes the overruns as words for a refusal; "" if there are no overruns. Returns text. */
 static const char *in_words(struct overruns overruns, char text[static OVERRUNS_TEXT])
 {
@@ -273,6 +287,8 @@ static void refuse(const struct request *request, const struct task *old, uint64
     else
         refuse_load(request, old, out);
     answer_nearest(out, runtime);
+    if (request->runtime < KERNEL_RUNTIME_MIN)
+        answer_nearest_minimum(out, nearest_minimum(request, old, ceiling, runtime));
 }
 
 /* A CPU and the runtime it can give. cpu = NULL: no CPU has enough. */

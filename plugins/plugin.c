@@ -215,6 +215,12 @@ void answer_nearest(struct paragraph_output *out, uint64_t runtime)
         paragraph_add_number(out, "nearest", runtime);
 }
 
+void answer_nearest_minimum(struct paragraph_output *out, uint64_t runtime)
+{
+    if (runtime > 0)
+        paragraph_add_number(out, "nearest_minimum", runtime);
+}
+
 static void add_stated(struct paragraph_output *out, const char *key, uint64_t value)
 {
     if (value > 0)

@@ -91,8 +91,9 @@ void answer_plan(struct paragraph_output *out, const struct request *request, co
  * period and deadline. */
 void answer_above(struct paragraph_output *out, const struct request *request, uint64_t ceiling);
 
-/* Writes nearest=; 0: nothing. */
+/* Write nearest= and nearest_minimum=; 0: nothing. */
 void answer_nearest(struct paragraph_output *out, uint64_t runtime);
+void answer_nearest_minimum(struct paragraph_output *out, uint64_t runtime);
 
 /* Returns zeroed memory, or ends the program: the broker then restarts the plugin and sends it all
  * tasks again. */

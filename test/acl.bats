@@ -300,15 +300,15 @@ tick() { /usr/bin/python3 -S -c 'import time; print(round(time.clock_getres(6) *
     broker_with '- - max_utilization 0.5' '- - min_runtime 2ms' '- - max_runtime 4ms'
     rule='acl.conf:2: - - min_runtime 2ms'
     denied $ANN a '{"plugin": "EDF", "runtime": 2, "period": 100000}' "$rule: 2us asked"
-    refusal_is access "$rule" 2us 2000us 2000 never
-    is '.refusal.nearest_is' at-least
+    refusal_is access "$rule" 2us 2000us 4000 never
+    is '.refusal | .nearest_minimum, .nearest_is' $'2000\nat-least'
     denied $ANN a '{"plugin": "EDF", "runtime": 4001, "period": 100000}' 'acl.conf:3: - - max_runtime 4ms: 4001us asked'
-    is '.refusal | .nearest, .nearest_is' $'4000\nat-most'
+    is '.refusal | .nearest, .nearest_minimum, .nearest_is' $'4000\nnull\nat-most'
     # Neither the desired runtime nor the period nor the deadline may be below the runtime.
     denied $ANN a '{"plugin": "EDF", "runtime": 2, "desired_runtime": 3000, "period": 100000}' "$rule: 2us asked"
-    is .refusal.nearest 2000
+    is '.refusal | .nearest, .nearest_minimum' $'3000\n2000'
     denied $ANN a '{"plugin": "EDF", "runtime": 2, "desired_runtime": 1999, "period": 100000}' "$rule: 2us asked"
-    is '.refusal | .nearest, .nearest_is' $'null\nnull'
+    is '.refusal | .nearest, .nearest_minimum, .nearest_is' $'null\nnull\nnull'
     denied $ANN a '{"plugin": "EDF", "runtime": 2, "period": 100000, "deadline": 1999}' "$rule: 2us asked"
     is .refusal.nearest null
     # The room of the sums is too little.
@@ -329,7 +329,7 @@ tick() { /usr/bin/python3 -S -c 'import time; print(round(time.clock_getres(6) *
     ask $ANN a '{"plugin": "EDF", "runtime": 2000, "period": 100000}'
     is '.result, .refusal.nearest' $'SCHEDULE_FAIL\n1500'
     denied $ANN a '{"plugin": "EDF", "runtime": 2, "period": 100000}' "acl.conf:2: - - min_runtime 1ms: 2us asked"
-    is .refusal.nearest 1000
+    is '.refusal | .nearest, .nearest_minimum' $'1500\n1000'
     granted $ANN a '{"plugin": "EDF", "runtime": 1000, "period": 100000}'
 }
 

@@ -162,6 +162,37 @@ reserves() { told '.result == "OK"' "$(spec "$1" "$2" '{"runtime": "10ms", "peri
     done
 }
 
+# would_fit RUNTIME PERIOD [MORE]: the sentence of the refusal from "a runtime of" on. Each runtime that the verdict names is granted.
+would_fit() {
+    local verdict value
+    verdict=$(spec $ALICE asks "{\"runtime\": $1, \"period\": $2${3:-}}")
+    for value in $(jq -r '.refusal | .nearest, .nearest_minimum | values' <<<"$verdict"); do
+        told '.result == "OK"' "$(spec $ALICE asks "{\"runtime\": $value, \"period\": $2${3:-}, \"dry_run\": true}")"
+    done
+    jq -r '.sentence | sub(".*; a runtime of "; "")' <<<"$verdict"
+}
+
+@test "a refusal names the least change that is granted" {
+    broker_start
+    [ "$(would_fit 1 1000000)" = 'at least 2us would fit, up to 20000us' ]
+    [ "$(would_fit 30000 100000)" = 'at most 20000us would fit' ]
+    [ "$(would_fit 7000 10000)" = 'at most 5000us would fit' ]
+    [ "$(would_fit 50 10000 ', "priority": 15, "plugin": "FP"')" = 'at least 100us would fit, up to 5000us' ]
+    echo "$ALICE EDF min_runtime 4ms" >>"$CONFIG/acl.conf"
+    kill -HUP "$BROKER"
+    eventually grep -q '"decision":"reloaded"' "$EVENTS"
+    [ "$(would_fit 2000 20000)" = 'at least 4000us would fit, up to 10000us' ]
+    [ "$(would_fit 1000 100000)" = 'at least 4000us would fit, up to 20000us' ]
+    [ "$(would_fit 1000 8000)" = 'exactly 4000us would fit' ]
+    # Nothing fits, or one plugin grants less and another one more.
+    told '.refusal | .nearest == null and .nearest_minimum == null' "$(spec $ALICE asks '{"runtime": 1000, "period": 7000}')"
+    printf "$ALICE FP max_utilization 0\n$ALICE RR max_runtime 1ms\n" >>"$CONFIG/acl.conf"
+    kill -HUP "$BROKER"
+    eventually test "$(grep -c '"decision":"reloaded"' "$EVENTS")" = 2
+    [ "$(would_fit 2000 20000 ', "priority": 5')" = 'at most 1000us would fit' ]
+    [ "$(would_fit 3000 20000 ', "priority": 5')" = 'at least 4000us would fit, up to 10000us' ]
+}
+
 has_restarted() { jq -e 'select(.stage == "plugin" and .decision == "restarted" and .plugin == "EDF")' "$EVENTS" >/dev/null; }
 
 # bats test_tags=turn:1

@@ -96,8 +96,10 @@ sentence() {
     sentence 'EDF refused: *; a runtime of at most *us would fit' $ALICE b '{"runtime": "45ms", "period": "100ms", "plugin": "EDF"}'
     sentence "access refused: acl.conf:4: $BOB EDF max_runtime 9ms: *; a runtime of at most 9000us would fit" $BOB b '{"runtime": "10ms", "period": "100ms", "plugin": "EDF"}'
     sentence 'access refused: *CAMERA*; at most 3 units would fit' $ALICE b '{"units": {"count": 4}}'
-    configure_rules "$ALICE - max_utilization 4" "$BOB EDF min_runtime 5ms"
+    configure_rules "$ALICE - max_utilization 4" "$BOB - max_utilization 4" "$BOB EDF min_runtime 5ms"
     kill -HUP "$BROKER"
     eventually grep -q '"decision":"reloaded"' "$EVENTS"
-    sentence '* refused: *' $BOB b '{"runtime": "1ms", "period": "100ms", "plugin": "EDF"}'
+    sentence '* refused: *; a runtime of at least 5000us would fit, up to *us' $BOB b '{"runtime": "1ms", "period": "100ms", "plugin": "EDF"}'
+    sentence 'access refused: *; a runtime of exactly 5000us would fit' $BOB b '{"runtime": "1ms", "desired_runtime": "5ms", "period": "100ms", "plugin": "EDF"}'
+    sentence "EDF refused: the runtime is 1us, the kernel's least is 2us; a runtime of at least 2us would fit, up to *us" $ALICE b '{"runtime": 1, "period": "1s", "plugin": "EDF"}'
 }

@@ -180,9 +180,11 @@ run_dry() {
 }
 
 @test "a random spec gets the answer of its dry run: global EDF beside FP and RR" {
-    configure_rules "$ALICE - max_utilization 0.9" "$BOB - max_utilization 1.5" '- - max_runtime 30ms' "$BOB EDF min_runtime 500us" "$ALICE FP max_priority 15"
+    configure_plugins 'EDF edf - all partition=global threshold=0.9 desired=kept' 'FP fp 11-20 all enforce=runtime desired=kept' 'RR rr 1-10 all desired=kept'
+    configure_rules "$ALICE - max_utilization 0.9" "$BOB - max_utilization 1.5" '- - max_runtime 30ms' "$BOB EDF min_runtime 500us" "$ALICE FP max_priority 15" "$BOB RR max_runtime 400us"
     broker_start
     for seed in ${DRY_SEEDS:-1}; do run_dry "$seed" EDF,FP,RR; done # more with make faults
+    [[ $(<"$WORK/said") == *' '[1-9]*' with a nearest_minimum' ]]
 }
 
 @test "a random spec gets the answer of its dry run: RM on two CPUs, each with a nearest of its own" {

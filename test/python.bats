@@ -63,7 +63,11 @@ END
     python <<'END'
 with rtf.reserve(runtime="10ms", period="40ms"):
     e = raises(rtf.ScheduleFail, rtf.reserve(runtime="36ms", period="40ms").acquire)
-    assert e.code == "full" and 20000 < e.nearest < 36000 and e.reason and str(e) == e.reason
+    assert e.code == "full" and 20000 < e.nearest < 36000 and e.nearest_minimum is None and e.reason and str(e) == e.reason
+    e = raises(rtf.ScheduleFail, rtf.reserve(runtime=1, period="40ms").acquire)
+    assert e.code == "unsuitable" and e.nearest_minimum == 2 and 20000 < e.nearest < 36000
+    for runtime in e.nearest, e.nearest_minimum:
+        assert rtf.dry_run(runtime=runtime, period="40ms").accepted_runtime == runtime
     assert raises(rtf.AclFail, rtf.reserve(runtime="41ms", period="100ms").acquire).code == "beyond-rule"
     assert policy() == DEADLINE
 assert raises(rtf.AttachFail, rtf.reserve(runtime="1ms", period="20ms", thread=1).acquire).code == "not-yours"

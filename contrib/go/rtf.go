@@ -50,12 +50,14 @@ type Verdict struct {
 	Ended    string   `json:"ended"`
 }
 
-// Refusal is the error for an answer other than OK. Nearest is the largest amount that would be granted; 0: this amount is not known.
+// Refusal is the error for an answer other than OK. Nearest is the largest amount that would be granted; 0: this amount is not known. If the runtime is too
+// small, NearestMinimum is the least runtime that would be granted; otherwise it is 0.
 type Refusal struct {
-	Result   string
-	Sentence string
-	Code     string `json:"code"`
-	Nearest  uint64 `json:"nearest"`
+	Result         string
+	Sentence       string
+	Code           string `json:"code"`
+	Nearest        uint64 `json:"nearest"`
+	NearestMinimum uint64 `json:"nearest_minimum"`
 }
 
 func (r *Refusal) Error() string { return r.Sentence }
@@ -237,7 +239,8 @@ func (r *Reservation) ask(spec Spec, put func(from, to string) error) error {
 	}
 	refusal := Refusal{Result: r.verdict.Result, Sentence: r.verdict.Sentence}
 	if r.verdict.Refusal != nil {
-		refusal.Code, refusal.Nearest = r.verdict.Refusal.Code, r.verdict.Refusal.Nearest
+		refusal.Code = r.verdict.Refusal.Code
+		refusal.Nearest, refusal.NearestMinimum = r.verdict.Refusal.Nearest, r.verdict.Refusal.NearestMinimum
 	}
 	return &refusal
 }

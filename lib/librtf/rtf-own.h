@@ -80,7 +80,7 @@ struct rtf_spec_own {
     _Atomic(char *) unread;
     enum rtf_result result;
     char reason[CLIENT_WHY], code[OWN_CODE];
-    uint64_t nearest;
+    uint64_t nearest, nearest_minimum;
     _Atomic bool granted, attached;
     _Atomic bool served; /* after the last call, a thread was attached */
     _Atomic uint64_t accepted_runtime, period;

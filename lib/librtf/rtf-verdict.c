@@ -75,6 +75,7 @@ enum rtf_result own_take_verdict(struct rtf_spec_own *spec, const json_t *verdic
                   spec->reason, sizeof spec->reason);
     own_take_text(refusal, "code", spec->code, sizeof spec->code);
     spec->nearest = own_number(refusal, "nearest");
+    spec->nearest_minimum = own_number(refusal, "nearest_minimum");
     const json_t *grant = json_object_get(verdict, "grant");
     const bool holds = json_is_object(grant);
     own_take_grant(spec, holds ? grant : json_object_get(verdict, "would_grant"),
@@ -118,7 +119,7 @@ enum rtf_result own_set_result(struct rtf_spec_own *spec, enum rtf_result result
 {
     own_read_answer(spec); /* keeps the grant of that answer */
     spec->result = result;
-    spec->nearest = 0;
+    spec->nearest = spec->nearest_minimum = 0;
     snprintf(spec->code, sizeof spec->code, "%s", code);
     snprintf(spec->reason, sizeof spec->reason, "%s", reason);
     return result;

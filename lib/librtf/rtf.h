@@ -274,9 +274,12 @@ const char *rtf_spec_reason(const struct rtf_spec *spec);
  * taken, misuse, system; "" after RTF_OK. The word "detached": another program has detached the
  * thread, or the thread has ended. */
 const char *rtf_spec_code(const struct rtf_spec *spec);
-/* The runtime closest to the request that would be granted now, if all other parameters stay; 0:
- * not known. */
+/* The largest runtime (us) that would be granted now, if all other parameters stay; 0: none, or not
+ * known. rtf_spec_nearest_minimum: the least one, after a refusal because the requested runtime is
+ * too small; 0: it is not too small. So the least change that is granted is
+ * rtf_spec_nearest_minimum, or if this is 0, rtf_spec_nearest. */
 uint64_t rtf_spec_nearest(const struct rtf_spec *spec);
+uint64_t rtf_spec_nearest_minimum(const struct rtf_spec *spec);
 
 /* True if a reservation is granted now. Looks at the verdict, and takes a new verdict as
  * rtf_process does; never waits. After a stop of the broker (SIGTERM) the result is still true,

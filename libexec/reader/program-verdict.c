@@ -100,9 +100,10 @@ static json_t *own_refusal(const struct program_summary *summary)
 {
     if (summary->code == NULL)
         return json_null();
-    return json_pack("{s:s, s:s, s:n, s:n, s:n, s:n, s:n, s:n, s:s}", "code", summary->code, "by",
-                     strcmp(summary->result, "BAD_SPEC") == 0 ? "spec" : "broker", "rule", "asked",
-                     "available", "nearest", "nearest_of", "nearest_is", "retry", "never");
+    return json_pack("{s:s, s:s, s:n, s:n, s:n, s:n, s:n, s:n, s:n, s:s}", "code", summary->code,
+                     "by", strcmp(summary->result, "BAD_SPEC") == 0 ? "spec" : "broker", "rule",
+                     "asked", "available", "nearest", "nearest_minimum", "nearest_of", "nearest_is",
+                     "retry", "never");
 }
 
 /* Sets the result and reason that the summary states, instead of those of the rows. */

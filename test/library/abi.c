@@ -53,6 +53,7 @@ TYPE(rtf_spec_release, enum rtf_result (*)(struct rtf_spec *));
 TYPE(rtf_spec_attach, enum rtf_result (*)(struct rtf_spec *, pid_t));
 TYPE(rtf_spec_detach, enum rtf_result (*)(struct rtf_spec *));
 TYPE(rtf_spec_nearest, uint64_t (*)(const struct rtf_spec *));
+TYPE(rtf_spec_nearest_minimum, uint64_t (*)(const struct rtf_spec *));
 TYPE(rtf_spec_get_accepted_runtime, uint64_t (*)(const struct rtf_spec *));
 TYPE(rtf_spec_get_thread, pid_t (*)(const struct rtf_spec *));
 TYPE(rtf_spec_reason, const char *(*)(const struct rtf_spec *));

@@ -89,12 +89,15 @@ static void row_create(void)
     IS(rtf_spec_create(&connection, &other, &params) == RTF_SCHEDULE_FAIL);
     IS(strcmp(rtf_spec_code(&other), "full") == 0);
     const uint64_t nearest = rtf_spec_nearest(&other);
-    IS(nearest > 0 && nearest < 17000);
+    IS(nearest > 0 && nearest < 17000 && rtf_spec_nearest_minimum(&other) == 0);
     state(nearest + 1, 20000);
     IS(rtf_spec_create(&connection, &other, &params) == RTF_SCHEDULE_FAIL);
     state(nearest, 20000);
     IS(rtf_spec_create(&connection, &other, &params) == RTF_OK);
     IS(rtf_spec_release(&other) == RTF_OK);
+    state(1, 20000); /* the kernel takes no less than 2 us */
+    IS(rtf_spec_create(&connection, &other, &params) == RTF_SCHEDULE_FAIL);
+    IS(rtf_spec_nearest(&other) == nearest && rtf_spec_nearest_minimum(&other) == 2);
     state(900, 100); /* contradicts itself */
     IS(rtf_spec_create(&connection, &other, &params) == RTF_BAD_SPEC);
     rtf_spec_release(&other);

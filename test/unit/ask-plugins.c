@@ -279,6 +279,135 @@ static void what_a_rule_allows_is_probed(void **state)
     assert_int_equal(verdict.refusal.nearest, 50000);
 }
 
+static void is_refused_within(const struct reservation *reservation, enum why why, uint64_t least,
+                              uint64_t most)
+{
+    is_refused(reservation, why, true);
+    assert_int_equal(verdict.refusal.nearest_minimum, least);
+    assert_int_equal(verdict.refusal.nearest, most);
+}
+
+static void is_asked_for(const struct reservation *reservation, uint64_t runtime)
+{
+    is_at(reservation, STEP_PROBE);
+    assert_int_equal(reservation->request->inquiry.probed, runtime);
+}
+
+/* The plugin grants what it is asked for, and the neighbours agree. */
+static void is_offered(const struct reservation *reservation, uint64_t runtime)
+{
+    is_asked_for(reservation, runtime);
+    plugin_offers(reservation, ANSWER_OK, runtime);
+    if (step_of(reservation) == STEP_JUDGE)
+        plugin_answers(reservation, ANSWER_OK, 0, false);
+}
+
+static void a_plugin_that_wants_more_is_asked_for_the_least_and_the_largest(void **state)
+{
+    (void)state;
+    struct reservation *reservation = writes("cam", tenth("EDF"));
+    plugin_wants_more(reservation, SECOND / 5, SECOND / 2);
+    is_asked_for(reservation, SECOND / 5);
+    plugin_wants_more(reservation, SECOND / 4, SECOND / 2);
+    is_offered(reservation, SECOND / 4);
+    is_asked_for(reservation, SECOND);
+    plugin_answers(reservation, ANSWER_NO, SECOND / 2, false);
+    is_offered(reservation, SECOND / 2);
+    is_refused_within(reservation, WHY_UNSUITABLE, SECOND / 4, SECOND / 2);
+}
+
+static void a_least_runtime_of_the_rules_is_asked_for(void **state)
+{
+    (void)state;
+    rules_are("20021 - max_utilization 100\n20021 LATE min_runtime 200ms\n");
+    struct reservation *reservation = writes("cam", tenth("LATE"));
+    is_offered(reservation, SECOND / 5);
+    is_asked_for(reservation, SECOND);
+    plugin_answers(reservation, ANSWER_NO, SECOND / 2, false);
+    is_asked_for(reservation, SECOND / 2);
+    plugin_offers(reservation, ANSWER_OK, SECOND / 2);
+    plugin_answers(reservation, ANSWER_NO, SECOND / 4, false); /* NEXT bears less */
+    is_offered(reservation, SECOND / 4);
+    is_refused_within(reservation, WHY_BEYOND_RULE, SECOND / 5, SECOND / 4);
+}
+
+static void a_least_runtime_that_does_not_fit_is_not_named(void **state)
+{
+    (void)state;
+    rules_are("20021 - max_utilization 100\n20021 LATE min_runtime 200ms\n");
+    struct reservation *reservation = writes("cam", tenth("LATE"));
+    plugin_answers(reservation, ANSWER_NO, SECOND / 8, false);
+    is_refused_within(reservation, WHY_BEYOND_RULE, 0, 0);
+    reservation = writes("dog", tenth("LATE"));
+    plugin_offers(reservation, ANSWER_OK, SECOND / 5);
+    plugin_answers(reservation, ANSWER_NO, SECOND / 8, false);
+    is_refused_within(reservation, WHY_BEYOND_RULE, 0, 0);
+}
+
+static void a_least_runtime_of_the_guard_is_asked_for(void **state)
+{
+    (void)state;
+    guarded_from = SECOND / 5;
+    struct reservation *reservation = writes("cam", tenth("EDF"));
+    is_offered(reservation, SECOND / 5);
+    plugin_answers(reservation, ANSWER_NO, SECOND / 5, false);
+    is_offered(reservation, SECOND / 5);
+    is_refused_within(reservation, WHY_UNSUITABLE, SECOND / 5, SECOND / 5);
+    reservation = writes("dog", spec_of("EDF", SECOND / 2, 0));
+    plugin_answers(reservation, ANSWER_NO, SECOND / 10, false);
+    is_refused(reservation, WHY_FULL, false);
+    assert_int_equal(verdict.refusal.nearest, 0); /* less than the guard can enforce */
+    guarded_from = 0;
+}
+
+static void values_that_cannot_be_are_not_believed(void **state)
+{
+    (void)state;
+    struct reservation *reservation = writes("cam", tenth("EDF"));
+    plugin_wants_more(reservation, SECOND + 1, SECOND * 2); /* more than the period */
+    is_refused_within(reservation, WHY_UNSUITABLE, 0, 0);
+    reservation = writes("dog", tenth("EDF"));
+    plugin_wants_more(reservation, SECOND / 10, 0); /* the runtime that was asked for */
+    is_refused_within(reservation, WHY_UNSUITABLE, 0, 0);
+    reservation = writes("cat", tenth("EDF"));
+    plugin_answers(reservation, ANSWER_NO, SECOND / 5, true); /* too small, without a least one */
+    is_refused_within(reservation, WHY_UNSUITABLE, 0, 0);
+    reservation = writes("ant", tenth("EDF"));
+    plugin_wants_more(reservation, SECOND / 5, 0);
+    for (uint64_t more = 1; step_of(reservation) == STEP_PROBE; more++)
+        plugin_wants_more(reservation, SECOND / 5 + more, 0); /* more each time */
+    is_refused_within(reservation, WHY_UNSUITABLE, 0, 0);
+    reservation = writes("bee", spec_with(RESOURCE_UNITS, 3));
+    plugin_answers(reservation, ANSWER_NO, 4, true);
+    is_refused_within(reservation, WHY_UNSUITABLE, 0, 0);
+}
+
+/* Alice asks for 0.1 s: EDF grants more, and LOW grants less. */
+static void is_refused_on_both_sides(const char *name, uint64_t less, uint64_t more)
+{
+    struct reservation *reservation = writes(name, tenth(NULL));
+    plugin_wants_more(reservation, more, SECOND / 2);
+    is_offered(reservation, more);
+    plugin_answers(reservation, ANSWER_NO, SECOND / 2, false);
+    is_offered(reservation, SECOND / 2);
+    plugin_answers(reservation, ANSWER_NO, less, true);
+    if (step_of(reservation) == STEP_PROBE)
+        is_offered(reservation, less);
+    for (int others = 0; others < 2; others++)
+        plugin_answers(reservation, ANSWER_NO, 0, true);
+}
+
+static void the_least_change_is_named_where_less_and_more_would_be_granted(void **state)
+{
+    (void)state;
+    is_refused_on_both_sides("cam", SECOND / 11, SECOND / 5);
+    assert_int_equal(verdict.refusal.nearest, SECOND / 11);
+    assert_int_equal(verdict.refusal.nearest_minimum, 0);
+    is_refused_on_both_sides("dog", SECOND / 100, SECOND / 5 - SECOND / 20);
+    assert_int_equal(verdict.refusal.nearest, SECOND / 2);
+    assert_int_equal(verdict.refusal.nearest_minimum, SECOND / 5 - SECOND / 20);
+}
+
 /* ---- turns ---- */
 
 static void those_that_neighbours_judge_are_decided_one_at_a_time(void **state)
@@ -448,6 +577,12 @@ int main(void)
         with_fakes(the_sum_of_all_lines_may_have_crossed_with_the_offer),
         with_fakes(a_place_that_was_taken_meanwhile_is_refused),
         with_fakes(the_nearest_runtime_is_one_that_all_have_agreed_to),
+        with_fakes(a_plugin_that_wants_more_is_asked_for_the_least_and_the_largest),
+        with_fakes(a_least_runtime_of_the_rules_is_asked_for),
+        with_fakes(a_least_runtime_that_does_not_fit_is_not_named),
+        with_fakes(a_least_runtime_of_the_guard_is_asked_for),
+        with_fakes(values_that_cannot_be_are_not_believed),
+        with_fakes(the_least_change_is_named_where_less_and_more_would_be_granted),
         with_fakes(what_a_rule_allows_is_probed),
         with_fakes(those_that_neighbours_judge_are_decided_one_at_a_time),
         with_fakes(a_dry_run_holds_nothing),

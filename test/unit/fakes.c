@@ -603,6 +603,18 @@ void plugin_answers(const struct reservation *reservation, enum answer answer, u
     pipeline_plugin_answered(&event);
 }
 
+void plugin_wants_more(const struct reservation *reservation, uint64_t least, uint64_t most)
+{
+    const struct plugin_event event = {.kind = PLUGIN_ANSWER,
+                                       .id = asked(reservation),
+                                       .answer = ANSWER_NO,
+                                       .nearest = most,
+                                       .nearest_minimum = least,
+                                       .never = true,
+                                       .reason = "it is too small"};
+    pipeline_plugin_answered(&event);
+}
+
 void helper_answers(const struct reservation *reservation, enum helper_answer answer, int64_t after)
 {
     const struct helper_event event = {.id = asked(reservation),

@@ -105,6 +105,8 @@ void plugin_offers_on(const struct reservation *reservation, enum answer answer,
                       int cpu);
 void plugin_answers(const struct reservation *reservation, enum answer answer, uint64_t nearest,
                     bool never);
+/* The plugin answers no, because the runtime is too small. */
+void plugin_wants_more(const struct reservation *reservation, uint64_t least, uint64_t most);
 void helper_answers(const struct reservation *reservation, enum helper_answer answer,
                     int64_t after);
 

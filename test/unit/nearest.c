@@ -1,7 +1,7 @@
 /* The plugins, spoken to as the broker does (rtf-plugin(7)): where a runtime is refused and a
  * nearest is named, that is granted and a microsecond more is not, and names the same; where none
- * is named, nothing is granted; and of a desired runtime the most is given. For each admission
- * test, at random. */
+ * is named, nothing is granted; and of a desired runtime the most is given. Where a runtime is too
+ * small and a nearest_minimum is named, that is granted. For each admission test, at random. */
 #include <libgen.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -97,9 +97,10 @@ static const char *in_words(const struct asked *asked)
     return words;
 }
 
-/* True: granted. Otherwise *nearest is the nearest runtime, 0 for none. */
-static uint64_t given;
+/* The last answer: the runtime that is given, and the least one that would be. 0: none. */
+static uint64_t given, least_named;
 
+/* True: granted. Otherwise *nearest is the nearest runtime, 0 for none. */
 static bool grants(uint64_t task, uint64_t runtime, const struct asked *asked, bool commit,
                    uint64_t *nearest)
 {
@@ -116,8 +117,9 @@ static bool grants(uint64_t task, uint64_t runtime, const struct asked *asked, b
     fprintf(to, "%s\n", commit ? "commit=if-ok\n" : "");
     assert_int_equal(fflush(to), 0);
     hear("answer");
-    *nearest = 0;
+    *nearest = least_named = 0;
     assert_true(paragraph_get_number(&answer, "nearest", UINT64_MAX, nearest) >= 0);
+    assert_true(paragraph_get_number(&answer, "nearest_minimum", UINT64_MAX, &least_named) >= 0);
     const bool good = strcmp(paragraph_get(&answer, "answer"), "ok") == 0;
     assert_true(!good || paragraph_get_number(&answer, "runtime", UINT64_MAX, &given) == 1);
     check(!good ||
@@ -136,7 +138,7 @@ static void released(uint64_t task)
 /* ---- at random ---- */
 
 enum { TASKS = 24 };
-static int named, unnamed;
+static int named, unnamed, too_small;
 static bool gives_desired, by_sum; /* edf gives the desired runtime; rm the asked one */
 static bool is_granted[TASKS];
 
@@ -146,6 +148,8 @@ static void nearest_is_exact(uint64_t task, uint64_t too_much, const struct aske
     uint64_t nearest, again;
     if (grants(task, too_much, asked, false, &nearest))
         return;
+    check(least_named == 0, "%s: %llu is not too small", in_words(asked),
+          (unsigned long long)too_much);
     if (nearest == 0) {
         unnamed++;
         check(!grants(task, LEAST, asked, false, &again), "%s: %d is granted", in_words(asked),
@@ -163,6 +167,24 @@ static void nearest_is_exact(uint64_t task, uint64_t too_much, const struct aske
     check(grants(task, nearest, &alone, take, &again), "%s: %llu is not granted", in_words(asked),
           (unsigned long long)nearest);
     is_granted[task] |= take;
+}
+
+/* Less than the kernel takes. */
+static void the_least_is_exact(uint64_t task, struct asked asked)
+{
+    uint64_t nearest, again;
+    asked.desired = 0;
+    if (grants(task, LEAST - 1, &asked, false, &nearest))
+        return;
+    const uint64_t least = least_named;
+    const bool fits = grants(task, LEAST, &asked, false, &again);
+    too_small += fits;
+    check(least == (fits ? LEAST : 0), "%s: at least %llu", in_words(&asked),
+          (unsigned long long)least);
+    check(nearest == 0 || (nearest >= least && grants(task, nearest, &asked, false, &again)),
+          "%s: at most %llu", in_words(&asked), (unsigned long long)nearest);
+    check(nearest == 0 || !grants(task, nearest + 1, &asked, false, &again), "%s: more than %llu",
+          in_words(&asked), (unsigned long long)nearest);
 }
 
 /* Of the desired runtime no more is given than would be granted alone; nor less, where a sum
@@ -202,6 +224,8 @@ static void step(bool with_deadlines)
     uint64_t nearest;
     struct asked asked = random_times(with_deadlines);
     const uint64_t window = asked.deadline != 0 ? asked.deadline : asked.period;
+    if (random_below(8) == 0)
+        the_least_is_exact(task, asked);
     if (gives_desired && random_below(5) == 0) {
         the_most_of_what_is_desired_is_given(task, asked);
     } else if (random_below(5) == 0) {
@@ -220,7 +244,7 @@ static void step(bool with_deadlines)
 static void at_random(const char *name, const char *priorities, const char *words,
                       bool with_deadlines, int steps)
 {
-    named = unnamed = 0;
+    named = unnamed = too_small = 0;
     gives_desired = strcmp(name, "edf") == 0;
     by_sum = strstr(words, "demand") == NULL;
     for (int seed = 1; seed <= 3; seed++) {
@@ -232,6 +256,7 @@ static void at_random(const char *name, const char *priorities, const char *word
         stop();
     }
     check(named > steps / 10, "%d named, %d not", named, unnamed);
+    check(!gives_desired || too_small > 0, "no runtime was too small");
 }
 
 static void of_edf_by_bandwidth(void **state)

@@ -23,6 +23,9 @@ struct told_plugin {
 extern struct told_plugin told[TOLD_MAX]; /* the first so many since told_count was set to 0 */
 extern int told_count;
 
+/* The guard enforces no smaller runtimes, us; 0: it enforces any runtime. */
+extern uint64_t guarded_from;
+
 /* How often a plugin was killed for an answer. The test fails unless the plugin may lie. */
 extern int told_lies;
 extern bool may_lie;

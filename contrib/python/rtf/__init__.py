@@ -23,11 +23,12 @@ Time = Union[int, str, datetime.timedelta]
 
 
 class Error(Exception):
-    """A request has failed. reason: a sentence; code: a word for programs; nearest: a runtime in us that would be granted now, or None."""
+    """A request has failed. reason: a sentence; code: a word for programs; nearest: the largest runtime in us that would be granted now, or None;
+    nearest_minimum: if the runtime is too small, the least runtime in us that would be granted now, else None."""
 
-    def __init__(self, reason: str, code: str = "", nearest: Optional[int] = None) -> None:
+    def __init__(self, reason: str, code: str = "", nearest: Optional[int] = None, nearest_minimum: Optional[int] = None) -> None:
         super().__init__(reason)
-        self.reason, self.code, self.nearest = reason, code, nearest
+        self.reason, self.code, self.nearest, self.nearest_minimum = reason, code, nearest, nearest_minimum
 
 
 class ScheduleFail(Error):
@@ -103,7 +104,7 @@ _CALLS: Dict[str, Any] = {
     "rtf_spec_create": (_INT, _POINTER, _POINTER, _POINTER), "rtf_spec_create_attached": (_INT, _POINTER, _POINTER, _POINTER, _INT),
     "rtf_spec_change": (_INT, _POINTER, _POINTER), "rtf_spec_release": (_INT, _POINTER), "rtf_spec_attach": (_INT, _POINTER, _INT),
     "rtf_spec_detach": (_INT, _POINTER), "rtf_spec_result": (_INT, _POINTER), "rtf_spec_reason": (_TEXT, _POINTER), "rtf_spec_code": (_TEXT, _POINTER),
-    "rtf_spec_nearest": (_TIME, _POINTER), "rtf_spec_is_granted": (_FLAG, _POINTER), "rtf_spec_get_accepted_runtime": (_TIME, _POINTER),
+    "rtf_spec_nearest": (_TIME, _POINTER), "rtf_spec_nearest_minimum": (_TIME, _POINTER), "rtf_spec_is_granted": (_FLAG, _POINTER), "rtf_spec_get_accepted_runtime": (_TIME, _POINTER),
     "rtf_spec_get_period": (_TIME, _POINTER), "rtf_spec_get_name": (_TEXT, _POINTER), "rtf_spec_get_plugin": (_TEXT, _POINTER),
     "rtf_spec_get_policy": (_TEXT, _POINTER), "rtf_spec_get_cpus": (_TEXT, _POINTER), "rtf_spec_get_thread": (_INT, _POINTER),
     "rtf_spec_is_attached": (_FLAG, _POINTER), "rtf_spec_get_mode": (_TEXT, _POINTER), "rtf_spec_get_runtime_in_mode": (_TIME, _POINTER),
@@ -249,8 +250,8 @@ class Reservation:
         return ctypes.byref(self._spec)
 
     def _error(self, result: int) -> Error:
-        nearest = _rtf.rtf_spec_nearest(self._at) or None
-        return _ERRORS.get(result, Error)(_rtf.rtf_spec_reason(self._at).decode(), _rtf.rtf_spec_code(self._at).decode(), nearest)
+        nearest, least = _rtf.rtf_spec_nearest(self._at) or None, _rtf.rtf_spec_nearest_minimum(self._at) or None
+        return _ERRORS.get(result, Error)(_rtf.rtf_spec_reason(self._at).decode(), _rtf.rtf_spec_code(self._at).decode(), nearest, least)
 
     def _check(self, result: int) -> None:
         if result != _OK:

@@ -48,8 +48,8 @@ pub fn thread_id() -> i32 {
 #[derive(Debug)]
 pub enum Error {
     /// The broker's answer: `result` and `code` are words of rtf-verdict(5), `nearest` is the largest amount that would be granted; 0: this amount is not
-    /// known.
-    Refused { result: String, code: String, sentence: String, nearest: u64 },
+    /// known. If the runtime is too small, `nearest_minimum` is the least runtime that would be granted; otherwise it is 0.
+    Refused { result: String, code: String, sentence: String, nearest: u64, nearest_minimum: u64 },
     NoBroker,
     Timeout,
     Gone,
@@ -215,6 +215,7 @@ impl Reservation {
             code: refusal.get("code").text().to_string(),
             sentence: self.verdict.get("sentence").text().to_string(),
             nearest: refusal.get("nearest").number(),
+            nearest_minimum: refusal.get("nearest_minimum").number(),
         })
     }
 

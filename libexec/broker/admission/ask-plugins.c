@@ -15,6 +15,7 @@
 #include "memory.h"
 #include "names.h"
 #include "neighbours.h"
+#include "other-runtime.h"
 #include "shares.h"
 #include "plugins.h"
 #include "refusals.h"
@@ -132,12 +133,6 @@ enum step_result ask_plugins_probe(struct request *request)
     return wait_for_plugin(request, ask_plugins_send(request, &other, false));
 }
 
-static enum step_result probe(struct request *request, uint64_t runtime)
-{
-    request->inquiry.probed = runtime;
-    return OTHER_RUNTIME;
-}
-
 /* The offer can be taken only if the neighbours agree. */
 static enum step_result let_neighbours_judge(struct request *request, struct grant *offer)
 {
@@ -160,10 +155,9 @@ enum step_result ask_plugins_probe_answered(struct request *request,
     char reason[REASON_BYTES];
     bool offered = event->answer == ANSWER_OK || event->answer == ANSWER_PARTIAL;
     struct spec smaller = probed_spec(request);
-    if (!offered && event->nearest > 0 && event->nearest < request->inquiry.probed)
-        /* `nearest` is smaller each time, so the questions end */
-        return probe(request, event->nearest);
-    if (!offered || request->inquiry.probed <= request->refusals.nearest ||
+    if (!offered)
+        return other_runtime_refused(request, event);
+    if (request->inquiry.probed <= request->refusals.nearest ||
         !cpu_plan_keeps_within(&smaller, &event->plan, reason) ||
         !planned_priority_passes(request, &event->plan, &ignored, reason) ||
         !cpu_plan_is_its_own(request->inquiry.plugin, &smaller, request->inquiry.ceiling,
@@ -198,7 +192,7 @@ enum step_result ask_plugins_round(struct request *request)
     request->refusals.no.plugin = -1;
     request->refusals.denial.is_there = request->refusals.no.never = request->inquiry.retried =
         false;
-    request->refusals.nearest = 0;
+    refusal_forget_values(request);
     request->outcome.reply_count = 0;
     request->inquiry.removals = ledger_removals();
     return DONE;
@@ -249,57 +243,61 @@ static bool may_ask(struct request *request)
     return !in_turn || turn_pass(request);
 }
 
-/* Returns the runtime to ask for: of the runtimes that the rules allow and the spec could state,
- * the one closest to the spec's runtime. That is the smallest or the largest of these runtimes. */
-static uint64_t runtime_to_probe(const struct request *request)
+/* May the line's plugin be asked for the spec's runtime, or at least for another runtime? */
+static enum step_result judge_line(struct request *request, const struct plugin_line *line)
 {
-    const struct spec *spec = &request->spec;
-    uint64_t window = spec_window(spec),
-             most = request->inquiry.ceiling < TIME_MAX ? request->inquiry.ceiling : TIME_MAX;
-    most = window != 0 && window < most ? window : most;
-    most =
-        spec->desired_runtime != 0 && spec->desired_runtime < most ? spec->desired_runtime : most;
-    return spec->runtime < request->inquiry.least && request->inquiry.least < most
-               ? request->inquiry.least
-               : most;
+    struct reservation *reservation = request->reservation;
+    struct inquiry *inquiry = &request->inquiry;
+    const struct grant *const own[2] = {reservation->grant, inquiry->partial};
+    struct refusal refusal;
+    char reason[REASON_BYTES];
+    uint64_t least;
+    const bool enforced = guard_can_enforce(inquiry->plugin, &request->spec, &least, reason);
+    inquiry->tries = 0;
+    inquiry->seeks_least = false;
+    if (!enforced)
+        refusal_note_no(request, inquiry->plugin, ANSWER_NO, reason, 0, true);
+    if (!enforced && least == 0)
+        return SAYS_NO;
+    const bool passes =
+        acl_check(rules, reservation->user->account, inquiry->plugin, line->name, &request->spec,
+                  own, &inquiry->hold, &inquiry->least, &inquiry->ceiling, &refusal, reason);
+    inquiry->least = least > inquiry->least ? least : inquiry->least;
+    if (enforced && passes)
+        return CPU_IS_NEXT;
+    if (enforced)
+        refusal_keep_denial(request, &refusal, reason);
+    acl_release(&inquiry->hold);
+    return other_runtime_begin(request);
+}
+
+/* Prepares the question for the spec's runtime. */
+static void prepare_question(struct request *request, const struct plugin_line *line)
+{
+    struct inquiry *inquiry = &request->inquiry;
+    if (request->spare.most != 0 && request->spare.most < inquiry->ceiling)
+        inquiry->ceiling = request->spare.most;
+    /* a dry run must take nothing from the sums of rules: other requests may need it */
+    if (request->spec.dry_run)
+        acl_release(&inquiry->hold);
+    /* The plugin must not take a plan into its books before the neighbours have judged the plan. */
+    inquiry->commit = any_priority_passes(request, line) && !plugin_may_be_judged(inquiry->plugin);
 }
 
 static enum step_result choose_for_cpu(struct request *request)
 {
-    struct reservation *reservation = request->reservation;
     for (; request->inquiry.plugin < plugins_count(); request->inquiry.plugin++) {
         const struct plugin_line *line = plugin_line(request->inquiry.plugin);
-        struct refusal refusal;
-        char reason[REASON_BYTES];
         if (line->resource != RESOURCE_CPU ||
             (request->spec.plugin != NULL && strcmp(request->spec.plugin, line->name) != 0))
             continue;
         if (!may_ask(request))
             return NOT_ITS_TURN;
-        request->inquiry.tries = 0;
-        if (!guard_can_enforce(request->inquiry.plugin, &request->spec, reason)) {
-            refusal_note_no(request, request->inquiry.plugin, ANSWER_NO, reason, 0, true);
-            continue;
-        }
-        const struct grant *const own[2] = {reservation->grant, request->inquiry.partial};
-        if (acl_check(rules, reservation->user->account, request->inquiry.plugin, line->name,
-                      &request->spec, own, &request->inquiry.hold, &request->inquiry.least,
-                      &request->inquiry.ceiling, &refusal, reason)) {
-            if (request->spare.most != 0 && request->spare.most < request->inquiry.ceiling)
-                request->inquiry.ceiling = request->spare.most;
-            /* a dry run must take nothing from the sums of rules: other requests may need it */
-            if (request->spec.dry_run)
-                acl_release(&request->inquiry.hold);
-            /* The plugin must not take a plan into its books before the neighbours have judged the
-             * plan. */
-            request->inquiry.commit = any_priority_passes(request, line) &&
-                                      !plugin_may_be_judged(request->inquiry.plugin);
-            return CPU_IS_NEXT;
-        }
-        refusal_keep_denial(request, &refusal, reason);
-        if (request->inquiry.ceiling > 0 && (request->inquiry.ceiling < request->spec.runtime ||
-                                             request->spec.runtime < request->inquiry.least))
-            return probe(request, runtime_to_probe(request));
+        const enum step_result judged = judge_line(request, line);
+        if (judged == CPU_IS_NEXT)
+            prepare_question(request, line);
+        if (judged != SAYS_NO)
+            return judged;
     }
     request->inquiry.probed = 0;
     request->hearing.offer = request->inquiry.partial;
@@ -409,11 +407,11 @@ static enum step_result probe_judged(struct request *request, struct grant *offe
     neighbours_forget(request, offer);
     grant_free(offer);
     if (request->hearing.objector < 0)
-        request->refusals.nearest = request->inquiry.probed;
-    else if (request->hearing.bearable > request->refusals.nearest &&
-             request->hearing.bearable < request->inquiry.probed)
-        return probe(request, request->hearing.bearable);
-    return SAYS_NO;
+        return other_runtime_agreed(request);
+    return !request->inquiry.seeks_least && request->hearing.bearable > request->refusals.nearest &&
+                   request->hearing.bearable < request->inquiry.probed
+               ? other_runtime_at_most(request, request->hearing.bearable)
+               : SAYS_NO;
 }
 
 static enum step_result objected(struct request *request, struct grant *offer)
@@ -437,7 +435,7 @@ static enum step_result objected(struct request *request, struct grant *offer)
         request->inquiry.ceiling = UINT64_MAX;
     } else
         (void)ask_plugins_turn_down(request, offer, false);
-    return bearable == 0 ? SAYS_NO : probe(request, bearable);
+    return bearable == 0 ? SAYS_NO : other_runtime_at_most(request, bearable);
 }
 
 /* The sum of all lines on a CPU would be too large. That is no error of the plugin: a plugin whose
@@ -485,22 +483,31 @@ enum step_result ask_plugins_judged(struct request *request, const struct plugin
     return neighbour_answered(request, event) ? IN_PROGRESS : decide(request);
 }
 
+/* The plugin refuses the spec's runtime. A value of nearest= that is not below the spec's runtime
+ * is wrong, because then nothing says which larger runtime is the least one. */
+static enum step_result refused(struct request *request, const struct plugin_event *event)
+{
+    const struct inquiry *inquiry = &request->inquiry;
+    const uint64_t asked = request->spec.runtime;
+    uint64_t nearest = event->nearest < inquiry->ceiling ? event->nearest : inquiry->ceiling;
+    nearest = nearest < inquiry->least || nearest >= asked ? 0 : nearest;
+    refusal_note_no(request, inquiry->plugin, event->answer, event->reason,
+                    inquiry->commit ? nearest : 0, event->never);
+    const enum step_result no = ask_plugins_turn_down(request, NULL, false);
+    if (event->nearest_minimum > asked)
+        return other_runtime_at_least(request, event->nearest_minimum);
+    /* asks which priority the plugin plans for `nearest`, because the rules may not allow this
+     * priority */
+    return inquiry->commit || nearest == 0 ? no : other_runtime_at_most(request, nearest);
+}
+
 enum step_result ask_plugins_accept_answered(struct request *request,
                                              const struct plugin_event *event)
 {
     int plugin = request->inquiry.plugin;
     char reason[REASON_BYTES];
-    if (event->answer == ANSWER_NO || event->answer == ANSWER_RESTARTING) {
-        uint64_t nearest =
-            event->nearest < request->inquiry.ceiling ? event->nearest : request->inquiry.ceiling;
-        nearest = nearest < request->inquiry.least ? 0 : nearest;
-        refusal_note_no(request, plugin, event->answer, event->reason,
-                        request->inquiry.commit ? nearest : 0, event->never);
-        const enum step_result no = ask_plugins_turn_down(request, NULL, false);
-        /* asks which priority the plugin plans for `nearest`, because the rules may not allow this
-         * priority */
-        return request->inquiry.commit || nearest == 0 ? no : probe(request, nearest);
-    }
+    if (event->answer == ANSWER_NO || event->answer == ANSWER_RESTARTING)
+        return refused(request, event);
     if (!cpu_plan_is_its_own(plugin, &request->spec, request->inquiry.ceiling, &event->plan,
                              reason)) {
         request_event(request, "ledger", "refused", plugin, reason);

@@ -118,9 +118,13 @@ static enum step_result claims_turn_down(struct request *request, enum answer an
                                          const char *reason, uint64_t nearest, bool never)
 {
     const uint64_t allowed = claim_within(request->inquiry.claim, request->inquiry.ceiling);
+    const bool is_less = nearest < request->inquiry.claim->values[0]; /* a plugin may be wrong */
     acl_release(&request->inquiry.hold);
     refusal_note_no(request, request->inquiry.plugin, answer, reason,
-                    nearest < allowed ? nearest : allowed, never);
+                    !is_less            ? 0
+                    : nearest < allowed ? nearest
+                                        : allowed,
+                    never);
     return SAYS_NO;
 }
 

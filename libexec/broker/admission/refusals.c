@@ -77,6 +77,17 @@ void refusal_note_no(struct request *request, int plugin, enum answer answer, co
                     told, nearest, never);
 }
 
+void refusal_note_runtime(struct request *request, uint64_t runtime, bool least)
+{
+    struct refusals *refusals = &request->refusals;
+    if (least && (refusals->least_above == 0 || runtime < refusals->least_above))
+        refusals->least_above = runtime;
+    else if (!least && runtime > request->spec.runtime && runtime > refusals->most_above)
+        refusals->most_above = runtime;
+    else if (!least && runtime < request->spec.runtime && runtime > refusals->nearest)
+        refusals->nearest = runtime;
+}
+
 void refusal_keep_denial(struct request *request, const struct refusal *refusal, const char *reason)
 {
     const bool was_denied = request->refusals.denial.is_there;
@@ -143,6 +154,20 @@ static void say_owed(struct request *request, const struct counter *counter, int
                  (long long)(until - monotonic_now()) / 1000000 + 1);
 }
 
+/* Names the least change of the value that is granted. If plugins or rules differ, a smaller and a
+ * larger value may both be granted. */
+static void name_what_fits(const struct request *request, enum resource resource,
+                           struct refusal *refusal)
+{
+    const struct refusals *refusals = &request->refusals;
+    const uint64_t runtime = request->spec.runtime, above = refusals->least_above;
+    const bool is_more = resource == RESOURCE_CPU && above != 0 &&
+                         (refusals->nearest == 0 || above - runtime <= runtime - refusals->nearest);
+    refusal->nearest = is_more ? refusals->most_above : refusals->nearest;
+    refusal->nearest_minimum = is_more ? above : 0;
+    refusal->of = resource;
+}
+
 void refusal_say(struct request *request, enum resource resource)
 {
     struct refusal *refusal = &request->outcome.refusal;
@@ -171,10 +196,12 @@ void refusal_say(struct request *request, enum resource resource)
             say_unknown_plugin(request, wanted, resource);
         return;
     }
-    refusal->nearest = request->refusals.nearest;
-    refusal->at_least =
-        resource == RESOURCE_CPU && request->refusals.nearest > request->spec.runtime;
-    refusal->of = resource;
+    name_what_fits(request, resource, refusal);
+}
+
+void refusal_forget_values(struct request *request)
+{
+    request->refusals.nearest = request->refusals.least_above = request->refusals.most_above = 0;
 }
 
 void refusal_clear(struct request *request)
@@ -182,5 +209,5 @@ void refusal_clear(struct request *request)
     request->inquiry.plugin = 0;
     request->refusals.no.plugin = -1;
     request->refusals.denial.is_there = request->refusals.no.never = false;
-    request->refusals.nearest = 0;
+    refusal_forget_values(request);
 }

@@ -17,6 +17,10 @@ void refusal_keep_no(struct request *request, int by, enum why code, const char 
 void refusal_note_no(struct request *request, int plugin, enum answer answer, const char *reason,
                      uint64_t nearest, bool never);
 
+/* This other runtime would be granted. least: a smaller one would not; false: a larger one would
+ * not. */
+void refusal_note_runtime(struct request *request, uint64_t runtime, bool least);
+
 /* The access rules have refused the plugin inquiry.plugin to the owner. */
 void refusal_keep_denial(struct request *request, const struct refusal *refusal,
                          const char *reason);
@@ -26,6 +30,9 @@ bool refusal_is_final(const struct request *request);
 
 /* Makes the most useful refusal the answer of the request. */
 void refusal_say(struct request *request, enum resource resource);
+
+/* Forgets which values would be granted. */
+void refusal_forget_values(struct request *request);
 
 /* Forgets all refusals, so that the next claim is asked for from the first plugin on. */
 void refusal_clear(struct request *request);

@@ -221,11 +221,12 @@ struct refusal {
     char by[PLUGIN_NAME_BYTES];
     char rule[256]; /* "acl.conf:7: @students EDF max_runtime 2000"; or "" */
     char asked[32], available[32];
-    /* the nearest runtime that fits, us, or the first value of a claim on `of`; 0: none */
+    /* the largest runtime that fits, us, or the first value of a claim on `of`; 0: none */
     uint64_t nearest;
+    /* the runtime is too small: the least runtime that fits, us; 0: the runtime is not too small,
+     * or none fits */
+    uint64_t nearest_minimum;
     enum resource of;
-    /* true: nearest is the least amount that would be granted; false: the largest */
-    bool at_least;
     /* the sum of the rule, or NULL. It may only be compared, because a reload replaces the
      * counters */
     const struct counter *counter;

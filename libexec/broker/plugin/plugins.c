@@ -364,7 +364,8 @@ static bool take_answer(struct plugin *plugin, const struct paragraph *said,
     uint64_t id;
     int echoed = paragraph_get_number(said, "id", UINT64_MAX, &id);
     if (answer == NULL || pending == NULL || echoed < 0 || (echoed == 1 && id != pending->id) ||
-        paragraph_get_number(said, "nearest", TIME_MAX, &event->nearest) < 0)
+        paragraph_get_number(said, "nearest", TIME_MAX, &event->nearest) < 0 ||
+        paragraph_get_number(said, "nearest_minimum", TIME_MAX, &event->nearest_minimum) < 0)
         return false;
     event->kind = PLUGIN_ANSWER;
     event->id = pending->id;

@@ -21,7 +21,8 @@ struct plugin_event {
     enum answer answer;
     struct attributes plan; /* ANSWER ok, partial */
     struct cpu_move move;   /* UPDATE */
-    uint64_t nearest;
+    /* ANSWER no: the largest and the least value that the plugin says it would accept; 0: not said */
+    uint64_t nearest, nearest_minimum;
     bool never; /* with ANSWER_NO: the end of no other task can change the answer */
     char reason[256];
 };

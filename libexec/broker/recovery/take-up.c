@@ -110,7 +110,8 @@ static bool take_up_cpus(const struct recorded_reservation *recorded, struct gra
     if (grant->plugin < 0 || plugin_line(grant->plugin)->resource != RESOURCE_CPU)
         return plugin_is_gone(recorded->plugin, reason);
     grant->utilization = cpu_utilization(grant);
-    return guard_can_enforce(grant->plugin, &grant->spec, reason) &&
+    uint64_t least;
+    return guard_can_enforce(grant->plugin, &grant->spec, &least, reason) &&
            cpu_plan_is_its_own(grant->plugin, &grant->spec, UINT64_MAX, &grant->plan, reason);
 }
 

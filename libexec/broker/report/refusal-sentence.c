@@ -12,20 +12,31 @@ const char *refusal_nearest_of(const struct refusal *refusal)
 
 enum { FITS = 96 };
 
+/* Writes "; a runtime of at least 4000us would fit, up to 20000us". */
+static void tell_least(const struct refusal *refusal, char text[static FITS])
+{
+    const unsigned long long least = refusal->nearest_minimum, most = refusal->nearest;
+    if (least == most)
+        snprintf(text, FITS, "; a runtime of exactly %lluus would fit", least);
+    else if (most == 0)
+        snprintf(text, FITS, "; a runtime of at least %lluus would fit", least);
+    else
+        snprintf(text, FITS, "; a runtime of at least %lluus would fit, up to %lluus", least, most);
+}
+
 /* Writes "; a runtime of at most 12000us would fit", or "" if no value is known that would fit. */
 static void tell_nearest(const struct refusal *refusal, char text[static FITS])
 {
-    const char *bound = refusal->at_least ? "at least" : "at most",
-               *of = refusal_nearest_of(refusal);
+    const char *of = refusal_nearest_of(refusal);
+    const unsigned long long most = refusal->nearest;
     text[0] = '\0';
-    if (refusal->nearest == 0)
-        return;
-    if (refusal->of == RESOURCE_CPU)
-        snprintf(text, FITS, "; a runtime of %s %lluus would fit", bound,
-                 (unsigned long long)refusal->nearest);
-    else
-        snprintf(text, FITS, "; %s %llu %.20s would fit", bound,
-                 (unsigned long long)refusal->nearest, strcmp(of, "count") == 0 ? "units" : of);
+    if (refusal->nearest_minimum != 0)
+        tell_least(refusal, text);
+    else if (most != 0 && refusal->of == RESOURCE_CPU)
+        snprintf(text, FITS, "; a runtime of at most %lluus would fit", most);
+    else if (most != 0)
+        snprintf(text, FITS, "; at most %llu %.20s would fit", most,
+                 strcmp(of, "count") == 0 ? "units" : of);
 }
 
 /* The reason of a plugin's refusal begins with "EDF refused" already. Before other reasons, this

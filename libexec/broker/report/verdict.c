@@ -94,26 +94,33 @@ static const char *const codes[] = {
     [WHY_REVOKED] = "revoked",
 };
 
+static bool names_no_value(const struct refusal *refusal)
+{
+    return refusal->nearest == 0 && refusal->nearest_minimum == 0;
+}
+
 static json_t *nearest_of(const struct refusal *refusal)
 {
-    return refusal->nearest == 0 ? json_null() : json_string(refusal_nearest_of(refusal));
+    return names_no_value(refusal) ? json_null() : json_string(refusal_nearest_of(refusal));
 }
 
 static json_t *nearest_is(const struct refusal *refusal)
 {
-    return refusal->nearest == 0 ? json_null()
-                                 : json_string(refusal->at_least ? "at-least" : "at-most");
+    return names_no_value(refusal)
+               ? json_null()
+               : json_string(refusal->nearest_minimum != 0 ? "at-least" : "at-most");
 }
 
 static json_t *refusal_or_null(const struct refusal *refusal)
 {
     if (refusal->by[0] == '\0')
         return json_null();
-    return json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:s}", "code", codes[refusal->code],
-                     "by", refusal->by, "rule", text_or_null(refusal->rule), "asked",
-                     text_or_null(refusal->asked), "available", text_or_null(refusal->available),
-                     "nearest", number_or_null(refusal->nearest), "nearest_of", nearest_of(refusal),
-                     "nearest_is", nearest_is(refusal), "retry",
+    return json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:s}", "code",
+                     codes[refusal->code], "by", refusal->by, "rule", text_or_null(refusal->rule),
+                     "asked", text_or_null(refusal->asked), "available",
+                     text_or_null(refusal->available), "nearest", number_or_null(refusal->nearest),
+                     "nearest_minimum", number_or_null(refusal->nearest_minimum), "nearest_of",
+                     nearest_of(refusal), "nearest_is", nearest_is(refusal), "retry",
                      refusal->never ? "never" : "when-freed");
 }
 

@@ -110,13 +110,14 @@ struct inquiry {
     bool retried;
     /* this plugin records the task as granted as soon as the plugin accepts it */
     bool commit;
-    /* the bounds that the access rules set on the runtime, for this plugin */
+    /* the bounds that the guard and the access rules set on the runtime, for this plugin */
     uint64_t least, ceiling;
     struct charge hold; /* counts in the sums of the access rules while the plugin is asked */
     /* the first offer of less than desired, or the offer that is taken; grant->charge is charged */
     struct grant *partial;
-    uint64_t probed; /* the other runtime that is tried; 0: the runtime of the spec */
-    int tries;       /* the number of other runtimes that this plugin was asked for */
+    uint64_t probed;  /* the other runtime that is tried; 0: the runtime of the spec */
+    bool seeks_least; /* `probed` shall be the least runtime that is granted; false: the largest */
+    int tries;        /* the number of other runtimes that this plugin was asked for */
     /* how often all plugins were asked again because capacity had come free meanwhile */
     int rounds;
     /* ledger_removals() when the plugins were asked from the first on; a larger number now means
@@ -140,8 +141,11 @@ struct refusals {
         struct refusal refusal;
         char reason[REASON_BYTES];
     } denial;
-    /* the value that would be granted instead of the value of the spec; 0: not known */
+    /* the largest value below the value of the spec that would be granted; 0: not known */
     uint64_t nearest;
+    /* the least and the largest runtime above the spec's runtime that would be granted; 0: not
+     * known */
+    uint64_t least_above, most_above;
 };
 
 /* The answers of the neighbours (neighbours.h) to an offer. Changed by admission/neighbours.c and

@@ -96,9 +96,11 @@ static void guard_name(struct paragraph_output *output, pid_t tid, uint64_t star
 /* With shorter runtimes and windows, the guard itself would use a large part of the CPU. */
 static const uint64_t least_runtime = 100, least_window = 1000; /* us */
 
-bool guard_can_enforce(int plugin, const struct spec *spec, char reason[static REASON_BYTES])
+bool guard_can_enforce(int plugin, const struct spec *spec, uint64_t *least,
+                       char reason[static REASON_BYTES])
 {
     const uint64_t window = spec->period != 0 ? spec->period : spec_window(spec);
+    *least = 0;
     if (spec->budget_process && !plugin_line(plugin)->whole) {
         snprintf(reason, REASON_BYTES,
                  "it bounds no runtimes of whole processes: its line has no enforce=process");
@@ -106,6 +108,8 @@ bool guard_can_enforce(int plugin, const struct spec *spec, char reason[static R
     }
     if (!plugin_line(plugin)->enforced)
         return true;
+    if (spec->runtime != 0 && window >= least_window)
+        *least = least_runtime;
     if (spec->runtime == 0 || window == 0)
         snprintf(reason, REASON_BYTES,
                  "the plugin enforces runtimes: state \"runtime\", and \"period\" or \"deadline\"");

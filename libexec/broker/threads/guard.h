@@ -43,8 +43,10 @@ bool guard_start(void);
 void guard_stop(void);
 
 /* True if the guard can enforce the spec's runtime, or need not, because the plugin's line has no
- * enforce=runtime. False: *reason says what the spec or the line lacks. */
-bool guard_can_enforce(int plugin, const struct spec *spec, char reason[static REASON_BYTES]);
+ * enforce=runtime. False: *reason says what the spec or the line lacks. *least: the least runtime
+ * that the guard can enforce for the spec, us; 0: no bound, or no other runtime helps. */
+bool guard_can_enforce(int plugin, const struct spec *spec, uint64_t *least,
+                       char reason[static REASON_BYTES]);
 
 /* The guard guards the thread from here on. The function takes over `event`, the perf event that
  * reports when the runtime is used up (libexec/attach/task-events.h). event == -1: the thread is
