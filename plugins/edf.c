@@ -16,6 +16,9 @@ enum partition { GLOBAL, UNTHROTTLED, CPUSET };
 enum admission { UNSET = -1, DENSITY, DEMAND, BANDWIDTH, GFB };
 enum { KERNEL_RUNTIME_MIN = 2 }; /* us; the kernel's minimum is 1024 ns */
 enum { OVERRUN_MAX = 1000000 };  /* us */
+/* us: where a timer of the kernel ends runtimes, hrtick_start in kernel/sched/core.c sets it to no
+ * shorter time, so a thread with a rest of 1 us runs for 10 us */
+enum { TIMER_LEAST = 10 };
 enum { OVERRUNS_TEXT = 160 };
 
 static struct {
@@ -24,15 +27,16 @@ static struct {
     uint64_t capacity;               /* U^thr of one CPU, or of the pool */
     uint64_t period_min, period_max; /* the kernel's limits, us */
     uint64_t overrun; /* us: what a thread can take beyond its runtime; 0: not counted */
+    uint64_t tick;    /* us: overrun=tick; 0: the overrun does not depend on the tick */
     struct exact exact;
 } edf = {.admission = UNSET, .exact = {.blocking = TIME_UNSET, .fair_server = TIME_UNSET}};
 
-/* The word "tick" stands for the length of a tick, even if a timer ends runtimes now, because the
- * timer may be turned off later. */
+/* The word "tick" stands for the length of a tick, unless the broker says that it keeps a timer on
+ * which ends runtimes. A timer that somebody else has turned on may be turned off later. */
 static const char *take_overrun(const char *value)
 {
     if (strcmp(value, "tick") == 0)
-        edf.overrun = tick_length();
+        edf.overrun = edf.tick = tick_length();
     else if (strcmp(value, "none") == 0)
         edf.overrun = 0;
     else if (!parse_time_or_none(value, &edf.overrun) || edf.overrun > OVERRUN_MAX)
@@ -188,6 +192,14 @@ static bool ignores_test(const struct request *request)
     return request->ignore_admission && edf.partition == UNTHROTTLED;
 }
 
+/* Takes what the request says about the end of runtimes. */
+static void know_timer(const struct request *request)
+{
+    if (edf.tick != 0)
+        edf.overrun = request->hrtick != 0 ? least(edf.tick, TIMER_LEAST) : edf.tick;
+    edf.exact.overrun = edf.overrun;
+}
+
 /* ---- The requests ---- */
 
 /* True if the request can be a SCHED_DEADLINE reservation at all; else writes the refusal. */
@@ -333,6 +345,7 @@ static void grant(const struct request *request, struct task *old, const struct 
 
 static const char *edf_accept(const struct request *request, struct paragraph_output *out)
 {
+    know_timer(request);
     if (!is_possible(request, out) || !cpus_keep_within(&edf.books.cpus, request, out))
         return NULL;
     struct task *old = books_find(&edf.books, request->task);
@@ -431,6 +444,7 @@ static bool judge_by_sum(const struct request *request, struct paragraph_output 
 static const char *edf_judge(const struct request *request, struct paragraph_output *out)
 {
     bool holds = true;
+    know_timer(request);
     if (request->has_cpus && request->runtime > 0 && request->period > 0 && counts(request))
         holds = edf.admission == DEMAND ? exact_judge(&edf.exact, request, out)
                                         : edf.admission != DENSITY || judge_by_sum(request, out);

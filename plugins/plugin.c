@@ -257,6 +257,7 @@ static const struct {
     {"block", offsetof(struct request, block), 1, UINT64_MAX},
     {"priority", offsetof(struct request, priority), 1, PRIORITY_MAX},
     {"requested_priority", offsetof(struct request, requested_priority), 1, PRIORITY_MAX},
+    {"hrtick", offsetof(struct request, hrtick), 0, 1},
 };
 
 /* An unknown policy counts as a policy above all others. */

@@ -47,6 +47,7 @@ struct request {
     uint64_t bytes; /* per period, of a claim on a network or disk */
     uint64_t block; /* bytes per block, of a claim on a disk */
     uint64_t priority, requested_priority;
+    uint64_t hrtick; /* 1: a timer of the kernel ends the runtimes of SCHED_DEADLINE threads */
     enum policy policy;
     bool ignore_admission, commit, has_cpus;
     cpu_set_t cpus;

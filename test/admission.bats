@@ -316,6 +316,20 @@ declines() {
     ask op=load task=9 owner=1 cpus=0 policy=deadline runtime=5000 period=10000 deadline=10000 commit=if-ok; is ok
 }
 
+@test "where the broker keeps a timer on, overrun=tick counts 10 us" {
+    start edf threshold=0.9 overrun=tick
+    spec 1 100 1000 owner=1 hrtick=1; is ok
+    for task in {2..9}; do spec $task 2 1000000 owner=2 hrtick=1; is ok; done
+    spec 10 2 1000000 owner=2; is no "reason=* when other users' threads overrun (9 times up to *us in 1000us, *"
+    spec 10 709985 1000000 owner=2 hrtick=1; is no nearest=709984 # 0.9 - 0.1 - 9 * 0.01 - 8 * 0.000002
+    start edf cpus=0-1 threshold=0.9 overrun=4ms # a time that the administrator states stays
+    spec 1 100 1000 owner=1 hrtick=1; spec 2 2 1000000 owner=2 hrtick=1; is ok; spec 3 2 1000000 owner=2 hrtick=1; is no nearest=
+    start edf partition=unthrottled threshold=0.9 overrun=tick; spec 1 1000 10000 owner=1 hrtick=1
+    ask op=load task=9 owner=2 cpus=0 policy=deadline runtime=8000 period=10000 deadline=10000 commit=if-ok hrtick=1; is no nearest=7990
+    start edf partition=unthrottled threshold=1 admission=demand fair_server=0us overrun=tick
+    spec 1 4000 10000 owner=1 hrtick=1; spec 2 6000 10000 owner=2 hrtick=1; is no nearest=5990
+}
+
 # ---- others' tasks ----
 
 @test "edf bears a load up to its threshold, and forgets a load that it refuses" {

@@ -37,12 +37,14 @@ uint64_t tick_length(void)
     return tick_is;
 }
 
+static bool timer_ends_runtimes;
+
 bool tick_is_not_awaited(void)
 {
-    return false;
+    return timer_ends_runtimes;
 }
 
 void tick_know(bool timer)
 {
-    (void)timer;
+    timer_ends_runtimes = timer;
 }

@@ -2,6 +2,10 @@
  * neighbours that judge a plugin's plans. */
 #include "../../libexec/broker/config/plugin-lines.c" /* NOLINT(bugprone-suspicious-include): its lines are read anew for each test */
 
+#include <string.h>
+
+#include "resource-kinds.h"
+#include "tick.h"
 #include "unit.h"
 
 static char reason[REASON_BYTES];
@@ -288,6 +292,29 @@ static void what_a_plugin_said_first_holds(void **state)
 
 #define LINE_TEST(function) cmocka_unit_test_teardown(function, after_each)
 
+/* True if the plugin hears with a question that a timer ends runtimes. */
+static bool hears_of_timer(int plugin)
+{
+    static const struct spec spec = {.runtime = 1000, .period = 10000};
+    struct paragraph_output output = {0};
+    resource_kind_of(plugin)->ask(&output, plugin, &spec, UINT64_MAX);
+    const bool hears = memmem(output.data, output.length, "hrtick=1\n", 9) != NULL;
+    paragraph_output_free(&output);
+    return hears;
+}
+
+static void deadline_plugins_hear_of_the_timer_that_the_broker_keeps_on(void **state)
+{
+    (void)state;
+    lines_are("A sh - 0 hrtick=on\nB sh - 1\nC sh 1-9 0\n");
+    assert_false(hears_of_timer(0));
+    tick_know(true);
+    assert_true(hears_of_timer(0) && hears_of_timer(1) && !hears_of_timer(2));
+    lines_are("B sh - 1 hrtick=off\n");
+    assert_false(hears_of_timer(0)); /* somebody else keeps the timer on */
+    tick_know(false);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -298,6 +325,7 @@ int main(void)
         LINE_TEST(a_test_proves_nothing_beside_what_it_cannot_judge),
         LINE_TEST(who_can_be_touched_is_asked),
         LINE_TEST(what_a_plugin_said_first_holds),
+        LINE_TEST(deadline_plugins_hear_of_the_timer_that_the_broker_keeps_on),
     };
     return cmocka_run_group_tests_name("plugin-lines", tests, NULL, NULL);
 }

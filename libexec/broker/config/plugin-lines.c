@@ -472,6 +472,14 @@ uint64_t plugin_within(int plugin, const struct claim *claim, uint64_t weight)
     return claim_within_weight(claim, weight, &plugin_lines.line[plugin].rates);
 }
 
+bool plugins_have_hrtick(void)
+{
+    for (int i = 0; i < plugin_lines.count; i++)
+        if (plugin_lines.line[i].hrtick)
+            return true;
+    return false;
+}
+
 int plugins_highest_priority(void)
 {
     int highest = 0;

@@ -66,6 +66,9 @@ uint64_t plugin_within(int plugin, const struct claim *claim, uint64_t weight);
 const struct plugin_line *plugin_line(int plugin);
 int plugins_highest_priority(void);
 
+/* True: a line has hrtick=on. Then the kernel's timer for runtimes is on while the broker runs. */
+bool plugins_have_hrtick(void);
+
 /* From now on the line of this plugin grants nothing, and no helper keeps its promises. */
 void plugin_turn_off(int plugin, const char *reason);
 

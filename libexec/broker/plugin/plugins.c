@@ -294,6 +294,7 @@ uint64_t plugin_judge(int index, uint64_t task, const struct grant *offer)
         return plugins.last_id;
     paragraph_add_number(output, "owner", offer->owner);
     cpu_tell_load(output, &offer->plan);
+    cpu_tell_timer(output, index);
     paragraph_add(output, "commit", "if-ok");
     paragraph_close(output);
     return plugins.last_id;

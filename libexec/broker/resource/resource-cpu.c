@@ -13,6 +13,7 @@
 #include "reason.h"
 #include "ledger.h"
 #include "spec.h"
+#include "tick.h"
 #include "units.h"
 
 /* ---- plans ---- */
@@ -140,10 +141,16 @@ static void add_within(struct paragraph_output *output, const char *key, const s
         paragraph_add(output, key, format_cpus(spec->cpus, cpus));
 }
 
+void cpu_tell_timer(struct paragraph_output *output, int plugin)
+{
+    if (plugin_line(plugin)->deadline && plugins_have_hrtick() && tick_is_not_awaited())
+        paragraph_add(output, "hrtick", "1");
+}
+
 static void cpu_ask(struct paragraph_output *output, int plugin, const struct spec *spec,
                     uint64_t most)
 {
-    (void)plugin;
+    cpu_tell_timer(output, plugin);
     paragraph_add_stated(output, "runtime", spec->runtime);
     paragraph_add_stated(output, "period", spec->period);
     paragraph_add_stated(output, "deadline", spec->deadline);

@@ -33,6 +33,10 @@ bool cpu_may_move(const struct grant *grant, const struct cpu_move *move, struct
  * loads its CPUs. */
 void cpu_tell_load(struct paragraph_output *output, const struct attributes *plan);
 
+/* For a question to this plugin: says whether a timer ends runtimes. The answer is yes only if the
+ * broker has measured it and keeps the timer on, because somebody else's timer may be turned off. */
+void cpu_tell_timer(struct paragraph_output *output, int plugin);
+
 /* cpu_record writes the plan and its spec as lines of a journal record. cpu_take_up reads these
  * lines; the caller reads the plugin and the utilization. */
 void cpu_record(struct paragraph_output *output, const struct grant *grant);

@@ -27,21 +27,13 @@
 #include "tick.h"
 #include "units.h"
 
-static bool has_hrtick(void)
-{
-    for (int i = 0; i < plugins_count(); i++)
-        if (plugin_line(i)->hrtick)
-            return true;
-    return false;
-}
-
 /* Runs rtf-lint in place of this program. rtf-lint warns of lines that are correct but may be
  * mistakes. */
 __attribute__((noreturn)) static void lint(const char *config)
 {
     char tick[NUMBER_TEXT];
     execl(program_path("rtf-lint"), "rtf-lint", "--no-fault", "--config", config, "--tick",
-          format_number(has_hrtick() ? 0 : tick_length(), tick), (char *)NULL);
+          format_number(plugins_have_hrtick() ? 0 : tick_length(), tick), (char *)NULL);
     die_errno(EX_OSERR, program_path("rtf-lint"));
 }
 
