@@ -110,6 +110,14 @@ ours() {
     on_harmonic nearest-low "was said to be the largest runtime"
 }
 
+@test "a least runtime that is off by one" {
+    finds minimum-high "were said to be the least and the largest runtime" "$(ours edf)" --model edf --words partition=unthrottled
+}
+
+@test "a plugin that does not look at the users: overruns of others are forgotten" {
+    finds no-owner "equation 3 has room for" "$(ours edf)" --model edf --words "partition=unthrottled overrun=300us"
+}
+
 @test "retry=never for what other tasks take" {
     on_harmonic never "retry=never was said to this before"
 }
@@ -297,6 +305,15 @@ all_are_clean() {
     beside clean "$(ours edf)" --seed 13 --words "partition=unthrottled threshold=0.333333333" --cpus 1,5-6
     beside clean "$(ours edf)" --seed 14 --words "partition=unthrottled threshold=1"
     beside clean "$(ours edf)" --seed 15 --words "partition=global threshold=0.5" --cpus 0-3
+    all_are_clean
+}
+
+# bats test_tags=turn:0
+@test "edf with overruns of other users: 1,000 steps with each test" {
+    STEPS=1000
+    for words in "overrun=300us" "overrun=100us admission=gfb" "overrun=tick"; do beside clean "$(ours edf)" --seed 16 --words "$words" --cpus 0-2; done
+    beside clean "$(ours edf)" --seed 17 --words "partition=unthrottled overrun=300us"
+    STEPS=300 beside clean "$(ours edf)" --seed 18 --words "partition=unthrottled admission=demand overrun=100us fair_server=0us"
     all_are_clean
 }
 

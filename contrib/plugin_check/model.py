@@ -6,6 +6,7 @@ wrong when it is too much in exact numbers, and a refusal when even the rounded 
 from collections import namedtuple
 from fractions import Fraction
 from math import prod
+from time import clock_getres
 
 from . import reference
 
@@ -13,7 +14,8 @@ BILLION = 10 ** 9
 MOST_TASKS = 64  # on a CPU, for the exact tests
 Task = namedtuple("Task", "asked plan")
 # Another plugin's task. judged: it came with commit=if-ok, and the plugin said that its own tasks bear it.
-Load = namedtuple("Load", "cpu runtime period deadline policy priority judged")
+Load = namedtuple("Load", "cpu runtime period deadline policy priority judged owner", defaults=(0,))
+COARSE = 6  # CLOCK_MONOTONIC_COARSE, which advances at each tick
 
 
 def parse_cpus(text):
@@ -31,6 +33,13 @@ def time(text):
     """"50ms" -> 50000."""
     digits = text.rstrip("mus")
     return int(digits) * {"us": 1, "ms": 1000, "s": 1000000}[text[len(digits):]]
+
+
+def overrun_of(word):
+    """What a thread can take beyond its runtime, in us."""
+    if word == "tick":
+        return round(clock_getres(COARSE) * 1000000)
+    return 0 if word == "none" else time(word)
 
 
 def rounded_up(share):
@@ -144,11 +153,14 @@ class Tested:
     """What edf and rm have in common where the reference is asked instead of a sum. can_take(books, place, asked,
     runtime) is the pair: in numbers rounded up, in exact ones; None where only the plugin knows."""
 
-    def timing(self, task, level=0):
-        return level, task.runtime, task.period, min(task.deadline or task.period, task.period)
+    overrun = 0
+
+    def timing(self, task, owner, level=0):
+        return level, task.runtime, task.period, min(task.deadline or task.period, task.period), owner
 
     def candidate(self, asked, runtime, level=0):
-        return level, runtime, asked["period"], min(asked["period"], asked.get("deadline", asked["period"]))
+        deadline = min(asked["period"], asked.get("deadline", asked["period"]))
+        return level, runtime, asked["period"], deadline, asked["owner"]
 
     def judge_tested(self, books, asked, plan, old, ignores):
         limit = min(asked["period"], asked.get("deadline", asked["period"]), asked.get("max_runtime", asked["period"]))
@@ -171,16 +183,18 @@ class Tested:
 
     def exact_on(self, books, cpu, more, test):
         """Whether a test holds on a CPU with these tasks more, the fair server and what blocks included."""
-        own = [self.timing(books.tasks[task].plan, self.level(books, cpu, task)) for task in books.on.get(cpu, ())]
+        own = [self.timing(books.tasks[task].plan, books.tasks[task].asked["owner"], self.level(books, cpu, task))
+               for task in books.on.get(cpu, ())]
         others = books.others(cpu)
         if not all(load.runtime for load in others):
             return not own and not more
-        tasks = own + [self.timing(load, reference.ABOVE) for load in others] + more
+        tasks = own + [self.timing(load, load.owner, reference.ABOVE) for load in others] + more
         if len(tasks) > MOST_TASKS or reference.utilization(tasks) > self.threshold:
             return False
         server, blocking = (time(self.words.get(word, usual)) for word, usual in
                             (("fair_server", "50ms"), ("blocking", "0us")))
-        return test(reference.with_fair_server(tasks, server), blocking)
+        more = (self.overrun,) if self.overrun else ()
+        return test(reference.with_fair_server(tasks, server), blocking, *more)
 
 
 class Edf(Tested, Model):
@@ -193,6 +207,7 @@ class Edf(Tested, Model):
         self.pinned, self.ignores = partition != "global", partition == "unthrottled"
         self.threshold = Fraction(self.words.get("threshold", "0.95" if self.ignores else "0.9"))
         self.test = self.words.get("admission", "density" if self.pinned else "bandwidth")
+        self.overrun = overrun_of(self.words.get("overrun", "none"))
 
     def weigh(self, plan):
         base = self.base(plan.period or 0, plan.deadline or 0)
@@ -214,24 +229,43 @@ class Edf(Tested, Model):
         window = min(asked["period"], asked.get("deadline", asked["period"]))
         own = Fraction(runtime, window)
         shares = [share for shares in books.shares.values() for share in shares.values()] + [own]
-        return (reference.gfb([Fraction(rounded_up(share), BILLION) for share in shares], len(books.cpus), self.threshold),
-                reference.gfb(shares, len(books.cpus), self.threshold))
+        taken = self.taken(books, place, (asked["owner"], window))
+        return (reference.gfb([Fraction(rounded_up(share), BILLION) for share in shares], len(books.cpus), self.threshold,
+                              Fraction(rounded_up(taken), BILLION)),
+                reference.gfb(shares, len(books.cpus), self.threshold, taken))
+
+    def taken(self, books, place, more):
+        """The part that overruns take on a CPU, or on all CPUs together, with one task more: its owner and deadline."""
+        if not self.overrun:
+            return Fraction(0)
+        cpus = (place,) if self.pinned else books.on
+        tasks = [(books.tasks[task].asked["owner"], books.tasks[task].plan.deadline) for cpu in cpus for task in books.on.get(cpu, ())]
+        loads = [(load.owner, 0) for cpu in books.cpus if cpu == place or not self.pinned for load in books.others(cpu)]
+        return reference.overruns([*tasks, *loads, more], self.overrun)
 
     def bears(self, books, load):
         if not self.pinned or not self.counts(load) or not books.on.get(load.cpu):
             return True, True
         if self.test == "demand":
-            return 2 * (self.exact_on(books, load.cpu, [self.timing(load)], reference.demand),)
-        share = self.weigh(load)
-        return (books.rounded[load.cpu] + rounded_up(share) <= self.threshold * BILLION,
-                books.exact[load.cpu] + share <= self.threshold)
+            return 2 * (self.exact_on(books, load.cpu, [self.timing(load, load.owner)], reference.demand),)
+        share, taken = self.weigh(load), self.taken(books, load.cpu, (load.owner, 0))
+        return (books.rounded[load.cpu] + rounded_up(share) + rounded_up(taken) <= self.threshold * BILLION,
+                books.exact[load.cpu] + share + taken <= self.threshold)
 
-    def room(self, books, place, window):
+    def room(self, books, place, asked):
         """The largest runtime that fits, in exact and in rounded numbers."""
+        deadline = asked.get("deadline", asked["period"])
+        window, taken = self.base(asked["period"], deadline), self.taken(books, place, (asked["owner"], deadline))
         places, capacity = ([place], 1) if self.pinned else (list(books.exact), len(books.cpus))
-        free = self.threshold * capacity - sum(books.exact.get(place, 0) for place in places)
-        free_rounded = self.threshold * capacity * BILLION - sum(books.rounded.get(place, 0) for place in places)
+        free = self.threshold * capacity - taken - sum(books.exact.get(place, 0) for place in places)
+        free_rounded = self.threshold * capacity * BILLION - rounded_up(taken) - sum(books.rounded.get(place, 0) for place in places)
         return max(0, int(free * window // 1)), max(0, int(free_rounded * window // BILLION))
+
+    def roomiest(self, books, asked):
+        """The CPU on which a runtime fits if it fits on any."""
+        if not self.overrun:
+            return books.least_loaded()
+        return max(books.cpus, key=lambda cpu: self.room(books, cpu, asked)[1])
 
     def judge(self, books, asked, answer, plan, old):
         if not {"period", "runtime"} <= set(asked):
@@ -242,8 +276,7 @@ class Edf(Tested, Model):
         if self.test in ("demand", "gfb"):
             return self.judge_tested(books, asked, plan, old, ignored)
         runtime, deadline = asked["runtime"], asked.get("deadline", asked["period"])
-        base = self.base(asked["period"], deadline)
-        most, most_rounded = self.room(books, plan.place if plan else books.least_loaded(), base)
+        most, most_rounded = self.room(books, plan.place if plan else self.roomiest(books, asked), asked)
         limit = min(asked["period"], deadline, asked.get("max_runtime", deadline))
         if plan:
             return self.judge_grant(books, asked, plan, old, limit, (most_rounded, most))
@@ -251,9 +284,14 @@ class Edf(Tested, Model):
         return [f"equation 3 admits it: up to {most_rounded} us of runtime fit"] if fits else []
 
     def judge_grant(self, books, asked, plan, old, limit, room):
-        runtime, base = asked["runtime"], self.base(plan.period, plan.deadline)
-        if self.pinned:
-            yield from self.misplaced(books, plan, old, lambda cpu: runtime <= self.room(books, cpu, base)[1])
+        runtime = asked["runtime"]
+        if self.pinned and self.overrun:
+            best = self.roomiest(books, asked)
+            stays = old and old.plan.place == plan.place
+            if not stays and runtime <= self.room(books, best, asked)[1] and room[1] < self.room(books, best, asked)[1]:
+                yield f"the CPU with the most room beside overruns is taken, which is {best}"
+        elif self.pinned:
+            yield from self.misplaced(books, plan, old, lambda cpu: runtime <= self.room(books, cpu, asked)[1])
         goal = min(max(runtime, asked.get("desired_runtime", 0)), limit)
         if runtime > room[1] and "ignore_admission" in asked:
             if not self.ignores:
@@ -330,7 +368,7 @@ class Rm(Tested, Ordered):
             return True, True
         if not load.runtime:
             return False, False
-        more = [self.timing(load, reference.ABOVE)]
+        more = [self.timing(load, load.owner, reference.ABOVE)]
         return 2 * (self.exact_on(books, load.cpu, more, reference.response_times),)
 
     def settled(self, books, place):

@@ -198,8 +198,47 @@ def check_nearest_load(session, task, whole, nearest):
                 "a load that was judged and borne counts as one that was only told")
 
 
+def check_minimum(session, task, asked, closing):
+    """A refusal of a runtime that is too small names the least runtime that is granted."""
+    def fault(runtime, got, demand):
+        session.report.fault({"op": "accept", "task": task, **asked, "runtime": runtime}, got, demand)
+
+    def ask(runtime):
+        return session.question(task, {**asked, "runtime": runtime})[1]
+    runtime, least, most = asked["runtime"], number(closing["nearest_minimum"]), number(closing.get("nearest"))
+    if not least or least <= runtime or (most is not None and most < least):
+        fault(runtime, closing, "nearest_minimum= is a runtime in us, larger than the one asked and at most nearest=")
+        return
+    for value, granted in ((least, True), (least - 1, False), (most, True), (most and most + 1, False)):
+        if value is not None and (ask(value)["answer"] != "no") != granted:
+            fault(value, ask(value), f"nearest_minimum={least} and nearest={most} were said to be the least and the largest "
+                  "runtime that is granted")
+
+
+def too_small(session):
+    """What is less than a policy takes."""
+    for runtime in (1, 2, 50):
+        for period in (10000, 1000000):
+            asked = parameters(session, runtime, period)
+            closing = session.question(ASKER, asked)[1]
+            if "nearest_minimum" in closing and closing["answer"] == "no":
+                check_minimum(session, ASKER, asked, closing)
+            elif "nearest" in closing and (number(closing["nearest"]) or runtime) >= runtime:
+                session.report.fault({"op": "accept", "task": ASKER, **asked}, closing,
+                                     "nearest= without nearest_minimum= is smaller than the runtime that was asked")
+
+
+def many_users(session):
+    """One thread of each user in turn: with overrun= each counts against the others, as its owner= says."""
+    with unchanged(session, "when the tasks of all users are released the answers are those of the start"):
+        for task in range(1, 13):
+            session.accept(task, parameters(session, 200, 10000 * task))
+        for task in list(session.books.tasks):
+            session.release(task)
+
+
 SCENARIOS = (conversation, large_numbers, split_requests, many_in_one_write, questions_change_nothing, changes,
-             sums_return_to_zero, product_of_two, judging)
+             sums_return_to_zero, product_of_two, judging, too_small, many_users)
 
 
 def guess_model(setting, report):

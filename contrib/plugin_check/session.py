@@ -6,6 +6,8 @@ from .protocol import Lost, Plugin
 
 TIMES = ("runtime", "accepted_runtime", "period", "deadline")
 
+OWNERS = 3  # users, each with every third task
+
 Plan = namedtuple("Plan", "place cpus priority runtime period deadline fields")
 
 
@@ -13,6 +15,10 @@ class Setting(namedtuple("Setting", "program name cpus cpu_numbers priority leve
     def arguments(self):
         return [self.program if "/" in self.program else f"./{self.program}", f"name={self.name.upper()}",
                 f"cpus={self.cpus}", f"priority={self.priority}", *(f"{k}={v}" for k, v in self.words.items())]
+
+
+def owner_of(task):
+    return task % OWNERS + 1
 
 
 def number(text):
@@ -59,6 +65,7 @@ class Session:
 
     def question(self, task, asked):
         """(plan or None, closing); nothing changes."""
+        asked = {**asked, "owner": owner_of(task)}
         request, reply = self.ask("accept", task, **asked)
         if reply.updates:
             self.report.fault(request, reply.updates[0], "accept without commit changes nothing: no updates")
@@ -70,6 +77,7 @@ class Session:
 
     def accept(self, task, asked, commit=True, take_offer=True):
         """(plan or None, closing). An offer that was not committed (partial, or commit not asked) is scheduled."""
+        asked = {**asked, "owner": owner_of(task)}
         request, reply = self.ask("accept", task, **asked, **({"commit": "if-ok"} if commit else {}))
         closing, answer = reply.closing, reply.closing["answer"]
         plan = self.check_plan(request, asked, closing)
@@ -92,7 +100,7 @@ class Session:
         stated = {key: entry.asked[key] for key in ("desired_runtime", "ignore_admission") if key in entry.asked}
         if "priority" in entry.asked:
             stated["requested_priority"] = entry.asked["priority"]
-        return self.ask("schedule", task, **entry.plan.fields, **stated)
+        return self.ask("schedule", task, **entry.plan.fields, **stated, owner=owner_of(task))
 
     def feed(self, tasks):
         """What the broker does after a restart; the order of levels counts when all are back."""
@@ -108,7 +116,8 @@ class Session:
 
     def load(self, task, load):
         """What it says to another plugin's task. Judged, if it is to be."""
-        stated = {key: getattr(load, key) for key in ("runtime", "period", "deadline", "policy", "priority")
+        load = load._replace(owner=owner_of(task))
+        stated = {key: getattr(load, key) for key in ("runtime", "period", "deadline", "policy", "priority", "owner")
                   if getattr(load, key) is not None}
         judged = {"commit": "if-ok"} if load.judged else {}
         before = self.books.unload(task)

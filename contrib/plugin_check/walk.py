@@ -1,7 +1,7 @@
 """Random steps against the checker's books."""
 from .protocol import BROKER_SECONDS
 from .model import Load
-from .scenarios import expect_same, probes
+from .scenarios import check_minimum, expect_same, probes
 from .session import Session, number
 
 PERIODS = (1000, 2000, 3000, 4000, 5000, 8000, 10000, 16000, 20000, 30000, 33333, 40000, 50000, 100000, 1000000)
@@ -72,7 +72,9 @@ class Walk:
         def ask(runtime):
             return self.session.question(task, {**asked, "runtime": runtime})[1]
         runtime, nearest = asked["runtime"], number(closing.get("nearest"))
-        if "nearest" not in closing:
+        if "nearest_minimum" in closing:
+            check_minimum(self.session, task, asked, closing)
+        elif "nearest" not in closing:
             for less in range(1, min(3, runtime)) if self.rng.random() < 0.3 else ():
                 if ask(less)["answer"] != "no":
                     fault(runtime, closing, f"a refusal names the nearest= that is granted, and {less} us would be")
