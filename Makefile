@@ -318,6 +318,9 @@ install: all
 	    test -e $(DESTDIR)$(SYSCONFDIR)/rtf/$$file || install -m 644 etc/$$file $(DESTDIR)$(SYSCONFDIR)/rtf/$$file; done
 	install -d $(DESTDIR)$(SYSCONFDIR)/rtf/programs.d $(DESTDIR)$(DOCDIR)/examples/programs.d
 	install -m 644 etc/programs.d/*.json $(DESTDIR)$(DOCDIR)/examples/programs.d
+	install -d $(DESTDIR)$(DOCDIR)/examples/metrics
+	for file in $(notdir $(wildcard contrib/metrics/*)); do sed 's,/usr/bin/,$(BINDIR)/,' contrib/metrics/$$file | \
+	    install -m 644 /dev/stdin $(DESTDIR)$(DOCDIR)/examples/metrics/$$file; done
 	install -d $(DESTDIR)$(UNITDIR)
 	sed 's,@LIBEXECDIR@,$(LIBEXECDIR),g' etc/rtf.service | install -m 644 /dev/stdin $(DESTDIR)$(UNITDIR)/rtf.service
 	install -D -m 644 etc/rtf.sysusers $(DESTDIR)$(SYSUSERSDIR)/rtf.conf

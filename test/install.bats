@@ -68,6 +68,7 @@ prepare() {
 755 usr/libexec/rtf/front/rtf-history
 755 usr/libexec/rtf/front/rtf-log
 755 usr/libexec/rtf/front/rtf-ls
+755 usr/libexec/rtf/front/rtf-metrics
 755 usr/libexec/rtf/front/rtf-muse
 755 usr/libexec/rtf/front/rtf-plugins
 755 usr/libexec/rtf/front/rtf-preload
@@ -135,6 +136,12 @@ prepare() {
 755 usr/share/doc
 755 usr/share/doc/rtf
 755 usr/share/doc/rtf/examples
+755 usr/share/doc/rtf/examples/metrics
+644 usr/share/doc/rtf/examples/metrics/cron
+644 usr/share/doc/rtf/examples/metrics/grafana.json
+644 usr/share/doc/rtf/examples/metrics/rtf-metrics.service
+644 usr/share/doc/rtf/examples/metrics/rtf-metrics.timer
+644 usr/share/doc/rtf/examples/metrics/rtf.rules.yml
 755 usr/share/doc/rtf/examples/programs.d
 644 usr/share/doc/rtf/examples/programs.d/jackd.json
 644 usr/share/doc/rtf/examples/programs.d/mpd.json
@@ -154,6 +161,7 @@ prepare() {
 644 usr/share/man/man1/rtf-every.1
 644 usr/share/man/man1/rtf-log.1
 644 usr/share/man/man1/rtf-ls.1
+644 usr/share/man/man1/rtf-metrics.1
 644 usr/share/man/man1/rtf-muse.1
 644 usr/share/man/man1/rtf-plugins.1
 644 usr/share/man/man1/rtf-preload.1

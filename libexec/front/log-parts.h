@@ -1,0 +1,23 @@
+/* Reads the lines of the broker's log that were not read before, also when the log was rotated in
+ * the meantime (rtf-events(5)), for root. Rotated files may be compressed. */
+#ifndef RTF_LOG_PARTS_H
+#define RTF_LOG_PARTS_H
+
+#include <jansson.h>
+
+#include "client.h"
+
+/* The place up to which the log was read. A file is known by the time in its first line, because a
+ * rotated file has another name, and a compressed file has another inode, too. */
+struct log_position {
+    char first[32];     /* "": nothing was read before; then only the current file is read */
+    json_int_t counted; /* bytes of this file, without compression */
+};
+
+/* Calls `take` for each new line that is a JSON object, the oldest first, and moves the position.
+ * `root` is the open spool. If the log cannot be read, or lacks lines, writes a sentence to
+ * `why`. */
+void log_parts_read(int root, struct log_position *position, void (*take)(const json_t *line),
+                    char why[static CLIENT_WHY]);
+
+#endif
