@@ -351,7 +351,7 @@ TEXT
     echo "$other" >>"$WORK/pids"
     looks=0
     while kill -0 "$one" 2>/dev/null || kill -0 "$other" 2>/dev/null; do
-        tail -n 1 "$METRICS/rtf.prom" >>"$WORK/last"
+        echo "$(tail -n 1 "$METRICS/rtf.prom")" >>"$WORK/last"
         looks=$((looks + 1))
         timeout --signal=KILL "0.00$((RANDOM % 9 + 1))" "$RTF_LIBEXEC/front/rtf-metrics" --spool "$SPOOL" --textfile "$METRICS" --group 0 2>/dev/null || true
     done
