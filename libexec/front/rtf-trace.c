@@ -9,9 +9,11 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/timerfd.h>
+#include <sys/wait.h>
 #include <sysexits.h>
 #include <unistd.h>
 
@@ -21,12 +23,13 @@
 #include "watch/awake.h"
 #include "watch/recorder.h"
 #include "watch/timeline.h"
+#include "watch/trace-gantt.h"
 #include "watch/trace-json.h"
 
 static struct {
-    const char *user, *output;
-    bool all, awake;
-    uint64_t duration; /* us */
+    const char *user, *output, *picture;
+    bool all, awake, gantt;
+    uint64_t duration, span; /* us; span 0: not stated */
 } options = {.duration = 5000000};
 
 /* ---- which threads ---- */
@@ -191,29 +194,84 @@ static void tell_losses(const struct trace *trace)
             (unsigned long long)gaps, (unsigned long long)threads, (unsigned long long)dropped);
 }
 
-/* Opens the file before the recording, so that a wrong path costs no time. It has names of all
- * users, so root alone may read it. */
-static FILE *open_output(void)
+/* The file is standard output, where then nothing else is printed. */
+static bool takes_output(const char *path)
 {
-    if (options.output == NULL)
-        return NULL;
-    const int fd = strcmp(options.output, "-") == 0
-                       ? dup(STDOUT_FILENO)
-                       : open(options.output, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    FILE *stream = fd < 0 ? NULL : fdopen(fd, "w");
-    if (stream == NULL)
-        command_fail(EX_CANTCREAT, "%s: %s", command_typed(options.output), strerror(errno));
-    return stream;
+    return path != NULL && strcmp(path, "-") == 0;
 }
 
-static void write_output(const struct trace *trace, FILE *stream)
+/* Opens the file before the recording, so that a wrong path costs no time. It has names of all
+ * users, so root alone may read it. -1: the path is not stated. */
+static int open_output(const char *path)
 {
+    if (path == NULL)
+        return -1;
+    const int fd = takes_output(path) ? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0)
+                                      : open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    if (fd < 0)
+        command_fail(EX_CANTCREAT, "%s: %s", command_typed(path), strerror(errno));
+    return fd;
+}
+
+static void write_output(const struct trace *trace, int fd)
+{
+    FILE *stream = fd < 0 ? NULL : fdopen(fd, "w");
     if (stream == NULL)
         return;
     trace_json_write(trace, stream);
     const bool failed = ferror(stream) != 0;
     if (fclose(stream) != 0 || failed)
         command_fail(EX_IOERR, "%s: %s", command_typed(options.output), strerror(errno));
+}
+
+/* ---- pictures ---- */
+
+static unsigned terminal_columns(void)
+{
+    struct winsize size;
+    return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 100;
+}
+
+/* Starts gnuplot with this standard output, without configuration files. Returns its standard
+ * input. */
+static FILE *start_gnuplot(int output, pid_t *child)
+{
+    int ends[2];
+    sigset_t none;
+    sigemptyset(&none);
+    if (pipe2(ends, O_CLOEXEC) != 0 || (*child = fork()) < 0)
+        command_fail(EX_OSERR, "%s", strerror(errno));
+    if (*child == 0) {
+        if (dup2(ends[0], STDIN_FILENO) < 0 || dup2(output, STDOUT_FILENO) < 0 ||
+            sigprocmask(SIG_SETMASK, &none, NULL) != 0)
+            _exit(EX_OSERR);
+        execlp("gnuplot", "gnuplot", "-d", NULL);
+        _exit(EX_UNAVAILABLE);
+    }
+    close(ends[0]);
+    FILE *stream = fdopen(ends[1], "w");
+    if (stream == NULL)
+        command_fail(EX_OSERR, "%s", strerror(errno));
+    return stream;
+}
+
+static void draw(const struct trace *trace, struct trace_window window, int output)
+{
+    pid_t child;
+    int ended = 0;
+    if (output < 0)
+        return;
+    (void)signal(SIGPIPE, SIG_IGN); /* gnuplot may be missing */
+    FILE *stream = start_gnuplot(output, &child);
+    trace_plot_write(trace, window, stream);
+    (void)fclose(stream);
+    while (waitpid(child, &ended, 0) < 0 && errno == EINTR)
+        ;
+    (void)signal(SIGPIPE, SIG_DFL);
+    if (WIFEXITED(ended) && WEXITSTATUS(ended) == EX_UNAVAILABLE)
+        command_fail(EX_UNAVAILABLE, "gnuplot, which draws the picture, is not installed");
+    if (ended != 0 || close(output) != 0)
+        command_fail(EX_IOERR, "%s: gnuplot has failed", command_typed(options.picture));
 }
 
 /* ---- the command line ---- */
@@ -231,6 +289,12 @@ static void take(void *context, const char *name, const char *value)
         options.awake = true;
     else if (strcmp(name, "output") == 0)
         options.output = value;
+    else if (strcmp(name, "gantt") == 0)
+        options.gantt = true;
+    else if (strcmp(name, "svg") == 0)
+        options.picture = value;
+    else if (strcmp(name, "span") == 0)
+        options.span = command_wait("--span", value);
 }
 
 static const struct command_option option_table[] = {
@@ -239,6 +303,9 @@ static const struct command_option option_table[] = {
     {0, "user", "USER", "Reservations of that user"},
     {0, "awake", NULL, "Keep the CPUs from idling, where some machines lose events"},
     {'o', "output", "FILE", "Write a trace for Perfetto (ui.perfetto.dev) to this file"},
+    {0, "gantt", NULL, "Draw when each thread ran, for a terminal"},
+    {0, "svg", "FILE", "Draw this as an SVG file, with gnuplot"},
+    {0, "span", "TIME", "Draw so much of the recording (default: five of the longest periods)"},
     {0}};
 
 int main(int argc, char **argv)
@@ -258,7 +325,7 @@ int main(int argc, char **argv)
             EX_NOPERM,
             "only root may trace, because the scheduler's events name the threads of all users");
     const struct chosen chosen = choose(patterns);
-    FILE *output = open_output();
+    const int output = open_output(options.output), picture = open_output(options.picture);
     pid_t *tids = tids_of(&chosen);
     struct recorder *recorder = recorder_open(tids, chosen.count, why);
     if (recorder == NULL)
@@ -272,8 +339,13 @@ int main(int argc, char **argv)
     if (trace.records == NULL || !timeline_build(&timeline, trace.records, trace.record_count))
         command_fail(EX_OSERR, "no memory");
     write_output(&trace, output);
-    if (options.output == NULL || strcmp(options.output, "-") != 0)
+    const struct trace_window window = trace_window(&timeline, (int64_t)options.span * 1000);
+    draw(&trace, window, picture);
+    if (!takes_output(options.output) && !takes_output(options.picture)) {
+        if (options.gantt)
+            trace_gantt_write(&trace, window, terminal_columns(), stdout);
         print_summary(&timeline, &chosen);
+    }
     tell_losses(&trace);
     timeline_free(&timeline);
     recorder_close(recorder);

@@ -26,7 +26,7 @@ shows() { jq -e "$1" "$WORK/run.json" >/dev/null || { jq .otherData "$WORK/run.j
     silent rtf declare one -T 20ms -P 60ms --attach $!
     hog $ALICE
     silent rtf declare two -T 30ms -P 100ms --attach "$HOG"
-    trace --for 2500ms --awake --user "$ALICE" -o "$WORK/run.json" >"$WORK/out" 2>"$WORK/err"
+    trace --for 2500ms --awake --user "$ALICE" -o "$WORK/run.json" --gantt --svg "$WORK/run.svg" >"$WORK/out" 2>"$WORK/err"
     [ "$(stat -c %a "$WORK/run.json")" = 600 ]
     grep -qE "^$ALICE/one +[0-9]" "$WORK/out"
     /usr/bin/python3 -S - "$WORK/run.json" <<'END'
@@ -65,6 +65,9 @@ for r in other["reservations"]:
     assert all(abs(gap - r["period"] * round(gap / r["period"])) <= 100 for gap in planned), planned
     assert 0 < r["throttles"] and r["throttles"] <= r["replenishments"] + r["lost"] + 1, r
 END
+    grep -q "^$ALICE/one  *|[ #+.?-]*[#+][ #+.?-]*|$" "$WORK/out"
+    [ "$(head -c 5 "$WORK/run.svg")" = '<?xml' ]
+    for name in one two replenished; do grep -qE "<tspan.*\b$name\b" "$WORK/run.svg"; done
     # All is told that is lost.
     if jq -e '[.otherData | .cpus[], .reservations[] | .lost] | add > 0' "$WORK/run.json" >/dev/null; then grep -q 'has lost events' "$WORK/err"; else [ ! -s "$WORK/err" ]; fi
     eventually leaves_nothing
@@ -153,6 +156,7 @@ is_recording() { in_tracefs sh -c 'cat instances/rtf-watch-*/tracing_on' 2>/dev/
     fails 64 'rtf trace: --all and --user exclude each other*' trace --all --user ann
     fails 73 'rtf trace: /nonexistent/x: No such file or directory' trace --all -o /nonexistent/x
     fails 69 'rtf trace: no broker has made a spool at *' "$RTF_BIN/rtf" --spool "$WORK/none" trace
+    fails 69 'rtf trace: gnuplot, which draws the picture, is not installed' env PATH=/nonexistent "$RTF_LIBEXEC/front/rtf-trace" --spool "$SPOOL" --all --for 10ms --svg "$WORK/run.svg"
     trace --user "$ALICE" --for 10ms -o - 'c*' 2>/dev/null | jq -e '.otherData.reservations | length == 1' >/dev/null
     leaves_nothing
 }

@@ -7,6 +7,7 @@
 
 #include "unit.h"
 #include "watch/recorder.h"
+#include "watch/trace-gantt.h"
 #include "watch/trace-json.h"
 
 enum { CAM = 100, OTHER = 200, HOG = 300, RECORDS = 64, SLEEPING = 1, DEAD = 0x20 };
@@ -245,6 +246,43 @@ static void a_name_of_a_user_breaks_neither_the_json_nor_a_line(void **state)
     timeline_free(&timeline);
 }
 
+static void a_picture_for_a_terminal_shows_what_most_of_a_cell_is(void **state)
+{
+    static const struct trace_label labels[] = {{.user = "ann", .name = "cam"},
+                                                {.user = "b`o'b", .name = "\033"}};
+    struct trace trace = {.timeline = &timeline, .labels = labels};
+    size_t length;
+    char *text;
+    (void)state;
+    change(0, 0, 0, 0, CAM);
+    timer(20, CAM, 7, 60);
+    change(20, 0, CAM, 0, 0);
+    replenish(60, 7);
+    change(70, 0, HOG, 0, CAM); /* the chain is broken, but not at CAM */
+    change(80, 0, CAM, SLEEPING, OTHER);
+    change(81, 0, OTHER, SLEEPING, HOG);
+    build(1000);
+    const struct trace_window window = trace_window(&timeline, 200 * MS);
+    assert_int_equal(trace_window(&timeline, 0).to, 500 * MS); /* five times 100 ms */
+    assert_int_equal(trace_window(&timeline, 2000 * MS).to, 1000 * MS);
+    FILE *stream = open_memstream(&text, &length);
+    trace_gantt_write(&trace, window, 47, stream);
+    fclose(stream);
+    assert_string_equal(text, "                         |0         200.000 ms|\n"
+                              "ann/cam                  |##----.#            |\n"
+                              "                                ^             \n"
+                              "b`o'b/\\u001b             |        #           |\n");
+    free(text);
+    stream = open_memstream(&text, &length);
+    trace_plot_write(&trace, window, stream);
+    fclose(stream);
+    assert_non_null(strstr(text, "set ytics ('ann/cam' 133, 'b?o?b/?u001b' 33)\n"));
+    assert_non_null(strstr(text, "$throttled << END\n-1 -1 -1000\n20.000 60.000 100\nEND\n"));
+    assert_non_null(strstr(text, "$replenished << END\n-1 -1000\n60.000 100\nEND\n"));
+    free(text);
+    timeline_free(&timeline);
+}
+
 /* 100,000 events become JSON in less than a second. */
 static void many_events_take_little_time(void **state)
 {
@@ -279,6 +317,7 @@ int main(void)
         cmocka_unit_test(a_lost_event_makes_time_unknown_and_nothing_else),
         cmocka_unit_test(a_later_thread_with_the_id_is_another_one),
         cmocka_unit_test(a_name_of_a_user_breaks_neither_the_json_nor_a_line),
+        cmocka_unit_test(a_picture_for_a_terminal_shows_what_most_of_a_cell_is),
         cmocka_unit_test(many_events_take_little_time)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
