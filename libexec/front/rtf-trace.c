@@ -23,11 +23,12 @@
 #include "watch/awake.h"
 #include "watch/recorder.h"
 #include "watch/timeline.h"
+#include "watch/trace-dat.h"
 #include "watch/trace-gantt.h"
 #include "watch/trace-json.h"
 
 static struct {
-    const char *user, *output, *picture;
+    const char *user, *output, *picture, *data;
     bool all, awake, gantt;
     uint64_t duration, span; /* us; span 0: not stated */
 } options = {.duration = 5000000};
@@ -95,7 +96,19 @@ static int open_signals(void)
     sigaddset(&signals, SIGTERM);
     sigaddset(&signals, SIGHUP);
     (void)sigprocmask(SIG_BLOCK, &signals, NULL);
-    return signalfd(-1, &signals, SFD_CLOEXEC);
+    return signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC);
+}
+
+/* Takes the signal that has ended the recording. A later one ends the process. */
+static void close_signals(int fd)
+{
+    struct signalfd_siginfo taken;
+    sigset_t none;
+    while (read(fd, &taken, sizeof taken) == (ssize_t)sizeof taken)
+        ;
+    close(fd);
+    sigemptyset(&none);
+    (void)sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
 static int open_timer(void)
@@ -139,7 +152,7 @@ static struct timeline record_all(struct recorder *recorder, const struct chosen
     timeline.end = recorder_stop(recorder);
     read_cpu_times(chosen, true);
     awake_end();
-    close(signals);
+    close_signals(signals);
     return timeline;
 }
 
@@ -200,17 +213,42 @@ static bool takes_output(const char *path)
     return path != NULL && strcmp(path, "-") == 0;
 }
 
-/* Opens the file before the recording, so that a wrong path costs no time. It has names of all
- * users, so root alone may read it. -1: the path is not stated. */
+/* True if no other user owns the open file, who could then read it. A file of root's that others
+ * may read becomes private. */
+static bool make_private(int fd, const char **why)
+{
+    struct stat status;
+    *why = "it belongs to another user, who could read the trace";
+    if (fstat(fd, &status) != 0 || status.st_uid != geteuid())
+        return false;
+    *why = strerror(errno);
+    return !S_ISREG(status.st_mode) || (fchmod(fd, 0600) == 0 && ftruncate(fd, 0) == 0);
+}
+
+/* Opens the file before the recording, so that a wrong path costs no time. The file has names of
+ * all users, so root alone may read it. O_NONBLOCK: a user may have put a FIFO there. -1: the path
+ * is not stated. */
 static int open_output(const char *path)
 {
+    const char *why = NULL;
     if (path == NULL)
         return -1;
-    const int fd = takes_output(path) ? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0)
-                                      : open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    if (takes_output(path))
+        return fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
+    const int fd = open(path, O_WRONLY | O_CREAT | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0600);
     if (fd < 0)
         command_fail(EX_CANTCREAT, "%s: %s", command_typed(path), strerror(errno));
+    if (!make_private(fd, &why))
+        command_fail(EX_CANTCREAT, "%s: %s", command_typed(path), why);
+    (void)fcntl(fd, F_SETFL, 0);
     return fd;
+}
+
+static void close_output(FILE *stream, const char *path, bool good)
+{
+    good &= ferror(stream) == 0;
+    if (fclose(stream) != 0 || !good)
+        command_fail(EX_IOERR, "%s: %s", command_typed(path), strerror(errno));
 }
 
 static void write_output(const struct trace *trace, int fd)
@@ -219,9 +257,14 @@ static void write_output(const struct trace *trace, int fd)
     if (stream == NULL)
         return;
     trace_json_write(trace, stream);
-    const bool failed = ferror(stream) != 0;
-    if (fclose(stream) != 0 || failed)
-        command_fail(EX_IOERR, "%s: %s", command_typed(options.output), strerror(errno));
+    close_output(stream, options.output, true);
+}
+
+static void write_data(const struct recorder *recorder, int fd)
+{
+    FILE *stream = fd < 0 ? NULL : fdopen(fd, "w");
+    if (stream != NULL)
+        close_output(stream, options.data, trace_dat_write(recorder, stream));
 }
 
 /* ---- pictures ---- */
@@ -237,13 +280,10 @@ static unsigned terminal_columns(void)
 static FILE *start_gnuplot(int output, pid_t *child)
 {
     int ends[2];
-    sigset_t none;
-    sigemptyset(&none);
     if (pipe2(ends, O_CLOEXEC) != 0 || (*child = fork()) < 0)
         command_fail(EX_OSERR, "%s", strerror(errno));
     if (*child == 0) {
-        if (dup2(ends[0], STDIN_FILENO) < 0 || dup2(output, STDOUT_FILENO) < 0 ||
-            sigprocmask(SIG_SETMASK, &none, NULL) != 0)
+        if (dup2(ends[0], STDIN_FILENO) < 0 || dup2(output, STDOUT_FILENO) < 0)
             _exit(EX_OSERR);
         execlp("gnuplot", "gnuplot", "-d", NULL);
         _exit(EX_UNAVAILABLE);
@@ -293,6 +333,8 @@ static void take(void *context, const char *name, const char *value)
         options.gantt = true;
     else if (strcmp(name, "svg") == 0)
         options.picture = value;
+    else if (strcmp(name, "dat") == 0)
+        options.data = value;
     else if (strcmp(name, "span") == 0)
         options.span = command_wait("--span", value);
 }
@@ -303,6 +345,7 @@ static const struct command_option option_table[] = {
     {0, "user", "USER", "Reservations of that user"},
     {0, "awake", NULL, "Keep the CPUs from idling, where some machines lose events"},
     {'o', "output", "FILE", "Write a trace for Perfetto (ui.perfetto.dev) to this file"},
+    {0, "dat", "FILE", "Write the kernel's own records, for trace-cmd and kernelshark"},
     {0, "gantt", NULL, "Draw when each thread ran, for a terminal"},
     {0, "svg", "FILE", "Draw this as an SVG file, with gnuplot"},
     {0, "span", "TIME", "Draw so much of the recording (default: five of the longest periods)"},
@@ -325,7 +368,8 @@ int main(int argc, char **argv)
             EX_NOPERM,
             "only root may trace, because the scheduler's events name the threads of all users");
     const struct chosen chosen = choose(patterns);
-    const int output = open_output(options.output), picture = open_output(options.picture);
+    const int output = open_output(options.output), picture = open_output(options.picture),
+              data = open_output(options.data);
     pid_t *tids = tids_of(&chosen);
     struct recorder *recorder = recorder_open(tids, chosen.count, why);
     if (recorder == NULL)
@@ -333,15 +377,19 @@ int main(int argc, char **argv)
     if (!recorder_knows_timers(recorder))
         command_say(
             "the kernel hides its addresses (kernel.kptr_restrict), so throttles are not shown");
+    if (data >= 0)
+        recorder_keep_pages(recorder);
     struct timeline timeline = record_all(recorder, &chosen);
     struct trace trace = {.timeline = &timeline, .labels = chosen.labels, .recorder = recorder};
     trace.records = recorder_records(recorder, &trace.record_count);
     if (trace.records == NULL || !timeline_build(&timeline, trace.records, trace.record_count))
         command_fail(EX_OSERR, "no memory");
     write_output(&trace, output);
+    write_data(recorder, data);
     const struct trace_window window = trace_window(&timeline, (int64_t)options.span * 1000);
     draw(&trace, window, picture);
-    if (!takes_output(options.output) && !takes_output(options.picture)) {
+    if (!takes_output(options.output) && !takes_output(options.picture) &&
+        !takes_output(options.data)) {
         if (options.gantt)
             trace_gantt_write(&trace, window, terminal_columns(), stdout);
         print_summary(&timeline, &chosen);

@@ -16,11 +16,11 @@ static const struct {
                        "sched_switch",
                        "sched/sched_switch",
                        {"prev_pid", "next_pid", "prev_state", "prev_comm", "next_comm"}},
-    [DECODE_WAKING] = {"sched", "sched_waking", "sched/sched_waking", {"pid"}},
+    [DECODE_WAKING] = {"sched", "sched_waking", "sched/sched_waking", {"pid", "comm"}},
     [DECODE_MIGRATE] = {"sched",
                         "sched_migrate_task",
                         "sched/sched_migrate_task",
-                        {"pid", "dest_cpu"}},
+                        {"pid", "comm", "dest_cpu"}},
     [DECODE_TIMER_START] = {"timer",
                             "hrtimer_start",
                             "timer/hrtimer_start",
@@ -29,7 +29,7 @@ static const struct {
         "timer", "hrtimer_expire_entry", "timer/hrtimer_expire_entry", {"hrtimer", "function"}}};
 /* Indices of events[].fields. */
 enum { FROM, TO, STATE, FROM_NAME, TO_NAME };
-enum { THREAD, TO_CPU };
+enum { THREAD, NAME, TO_CPU };
 enum { TIMER, FUNCTION, EXPIRES };
 
 struct field {
@@ -235,5 +235,30 @@ void decoder_take_page(struct decoder *decoder, uint16_t cpu, void *page,
          data = kbuffer_next_event(decoder->pages, &time)) {
         const struct found found = {decoder, data, event_of(decoder, data)};
         take_event(&found, (int64_t)time, cpu, listener, context);
+    }
+}
+
+/* ---- names in a page ---- */
+
+static void make_plain(unsigned char *data, struct field field)
+{
+    for (unsigned i = 0; i < field.size && data[field.offset + i] != '\0'; i++)
+        if (data[field.offset + i] < ' ' || data[field.offset + i] > '~')
+            data[field.offset + i] = '?';
+}
+
+void decoder_make_plain(struct decoder *decoder, void *page)
+{
+    unsigned long long time;
+    if (kbuffer_load_subbuffer(decoder->pages, page) != 0)
+        return;
+    for (void *data = kbuffer_read_event(decoder->pages, &time); data != NULL;
+         data = kbuffer_next_event(decoder->pages, &time)) {
+        const enum decode_event event = event_of(decoder, data);
+        if (event == DECODE_SWITCH) {
+            make_plain(data, decoder->fields[event][FROM_NAME]);
+            make_plain(data, decoder->fields[event][TO_NAME]);
+        } else if (event == DECODE_WAKING || event == DECODE_MIGRATE)
+            make_plain(data, decoder->fields[event][NAME]);
     }
 }

@@ -41,6 +41,8 @@ struct decoder *decoder_open(const struct instance *instance, uint64_t replenish
 size_t decoder_page_size(const struct decoder *decoder);
 void decoder_take_page(struct decoder *decoder, uint16_t cpu, void *page,
                        const struct decoder_listener *listener, void *context);
+/* Replaces each byte of a thread's name that is not printable ASCII by a question mark. */
+void decoder_make_plain(struct decoder *decoder, void *page);
 void decoder_close(struct decoder *decoder);
 
 #endif

@@ -28,6 +28,8 @@ struct buffer {
     uint64_t dropped;
     struct record *records;
     size_t count, size;
+    unsigned char *pages; /* that are kept */
+    size_t kept, kept_size;
 };
 
 struct recorder {
@@ -42,6 +44,7 @@ struct recorder {
     struct record *merged;
     size_t total;
     bool full;
+    bool keeps_pages;
 };
 
 /* ---- what the decoder finds ---- */
@@ -226,6 +229,16 @@ struct recorder *recorder_open(const pid_t *threads, size_t count, char why[stat
     return NULL;
 }
 
+void recorder_each_name(const struct recorder *recorder,
+                        void (*take)(void *context, pid_t thread, const char *name), void *context)
+{
+    char text[RECORDER_NAME];
+    for (const struct name *name = recorder->names; name != NULL; name = name->hh.next) {
+        recorder_name(recorder, name->thread, text);
+        take(context, name->thread, text);
+    }
+}
+
 bool recorder_knows_timers(const struct recorder *recorder)
 {
     return recorder->replenishment != 0;
@@ -245,16 +258,43 @@ int recorder_descriptor(const struct recorder *recorder)
     return recorder->epoll;
 }
 
+static void keep_page(struct recorder *recorder, struct buffer *buffer)
+{
+    const size_t size = decoder_page_size(recorder->decoder);
+    if (buffer->kept + size > buffer->kept_size) {
+        const size_t more = buffer->kept_size == 0 ? 64 * size : 2 * buffer->kept_size;
+        unsigned char *pages = realloc(buffer->pages, more);
+        recorder->full = pages == NULL;
+        if (pages == NULL)
+            return;
+        buffer->pages = pages;
+        buffer->kept_size = more;
+    }
+    decoder_make_plain(recorder->decoder, recorder->page);
+    memcpy(buffer->pages + buffer->kept, recorder->page, size);
+    buffer->kept += size;
+}
+
 bool recorder_drain(struct recorder *recorder)
 {
     static const struct decoder_listener listener = {take_record, take_name, take_missed};
     const size_t size = decoder_page_size(recorder->decoder);
-    for (unsigned cpu = 0; cpu < recorder->cpus; cpu++)
-        while (recorder->buffers[cpu].file >= 0 && !recorder->full &&
-               read(recorder->buffers[cpu].file, recorder->page, size) > 0)
+    for (unsigned cpu = 0; cpu < recorder->cpus; cpu++) {
+        struct buffer *buffer = &recorder->buffers[cpu];
+        while (buffer->file >= 0 && !recorder->full &&
+               read(buffer->file, recorder->page, size) > 0) {
             decoder_take_page(recorder->decoder, (uint16_t)cpu, recorder->page, &listener,
                               recorder);
+            if (recorder->keeps_pages)
+                keep_page(recorder, buffer);
+        }
+    }
     return !recorder->full;
+}
+
+void recorder_keep_pages(struct recorder *recorder)
+{
+    recorder->keeps_pages = true;
 }
 
 int64_t recorder_stop(struct recorder *recorder)
@@ -302,6 +342,27 @@ uint64_t recorder_dropped(const struct recorder *recorder, unsigned cpu)
     return recorder->buffers[cpu].dropped;
 }
 
+const void *recorder_pages(const struct recorder *recorder, unsigned cpu, size_t *bytes)
+{
+    *bytes = recorder->buffers[cpu].kept;
+    return recorder->buffers[cpu].pages;
+}
+
+size_t recorder_page_size(const struct recorder *recorder)
+{
+    return decoder_page_size(recorder->decoder);
+}
+
+const struct instance *recorder_instance(const struct recorder *recorder)
+{
+    return &recorder->instance;
+}
+
+uint64_t recorder_replenishment(const struct recorder *recorder)
+{
+    return recorder->replenishment;
+}
+
 unsigned recorder_cpus(const struct recorder *recorder)
 {
     return recorder->cpus;
@@ -314,6 +375,7 @@ void recorder_close(struct recorder *recorder)
         if (recorder->buffers[cpu].file >= 0)
             close(recorder->buffers[cpu].file);
         free(recorder->buffers[cpu].records);
+        free(recorder->buffers[cpu].pages);
     }
     if (recorder->epoll >= 0)
         close(recorder->epoll);

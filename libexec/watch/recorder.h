@@ -11,9 +11,10 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "instance.h"
 #include "record.h"
 
-enum { RECORDER_WHY = 256, RECORDER_NAME = 17, RECORDER_MOST = 1 << 23 };
+enum { RECORDER_WHY = 256, RECORDER_NAME = 17, RECORDER_MOST = 1 << 22 };
 
 struct recorder;
 
@@ -38,6 +39,22 @@ const struct record *recorder_records(struct recorder *recorder, size_t *count);
 
 /* Copies the last known name of a thread, which may have any bytes. */
 void recorder_name(const struct recorder *recorder, pid_t thread, char name[static RECORDER_NAME]);
+
+/* Calls `take` for each thread whose name is known, in no order. */
+void recorder_each_name(const struct recorder *recorder,
+                        void (*take)(void *context, pid_t thread, const char *name), void *context);
+
+/* Has recorder_drain keep the kernel's pages, too. Names of threads in these pages are printable
+ * ASCII. recorder_pages returns the pages of a CPU, one behind the other. */
+void recorder_keep_pages(struct recorder *recorder);
+const void *recorder_pages(const struct recorder *recorder, unsigned cpu, size_t *bytes);
+size_t recorder_page_size(const struct recorder *recorder);
+
+/* The instance, for the descriptions of events in tracefs. */
+const struct instance *recorder_instance(const struct recorder *recorder);
+
+/* The address of the kernel's function dl_task_timer; 0: not known. */
+uint64_t recorder_replenishment(const struct recorder *recorder);
 
 /* How often the kernel had no room for events of this CPU. */
 uint64_t recorder_dropped(const struct recorder *recorder, unsigned cpu);

@@ -10,8 +10,11 @@ prepare() {
 
 # in_tracefs COMMAND...: runs a command in the root of a tracefs that nobody else sees.
 in_tracefs() { unshare --mount sh -c 'mount -t tracefs none /sys/kernel/tracing 2>/dev/null && cd /sys/kernel/tracing && exec "$@"' sh "$@"; }
-instances() { in_tracefs ls instances | grep rtf-watch || true; }
-leaves_nothing() { [ -z "$(instances)" ] && no pgrep -f "rtf-trace --spool $SPOOL" >/dev/null; }
+# has_instance PID: this process records. Other recordings on the machine have instances of other processes.
+has_instance() { in_tracefs sh -c 'cat "instances/rtf-watch-$1-"*/tracing_on' sh "$1" 2>/dev/null | grep -q 1; }
+leaves_nothing() { # PID: also no process
+    no in_tracefs sh -c 'ls -d "instances/rtf-watch-$1-"*' sh "$1" >/dev/null 2>&1 && no pgrep -f "rtf-trace --spool $SPOOL" >/dev/null
+}
 
 # trace OPTION...: rtf trace as root.
 trace() { "$RTF_BIN/rtf" --spool "$SPOOL" trace "$@"; }
@@ -26,7 +29,7 @@ shows() { jq -e "$1" "$WORK/run.json" >/dev/null || { jq .otherData "$WORK/run.j
     silent rtf declare one -T 20ms -P 60ms --attach $!
     hog $ALICE
     silent rtf declare two -T 30ms -P 100ms --attach "$HOG"
-    trace --for 2500ms --awake --user "$ALICE" -o "$WORK/run.json" --gantt --svg "$WORK/run.svg" >"$WORK/out" 2>"$WORK/err"
+    trace --for 2500ms --awake --user "$ALICE" -o "$WORK/run.json" --gantt --svg "$WORK/run.svg" --dat "$WORK/run.dat" >"$WORK/out" 2>"$WORK/err"
     [ "$(stat -c %a "$WORK/run.json")" = 600 ]
     grep -qE "^$ALICE/one +[0-9]" "$WORK/out"
     /usr/bin/python3 -S - "$WORK/run.json" <<'END'
@@ -67,10 +70,17 @@ for r in other["reservations"]:
 END
     grep -q "^$ALICE/one  *|[ #+.?-]*[#+][ #+.?-]*|$" "$WORK/out"
     [ "$(head -c 5 "$WORK/run.svg")" = '<?xml' ]
-    for name in one two replenished; do grep -qE "<tspan.*\b$name\b" "$WORK/run.svg"; done
+    for name in "$ALICE/one" "$ALICE/two" replenished; do grep -qF "<text>$name</text>" "$WORK/run.svg"; done
+    # trace-cmd reads the same events, and no byte of a name that a terminal would obey.
+    trace-cmd report -i "$WORK/run.dat" >"$WORK/report" 2>"$WORK/said" || { cat "$WORK/said"; false; }
+    [ "$(grep -c ' sched_switch: ' "$WORK/report")" -eq "$(jq -r .systemTraceEvents "$WORK/run.json" | grep -c sched_switch:)" ]
+    grep -q 'hrtimer_start: .*function=dl_task_timer' "$WORK/report"
+    grep -q 'hrtimer_expire_entry: .*function=dl_task_timer' "$WORK/report"
+    grep -qF 'a:[(?"' "$WORK/report"
+    lacks $'\033' "$WORK/report"
     # All is told that is lost.
     if jq -e '[.otherData | .cpus[], .reservations[] | .lost] | add > 0' "$WORK/run.json" >/dev/null; then grep -q 'has lost events' "$WORK/err"; else [ ! -s "$WORK/err" ]; fi
-    eventually leaves_nothing
+    no pgrep -f "rtf-trace --spool $SPOOL"
 }
 
 @test "a job is late when the program itself finds it late" {
@@ -118,30 +128,28 @@ END
     "$RTF_LIBEXEC/front/rtf-trace" --spool "$SPOOL" --all --for 1min >"$WORK/out" 2>&1 3>&- &
     local tracer=$!
     echo "$tracer" >>"$WORK/pids"
-    eventually is_recording
+    eventually has_instance "$tracer"
     kill -KILL "$tracer"
-    eventually leaves_nothing
+    eventually leaves_nothing "$tracer"
     "$RTF_LIBEXEC/front/rtf-trace" --spool "$SPOOL" --all --for 1min >"$WORK/out" 2>&1 3>&- &
     tracer=$!
     echo "$tracer" >>"$WORK/pids"
-    eventually is_recording
+    eventually has_instance "$tracer"
     # shellcheck disable=SC2046 # numbers
     kill -KILL $(children "$tracer") "$tracer"
     eventually has_ended "$tracer"
-    is_recording
     trace --all --for 10ms >"$WORK/out" 2>&1
-    leaves_nothing
+    leaves_nothing "$tracer"
     # Ctrl-C ends a recording early, and all is written.
     "$RTF_LIBEXEC/front/rtf-trace" --spool "$SPOOL" --all --for 1min -o "$WORK/run.json" >"$WORK/out" 2>&1 3>&- &
     tracer=$!
     echo "$tracer" >>"$WORK/pids"
-    eventually is_recording
+    eventually has_instance "$tracer"
     kill -TERM "$tracer"
     wait "$tracer"
     shows '.otherData.reservations[0].name == "cam" and .otherData.end - .otherData.begin < 59e6'
-    leaves_nothing
+    leaves_nothing "$tracer"
 }
-is_recording() { in_tracefs sh -c 'cat instances/rtf-watch-*/tracing_on' 2>/dev/null | grep -q 1; }
 
 @test "rtf trace explains itself, refuses ordinary users, and says when there is nothing to trace" {
     broker_start
@@ -155,8 +163,15 @@ is_recording() { in_tracefs sh -c 'cat instances/rtf-watch-*/tracing_on' 2>/dev/
     fails 66 'rtf trace: there is no such reservation with a thread' trace --all other
     fails 64 'rtf trace: --all and --user exclude each other*' trace --all --user ann
     fails 73 'rtf trace: /nonexistent/x: No such file or directory' trace --all -o /nonexistent/x
+    # A file that another user has made is not written: its owner could read it.
+    echo kept >"$WORK/theirs"
+    chown "$ALICE" "$WORK/theirs"
+    fails 73 "rtf trace: $WORK/theirs: it belongs to another user, who could read the trace" trace --all -o "$WORK/theirs"
+    [ "$(cat "$WORK/theirs")" = kept ]
+    mkfifo "$WORK/fifo" && chown "$ALICE" "$WORK/fifo"
+    fails 73 "rtf trace: $WORK/fifo: *" trace --all -o "$WORK/fifo"
     fails 69 'rtf trace: no broker has made a spool at *' "$RTF_BIN/rtf" --spool "$WORK/none" trace
     fails 69 'rtf trace: gnuplot, which draws the picture, is not installed' env PATH=/nonexistent "$RTF_LIBEXEC/front/rtf-trace" --spool "$SPOOL" --all --for 10ms --svg "$WORK/run.svg"
     trace --user "$ALICE" --for 10ms -o - 'c*' 2>/dev/null | jq -e '.otherData.reservations | length == 1' >/dev/null
-    leaves_nothing
+    no pgrep -f "rtf-trace --spool $SPOOL"
 }
