@@ -57,7 +57,7 @@ is_for() {
     is not-a-member $CAROL a '{"priority": 5}'
     touch "$SPOOL/draining"
     kill -HUP "$BROKER"
-    eventually grep -q '"decision":"warning","reason":"draining:' "$EVENTS"
+    eventually grep -q '"decision":"warning","result":null,"code":null,"reason":"draining:' "$EVENTS"
     is draining $BOB z '{"priority": 5}'
 }
 

@@ -336,10 +336,10 @@ find_broker() { BROKER=$("$RTF_LIBEXEC/rtf-brokers" --spool "$SPOOL" | cut -f 1)
     [ "$(files_of "$BROKER")" = '3024 3024' ]
     broker_stop TERM
     eventually none_of_ours
-    no grep -qF "\"warning\",\"reason\":\"$sentence" "$EVENTS"
+    no grep -qF "\"warning\",\"result\":null,\"code\":null,\"reason\":\"$sentence" "$EVENTS"
     prlimit --nofile=1024:3024 "${broker[@]}" --max-specs 1001 3>&-
     find_broker
-    grep -qF "\"warning\",\"reason\":\"$sentence 3024, and the broker cannot raise it; --max-specs 1001 needs 3026: " "$EVENTS"
+    grep -qF "\"warning\",\"result\":null,\"code\":null,\"reason\":\"$sentence 3024, and the broker cannot raise it; --max-specs 1001 needs 3026: " "$EVENTS"
 }
 
 @test "the limit of open files is raised" {

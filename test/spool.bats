@@ -973,7 +973,7 @@ tidy() {
     eventually is_as_before
     chmod 700 "$SPOOL/log" "$SPOOL/specs"
     eventually is_as_before
-    eventually grep -q '"decision":"warning","reason":"log had the mode 0*2*700 and has 2750 again"' "$EVENTS"
+    eventually grep -q '"decision":"warning","result":null,"code":null,"reason":"log had the mode 0*2*700 and has 2750 again"' "$EVENTS"
     run as $ALICE ls "$SPOOL/state"
     [ "$status" -ne 0 ]
     # Changes while no broker looked are put right at the next SIGHUP.

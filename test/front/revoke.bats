@@ -201,7 +201,7 @@ END
     [ "$(field .refusal.code "$answer")" = draining ]
     [ "$(field .grant.runtime "$answer")" = 2000 ]
     [ "$(field .refusal.code "$(spec 0 roots '{"runtime": "2ms", "period": "20ms"}')")" = draining ]
-    grep -q '"decision":"warning","reason":"draining: ' "$EVENTS"
+    grep -q '"decision":"warning","result":null,"code":null,"reason":"draining: ' "$EVENTS"
     # Threads may still be attached and detached.
     sleeper $ALICE
     [ "$(field .thread.tid "$(attach $ALICE cam "$SLEEPER")")" = "$SLEEPER" ]
@@ -212,7 +212,7 @@ END
     [ "$(field .grant.runtime "$(verdict $ALICE cam)")" = 2000 ]
     silent rtf_root resume
     granted $ALICE new '{"runtime": "2ms", "period": "20ms"}'
-    grep -q '"decision":"ok","reason":"draining is over' "$EVENTS"
+    grep -q '"decision":"ok","result":null,"code":null,"reason":"draining is over' "$EVENTS"
     silent rtf_root resume
 }
 
