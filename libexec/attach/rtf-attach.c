@@ -19,6 +19,8 @@
  *     op=domains id by cpus                             make scheduling domains; without cpus=: remove
  *                                                       the domains of `by`
  *     op=sweep   id tid started_by group                remove what an ended thread left in its domain
+ *     op=loop    id [tid started_by] budget             only answer with the descriptor of cpu_budget_open for this
+ *                                                       process, by default the helper itself, and with pid=
  *     op=give    id tid started_by process + extras     give the thread its extras: give-extras.h
  *
  * Where domains are in use, apply, adjust and restore take group=, the cpuset group that the thread
@@ -217,6 +219,12 @@ static enum apply_result serve_descriptor(const struct paragraph *request, char 
     return errno == ESRCH ? APPLY_GONE : refuse(reason, strerror(errno));
 }
 
+/* The guard needs an event on the broker, and one on the helper itself (guard/kernel-loop.h). */
+static enum apply_result serve_loop(const struct paragraph *request, char *reason)
+{
+    return paragraph_get(request, "tid") == NULL ? APPLY_DONE : serve_descriptor(request, reason);
+}
+
 static enum apply_result serve_one(const struct paragraph *request, const int fds[2], char *reason)
 {
     const char *op = paragraph_get(request, "op");
@@ -228,6 +236,8 @@ static enum apply_result serve_one(const struct paragraph *request, const int fd
         return serve_restore(request, fds[0], reason);
     if (op != NULL && (strcmp(op, "watch") == 0 || strcmp(op, "budget") == 0))
         return serve_descriptor(request, reason);
+    if (op != NULL && strcmp(op, "loop") == 0)
+        return serve_loop(request, reason);
     if (op != NULL && strcmp(op, "sweep") == 0)
         return serve_sweep(request, reason);
     if (op != NULL && strcmp(op, "give") == 0)
@@ -261,6 +271,17 @@ static int open_watch(const struct paragraph *request, enum apply_result done)
     return task_events_open(tid, done == APPLY_DONE && strcmp(watch, "exec") == 0);
 }
 
+/* Returns the process that an op=loop is about; 0: another op. */
+static pid_t looping_process(const struct paragraph *request)
+{
+    const char *op = paragraph_get(request, "op");
+    pid_t tid;
+    uint64_t started_by;
+    if (op == NULL || strcmp(op, "loop") != 0)
+        return 0;
+    return get_thread(request, &tid, &started_by) ? tid : getpid();
+}
+
 /* Opens the budget descriptor before the thread becomes real-time, so that its runtime is bounded
  * from the beginning. -1: the request asks for no budget, or *done and *reason are the refusal. */
 static int open_budget(const struct paragraph *request, int pidfd, enum apply_result *done,
@@ -272,13 +293,16 @@ static int open_budget(const struct paragraph *request, int pidfd, enum apply_re
     *done = APPLY_DONE;
     if (asked == 0)
         return -1;
-    if (asked < 0 || budget == 0 || !get_thread(request, &tid, &started_by)) {
+    const pid_t process = looping_process(request);
+    if (asked < 0 || budget == 0 || (process == 0 && !get_thread(request, &tid, &started_by))) {
         *done = refuse(reason, "budget without tid or started_by, or with a wrong value");
         return -1;
     }
     if (paragraph_get_number(request, "whole", CPU_SETSIZE - 1, &cpu) == 1)
         return process_attach(&(struct target){tid, started_by, pidfd}, (int)cpu, budget, done,
                               reason);
+    if (process != 0)
+        tid = process;
     const int event = cpu_budget_open(tid, budget);
     if (event < 0 && errno == ESRCH)
         *done = APPLY_GONE;
@@ -290,7 +314,8 @@ static int open_budget(const struct paragraph *request, int pidfd, enum apply_re
     return event;
 }
 
-static bool answer(const char *id, enum apply_result done, char *reason, int watch, int unlocked)
+static bool answer(const struct paragraph *request, enum apply_result done, char *reason, int watch,
+                   int unlocked)
 {
     static const char *const answers[] = {[APPLY_DONE] = "ok",
                                           [APPLY_GONE] = "gone",
@@ -298,8 +323,10 @@ static bool answer(const char *id, enum apply_result done, char *reason, int wat
                                           [APPLY_BUSY] = "busy",
                                           [APPLY_PENDING] = "pending"};
     static struct paragraph_output output;
-    paragraph_add(&output, "id", id);
+    paragraph_add(&output, "id", paragraph_get(request, "id"));
     paragraph_add(&output, "answer", answers[done]);
+    if (done == APPLY_DONE && looping_process(request) != 0)
+        paragraph_add_number(&output, "pid", (uint64_t)looping_process(request));
     if (done == APPLY_REFUSED || done == APPLY_BUSY)
         paragraph_add(&output, "reason", paragraph_clean(reason));
     if ((done == APPLY_PENDING || done == APPLY_DONE) && scheduling_counted_us() > 0)
@@ -442,7 +469,7 @@ static int serve(bool processes)
     char bytes[PARAGRAPH_BYTES];
     for (;;) {
         struct paragraph request;
-        const char *why, *id;
+        const char *why;
         char reason[APPLY_REASON] = "";
         int fds[2];
         ssize_t got = receive_with_fds(STDIN_FILENO, bytes, sizeof bytes, fds, 2);
@@ -451,16 +478,15 @@ static int serve(bool processes)
         if (got < 0)
             return EX_OSERR;
         if (!paragraph_feed(&input, bytes, (size_t)got) ||
-            paragraph_take(&input, &request, &why) != 1 ||
-            (id = paragraph_get(&request, "id")) == NULL)
+            paragraph_take(&input, &request, &why) != 1 || paragraph_get(&request, "id") == NULL)
             return EX_DATAERR;
         enum apply_result done;
         const int budget = open_budget(&request, fds[fds[1] >= 0 ? 1 : 0], &done, reason);
         if (done == APPLY_DONE)
             done = serve_one(&request, fds, reason);
         const int watch = budget >= 0 ? -1 : open_watch(&request, done);
-        bool sent =
-            answer(id, done, reason, done == APPLY_DONE && budget >= 0 ? budget : watch, unlocked);
+        bool sent = answer(&request, done, reason,
+                           done == APPLY_DONE && budget >= 0 ? budget : watch, unlocked);
         unlocked = 0; /* the answer reports this only once */
         if (watch >= 0)
             close(watch);

@@ -3,10 +3,12 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "directories.h"
 #include "event.h"
 #include "grants.h"
+#include "guard.h"
 #include "reconcile.h"
 #include "expiry.h"
 #include "memory.h"
@@ -112,6 +114,11 @@ void dispatch_allocator_event(const struct helper_event *event)
 
 void dispatch_helper_event(const struct helper_event *event)
 {
+    if (event->loop != 0 && event->watch >= 0) {
+        guard_watch_loop(event->loop, event->watch);
+        close(event->watch);
+        return;
+    }
     if (!pipeline_helper_answered(event))
         thread_events_adjusted(event);
 }

@@ -14,10 +14,12 @@
  *     op=yield id; op=rise id   run as FIFO for now; run as SCHED_DEADLINE (guard-rank.h)
  *     op=listen id, and a pipe  read promotions from this pipe (promotions.h)
  *     op=look id                read that pipe now
+ *     op=loop id tid, and an event
+ *                               free this process of rtf when it loops in the kernel (kernel-loop.h)
  *
  * The guard answers end, leave and rise, and each request that fails, with id= and answer=ok|no.
  * Unasked it sends event=suspended|lent|lost|asleep tid= started_by= times= (how often), and
- * event=blind|beneath reason=, see report_unbounded_lending.
+ * event=blind|beneath reason=, see report_unbounded_lending; and event=loop tid=.
  *
  * The guard is a program of its own, not part of the attach helper: in the middle of an attachment
  * the attach helper waits for the kernel, for up to tens of ms, and a runaway thread would run on
@@ -42,6 +44,7 @@
 #include "guard-rank.h"
 #include "guarded-threads.h"
 #include "lock-memory.h"
+#include "kernel-loop.h"
 #include "paragraph.h"
 #include "send-fds.h"
 #include "capabilities.h"
@@ -56,7 +59,8 @@ static int epoll = -1;
 
 /* The data of an epoll event. A positive number is the id of the thread whose budget event is
  * ready. */
-enum { FROM_BROKER = 0, FROM_PROMOTIONS = -1, FROM_INHERITANCE = -2 };
+enum { FROM_BROKER = 0, FROM_PROMOTIONS = -1, FROM_INHERITANCE = -2, FROM_LOOPS = -3 };
+/* FROM_LOOPS minus a number: the event of the watched process with this number is ready */
 /* added to the id of a process's first thread: the event that records started threads is ready */
 #define OF_STARTS (INT64_C(1) << 32)
 
@@ -210,6 +214,19 @@ static const char *listen_to(int fd)
                : "the pipe cannot be waited for";
 }
 
+static const char *watch_loop(const struct paragraph *request, int fds[2])
+{
+    uint64_t process;
+    const int event = fds[0];
+    if (event < 0 || paragraph_get_number(request, "tid", INT32_MAX, &process) != 1 || process == 0)
+        return "loop without tid or event";
+    fds[0] = -1;
+    const int number = loop_watch((pid_t)process, event, monotonic_now());
+    if (number >= 0)
+        (void)wait_on(event, FROM_LOOPS - number);
+    return NULL;
+}
+
 static void end(const struct paragraph *request)
 {
     pid_t tid;
@@ -239,6 +256,8 @@ static bool serve_one(const struct paragraph *request, int fds[2])
         fds[0] = -1;
     } else if (strcmp(op, "look") == 0)
         promotions_drain();
+    else if (strcmp(op, "loop") == 0)
+        why = watch_loop(request, fds);
     else if (strcmp(op, "yield") == 0)
         guard_rank_yield();
     else if (strcmp(op, "rise") == 0)
@@ -280,6 +299,23 @@ static bool take_request(void)
 
 /* ---- from the kernel ---- */
 
+static void take_loop_event(const struct epoll_event *ready, int64_t now)
+{
+    static struct paragraph_output output;
+    static int64_t report_at;
+    const int number = (int)(FROM_LOOPS - (int64_t)ready->data.u64);
+    pid_t process;
+    if ((ready->events & (EPOLLHUP | EPOLLERR)) != 0) {
+        (void)epoll_ctl(epoll, EPOLL_CTL_DEL, loop_event(number), NULL);
+        loop_forget(number);
+    } else if (loop_take_event(number, now, &process) && now >= report_at) {
+        report_at = now + report_pause;
+        paragraph_add(&output, "event", "loop");
+        paragraph_add_number(&output, "tid", (uint64_t)process);
+        (void)send_out(&output);
+    }
+}
+
 static void take_budget_event(const struct epoll_event *ready, int64_t now)
 {
     struct guarded *guarded = guarded_find((pid_t)(ready->data.u64 & ~(uint64_t)OF_STARTS));
@@ -309,9 +345,10 @@ static void take_budget_event(const struct epoll_event *ready, int64_t now)
 static int wait_for_events(struct epoll_event *ready)
 {
     const int64_t of_boosts = lending_next_due(), of_windows = guarded_next_resume(),
-                  of_starts = guarded_next_start(),
-                  first = of_boosts < of_windows ? of_boosts : of_windows,
-                  due = of_starts < first ? of_starts : first;
+                  of_starts = guarded_next_start(), of_loops = loop_next_due();
+    int64_t due = of_boosts < of_windows ? of_boosts : of_windows;
+    due = of_starts < due ? of_starts : due;
+    due = of_loops < due ? of_loops : due;
     const int64_t now = due == INT64_MAX ? 0 : monotonic_now(), left = due > now ? due - now : 0;
     const struct timespec time = {.tv_sec = left / 1000000000, .tv_nsec = left % 1000000000};
     return epoll_pwait2(epoll, ready, EVENTS, due == INT64_MAX ? NULL : &time, NULL);
@@ -331,9 +368,12 @@ static bool turn(void)
             lending_expect_promotion(now);
         else if (ready[i].data.u64 == (uint64_t)FROM_INHERITANCE)
             lending_read_reports(now);
+        else if ((int64_t)ready[i].data.u64 <= FROM_LOOPS)
+            take_loop_event(&ready[i], now);
         else if (ready[i].data.u64 != FROM_BROKER)
             take_budget_event(&ready[i], now);
     }
+    loop_resume_due(now);
     while ((lender = lending_suspend_due(now)) != NULL)
         report_suspended(lender, now);
     while ((sleeper = guarded_resume_due(now)) != NULL)

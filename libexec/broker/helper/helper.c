@@ -145,7 +145,7 @@ static bool helper_on_message(struct program *program, const struct paragraph *s
     const char *answer = paragraph_get(said, "answer"), *reason = paragraph_get(said, "reason"),
                *unlocked = paragraph_get(said, "unlocked");
     struct helper_event event = {.answer = HELPER_NO, .watch = *fd};
-    uint64_t after = 0;
+    uint64_t after = 0, pid = 0;
     if (first == NULL || answer == NULL ||
         paragraph_get_number(said, "id", UINT64_MAX, &event.id) != 1 || event.id != first->id)
         return false;
@@ -162,6 +162,8 @@ static bool helper_on_message(struct program *program, const struct paragraph *s
     if ((event.answer == HELPER_PENDING || event.answer == HELPER_OK) &&
         paragraph_get_number(said, "after", longest_wait, &after) == 1)
         event.after = (int64_t)after * 1000;
+    if (event.answer == HELPER_OK && paragraph_get_number(said, "pid", INT32_MAX, &pid) == 1)
+        event.loop = (pid_t)pid;
     helper_answer(helper, &event);
     helper_give_up(helper);
     return true;

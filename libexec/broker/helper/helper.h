@@ -21,6 +21,7 @@ struct helper_event {
     /* PENDING: the message can be repeated after this time, ns; 0: when the thread runs. OK: for
      * this time the kernel still counts the former bandwidth of the thread, ns */
     int64_t after;
+    pid_t loop; /* OK: the process that `watch` is about (guard_watch_loop); 0: another answer */
     /* a descriptor, which the receiver closes; -1: none. With OK for an enforced grant
      * (grant_is_enforced), it is the budget of the thread */
     int watch;

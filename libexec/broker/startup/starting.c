@@ -95,15 +95,27 @@ static void enter_register(const char *config)
             REGISTER, strerror(errno));
 }
 
+static void guard_is_new(void)
+{
+    thread_events_guard();
+    attach_watch_again();
+}
+
+static void attach_helper_is_new(void)
+{
+    extras_say_again();
+    attach_watch_again();
+}
+
 static void prepare_children(const struct options *options)
 {
     static const struct guard_listener of_guard = {.news = thread_events_guarded,
-                                                   .is_new = thread_events_guard};
+                                                   .is_new = guard_is_new};
     struct identity_to_run_as plugin_user = find_plugin_user(options->plugin_user);
     supervise_log_to(log_program);
     if (!dispatch_prepare())
         die_errno(EX_OSERR, "timerfd");
-    attach_prepare(program_path("rtf-attach"), dispatch_helper_event, extras_say_again);
+    attach_prepare(program_path("rtf-attach"), dispatch_helper_event, attach_helper_is_new);
     know_raised();
     allocators_prepare(program_path, dispatch_allocator_event, shares_say_again);
     guard_prepare(program_path("rtf-guard"), &of_guard);

@@ -1,14 +1,17 @@
 #include "attach.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #include "grants.h"
 #include "guard.h"
+#include "guard/kernel-loop.h"
 #include "placement.h"
 #include "plugin-lines.h"
 #include "resource-cpu.h"
 #include "launcher.h"
 #include "process-budget.h"
+#include "thread.h"
 #include "units.h"
 
 /* The helper gets a message at most TRIES times, because a message at which the helper has died so
@@ -16,7 +19,11 @@
  * real-time without a reservation. */
 enum { TRIES = 2, RESTORE_TRIES = 10 };
 
-static struct helper helper;
+static struct {
+    struct helper helper;
+    bool
+        is_watched; /* a thread has been attached, and the guard gets events on helper and broker */
+} attach;
 
 void attach_prepare(char *path, void (*event)(const struct helper_event *event),
                     void (*again)(void))
@@ -25,28 +32,28 @@ void attach_prepare(char *path, void (*event)(const struct helper_event *event),
     char *const argv[] = {path, serve,
                           plugins_have_processes() || budget_record_is_left() ? processes : NULL,
                           NULL};
-    helper_prepare(&helper, "the attach helper", CHILD_HELPER, argv, event);
-    helper.again = again;
+    helper_prepare(&attach.helper, "the attach helper", CHILD_HELPER, argv, event);
+    attach.helper.again = again;
 }
 
 bool attach_start(int lock)
 {
-    return helper_start(&helper, lock);
+    return helper_start(&attach.helper, lock);
 }
 
 void attach_stop(void)
 {
-    helper_stop(&helper);
+    helper_stop(&attach.helper);
 }
 
 bool attach_drain(int seconds, struct helper_event *last)
 {
-    return helper_drain(&helper, seconds, last);
+    return helper_drain(&attach.helper, seconds, last);
 }
 
 int64_t attach_owed(void)
 {
-    return helper_owed(&helper);
+    return helper_owed(&attach.helper);
 }
 
 static bool is_to_restore(const char *op)
@@ -61,7 +68,7 @@ static struct message *attach_message(const char *op)
 
 static uint64_t finish(struct message *message, int pidfd)
 {
-    return helper_finish(&helper, message, pidfd);
+    return helper_finish(&attach.helper, message, pidfd);
 }
 
 static struct message *about(const char *op, const struct attachment *attachment)
@@ -72,6 +79,36 @@ static struct message *about(const char *op, const struct attachment *attachment
     if (attachment->group != NULL)
         paragraph_add(helper_text(message), "group", attachment->group);
     return message;
+}
+
+static void ask_loops(void)
+{
+    struct identity own;
+    struct message *message = attach_message("loop");
+    paragraph_add_number(helper_text(message), "budget", LOOP_AFTER);
+    (void)finish(message, -1);
+    if (!thread_identify(getpid(), &own))
+        return;
+    message = attach_message("loop");
+    paragraph_add_number(helper_text(message), "tid", (uint64_t)own.tid);
+    paragraph_add_number(helper_text(message), "started_by", own.started_by);
+    paragraph_add_number(helper_text(message), "budget", LOOP_AFTER);
+    (void)finish(message, -1);
+}
+
+void attach_watch_again(void)
+{
+    if (attach.is_watched)
+        ask_loops();
+}
+
+/* Not before the first attachment: while perf events on processes exist, each switch of a process
+ * takes longer. */
+static void watch_once(void)
+{
+    if (!attach.is_watched)
+        ask_loops();
+    attach.is_watched = true;
 }
 
 /* Asks that the answer brings a perf event that reports when the runtime is used up, if the grant
@@ -132,7 +169,9 @@ uint64_t attach_apply(struct attachment *attachment, const struct grant *grant, 
         paragraph_add(helper_text(message), "awake", "1");
     if (attachment->watch < 0 || attachment->tid != attachment->process)
         watch(message, attachment);
-    return finish(message, attachment->pidfd);
+    const uint64_t id = finish(message, attachment->pidfd);
+    watch_once();
+    return id;
 }
 
 uint64_t attach_adjust(struct attachment *attachment, const struct grant *grant)

@@ -49,6 +49,10 @@ uint64_t attach_setting(enum which_setting which, bool needed, const char *by);
  * answer is ok or no (tick-probe.h). */
 uint64_t attach_tick(void);
 
+/* Call this when the guard or the helper has been started again: asks for new events by which the
+ * guard sees that broker or helper loops in the kernel (libexec/guard/kernel-loop.h). */
+void attach_watch_again(void);
+
 /* Asks whether the kernel accepts SCHED_DEADLINE threads that may run on all of these CPUs. */
 uint64_t attach_probe(const cpu_set_t *cpus);
 

@@ -155,6 +155,13 @@ void guard_begin(struct attachment *attachment, const struct grant *grant, int e
         close(event);
 }
 
+void guard_watch_loop(pid_t process, int event)
+{
+    struct paragraph_output *output = guard_message("loop");
+    paragraph_add_number(output, "tid", (uint64_t)process);
+    (void)guard_send(output, &event, 1);
+}
+
 void guard_yield(void)
 {
     guard.rank = RANK_HAS_YIELDED;
@@ -207,6 +214,11 @@ static bool guard_on_message(struct program *program, const struct paragraph *sa
             "warning",
             "the guard cannot be SCHED_DEADLINE (%.200s): a thread to which another thread lends SCHED_DEADLINE may use more than was granted",
             paragraph_get(said, "reason"));
+    else if (what != NULL && strcmp(what, "loop") == 0)
+        event_broker(
+            "warning",
+            "process %.10s of rtf was ordinary for a moment, because it had used a CPU for a second without a pause",
+            paragraph_get(said, "tid"));
     else if (what != NULL)
         guard_take_news(said, what);
     else if (answer != NULL) {

@@ -54,6 +54,10 @@ bool guard_can_enforce(int plugin, const struct spec *spec, uint64_t *least,
  * guard guarded the thread, which may still be suspended. */
 void guard_begin(struct attachment *attachment, const struct grant *grant, int event, bool again);
 
+/* Tells the guard to watch whether this process of rtf loops in the kernel, by the event
+ * (libexec/guard/kernel-loop.h). The caller keeps the event. */
+void guard_watch_loop(pid_t process, int event);
+
 /* If the grant is SCHED_DEADLINE, tells the guard that the attach helper is about to make the
  * thread SCHED_DEADLINE, so that the guard knows the thread if it lends its rank at once
  * (libexec/guard/promotions.h). */
