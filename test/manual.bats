@@ -155,6 +155,7 @@ session() {
     broker_start
     kill -USR1 "$BROKER"
     eventually test -e "$SPOOL/state/programs"
+    "$RTF_BIN/rtf" --spool "$SPOOL" metrics >/dev/null
     eventually test -e "$SPOOL/state/current/books.json"
     touch "$SPOOL/draining" # as rtf drain does
     paths=$(sed 's/\\//g' "$MAN"/*.scd "$RTF_SOURCE/README.md" | grep -oE '/var/spool/rtf[a-zA-Z./:]*' | sed -E 's/[.:/]$//' | sort -u)
