@@ -237,7 +237,7 @@ static void take_spec(struct options *options)
     options->by_rules = thread_rules_are_in(options->spec);
     if (options->by_rules) {
         check_rules(options);
-        thread_rules_name_process(options->spec, getpid());
+        thread_rules_name_process(options->spec, client_thread_key(getpid()));
     } else
         complete(&options->needs, options->spec);
 }

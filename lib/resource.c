@@ -159,6 +159,15 @@ struct claim *claims_push(struct claim **claims, enum resource resource)
     return claim;
 }
 
+void claims_copy(struct claim **claims, const struct claim *others)
+{
+    for (; others != NULL; others = others->next) {
+        struct claim *claim = claims_push(claims, others->resource), *next = claim->next;
+        *claim = *others;
+        claim->next = next;
+    }
+}
+
 void claims_free(struct claim **claims)
 {
     while (*claims != NULL) {

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "spec-keys.h"
+#include "spec-modes.h"
 #include "spec-values.h"
 
 /* After a mismatch only the last * takes one character more. An earlier * need not take more,
@@ -43,6 +44,7 @@ void program_free(struct program_file *file)
         return;
     for (int i = 0; i < file->rule_count; i++)
         spec_free(&file->rules[i].spec);
+    spec_free(&file->whole);
     free(file->token);
     free(file->plugin);
     free(file);
@@ -80,24 +82,69 @@ static bool take_leave(const json_t *value, void *into, char *why)
 }
 
 /* The keys of a spec that a rule may state. */
-static const char *const of_spec[] = {"runtime",          "period",
-                                      "deadline",         "desired_runtime",
-                                      "priority",         "importance",
-                                      "weight",           "plugin",
-                                      "ignore_admission", "cpus",
+static const char *const of_spec[] = {"runtime",
+                                      "period",
+                                      "deadline",
+                                      "desired_runtime",
+                                      "priority",
+                                      "importance",
+                                      "weight",
+                                      "plugin",
+                                      "ignore_admission",
+                                      "cpus",
+                                      "nice",
+                                      "clamp",
+                                      "modes",
+                                      "mode",
+                                      "units",
                                       "comment"};
 enum { OF_SPEC = sizeof of_spec / sizeof *of_spec };
 
-bool rule_may_state(const char *key)
+/* The keys of a spec that are for the whole process, or for the whole machine. */
+static const char *const of_whole[] = {"lock_memory", "cpu_latency", "network", "disk"};
+enum { OF_WHOLE = sizeof of_whole / sizeof *of_whole };
+
+static bool is_among(const char *key, const char *const *keys, int count)
 {
-    for (int i = 0; i < OF_SPEC; i++)
-        if (strcmp(key, of_spec[i]) == 0)
+    for (int i = 0; i < count; i++)
+        if (strcmp(key, keys[i]) == 0)
             return true;
     return false;
 }
 
-static bool rule_key_is_unknown(const char *key, char *why)
+bool rule_may_state(const char *key)
 {
+    return is_among(key, of_spec, OF_SPEC);
+}
+
+bool program_may_state(const char *key)
+{
+    return is_among(key, of_whole, OF_WHOLE);
+}
+
+bool program_states_whole(const struct program_file *file)
+{
+    return extras_any(&file->whole.extras) || file->whole.claims != NULL;
+}
+
+/* True: specs have this key, but a rule must not state it. */
+static bool is_of_spec(const char *key, const json_t *value)
+{
+    char why[REASON_BYTES];
+    static const char *const others[] = {"threads", "process", "program", "cgroup", "hold"};
+    struct spec none = {0};
+    const bool is_known = spec_take_key(key, value, &none, why);
+    spec_free(&none);
+    return is_known || is_among(key, others, (int)(sizeof others / sizeof *others));
+}
+
+static bool rule_key_is_unknown(const char *key, const json_t *value, char *why)
+{
+    if (program_may_state(key))
+        return fault(why, "is for the whole process: state it beside \"threads\", not in a rule");
+    if (is_of_spec(key, value))
+        return fault(why, "cannot stand in a rule");
+
     struct nearest_word guess = nearest_word_begin(key);
     nearest_word_try(&guess, "name");
     nearest_word_try(&guess, "leave");
@@ -113,7 +160,7 @@ static bool take_rule_key(const char *key, const json_t *value, struct rule *rul
     if (strcmp(key, "leave") == 0)
         return take_leave(value, &rule->leave, why);
     return rule_may_state(key) ? spec_take_key(key, value, &rule->spec, why)
-                               : rule_key_is_unknown(key, why);
+                               : rule_key_is_unknown(key, value, why);
 }
 
 static bool states_needs(const json_t *rule)
@@ -124,8 +171,20 @@ static bool states_needs(const json_t *rule)
     return false;
 }
 
+/* NULL: the needs fit together; else the wrong key. */
+static const char *needs_relations(const json_t *object, struct spec *spec, char *why)
+{
+    const char *wrong = take_modes(object, spec, why);
+    if (wrong == NULL)
+        wrong = spec_relations(spec, why);
+    if (wrong != NULL || spec->claims == NULL || spec_claims_cpu(spec) || extras_any(&spec->extras))
+        return wrong;
+    (void)fault(why, "needs a claim on CPU time beside it, such as runtime and period");
+    return "units";
+}
+
 /* NULL: the keys of the rule fit together; else the wrong key. */
-static const char *rule_relations(const json_t *object, const struct rule *rule, char *why)
+static const char *rule_relations(const json_t *object, struct rule *rule, char *why)
 {
     const bool needs = states_needs(object);
     if (rule->name[0] == '\0')
@@ -135,7 +194,7 @@ static const char *rule_relations(const json_t *object, const struct rule *rule,
     else if (!rule->leave && !needs)
         (void)fault(why, "must be true in a rule that states no needs, such as runtime and period");
     else
-        return spec_relations(&rule->spec, why);
+        return needs_relations(object, &rule->spec, why);
     return rule->name[0] == '\0' ? "name" : "leave";
 }
 
@@ -177,25 +236,42 @@ static bool take_rules(const json_t *value, struct program_file *file, char *why
 
 static bool take_process(const json_t *value, struct program_file *file, char *why)
 {
-    json_int_t number = 0;
-    if (!take_integer(value, TID_MAX, &number, why))
+    struct spec named = {0};
+    if (json_is_null(value))
+        return fault(why, "must be a whole number from 1 to %d", TID_MAX);
+    if (!spec_take_key("attach", value, &named, why))
         return false;
-    file->process = (pid_t)number;
+    file->process = named.attach;
+    file->process_inode = named.attach_inode;
+    return true;
+}
+
+static bool take_path_of(const char *what, const json_t *value, char path[PROGRAM_PATH_BYTES],
+                         char *why)
+{
+    const char *text = json_string_value(value);
+    const size_t length = json_string_length(value);
+    if (text == NULL || text[0] != '/' || length >= PROGRAM_PATH_BYTES ||
+        !is_printable(text, length))
+        return fault(why,
+                     "must be the absolute path of a %s, of at most %d printable ASCII characters",
+                     what, PROGRAM_PATH_BYTES - 1);
+    memcpy(path, text, length + 1);
     return true;
 }
 
 static bool take_path(const json_t *value, struct program_file *file, char *why)
 {
-    const char *text = json_string_value(value);
-    const size_t length = json_string_length(value);
-    if (text == NULL || text[0] != '/' || length >= sizeof file->path ||
-        !is_printable(text, length))
-        return fault(
-            why,
-            "must be the absolute path of a program, of at most %zu printable ASCII characters",
-            sizeof file->path - 1);
-    memcpy(file->path, text, length + 1);
-    return true;
+    return take_path_of("program", value, file->path, why);
+}
+
+/* The root is refused, because each process is in the root or below it. */
+static bool take_group(const json_t *value, struct program_file *file, char *why)
+{
+    if (!take_path_of("cgroup", value, file->group, why))
+        return false;
+    return file->group[strlen(file->group) - 1] != '/' ||
+           fault(why, "must be the path of a cgroup below the root, and end without a slash");
 }
 
 static bool take_hold(const json_t *value, struct program_file *file, char *why)
@@ -234,35 +310,42 @@ static bool take_comment(const json_t *value, struct program_file *file, char *w
 static const struct {
     const char *key;
     bool (*take)(const json_t *value, struct program_file *file, char *why);
-} keys[] = {{"threads", take_rules},     {"process", take_process},  {"program", take_path},
-            {"hold", take_hold},         {"on_refusal", take_waits}, {"plugin", take_plugin},
-            {"lifetime", take_lifetime}, {"token", take_token},      {"comment", take_comment}};
+} keys[] = {{"threads", take_rules},  {"process", take_process},   {"program", take_path},
+            {"cgroup", take_group},   {"hold", take_hold},         {"on_refusal", take_waits},
+            {"plugin", take_plugin},  {"lifetime", take_lifetime}, {"token", take_token},
+            {"comment", take_comment}};
 enum { KEYS = sizeof keys / sizeof *keys };
 
 static bool take_key(const char *key, const json_t *value, struct program_file *file, char *why)
 {
     struct nearest_word guess = nearest_word_begin(key);
-    struct spec none = {0};
     for (int i = 0; i < KEYS; i++) {
         if (strcmp(key, keys[i].key) == 0)
             return keys[i].take(value, file, why);
         nearest_word_try(&guess, keys[i].key);
     }
-    const bool is_of_spec = spec_take_key(key, value, &none, why);
-    spec_free(&none);
-    return is_of_spec ? fault(why, "cannot stand beside \"threads\"")
-                      : spec_unknown_key(&guess, why);
+    if (program_may_state(key))
+        return spec_take_key(key, value, &file->whole, why);
+    if (rule_may_state(key))
+        return fault(why, "cannot stand beside \"threads\": state it in each rule that needs it");
+    for (int i = 0; i < OF_WHOLE; i++)
+        nearest_word_try(&guess, of_whole[i]);
+    return is_of_spec(key, value) ? fault(why, "cannot stand beside \"threads\"")
+                                  : spec_unknown_key(&guess, why);
 }
 
 /* NULL: the keys of the file fit together; else the wrong key. */
 static const char *relations(const struct program_file *file, char *why)
 {
-    if (file->process == 0 && file->path[0] == '\0')
-        (void)fault(why, "needs the key \"process\" or \"program\" beside it");
-    else if (file->process != 0 && file->path[0] != '\0')
-        (void)fault(why, "needs one of the keys \"process\" and \"program\" beside it, not both");
+    const int stated = (file->process != 0) + (file->path[0] != '\0') + (file->group[0] != '\0');
+    if (stated == 0)
+        (void)fault(why, "needs the key \"process\", \"program\" or \"cgroup\" beside it");
+    else if (stated > 1)
+        (void)fault(
+            why, "needs one of the keys \"process\", \"program\" and \"cgroup\" beside it, not %s",
+            stated == 2 ? "two" : "all");
     else if (file->hold && file->process != 0) {
-        (void)fault(why, "needs the key \"program\" beside it");
+        (void)fault(why, "needs the key \"program\" or \"cgroup\" beside it");
         return "hold";
     } else if (file->ends && file->process == 0) {
         (void)fault(why, "may be \"process\" only if the file also has the key \"process\"");
@@ -272,12 +355,13 @@ static const char *relations(const struct program_file *file, char *why)
     return "threads";
 }
 
-/* Sets the plugin of the file in each rule that states no plugin. */
+/* Sets the plugin of the file in each rule that states no plugin. A rule that claims no CPU time
+ * asks no plugin. */
 static void share_plugin(struct program_file *file)
 {
     for (int i = 0; file->plugin != NULL && i < file->rule_count; i++) {
         struct spec *spec = &file->rules[i].spec;
-        if (spec->plugin != NULL || file->rules[i].leave)
+        if (spec->plugin != NULL || !spec_claims_cpu(spec) || file->rules[i].leave)
             continue;
         spec->plugin = strdup(file->plugin);
         if (spec->plugin == NULL)

@@ -1,5 +1,5 @@
-/* A program file is a NAME.json that reserves for threads of one process or program, which it
- * chooses by the threads' names; see rtf-spec(5). The text is hostile: a process with only the
+/* A program file is a NAME.json that reserves for threads of one process, program or cgroup, which
+ * it chooses by the threads' names; see rtf-spec(5). The text is hostile: a process with only the
  * user's rights parses it. */
 #ifndef RTF_SPEC_PROGRAM_H
 #define RTF_SPEC_PROGRAM_H
@@ -16,13 +16,22 @@ struct rule {
 };
 
 struct program_file {
-    pid_t process; /* 0: `path` says which program */
-    char path[PROGRAM_PATH_BYTES];
+    pid_t process; /* 0: `path` says which program, or `group` says which cgroup */
+    /* the inode of the process's pidfd, stated if `process` may be a number in another pid
+     * namespace; the reader then sets `process` to the number in its own namespace, or
+     * `process_unseen` to the number of a process that it cannot find (then `process` is TID_MAX,
+     * which no process has) */
+    uint64_t process_inode;
+    pid_t process_unseen;
+    char path[PROGRAM_PATH_BYTES], group[PROGRAM_PATH_BYTES];
     bool hold;    /* the capacity stays reserved while the program does not run */
     bool waits;   /* a thread that appears later waits for capacity */
     bool ends;    /* the file ends with the process */
     char *token;  /* NULL: not stated */
     char *plugin; /* the plugin of rules that state no plugin; NULL: any */
+    /* what the first thread of each process has in addition to the needs of its rule, because it is
+     * for the whole process: lock_memory, cpu_latency, and claims on a network or a disk */
+    struct spec whole;
     int rule_count;
     struct rule rules[RULES_MAX];
 };
@@ -38,8 +47,13 @@ void program_free(struct program_file *file);
 /* Returns the index of the first rule that matches this name of a thread; -1: no rule matches. */
 int program_rule_for(const struct program_file *file, const char *name);
 
-/* True if a rule may state this key of a spec. */
+/* True if a rule may state this key of a spec; true if a program file may state this key of a spec
+ * beside its rules, for the whole process. */
 bool rule_may_state(const char *key);
+bool program_may_state(const char *key);
+
+/* True if the file states something for the whole process. */
+bool program_states_whole(const struct program_file *file);
 
 /* True if the pattern matches. The cost is at most the product of both lengths, however many * the
  * pattern has. */

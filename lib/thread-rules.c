@@ -11,16 +11,16 @@ bool thread_rules_are_in(const json_t *needs)
     return json_object_get(needs, "threads") != NULL;
 }
 
-void thread_rules_name_process(json_t *needs, pid_t process)
+void thread_rules_name_process(json_t *needs, json_t *process)
 {
-    static const char *const others[] = {"process", "program", NULL};
+    static const char *const others[] = {"process", "program", "cgroup", NULL};
     for (const char *const *key = others; *key != NULL; key++)
         if (json_object_get(needs, *key) != NULL)
             command_fail(EX_DATAERR,
                          "-f: leave out the key \"%s\": the command line already says which "
                          "process the rules are for",
                          *key);
-    json_object_set_new(needs, "process", json_integer(process));
+    json_object_set_new(needs, "process", process);
     if (json_object_get(needs, "lifetime") == NULL)
         json_object_set_new(needs, "lifetime", json_string("process"));
 }
@@ -31,8 +31,18 @@ json_t *thread_rules_for_all(const json_t *needs, const char *pattern)
     json_t *value;
     if (pattern != NULL && strpbrk(pattern, "[\\") != NULL)
         return NULL; /* these characters have no special meaning in a rule */
-    json_object_foreach((json_t *)needs, key, value) if (!rule_may_state(key)) return NULL;
-    json_t *rule = json_deep_copy(needs);
+    json_t *rule = json_object(), *rules = json_pack("{s:[O]}", "threads", rule);
+    bool good = true, states_needs = false;
+    json_object_foreach((json_t *)needs, key, value)
+    {
+        good = good && (rule_may_state(key) || program_may_state(key));
+        states_needs = states_needs || (rule_may_state(key) && strcmp(key, "comment") != 0);
+        json_object_set(program_may_state(key) ? rules : rule, key, value);
+    }
     json_object_set_new(rule, "name", json_string(pattern == NULL ? "*" : pattern));
-    return json_pack("{s:[o]}", "threads", rule);
+    json_decref(rule);
+    if (good && states_needs)
+        return rules;
+    json_decref(rules);
+    return NULL;
 }

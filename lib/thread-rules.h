@@ -5,19 +5,20 @@
 
 #include <jansson.h>
 #include <stdbool.h>
-#include <sys/types.h>
 
 /* True if the file has rules for threads; false if it is a spec of one thread. */
 bool thread_rules_are_in(const json_t *needs);
 
-/* Adds the key "process" to the rules: the rules are for the threads of `process`. If the rules
- * state no lifetime, they end with `process`. If the rules already name a process or a program, the
+/* Adds the key "process" to the rules: the rules are for the threads of this process. process: a
+ * value as client_thread_key makes it; the rules take it over. If the rules state no lifetime, they
+ * end with the process. If the rules already name a process, program or cgroup, the
  * function prints a message and ends the calling command with EX_DATAERR. */
-void thread_rules_name_process(json_t *needs, pid_t process);
+void thread_rules_name_process(json_t *needs, json_t *process);
 
 /* Returns rules that give `needs` to each thread whose name matches `pattern`, or to all threads if
- * `pattern` is NULL. The caller owns the returned object. Returns NULL if a rule cannot state such
- * a pattern or such needs, for example a claim on a disk. */
+ * `pattern` is NULL. What is for a whole process, such as a claim on a disk, stands beside the
+ * rules. The caller owns the returned object. Returns NULL if a rule cannot state such a pattern or
+ * such needs, for example one runtime for all threads. */
 json_t *thread_rules_for_all(const json_t *needs, const char *pattern);
 
 #endif

@@ -345,3 +345,53 @@ released() { [ ! -e "$SPECS/$ALICE/$1.verdict" ]; }
         skip "the kernel has clamps"
     fi
 }
+
+# program NAME...: a process of Alice with threads of these names, in $PROGRAM. thread NAME: the thread of that name.
+program() {
+    mkfifo "$WORK/orders" "$WORK/said"
+    become $ALICE /usr/bin/python3 -S "$RTF_SOURCE/test/fixtures/threads" "$@" <>"$WORK/orders" >"$WORK/said" 3>&- &
+    PROGRAM=$!
+    echo "$PROGRAM" >>"$WORK/pids"
+    read -r _ <"$WORK/said"
+}
+has_nice() { [[ $(kernel "$(thread "$1")") == *" nice=$2 "* ]]; }
+is_like_other() { [ "$(kernel "$(thread "$1")")" = "$(kernel "$(thread other)")" ]; }
+thread() { grep -lx "$1" "/proc/$PROGRAM/task/"*/comm | cut -d / -f 5; }
+
+@test "a program file gives nice and clamp by its rules, and the process what is for a process, once" {
+    broker_start
+    program camera-1 camera-2 audio other
+    said=$(spec $ALICE player '{"process": '$PROGRAM', "cpu_latency": "30us", "threads": [{"name": "camera*", "runtime": "1ms", "period": "20ms"}, {"name": "audio", "nice": -7}]}')
+    told '.result == "OK" and .grant.threads == 4' "$said"
+    # The first thread matches no rule.
+    told '[.threads[] | [.name, .rule, .grant.cpu_latency, .grant.nice]] == [["python3", 0, 30, null], ["camera-1", 1, null, null], ["camera-2", 1, null, null], ["audio", 2, null, -7]]' "$said"
+    latency_is 30
+    has_nice audio -7
+    is_policy "$PROGRAM" other
+    is_policy "$(thread camera-2)" deadline
+    as $ALICE rm "$SPECS/$ALICE/player.json"
+    eventually latency_is 2000000000
+    eventually is_like_other audio
+    # With a rule for the first thread it has both.
+    said=$(spec $ALICE player '{"process": '$PROGRAM', "cpu_latency": "30us", "threads": [{"name": "python3", "runtime": "1ms", "period": "20ms", "nice": -3}]}')
+    told '.result == "OK" and .grant.threads == 1 and .threads[0].grant.cpu_latency == 30 and .threads[0].grant.nice == -3' "$said"
+    is_policy "$PROGRAM" deadline
+    latency_is 30
+    # What the rules of acl.conf refuse, is refused as a whole.
+    told '.result == "ACL_FAIL" and .grant.threads == 1' "$(spec $ALICE player '{"process": '$PROGRAM', "cpu_latency": "10us", "threads": [{"name": "python3", "runtime": "1ms", "period": "20ms"}]}')"
+    kill -KILL "$PROGRAM"
+    eventually latency_is 2000000000
+}
+
+@test "a program file lets its process lock memory, whatever number of threads it has" {
+    root_may_raise
+    broker_start
+    program camera-1 camera-2
+    prlimit --pid "$PROGRAM" --memlock=$MIB:$((8 * MIB))
+    # Two threads with 64 MiB each would be more than the user's 96 MiB.
+    said=$(spec $ALICE player '{"process": '$PROGRAM', "lock_memory": "64MiB", "threads": [{"name": "*", "runtime": "1ms", "period": "20ms"}]}')
+    told '.result == "OK" and .grant.threads == 3 and ([.threads[].grant.lock_memory | select(. != null)]) == [67108864]' "$said"
+    limit_is "$PROGRAM" $((64 * MIB)) $((64 * MIB))
+    as $ALICE rm "$SPECS/$ALICE/player.json"
+    eventually limit_is "$PROGRAM" $MIB $((8 * MIB))
+}

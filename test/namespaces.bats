@@ -114,6 +114,39 @@ END
     is_policy "$SLEEPER" other
 }
 
+@test "rules for threads in a pid namespace are for the process of the namespace: of rtf attach, rtf-run and the library" {
+    broker_start
+    container one
+    printf '{"threads": [{"name": "sh", "runtime": "10ms", "period": "100ms"}]}' >"$WORK/rules"
+    chmod 644 "$WORK/rules"
+    said=$(within one '"$BIN/rtf" --spool "$SPOOL" attach app -f '"$WORK/rules"' -p $$; echo "$?"')
+    [ "$said" = 0 ] || { echo "$said" >&2; false; }
+    is_policy "$CONTAINED" deadline
+    told ".result == \"OK\" and .program.process == $CONTAINED and .threads[0].tid == $CONTAINED" "$(cat "$OWN/app.verdict")"
+    [ "$(jq .process.tid "$OWN/app.json")" = 1 ]
+    # The rules stand over a start of the broker, and end with the process.
+    kill -KILL "$BROKER"
+    eventually is_gone "$BROKER"
+    broker_start
+    is_policy "$CONTAINED" deadline
+    said=$(within one '"$BIN/rtf-run" --spool "$SPOOL" --name own -f '"$WORK/rules"' -- sh -c "until chrt -p \$\$ | grep DEADLINE; do sleep 0.01; done"')
+    [[ $said == *SCHED_DEADLINE* ]] || { echo "$said" >&2; false; }
+    kill -KILL "$CONTAINED"
+    eventually test ! -e "$OWN/app.json"
+    eventually test ! -e "$OWN/own.json"
+}
+
+@test "a process that was written by hand in a namespace is refused with the cure, and an inode of no process too" {
+    broker_start
+    refused=$(spec $ALICE cam '{"process": 2, "threads": [{"name": "*", "runtime": "10ms", "period": "100ms"}]}')
+    told '.result == "ATTACH_FAIL" and .refusal.code == "no-thread" and (.reason | contains("pid namespace"))' "$refused"
+    refused=$(spec $ALICE cam '{"process": 1, "threads": [{"name": "*", "runtime": "10ms", "period": "100ms"}]}')
+    told '.result == "ATTACH_FAIL" and .refusal.code == "not-yours" and (.reason | contains("pid namespace"))' "$refused"
+    refused=$(spec $ALICE arm '{"process": {"tid": 7, "inode": 1}, "threads": [{"name": "*", "runtime": "10ms", "period": "100ms"}]}')
+    told '.result == "ATTACH_FAIL" and .refusal.code == "no-thread"' "$refused"
+    [[ $(field .reason "$refused") == 'process 7 of the pid namespace of its owner is not found: '* ]]
+}
+
 @test "a number that was written by hand in a namespace is refused with the cure, and an inode of no thread too" {
     broker_start
     refused=$(spec $ALICE cam '{"runtime": "10ms", "period": "100ms", "attach": 2}')

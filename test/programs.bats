@@ -2,24 +2,29 @@
 
 load helper
 
-# program UID NAME...: starts a process of this user with threads of these names. $PROGRAM is its id; `tell LINE` tells it something (test/fixtures/threads).
+# program UID NAME...: starts a process of this user with threads of these names, in the cgroup with the directory $IN if that is set. $PROGRAM is its id;
+# `tell LINE` tells it something (test/fixtures/threads).
 program() {
-    local user=$1
+    local user=$1 kept
     shift
     rm -f "$WORK/orders" "$WORK/said"
     mkfifo "$WORK/orders" "$WORK/said"
-    setpriv --reuid "$user" --regid "$user" --clear-groups -- "${PYTHON:-/usr/bin/python3}" -S "$RTF_SOURCE/test/fixtures/threads" "$@" <"$WORK/orders" >"$WORK/said" 3>&- &
+    ${IN:+sh -c 'echo $$ >"$0/cgroup.procs" && exec "$@"' "$IN"} setpriv --reuid "$user" --regid "$user" --clear-groups -- "${PYTHON:-/usr/bin/python3}" -S "$RTF_SOURCE/test/fixtures/threads" "$@" <"$WORK/orders" >"$WORK/said" 3>&- &
     PROGRAM=$!
     echo "$PROGRAM" >>"$WORK/pids"
+    { exec {kept}>&7; } 2>/dev/null || true # an earlier program ends when its orders end
     exec 7>"$WORK/orders"
-    read -r ready <"$WORK/said"
+    read -r _ <"$WORK/said"
 }
 tell() { echo "$1" >&7; }
-tidy() { exec 7>&-; }
+tidy() {
+    exec 7>&-
+    if [ -n "${GROUP_DIRECTORY:-}" ]; then eventually group_remove 2>/dev/null; fi
+}
 
 thread() { # NAME: the thread of the process that has this name
     local task
-    for task in /proc/"$PROGRAM"/task/*; do
+    for task in /proc/"${OF:-$PROGRAM}"/task/*; do
         [ "$(cat "$task/comm")" != "$1" ] || { echo "${task##*/}"; return; }
     done
     return 1
@@ -140,6 +145,61 @@ reservations() { [ "$(jq .reservations "$SPOOL/status.json")" = "$1" ]; } # so m
     is_deadline camera-1
 }
 
+@test "a change into no JSON, or into a wrong spec, has a verdict with its token, and keeps what was granted" {
+    broker_start
+    program $ALICE camera-1
+    told '.grant.threads == 1' "$(spec $ALICE player "$(rules "$camera" '"token": "good"')")"
+    for wrong in '{"process": 1, "threads": [' '{"perid": 5}' '[]' '' '{"threads": 5, "token": "wrong"}'; do
+        said=$(spec $ALICE player "$wrong")
+        told '.result == "BAD_SPEC" and .refusal.code == "bad-spec" and .request == "change" and .grant.threads == 1' "$said"
+        is_deadline camera-1
+    done
+    told '.token == "wrong"' "$said"
+    # The rules that are in force go on.
+    tell '+camera-2'
+    eventually is_deadline camera-2
+    eventually says player '.result == "BAD_SPEC" and .grant.threads == 2'
+    told '.result == "OK" and .grant.threads == 2' "$(spec $ALICE player "$(rules "$camera" '"token": "again"')")"
+    # A right spec takes the place of the program file.
+    told '.result == "OK" and .grant.plugin == "EDF"' "$(spec $ALICE player '{"runtime": "1ms", "period": "20ms"}')"
+    eventually is_ordinary camera-1
+}
+
+@test "a wrong change while the program does not run is still told when it runs" {
+    broker_start
+    cp /usr/bin/python3 "$WORK/player"
+    told '.program.state == "away"' "$(spec $ALICE player '{"program": "'"$WORK/player"'", "threads": ['"$camera"']}')"
+    told '.result == "BAD_SPEC" and .program.state == "away"' "$(spec $ALICE player '{"program": ')"
+    PYTHON="$WORK/player" program $ALICE camera-1
+    eventually says player '.result == "BAD_SPEC" and .grant.threads == 1'
+    is_deadline camera-1
+    kill -KILL "$PROGRAM"
+    eventually says player '.result == "BAD_SPEC" and .grant == null and .program.state == "away"'
+}
+
+@test "a file NAME.tid beside a program file is refused, and the rules stand" {
+    broker_start
+    program $ALICE camera-1 other
+    told '.grant.threads == 1' "$(spec $ALICE player "$(rules "$camera")")"
+    said=$(attach $ALICE player "$(thread other)")
+    told '.result == "BAD_SPEC" and .grant.threads == 1 and (.threads | length) == 1 and (.reason | test("beside the file player.tid"))' "$said"
+    is_deadline camera-1
+    is_ordinary other
+    tell '+camera-2'
+    eventually is_deadline camera-2
+    eventually says player '.result == "BAD_SPEC" and .grant.threads == 2'
+    as $ALICE rm "$SPECS/$ALICE/player.tid"
+    eventually says player '.result == "OK" and .grant.threads == 2 and .tid == null'
+    is_deadline camera-1
+    # The same of a program file that is new.
+    as $ALICE sh -c 'echo "$2" >"$1/fresh.tid"' sh "$SPECS/$ALICE" "$(thread other)"
+    told '.result == "BAD_SPEC" and .grant == null' "$(spec $ALICE fresh "$(rules '{"name": "other", "runtime": "1ms", "period": "20ms"}')")"
+    is_ordinary other
+    as $ALICE rm "$SPECS/$ALICE/fresh.tid"
+    eventually is_deadline other
+    eventually says fresh '.result == "OK" and .grant.threads == 1'
+}
+
 @test "the process ends: its capacity is free, and a file with lifetime process goes" {
     broker_start
     program $ALICE camera-1
@@ -244,6 +304,91 @@ broker_stop_and_start() {
     eventually says player '.grant.threads == 2'
 }
 
+# group_make MOUNT: makes a cgroup with a cgroup in it. $GROUP_DIRECTORY is its directory, $GROUP_PATH its path in /proc/PID/cgroup.
+group_make() {
+    GROUP_DIRECTORY=$(mktemp -d "$1/rtf-test.XXXXXX")
+    mkdir "$GROUP_DIRECTORY/sub"
+    GROUP_PATH=/${GROUP_DIRECTORY##*/}
+}
+group_remove() {
+    local pid
+    while read -r pid; do kill -KILL "$pid" || true; done < <(cat "$GROUP_DIRECTORY"/cgroup.procs "$GROUP_DIRECTORY"/sub/cgroup.procs)
+    rmdir "$GROUP_DIRECTORY/sub" "$GROUP_DIRECTORY"
+}
+mounts_of() { awk -v type="$1" '$3 == type && $4 !~ /cpuset|blkio/ { print $2; exit }' /proc/mounts; } # TYPE
+child_of() { pgrep -P "$1"; }
+
+of_a_cgroup() { # MOUNT
+    group_make "$1" 2>/dev/null || skip 'no cgroup can be made here'
+    broker_start
+    program $ALICE camera-0
+    outside=$PROGRAM
+    told '.result == "OK" and .grant == null and .program.state == "away"' "$(spec $ALICE player '{"cgroup": "'"$GROUP_PATH"'", "threads": ['"$camera"']}')"
+    # The first process, its later threads, and a child that calls no execve.
+    IN=$GROUP_DIRECTORY program $ALICE camera-1 other
+    first=$PROGRAM
+    eventually is_deadline camera-1
+    tell '+camera-2'
+    eventually is_deadline camera-2
+    tell 'f camera-3'
+    eventually child_of "$first"
+    OF=$(child_of "$first")
+    eventually is_deadline camera-3
+    eventually says player '.result == "OK" and .grant.threads == 3 and .program == {"process": null, "state": "stands"}'
+    # Another process, in a cgroup below; and one of another user.
+    IN=$GROUP_DIRECTORY/sub program $ALICE camera-4
+    second=$PROGRAM
+    OF='' eventually is_deadline camera-4
+    IN=$GROUP_DIRECTORY program $BOB camera-5
+    eventually says player '.grant.threads == 4'
+    OF='' is_ordinary camera-5
+    OF=$outside is_ordinary camera-0
+    # All of it stands over the end of each part.
+    killed rtf-tasks
+    broker_kill_and_start
+    OF=$second is_deadline camera-4
+    OF=$first is_deadline camera-1
+    # The end of one process is the end of its threads, and the end of all frees all.
+    kill -KILL "$second"
+    eventually says player '.grant.threads == 3 and .program.state == "stands"'
+    kill -KILL "$first"
+    eventually says player '.grant == null and .program.state == "away" and .threads == []'
+    eventually reservations 0
+    # A process that does not call execve is noticed when it does.
+    OF=''
+    program $ALICE camera-6
+    echo "$PROGRAM" >"$GROUP_DIRECTORY/cgroup.procs"
+    tell 'x'
+    eventually says player '.program.state == "stands"'
+}
+
+@test "with cgroup, the rules are for the threads of all processes of the user in it, now and later" {
+    mount=$(mounts_of cgroup2)
+    [ -n "$mount" ] || skip 'there are no cgroups of version 2 here'
+    of_a_cgroup "$mount"
+}
+
+@test "the same in version 1 of cgroups" {
+    mount=$(mounts_of cgroup)
+    [ -n "$mount" ] || skip 'there are no cgroups of version 1 here'
+    of_a_cgroup "$mount"
+}
+
+@test "the first reservation of a cgroup is all or none over its processes" {
+    mount=$(mounts_of cgroup2)
+    [ -n "$mount" ] || mount=$(mounts_of cgroup)
+    group_make "$mount" 2>/dev/null || skip 'no cgroup can be made here'
+    configure_plugins 'EDF edf - all partition=global threshold='"$(jq -n "0.4 / $(nproc)")"
+    broker_start
+    IN=$GROUP_DIRECTORY program $ALICE camera-1
+    first=$PROGRAM
+    IN=$GROUP_DIRECTORY program $ALICE big-1
+    said=$(spec $ALICE player '{"cgroup": "'"$GROUP_PATH"'", "threads": ['"$camera"', {"name": "big*", "runtime": "50ms", "period": "100ms"}]}')
+    told '.result == "SCHEDULE_FAIL" and .grant == null and (.reason | test("^thread big-1 ")) and (.threads | length) == 2' "$said"
+    OF=$first is_ordinary camera-1
+    eventually reservations 0
+}
+
 @test "with hold, the reservation of an ended thread stays for the next thread of its rule, also over starts of the program and of the broker" {
     configure_rules "$ALICE - max_utilization 0.1" "$BOB - max_utilization 2"
     broker_start
@@ -321,4 +466,20 @@ while True:
 made() { # UID: the user's directory
     as "$1" mkdir -p "$SPECS/$1"
     echo "$SPECS/$1"
+}
+
+@test "a rule has modes and units: a switch of the mode needs no new admission" {
+    configure_plugins 'EDF edf - all partition=global threshold='"$(jq -n "0.45 / $(nproc)")" "CAMERA $RTF_SOURCE/contrib/plugins/units - - resource=units capacity=3"
+    configure_rules "$ALICE - max_utilization 9" "$BOB - max_utilization 9" '- CAMERA max_amount 9'
+    broker_start
+    program $ALICE camera-1 camera-2 camera-3 other
+    in_mode() { rules '{"name": "camera*", "runtime": "1ms", "period": "20ms", "units": {"count": 1}, "modes": {"low": {}, "high": {"runtime": "2ms"}}, "mode": "'"$1"'"}'; }
+    told '.result == "OK" and .grant.threads == 3 and ([.threads[].grant.mode] | unique) == ["low"]' "$(spec $ALICE player "$(in_mode low)")"
+    told '.result != "OK"' "$(spec $BOB other '{"units": {"count": 1}}')"
+    # Bob takes the rest.
+    told '.result == "OK"' "$(spec $BOB rest '{"runtime": "15ms", "period": "100ms"}')"
+    told '.result == "OK" and ([.threads[].grant.mode] | unique) == ["high"] and ([.threads[].grant.accepted_runtime] | unique) == [2000]' "$(spec $ALICE player "$(in_mode high)")"
+    [[ $(kernel "$(thread camera-1)") = 'deadline 0 nice=0 2000/20000/20000 '* ]]
+    tell '+camera-4' # there is no unit for it
+    eventually says player '.grant.threads == 3 and .result != "OK" and (.reason | test("^thread camera-4 "))'
 }

@@ -92,13 +92,24 @@ static void add_texts(struct text *text, const struct own_params *asked)
     }
 }
 
+/* Adds a key that names a thread, or a process by its first thread; see client_thread_key. */
+static void add_thread(struct text *text, const char *key, pid_t thread)
+{
+    const uint64_t inode = client_thread_inode(thread);
+    if (inode != 0)
+        add(text, "\"%s\":{\"tid\":%d,\"inode\":%llu},", key, (int)thread,
+            (unsigned long long)inode);
+    else
+        add(text, "\"%s\":%d,", key, (int)thread);
+}
+
 /* Adds the lifetime; for a program file also this process, because the rules are for its
  * threads. */
 static void add_lifetime(struct text *text, const struct own_params *asked)
 {
     const bool is_program = asked->texts[OWN_THREADS] != NULL;
     if (is_program)
-        add(text, "\"process\":%d,", (int)getpid());
+        add_thread(text, "process", getpid());
     add(text, "\"lifetime\":\"%s\",", asked->lasting ? "spec" : is_program ? "process" : "thread");
 }
 
@@ -121,16 +132,6 @@ static bool begin(struct text *text, const struct own_params *asked)
     return text->line != NULL;
 }
 
-static void add_thread(struct text *text, pid_t thread)
-{
-    const uint64_t inode = thread > 0 ? client_thread_inode(thread) : 0;
-    if (inode != 0)
-        add(text, "\"attach\":{\"tid\":%d,\"inode\":%llu},", (int)thread,
-            (unsigned long long)inode);
-    else if (thread > 0)
-        add(text, "\"attach\":%d,", (int)thread);
-}
-
 char *own_write(const struct own_params *asked, pid_t attach, const char *token)
 {
     struct text text;
@@ -145,7 +146,8 @@ char *own_write(const struct own_params *asked, pid_t attach, const char *token)
     }
     add_texts(&text, asked);
     add_flags(&text, asked);
-    add_thread(&text, attach);
+    if (attach > 0)
+        add_thread(&text, "attach", attach);
     if (attach < 0)
         add(&text, "\"attach\":null,");
     add_lifetime(&text, asked);

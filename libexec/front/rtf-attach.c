@@ -371,7 +371,7 @@ static int attach_by_rules(const struct options *options, const char *name, json
                                             .timeout = options->timeout,
                                             .json = options->json,
                                             .verbose = options->verbose};
-    thread_rules_name_process(rules, (pid_t)options->process);
+    thread_rules_name_process(rules, client_thread_key((pid_t)options->process));
     return declare(&declaration);
 }
 

@@ -16,7 +16,7 @@ struct given {
     struct given *next;
     char name[NAME_BYTES]; /* with the prefix */
     char *user, *group;    /* whom the file is for, a group without @; NULL: not stated */
-    char *program;         /* the path */
+    char *program;         /* the path; NULL: the file names a cgroup, or is wrong */
     char *text;            /* the program file for the spool; NULL: the file is wrong */
     char wrong[REASON_BYTES];
 };

@@ -296,7 +296,7 @@ static void lint_one(const struct given *given)
     char sentence[REASON_BYTES];
     if (given->text == NULL)
         puts(given->wrong);
-    if (given->text == NULL || access(given->program, X_OK) == 0)
+    if (given->program == NULL || access(given->program, X_OK) == 0)
         return;
     (void)fault_in(sentence, sizeof sentence, "programs.d/%s.json: there is no program %.300s",
                    given->name + strlen(GIVEN_PREFIX), given->program);

@@ -212,34 +212,6 @@ static void set_bad(const struct entry *entry, struct file *json, const char *re
     snprintf(json->reason, sizeof json->reason, "%s.json: %.440s", entry->name, reason);
 }
 
-/* Takes a program file. The broker is told that the file is absent, and is told the program's
- * threads instead (programs.h). True: the file is a program file. */
-static bool parse_program(const struct entry *entry, struct snapshot *snapshot)
-{
-    char reason[REASON_BYTES];
-    struct program_file *file = NULL;
-    const enum program_parsed parsed =
-        snapshot->json.state == FILE_READ
-            ? program_parse(entry->json.text, entry->json.length, &file, reason)
-            : PROGRAM_NOT;
-    if (parsed == PROGRAM_GOOD)
-        programs_take(entry->name, file, &snapshot->json, entry->json.fd);
-    else if (parsed == PROGRAM_BAD) {
-        set_bad(entry, &snapshot->json, reason);
-        snapshot->spec.token = file->token;
-        file->token = NULL;
-        program_free(file);
-    }
-    const bool is_kept =
-        snapshot->json.state == FILE_BAD && programs_keep(entry->name, &snapshot->json);
-    if (parsed == PROGRAM_GOOD || is_kept) {
-        snapshot->json = (struct file){.state = FILE_ABSENT};
-        spec_free(&snapshot->spec);
-    } else
-        programs_drop(entry->name);
-    return parsed != PROGRAM_NOT || is_kept;
-}
-
 /* Turns a thread's number in a container into its number here, by which the broker knows it. If
  * there is no such thread here, *thread is TID_MAX, a number that no thread has. */
 static void translate(uint64_t inode, pid_t *thread, pid_t *unseen)
@@ -251,21 +223,77 @@ static void translate(uint64_t inode, pid_t *thread, pid_t *unseen)
     *thread = here == 0 ? TID_MAX : here;
 }
 
-static void parse(const struct entry *entry, struct snapshot *snapshot)
+/* The rules of a program file say which threads are attached, so NAME.tid cannot stand beside it. */
+static bool stands_alone(const struct entry *entry, const struct snapshot *snapshot, char *reason)
+{
+    if (snapshot->tid.state == FILE_ABSENT)
+        return true;
+    snprintf(
+        reason, REASON_BYTES,
+        "the key \"threads\" cannot stand beside the file %s.tid: the rules say which threads are attached; remove %s.tid",
+        entry->name, entry->name);
+    return false;
+}
+
+/* Parses NAME.json as a program file, or else as a spec. Returns the program file; NULL: NAME.json
+ * is no program file, or is wrong. */
+static struct program_file *parse_json(const struct entry *entry, struct snapshot *snapshot)
 {
     char reason[REASON_BYTES];
+    struct program_file *file = NULL;
+    const char *text = entry->json.text;
+    const size_t length = entry->json.length;
+    const enum program_parsed parsed = program_parse(text, length, &file, reason);
+    if (parsed == PROGRAM_GOOD && stands_alone(entry, snapshot, reason))
+        return file;
+    if (parsed == PROGRAM_NOT && spec_parse(text, length, &snapshot->spec, reason))
+        return NULL;
+    set_bad(entry, &snapshot->json, reason);
+    if (file != NULL) {
+        snapshot->spec.token = file->token;
+        file->token = NULL;
+    }
+    program_free(file);
+    return NULL;
+}
+
+/* Takes a program file, or a wrong file in the place of a program file, whose reservations stay.
+ * The broker is told that the file is absent, and is told the program's threads instead
+ * (programs.h). */
+static void take_program(const struct entry *entry, struct snapshot *snapshot,
+                         struct program_file *file)
+{
+    if (file != NULL) {
+        translate(file->process_inode, &file->process, &file->process_unseen);
+        programs_take(entry->name, file, &snapshot->json, entry->json.fd);
+    } else if (snapshot->json.state != FILE_BAD || !programs_keep(entry->name, snapshot)) {
+        programs_drop(entry->name);
+        return;
+    }
+    snapshot->json = snapshot->tid = (struct file){.state = FILE_ABSENT};
+    spec_free(&snapshot->spec);
+    snapshot->spec = (struct spec){0};
+}
+
+static void parse_tid(const struct entry *entry, struct snapshot *snapshot)
+{
     uint64_t inode = 0;
-    if (!parse_program(entry, snapshot) && snapshot->json.state == FILE_READ &&
-        !spec_parse(entry->json.text, entry->json.length, &snapshot->spec, reason))
-        set_bad(entry, &snapshot->json, reason);
     if (snapshot->tid.state == FILE_READ &&
         !spec_parse_tid(entry->tid.text, entry->tid.length, &snapshot->thread, &inode)) {
         snapshot->tid.state = FILE_BAD;
         snprintf(snapshot->tid.reason, sizeof snapshot->tid.reason,
                  "%s.tid must hold one thread id in decimal, from 1 to 4194304", entry->name);
     }
-    translate(snapshot->spec.attach_inode, &snapshot->spec.attach, &snapshot->spec.attach_unseen);
     translate(inode, &snapshot->thread, &snapshot->thread_unseen);
+}
+
+static void parse(const struct entry *entry, struct snapshot *snapshot)
+{
+    struct program_file *file =
+        snapshot->json.state == FILE_READ ? parse_json(entry, snapshot) : NULL;
+    take_program(entry, snapshot, file);
+    parse_tid(entry, snapshot);
+    translate(snapshot->spec.attach_inode, &snapshot->spec.attach, &snapshot->spec.attach_unseen);
 }
 
 /* Tells the broker the files. If a thread may be attached, also sends the descriptor of NAME.json:

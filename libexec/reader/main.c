@@ -36,7 +36,7 @@
  *   event=overflow                      events were lost: a scan follows
  *   event=odd    name                   a file with an invalid name
  *   event=unwritten name request reason a verdict could not be written, and will be tried again
- *   event=watch  name process|program   watch this process or program for a program file
+ *   event=watch  name process|program|cgroup   watch this for a program file
  *   event=unwatch name                  end that watch
  *   event=idle                          the reader has no work
  *   event=ended                         the last event: the reader exits, with no event unread */

@@ -35,7 +35,8 @@ bool rule_matches(const struct program *program, int rule)
 
 bool row_is_matched(const struct program *program, const struct row *row)
 {
-    return rule_matches(program, row->rule);
+    return rule_matches(program, row->rule) ||
+           (row->is_first && !row->is_spare && program_states_whole(program->file));
 }
 
 enum form row_wanted(const struct program *program, const struct row *row)
@@ -153,7 +154,7 @@ static void row_leave(struct program *program, struct row *row)
 void row_gone(struct program *program, struct row *row)
 {
     const bool is_held = program->file->hold && row->told != FORM_ABSENT && !row->is_leaving &&
-                         !row->is_ended && row_is_matched(program, row) &&
+                         !row->is_ended && rule_matches(program, row->rule) &&
                          json_is_object(json_object_get(row->verdict, "grant"));
     if (!is_held) {
         row_leave(program, row);

@@ -13,7 +13,8 @@ void early_keep(const char *name, json_t *verdict);
 json_t *early_take(const char *name);
 
 /* True: there is such a rule, and it is not to leave its threads alone. rule: -1: none.
- * row_is_matched: of the row's rule. */
+ * row_is_matched: the row's rule is such a rule, or the row is of the first thread of a process, and
+ * the file states something for the whole process. */
 bool rule_matches(const struct program *program, int rule);
 bool row_is_matched(const struct program *program, const struct row *row);
 

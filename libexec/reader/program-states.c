@@ -37,6 +37,7 @@ void program_write_verdict(struct program *program)
     const struct program_summary summary = {.request = program->is_change ? "change" : "create",
                                             .token = program->file->token,
                                             .spec = program->json.stamp,
+                                            .tid = program->tid,
                                             .state = states[program->state],
                                             .process = program->process,
                                             .result = program->result,
@@ -72,10 +73,12 @@ static json_t *read_verdict(const struct program *program, char state[static 16]
 
 void program_say(struct program *program, const char *result, const char *code, const char *reason)
 {
+    program_note_news(program);
+    if (program->is_wrong)
+        return;
     program->result = result;
     program->code = code;
     snprintf(program->reason, sizeof program->reason, "%s", reason);
-    program_note_news(program);
 }
 
 void program_unwatch(const struct program *program)
@@ -90,8 +93,10 @@ static void watch(const struct program *program)
     paragraph_add(output, "name", program->name);
     if (program->file->process != 0)
         paragraph_add_number(output, "process", (uint64_t)program->file->process);
-    else
+    else if (program->file->path[0] != '\0')
         paragraph_add(output, "program", program->file->path);
+    else
+        paragraph_add(output, "cgroup", program->file->group);
     messages_end();
 }
 
@@ -147,7 +152,7 @@ static void end_file(struct program *program)
 
 void program_go_away(struct program *program)
 {
-    const bool is_process = program->file->process != 0;
+    const bool is_process = program->file->process != 0, is_group = program->file->group[0] != '\0';
     if (program->state == REFUSING || program->state == REFUSED)
         return;
     program->process = 0;
@@ -155,7 +160,9 @@ void program_go_away(struct program *program)
     rows_gone(program);
     program->state = is_process ? OVER : AWAY;
     program_say(program, "OK", NULL,
-                is_process ? "the process has ended" : "the program does not run");
+                is_process ? "the process has ended"
+                : is_group ? "no process of yours is in the cgroup"
+                           : "the program does not run");
     if (!is_process)
         return;
     program_unwatch(program);

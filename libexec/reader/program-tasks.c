@@ -24,7 +24,8 @@ static void take_process(struct program *program, pid_t process, int64_t started
     }
     program->process = process;
     program->state = LISTING;
-    program->result = program->code = NULL;
+    if (!program->is_wrong)
+        program->result = program->code = NULL;
     for (struct row *row = program->rows; row != NULL; row = row->hh.next)
         row->is_listed = false;
 }
@@ -48,13 +49,14 @@ static struct row *row_for(struct program *program, pid_t tid, int rule)
 }
 
 /* A leaving row with this id was an earlier thread's: it begins anew for this thread. */
-static void take_thread(struct program *program, pid_t tid, const char *comm)
+static void take_thread(struct program *program, pid_t tid, const char *comm, bool first)
 {
     const int rule = program_rule_for(program->file, comm);
     struct row *row = row_for(program, tid, rule);
     if (row->is_leaving)
         row->comes_back = true;
     row->is_listed = true;
+    row->is_first = first;
     snprintf(row->comm, sizeof row->comm, "%s", comm);
     row->rule = rule;
     row_mark_dirty(program, row);
@@ -81,6 +83,17 @@ static void take_gone(struct program *program, pid_t tid)
     program_advance(program);
 }
 
+/* The sentence about a process that the owner names by its number in another pid namespace. */
+static void say_unseen(struct program *program)
+{
+    char reason[REASON_BYTES];
+    snprintf(
+        reason, sizeof reason,
+        "process %d of the pid namespace of its owner is not found: it has ended, or this kernel cannot find it (before Linux 6.14)",
+        (int)program->file->process_unseen);
+    program_say(program, "ATTACH_FAIL", "no-thread", reason);
+}
+
 static void take_refused(struct program *program, const char *reason)
 {
     if (program->stood) {
@@ -90,8 +103,11 @@ static void take_refused(struct program *program, const char *reason)
     }
     rows_leave(program);
     program->state = REFUSED;
-    program_say(program, "ATTACH_FAIL", strstr(reason, "yours") != NULL ? "not-yours" : "no-thread",
-                reason);
+    if (program->file->process_unseen != 0)
+        say_unseen(program);
+    else
+        program_say(program, "ATTACH_FAIL",
+                    strstr(reason, "yours") != NULL ? "not-yours" : "no-thread", reason);
     program_tell_listed(program);
 }
 
@@ -109,7 +125,7 @@ bool program_take_task(struct program *program, const struct paragraph *said)
     if (strcmp(event, "process") == 0)
         take_process(program, (pid_t)process, (int64_t)started);
     else if (strcmp(event, "thread") == 0 && comm != NULL)
-        take_thread(program, (pid_t)tid, comm);
+        take_thread(program, (pid_t)tid, comm, paragraph_get(said, "first") != NULL);
     else if (strcmp(event, "gone") == 0)
         take_gone(program, (pid_t)tid);
     else if (strcmp(event, "listed") == 0)

@@ -153,7 +153,8 @@ char *verdict_of_program(const struct program_summary *summary, json_t *rows)
     (void)json_object_set_new(verdict, "token",
                               summary->token == NULL ? json_null() : json_string(summary->token));
     (void)json_object_set_new(verdict, "spec", stamp_json(&summary->spec));
-    (void)json_object_set_new(verdict, "tid", json_null());
+    (void)json_object_set_new(verdict, "tid",
+                              summary->tid.inode == 0 ? json_null() : stamp_json(&summary->tid));
     set_result(verdict, summary, rows);
     (void)json_object_set_new(verdict, "thread", json_null());
     (void)json_object_set_new(verdict, "time", now_text());

@@ -17,7 +17,7 @@ json_t *verdict_row(const char *comm, pid_t tid, int rule, const char *reservati
 /* The keys of a program's verdict beside its rows. */
 struct program_summary {
     const char *request, *token; /* token: NULL: none */
-    struct stamp spec;
+    struct stamp spec, tid;      /* tid: of a NAME.tid that is refused; inode 0: none */
     const char *state;           /* a word of rtf-verdict(5) */
     pid_t process;               /* 0: none runs */
     const char *result, *reason; /* NULL: the rows decide */

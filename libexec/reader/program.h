@@ -22,7 +22,8 @@ enum form { FORM_ABSENT, FORM_HOLD, FORM_ATTACH };
 struct row {
     pid_t slot, tid;
     char comm[THREAD_NAME_BYTES];
-    int rule; /* -1: none; the rule may be to leave the thread alone */
+    int rule;      /* -1: none; the rule may be to leave the thread alone */
+    bool is_first; /* the thread is the first of its process */
     enum form told, answered;
     bool is_listed, is_leaving, comes_back, is_spare;
     bool is_ended; /* the broker has ended the reservation */
@@ -38,7 +39,11 @@ struct program {
     enum state state;
     struct program_file *file;
     struct file json;
-    int fd; /* the open NAME.json */
+    /* NAME.json is wrong now, or NAME.tid stands beside it; `file` is the version before, and
+     * `result` says what is wrong */
+    bool is_wrong;
+    struct stamp tid; /* of that NAME.tid; inode 0: none */
+    int fd;           /* the open NAME.json of `file` */
     pid_t process;
     bool stood;       /* the first reservation was made earlier */
     bool is_change;   /* the file was rewritten */

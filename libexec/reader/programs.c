@@ -80,6 +80,8 @@ static void use_file(struct program *program, struct program_file *file, const s
     json_decref(program->refused);
     program->refused = NULL;
     program->result = program->code = NULL;
+    program->is_wrong = false;
+    program->tid = (struct stamp){0};
 }
 
 /* True: the new file is about the same program, so the threads keep their rows, and the broker is
@@ -87,7 +89,8 @@ static void use_file(struct program *program, struct program_file *file, const s
 static bool is_same_program(const struct program *program, const struct program_file *file)
 {
     return program->state == STANDING && program->file->process == file->process &&
-           strcmp(program->file->path, file->path) == 0;
+           strcmp(program->file->path, file->path) == 0 &&
+           strcmp(program->file->group, file->group) == 0;
 }
 
 static void change(struct program *program, struct program_file *file, const struct file *json,
@@ -112,7 +115,7 @@ static void change(struct program *program, struct program_file *file, const str
 void programs_take(const char *name, struct program_file *file, const struct file *json, int fd)
 {
     struct program *program = find(name);
-    if (program != NULL && !file_is_another(json, &program->json.stamp)) {
+    if (program != NULL && !program->is_wrong && !file_is_another(json, &program->json.stamp)) {
         program_free(file);
         return;
     }
@@ -130,14 +133,20 @@ void programs_take(const char *name, struct program_file *file, const struct fil
     program_begin(program);
 }
 
-bool programs_keep(const char *name, const struct file *json)
+bool programs_keep(const char *name, struct snapshot *snapshot)
 {
     struct program *program = find(name);
     if (program == NULL || program->state == REFUSED || program->state == REFUSING)
         return false;
-    program->json.stamp = json->stamp;
+    program->json.stamp = snapshot->json.stamp;
+    program->tid = snapshot->tid.stamp;
+    free(program->file->token);
+    program->file->token = snapshot->spec.token;
+    snapshot->spec.token = NULL;
     program->is_change = true;
-    program_say(program, "BAD_SPEC", "bad-spec", json->reason);
+    program->is_wrong = false;
+    program_say(program, "BAD_SPEC", "bad-spec", snapshot->json.reason);
+    program->is_wrong = true;
     return true;
 }
 
@@ -168,19 +177,33 @@ static char *copy_of(const char *text)
  * over a reservation. Stamps differ in the change time, by some ns. */
 static struct stamp stamp_of(const struct program *program, const struct row *row, enum form form)
 {
+    enum { RULES = RULES_MAX + 1 }; /* with the rule -1 */
     struct stamp stamp = program->json.stamp;
-    stamp.changed -= row->rule + (form == FORM_HOLD ? RULES_MAX : 0) + 1;
+    stamp.changed -= row->rule + (form == FORM_HOLD ? RULES : 0) + 1;
     if (program->file->hold)
-        stamp.changed -= (int64_t)(row->tid % THREADS_APART) * 2 * RULES_MAX;
+        stamp.changed -= (int64_t)(row->tid % THREADS_APART) * 2 * RULES;
     return stamp;
+}
+
+/* Adds what the file states for the whole process. */
+static void add_whole(const struct spec *whole, struct spec *spec)
+{
+    spec->extras.lock_memory = whole->extras.lock_memory;
+    spec->extras.cpu_latency = whole->extras.cpu_latency;
+    claims_copy(&spec->claims, whole->claims);
 }
 
 static void make_spec(const struct program *program, const struct row *row, enum form form,
                       struct spec *spec)
 {
-    const struct rule *rule = &program->file->rules[row->rule];
-    *spec = spec_copy(&rule->spec);
-    spec->plugin = copy_of(rule->spec.plugin);
+    static const struct spec nothing;
+    const struct spec *needs =
+        rule_matches(program, row->rule) ? &program->file->rules[row->rule].spec : &nothing;
+    *spec = spec_copy(needs);
+    spec->plugin = copy_of(needs->plugin);
+    claims_copy(&spec->claims, needs->claims);
+    if (row->is_first && !row->is_spare)
+        add_whole(&program->file->whole, spec);
     spec->token = copy_of(program->file->token);
     spec->waits = program->file->waits && program->state == STANDING;
     if (form != FORM_ATTACH)

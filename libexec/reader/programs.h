@@ -30,8 +30,8 @@ void programs_begin(void (*news)(const char *name), void (*listed)(const char *p
 void programs_take(const char *name, struct program_file *file, const struct file *json, int fd);
 
 /* Called when NAME.json is wrong. True: the rules of the earlier version stay in force, and
- * NAME.verdict says so. */
-bool programs_keep(const char *name, const struct file *json);
+ * NAME.verdict says so. Then takes the token of the snapshot over. */
+bool programs_keep(const char *name, struct snapshot *snapshot);
 
 /* Called when NAME.json is no program file, or no longer. Forgets the program. */
 void programs_drop(const char *name);

@@ -3,17 +3,20 @@
  * with a SOCK_SEQPACKET socket as standard input. Each datagram has one paragraph
  * (lib/paragraph.h), or several if rtf-tasks sends it.
  *
- *     op=watch id uid process | program     watch this process of the user, or the processes of the
- *                                           user that run this program, one at a time
+ *     op=watch id uid process | program | cgroup   watch this process of the user, or the processes
+ *                                           of the user that run this program, one at a time, or
+ *                                           that are in this cgroup
  *     op=end   id                           end the watch
  *
  *     event=process id process started      a process is watched; its threads follow. started: ns of
- *                                           CLOCK_REALTIME
- *     event=thread  id tid comm             a thread has appeared, or has another name
+ *                                           CLOCK_REALTIME. Both are 0 of a cgroup
+ *     event=thread  id tid comm [first]     a thread has appeared, or has another name. first=1: the
+ *                                           first thread of its process
  *     event=gone    id tid                  a thread has ended
  *     event=listed  id                      all threads that the process had have been told
  *     event=ended   id                      the process has ended, or is not the user's any more; or the
- *                                           program does not run when its watch begins
+ *                                           program does not run when its watch begins; or the cgroup
+ *                                           has no process of the user
  *     event=refused id reason               the process cannot be watched
  *
  * Attack surface: processes and names of all users. A user learns only of processes whose uids are
@@ -85,11 +88,12 @@ static void tell_process(uint64_t id, pid_t process, int64_t started)
     finish();
 }
 
-static void tell_thread(uint64_t id, pid_t tid, const char *name)
+static void tell_thread(uint64_t id, pid_t tid, const char *name, bool first)
 {
     begin("thread", id);
     paragraph_add_number(&said, "tid", (uint64_t)tid);
     paragraph_add(&said, "comm", name);
+    paragraph_add_stated(&said, "first", first);
     finish();
 }
 
@@ -122,16 +126,20 @@ static void tell_refused(uint64_t id, const char *reason)
 /* ---- from the broker ---- */
 
 /* The records begin before the first look, so that no thread is missed in between. */
-static const char *watch(uint64_t id, uid_t uid, pid_t process, const char *program)
+static const char *watch(uint64_t id, uid_t uid, pid_t process, const char *program,
+                         const char *group)
 {
     if (!task_records_open())
         return "the kernel does not tell of threads";
-    return program != NULL ? watch_program(id, uid, program) : watch_process(id, uid, process);
+    return program != NULL ? watch_program(id, uid, program)
+           : group != NULL ? watch_group(id, uid, group)
+                           : watch_process(id, uid, process);
 }
 
 static bool obey(const struct paragraph *request)
 {
-    const char *op = paragraph_get(request, "op"), *program = paragraph_get(request, "program");
+    const char *op = paragraph_get(request, "op"), *program = paragraph_get(request, "program"),
+               *group = paragraph_get(request, "cgroup");
     uint64_t id, uid, process = 0;
     if (op == NULL || paragraph_get_number(request, "id", UINT64_MAX, &id) != 1)
         return false;
@@ -140,10 +148,10 @@ static bool obey(const struct paragraph *request)
     else if (strcmp(op, "watch") != 0 ||
              paragraph_get_number(request, "uid", UINT32_MAX - 1, &uid) != 1 ||
              paragraph_get_number(request, "process", INT32_MAX, &process) < 0 ||
-             (process == 0) == (program == NULL))
+             (process != 0) + (program != NULL) + (group != NULL) != 1)
         return false;
     else {
-        const char *why = watch(id, (uid_t)uid, (pid_t)process, program);
+        const char *why = watch(id, (uid_t)uid, (pid_t)process, program, group);
         if (why != NULL)
             tell_refused(id, why);
         watched_look(false); /* the process may have ended meanwhile */

@@ -115,6 +115,7 @@ static bool parse(const unsigned char *bytes, size_t size, struct task_record *r
     memcpy(&record->time, bytes + size - sizeof record->time, sizeof record->time);
     record->process = (pid_t)kernel.pid;
     record->tid = (pid_t)kernel.tid;
+    record->parent = (pid_t)kernel.ppid_or_tid;
     if (kernel.header.type == PERF_RECORD_COMM) {
         record->tid = (pid_t)kernel.ppid_or_tid;
         record->what =

@@ -1,58 +1,38 @@
 #include "watched.h"
 
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/queue.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <uthash.h>
 
 #include "links.h"
-#include "spec-program.h"
 #include "thread.h"
 #include "units.h"
+#include "watched-threads.h"
 
-/* THREADS_MAX: how many threads are watched for a user, in all watches together, because each watch
- * looks at its threads. Further threads are not watched. */
-enum { THREADS_MAX = 1024, PATH_BYTES = 64 };
+/* GROUPS_BYTES: of /proc/PID/cgroup, with a line for each hierarchy. */
+enum { PATH_BYTES = 64, GROUPS_BYTES = 16384 };
 
-struct seen {
-    pid_t tid;
-    bool is_told, is_changed, is_listed;
-    char name[THREAD_NAME_BYTES];
-    TAILQ_ENTRY(seen) of_changed;
-    UT_hash_handle hh;
-};
+/* What the processes of a watch have in common. */
+enum what { ONE_PROCESS, ONE_PROGRAM, ONE_GROUP };
 
 struct watch {
     uint64_t id;
     uid_t uid;
+    enum what what;
+    char *path; /* of the program, or of the cgroup; NULL: one process is watched */
     struct watcher *watcher;
-    pid_t process;  /* 0: the program does not run */
-    char *program;  /* NULL: one process is watched */
-    bool is_execed; /* the process has to be looked at as a whole */
-    struct seen *threads;
-    TAILQ_HEAD(, seen) changed;
-    TAILQ_ENTRY(watch) of_list;
-    /* other watches of the same process, such as a user's and root's */
-    SLIST_ENTRY(watch) of_process;
-    UT_hash_handle hh; /* by id */
-};
-
-/* A user with watches. */
-struct watcher {
-    uid_t uid;
-    int watches, threads;
-    UT_hash_handle hh;
+    SLIST_HEAD(, member) members; /* at most one, except of a cgroup */
+    bool is_beginning;            /* the processes that run already are being looked for */
+    UT_hash_handle hh;            /* by id */
 };
 
 struct process {
     pid_t pid;
-    SLIST_HEAD(, watch) watches;
+    SLIST_HEAD(, member) members;
     UT_hash_handle hh;
 };
 
@@ -61,16 +41,17 @@ static struct {
     struct watch *by_id;
     struct process *processes;
     struct watcher *watchers;
-    int programs; /* watches of programs that do not run */
-    /* ids of processes that have called execve(2) since the last look */
-    pid_t execed[256];
-    int execed_count;
-    bool all_execed; /* look at all processes: `execed` is full, or a program has ended */
+    /* ids of processes that have called execve(2), or that a watched process of a cgroup has made,
+     * since the last look */
+    pid_t fresh[256];
+    int fresh_count;
+    bool all_fresh; /* look at all processes: `fresh` is full, or a program has ended */
 } watched;
 
 void watched_begin(const struct watched_events *events)
 {
     watched.tell = events;
+    threads_begin(events);
 }
 
 bool watched_any(void)
@@ -78,132 +59,7 @@ bool watched_any(void)
     return watched.by_id != NULL;
 }
 
-static void *allocated(size_t size)
-{
-    void *const zeros = calloc(1, size);
-    if (zeros == NULL)
-        abort(); /* the broker starts this program again, and tells it all watches */
-    return zeros;
-}
-
-/* ---- threads ---- */
-
-static void forget(struct watch *watch, struct seen *seen)
-{
-    if (seen->is_changed)
-        TAILQ_REMOVE(&watch->changed, seen, of_changed);
-    HASH_DEL(watch->threads, seen);
-    watch->watcher->threads--;
-    if (seen->is_told)
-        watched.tell->gone(watch->id, seen->tid);
-    free(seen);
-}
-
-static struct seen *find(struct watch *watch, pid_t tid)
-{
-    struct seen *seen;
-    HASH_FIND_INT(watch->threads, &tid, seen);
-    return seen;
-}
-
-static void mark_changed(struct watch *watch, pid_t tid)
-{
-    struct seen *seen = find(watch, tid);
-    if (seen == NULL && watch->watcher->threads >= THREADS_MAX)
-        return;
-    if (seen == NULL) {
-        seen = allocated(sizeof *seen);
-        seen->tid = tid;
-        HASH_ADD_INT(watch->threads, tid, seen);
-        watch->watcher->threads++;
-    }
-    if (!seen->is_changed)
-        TAILQ_INSERT_TAIL(&watch->changed, seen, of_changed);
-    seen->is_changed = true;
-}
-
-static bool read_name(pid_t process, pid_t tid, char name[static THREAD_NAME_BYTES])
-{
-    char path[PATH_BYTES];
-    snprintf(path, sizeof path, "/proc/%d/task/%d/comm", (int)process, (int)tid);
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
-    const ssize_t got = fd < 0 ? -1 : read(fd, name, THREAD_NAME_BYTES);
-    if (fd >= 0)
-        close(fd);
-    if (got <= 0)
-        return false;
-    name[got - 1] = '\0'; /* instead of the newline */
-    paragraph_clean(name);
-    return true;
-}
-
-/* A name that is empty matches no rule, and is told as "?". */
-static void look_at(struct watch *watch, struct seen *seen)
-{
-    char name[THREAD_NAME_BYTES];
-    seen->is_changed = false;
-    TAILQ_REMOVE(&watch->changed, seen, of_changed);
-    if (!read_name(watch->process, seen->tid, name)) {
-        forget(watch, seen);
-        return;
-    }
-    if (seen->is_told && strcmp(name, seen->name) == 0)
-        return;
-    memcpy(seen->name, name, sizeof name);
-    seen->is_told = true;
-    watched.tell->thread(watch->id, seen->tid, name[0] == '\0' ? "?" : name);
-}
-
-static void look_at_changed(struct watch *watch)
-{
-    struct seen *seen;
-    while ((seen = TAILQ_FIRST(&watch->changed)) != NULL)
-        look_at(watch, seen);
-}
-
-/* An exiting thread is not added: the kernel has written the thread's last record already, so its
- * end would go unnoticed. */
-static bool is_exiting(pid_t tid)
-{
-    struct identity identity;
-    return !thread_look(tid, &identity) || identity.ended;
-}
-
-/* False: the user has THREADS_MAX watched threads already, and this thread is not one of them. */
-static bool has_room_for(struct watch *watch, pid_t tid)
-{
-    return watch->watcher->threads < THREADS_MAX || find(watch, tid) != NULL;
-}
-
-/* Compares all threads in /proc with the known threads. */
-static void list_threads(struct watch *watch)
-{
-    char path[PATH_BYTES];
-    const struct dirent *entry;
-    struct seen *seen, *next;
-    uint64_t tid;
-    snprintf(path, sizeof path, "/proc/%d/task", (int)watch->process);
-    DIR *listing = opendir(path);
-    while (listing != NULL && (entry = readdir(listing)) != NULL)
-        if (parse_number(entry->d_name, INT32_MAX, &tid) && has_room_for(watch, (pid_t)tid) &&
-            !is_exiting((pid_t)tid)) {
-            mark_changed(watch, (pid_t)tid);
-            seen = find(watch, (pid_t)tid);
-            if (seen != NULL)
-                seen->is_listed = true;
-        }
-    if (listing != NULL)
-        closedir(listing);
-    HASH_ITER (hh, watch->threads, seen, next) {
-        if (!seen->is_listed)
-            forget(watch, seen);
-        else
-            seen->is_listed = false;
-    }
-    look_at_changed(watch);
-}
-
-/* ---- processes ---- */
+/* ---- processes of a watch ---- */
 
 static struct process *process_of(pid_t pid)
 {
@@ -212,51 +68,87 @@ static struct process *process_of(pid_t pid)
     return process;
 }
 
-static void leave_process(struct watch *watch)
+static struct process *process_make(pid_t pid)
 {
-    struct process *process = process_of(watch->process);
-    struct seen *seen, *next;
-    if (process == NULL)
-        return;
-    HASH_ITER (hh, watch->threads, seen, next) {
-        seen->is_told = false; /* ended() tells the end of all threads */
-        forget(watch, seen);
+    struct process *process = process_of(pid);
+    if (process == NULL) {
+        process = watched_allocate(sizeof *process);
+        process->pid = pid;
+        HASH_ADD_INT(watched.processes, pid, process);
     }
-    SLIST_REMOVE(&process->watches, watch, watch, of_process);
-    watch->process = 0;
-    watched.programs += watch->program != NULL;
-    if (!SLIST_EMPTY(&process->watches))
+    return process;
+}
+
+static struct member *member_of(const struct watch *watch, pid_t pid)
+{
+    struct member *member = SLIST_FIRST(&watch->members);
+    while (member != NULL && member->process != pid)
+        member = SLIST_NEXT(member, of_watch);
+    return member;
+}
+
+static void member_enter(struct watch *watch, pid_t pid, int64_t started)
+{
+    const bool is_first = SLIST_EMPTY(&watch->members) && !watch->is_beginning;
+    struct process *process = process_make(pid);
+    struct member *member = watched_allocate(sizeof *member);
+    member->process = pid;
+    member->watch = watch;
+    member->id = watch->id;
+    member->watcher = watch->watcher;
+    TAILQ_INIT(&member->changed);
+    SLIST_INSERT_HEAD(&process->members, member, of_process);
+    SLIST_INSERT_HEAD(&watch->members, member, of_watch);
+    if (is_first && watch->what == ONE_GROUP)
+        watched.tell->process(watch->id, 0, 0);
+    else if (is_first)
+        watched.tell->process(watch->id, pid, started);
+    threads_list(member);
+    if (is_first)
+        watched.tell->listed(watch->id);
+}
+
+static void member_free(struct member *member, bool tells_threads)
+{
+    struct process *process = process_of(member->process);
+    threads_forget(member, tells_threads);
+    SLIST_REMOVE(&process->members, member, member, of_process);
+    SLIST_REMOVE(&member->watch->members, member, member, of_watch);
+    free(member);
+    if (!SLIST_EMPTY(&process->members))
         return;
     HASH_DEL(watched.processes, process);
     free(process);
 }
 
-static void enter_process(struct watch *watch, pid_t pid, int64_t started)
+/* Ends watching the process. The end of the last one tells the end of all threads. Another process
+ * may run the program already, so all processes are looked at. */
+static void member_leave(struct member *member)
 {
-    struct process *process = process_of(pid);
-    if (process == NULL) {
-        process = allocated(sizeof *process);
-        process->pid = pid;
-        HASH_ADD_INT(watched.processes, pid, process);
-    }
-    SLIST_INSERT_HEAD(&process->watches, watch, of_process);
-    watch->process = pid;
-    watch->is_execed = false;
-    watched.programs -= watch->program != NULL;
-    watched.tell->process(watch->id, pid, started);
-    list_threads(watch);
-    watched.tell->listed(watch->id);
+    struct watch *watch = member->watch;
+    member_free(member, watch->what == ONE_GROUP);
+    if (SLIST_EMPTY(&watch->members) && !watch->is_beginning)
+        watched.tell->ended(watch->id);
+    watched.all_fresh |= watch->what == ONE_PROGRAM;
 }
+
+/* ---- which processes ---- */
 
 /* NULL: this user may watch the process; else the reason. */
 static const char *not_to_be_watched(pid_t pid, uid_t uid, int64_t *started)
 {
+#define OTHER_NAMESPACE \
+    "; if the number is that of a pid namespace (a container), rtf attach, rtf-run and librtf in there find the right process"
     struct identity identity;
-    if (!thread_identify(pid, &identity) || identity.process != pid || identity.kernel ||
-        identity.ended)
+    if (!thread_identify(pid, &identity) || identity.process != pid || identity.ended)
         return "there is no such process";
+    if (identity.kernel)
+        return "the process is a kernel thread" OTHER_NAMESPACE;
     *started = thread_started(&identity);
-    return thread_is_of(&identity, uid) ? NULL : "the process is not yours";
+    if (thread_is_of(&identity, uid))
+        return NULL;
+    return identity.real_uid == 0 ? "the process is not yours" OTHER_NAMESPACE
+                                  : "the process is not yours";
 }
 
 /* A directory in /proc belongs to the user and group of the process. */
@@ -267,55 +159,107 @@ static bool look_at_owner(pid_t pid, struct stat *status)
     return stat(path, status) == 0;
 }
 
-static bool read_exe(pid_t pid, const struct stat *status, char exe[static PROGRAM_PATH_BYTES])
-{
-    const size_t length =
-        links_program_of(pid, status->st_uid, status->st_gid, exe, PROGRAM_PATH_BYTES);
-    if (length == 0 || length >= PROGRAM_PATH_BYTES)
-        return false;
-    exe[length] = '\0';
-    return true;
-}
-
-static bool runs_program(pid_t pid, uid_t uid, const char *program)
-{
-    char exe[PROGRAM_PATH_BYTES];
+/* What is known of a process, read at most once however many watches there are: each user can make
+ * watches, and start processes without end. */
+struct looked_at {
+    pid_t pid;
     struct stat status;
-    return look_at_owner(pid, &status) && status.st_uid == uid && read_exe(pid, &status, exe) &&
-           strcmp(exe, program) == 0;
-}
+    bool has_exe, has_groups;
+    char exe[PROGRAM_PATH_BYTES]; /* "": the user does not see it */
+    char groups[GROUPS_BYTES];
+};
 
-static bool is_idle(const struct watch *watch)
+static const char *exe_of(struct looked_at *process)
 {
-    return watch->program != NULL && watch->process == 0;
+    if (process->has_exe)
+        return process->exe;
+    const size_t length =
+        links_program_of(process->pid, process->status.st_uid, process->status.st_gid, process->exe,
+                         PROGRAM_PATH_BYTES);
+    process->exe[length < PROGRAM_PATH_BYTES ? length : 0] = '\0';
+    process->has_exe = true;
+    return process->exe;
 }
 
-static bool any_is_idle_of(uid_t uid)
+static const char *groups_of(struct looked_at *process)
+{
+    char path[PATH_BYTES];
+    size_t length = 0;
+    ssize_t got = 1;
+    if (process->has_groups)
+        return process->groups;
+    snprintf(path, sizeof path, "/proc/%d/cgroup", (int)process->pid);
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    while (fd >= 0 && got > 0 && length < GROUPS_BYTES - 1) {
+        got = read(fd, process->groups + length, GROUPS_BYTES - 1 - length);
+        length += got > 0 ? (size_t)got : 0;
+    }
+    if (fd >= 0)
+        close(fd);
+    process->groups[length] = '\0';
+    process->has_groups = true;
+    return process->groups;
+}
+
+/* True: the process is in the cgroup, or in a cgroup below it. A line is "3:cpuset:/path", or
+ * "0::/path" in version 2. */
+static bool is_in_group(struct looked_at *process, const char *group)
+{
+    const size_t length = strlen(group);
+    for (const char *line = groups_of(process), *end; *line != '\0'; line = end + (*end == '\n')) {
+        end = line + strcspn(line, "\n");
+        const char *path = memchr(line, ':', (size_t)(end - line));
+        path = path == NULL ? NULL : memchr(path + 1, ':', (size_t)(end - path - 1));
+        if (path != NULL && (size_t)(end - ++path) >= length && memcmp(path, group, length) == 0 &&
+            (path + length == end || path[length] == '/'))
+            return true;
+    }
+    return false;
+}
+
+/* True: the watch is of this process, which may not be watched yet. */
+static bool is_meant(const struct watch *watch, struct looked_at *process)
+{
+    if (watch->uid != process->status.st_uid)
+        return false;
+    return watch->what == ONE_GROUP ? is_in_group(process, watch->path)
+                                    : strcmp(exe_of(process), watch->path) == 0;
+}
+
+static bool is_still_meant(const struct watch *watch, pid_t pid)
+{
+    struct looked_at process = {.pid = pid};
+    return watch->what == ONE_PROCESS ||
+           (look_at_owner(pid, &process.status) && is_meant(watch, &process));
+}
+
+static bool awaits_processes(const struct watch *watch)
+{
+    return watch->what == ONE_GROUP || (watch->what == ONE_PROGRAM && SLIST_EMPTY(&watch->members));
+}
+
+static bool any_awaits(uid_t uid)
 {
     const struct watch *watch = watched.by_id;
-    while (watch != NULL && !(is_idle(watch) && watch->uid == uid))
+    while (watch != NULL && !(awaits_processes(watch) && watch->uid == uid))
         watch = watch->hh.next;
     return watch != NULL;
 }
 
-/* Gives the process to all watches that wait for it. The process is looked at once, however many
- * watches there are: each user can make watches, and start processes without end. Nothing is told
- * of another user's process. */
+/* Gives the process to all watches that wait for it. Nothing is told of another user's process. */
 static void try_process(pid_t pid)
 {
-    char exe[PROGRAM_PATH_BYTES];
-    struct stat status;
+    struct looked_at process = {.pid = pid};
     int64_t started;
-    if (!look_at_owner(pid, &status) || !any_is_idle_of(status.st_uid) ||
-        !read_exe(pid, &status, exe))
+    if (!look_at_owner(pid, &process.status) || !any_awaits(process.status.st_uid))
         return;
     for (struct watch *watch = watched.by_id; watch != NULL; watch = watch->hh.next)
-        if (is_idle(watch) && watch->uid == status.st_uid && strcmp(watch->program, exe) == 0 &&
+        if (awaits_processes(watch) && member_of(watch, pid) == NULL && is_meant(watch, &process) &&
             not_to_be_watched(pid, watch->uid, &started) == NULL)
-            enter_process(watch, pid, started);
+            member_enter(watch, pid, started);
 }
 
-/* Looks for processes that run watched programs already. */
+/* Looks for processes that run already. */
 static void find_processes(void)
 {
     const struct dirent *entry;
@@ -326,28 +270,6 @@ static void find_processes(void)
             try_process((pid_t)pid);
     if (listing != NULL)
         closedir(listing);
-}
-
-/* Ends watching the process. Another process may run the program already, so all processes are
- * looked at. */
-static void end_process(struct watch *watch)
-{
-    leave_process(watch);
-    watched.tell->ended(watch->id);
-    watched.all_execed |= watch->program != NULL;
-}
-
-/* After an execve(2) the process has one thread, perhaps another program, and perhaps other
- * uids. */
-static void look_after_exec(struct watch *watch)
-{
-    int64_t started;
-    watch->is_execed = false;
-    if (not_to_be_watched(watch->process, watch->uid, &started) != NULL ||
-        (watch->program != NULL && !runs_program(watch->process, watch->uid, watch->program)))
-        end_process(watch);
-    else
-        list_threads(watch);
 }
 
 /* ---- watches ---- */
@@ -364,7 +286,7 @@ static struct watcher *watcher_of(uid_t uid)
     struct watcher *watcher;
     HASH_FIND(hh, watched.watchers, &uid, sizeof uid, watcher);
     if (watcher == NULL) {
-        watcher = allocated(sizeof *watcher);
+        watcher = watched_allocate(sizeof *watcher);
         watcher->uid = uid;
         HASH_ADD(hh, watched.watchers, uid, sizeof uid, watcher);
     }
@@ -380,14 +302,18 @@ static void leave_watcher(struct watcher *watcher)
     free(watcher);
 }
 
-static struct watch *watch_new(uint64_t id, uid_t uid)
+static struct watch *watch_new(uint64_t id, uid_t uid, enum what what, const char *path)
 {
     watch_end(id);
-    struct watch *watch = allocated(sizeof *watch);
+    struct watch *watch = watched_allocate(sizeof *watch);
     watch->id = id;
     watch->uid = uid;
+    watch->what = what;
+    watch->path = path == NULL ? NULL : strdup(path);
+    if (path != NULL && watch->path == NULL)
+        abort();
     watch->watcher = watcher_of(uid);
-    TAILQ_INIT(&watch->changed);
+    SLIST_INIT(&watch->members);
     HASH_ADD(hh, watched.by_id, id, sizeof watch->id, watch);
     return watch;
 }
@@ -397,20 +323,32 @@ const char *watch_process(uint64_t id, uid_t uid, pid_t process)
     int64_t started;
     const char *why = not_to_be_watched(process, uid, &started);
     if (why == NULL)
-        enter_process(watch_new(id, uid), process, started);
+        member_enter(watch_new(id, uid, ONE_PROCESS, NULL), process, started);
     return why;
 }
 
 const char *watch_program(uint64_t id, uid_t uid, const char *program)
 {
-    struct watch *watch = watch_new(id, uid);
-    watch->program = strdup(program);
-    if (watch->program == NULL)
-        abort();
-    watched.programs++;
+    const struct watch *watch = watch_new(id, uid, ONE_PROGRAM, program);
     find_processes();
-    if (watch->process == 0)
+    if (SLIST_EMPTY(&watch->members))
         watched.tell->ended(id);
+    return NULL;
+}
+
+/* The threads of all processes are told before listed(), so that the first reservation is for all
+ * of them together. */
+const char *watch_group(uint64_t id, uid_t uid, const char *group)
+{
+    struct watch *watch = watch_new(id, uid, ONE_GROUP, group);
+    watch->is_beginning = true;
+    watched.tell->process(id, 0, 0);
+    find_processes();
+    watch->is_beginning = false;
+    if (SLIST_EMPTY(&watch->members))
+        watched.tell->ended(id);
+    else
+        watched.tell->listed(id);
     return NULL;
 }
 
@@ -419,71 +357,109 @@ void watch_end(uint64_t id)
     struct watch *watch = watch_find(id);
     if (watch == NULL)
         return;
-    leave_process(watch);
-    watched.programs -= watch->program != NULL;
+    while (!SLIST_EMPTY(&watch->members))
+        member_free(SLIST_FIRST(&watch->members), false);
     HASH_DEL(watched.by_id, watch);
     leave_watcher(watch->watcher);
-    free(watch->program);
+    free(watch->path);
     free(watch);
 }
 
 /* ---- records ---- */
 
-bool watched_wants(const struct task_record *record)
+static bool any_awaits_processes(void)
 {
-    return process_of(record->process) != NULL ||
-           (record->what == TASK_EXECED && watched.programs > 0);
+    const struct watch *watch = watched.by_id;
+    while (watch != NULL && !awaits_processes(watch))
+        watch = watch->hh.next;
+    return watch != NULL;
 }
 
-static void note_exec(pid_t pid)
+/* True: a process of a watched cgroup has made this process, which is in the same cgroup. */
+static bool is_made_in_group(const struct task_record *record)
 {
-    if (watched.execed_count < (int)(sizeof watched.execed / sizeof *watched.execed))
-        watched.execed[watched.execed_count++] = pid;
+    const struct member *member;
+    const struct process *parent = record->what == TASK_FORKED && record->parent != record->process
+                                       ? process_of(record->parent)
+                                       : NULL;
+    if (parent != NULL)
+        SLIST_FOREACH (member, &parent->members, of_process)
+            if (member->watch->what == ONE_GROUP)
+                return true;
+    return false;
+}
+
+bool watched_wants(const struct task_record *record)
+{
+    return process_of(record->process) != NULL || is_made_in_group(record) ||
+           (record->what == TASK_EXECED && any_awaits_processes());
+}
+
+static void note_fresh(pid_t pid)
+{
+    if (watched.fresh_count < (int)(sizeof watched.fresh / sizeof *watched.fresh))
+        watched.fresh[watched.fresh_count++] = pid;
     else
-        watched.all_execed = true;
+        watched.all_fresh = true;
 }
 
 void watched_take(const struct task_record *record)
 {
     const struct process *process = process_of(record->process);
-    struct watch *watch;
-    if (record->what == TASK_EXECED)
-        note_exec(record->process);
+    struct member *member;
+    if (record->what == TASK_EXECED || is_made_in_group(record))
+        note_fresh(record->process);
     if (process == NULL)
         return;
-    SLIST_FOREACH (watch, &process->watches, of_process) {
-        struct seen *seen = record->what == TASK_ENDED ? find(watch, record->tid) : NULL;
-        watch->is_execed |= record->what == TASK_EXECED;
-        if (seen != NULL)
-            forget(watch, seen);
-        else if (record->what != TASK_ENDED)
-            mark_changed(watch, record->tid);
+    SLIST_FOREACH (member, &process->members, of_process) {
+        member->is_execed |= record->what == TASK_EXECED;
+        if (record->what == TASK_ENDED)
+            thread_ended(member, record->tid);
+        else
+            thread_changed(member, record->tid);
     }
 }
 
-/* Looks for watched programs in the processes that have called execve(2). */
-static void look_for_programs(void)
+/* Looks whether processes that are fresh are to be watched. */
+static void look_at_fresh(void)
 {
-    for (int i = 0; i < watched.execed_count && !watched.all_execed; i++)
-        try_process(watched.execed[i]);
-    if (watched.all_execed && watched.programs > 0)
+    for (int i = 0; i < watched.fresh_count && !watched.all_fresh; i++)
+        try_process(watched.fresh[i]);
+    if (watched.all_fresh && any_awaits_processes())
         find_processes();
-    watched.execed_count = 0;
-    watched.all_execed = false;
+    watched.fresh_count = 0;
+    watched.all_fresh = false;
+}
+
+/* After an execve(2) the process has one thread, perhaps another program or cgroup, and perhaps
+ * other uids. May free the member. */
+static void look_at_member(struct member *member, bool is_whole)
+{
+    int64_t started;
+    if (!is_whole && !member->is_execed)
+        threads_look_at_changed(member);
+    else if (not_to_be_watched(member->process, member->watch->uid, &started) == NULL &&
+             is_still_meant(member->watch, member->process))
+        threads_list(member);
+    else {
+        member_leave(member);
+        return;
+    }
+    member->is_execed = false;
+    if (member->threads == NULL)
+        member_leave(member);
 }
 
 void watched_look(bool lost)
 {
-    struct watch *watch, *next;
-    watched.all_execed |= lost;
-    HASH_ITER (hh, watched.by_id, watch, next) {
-        if (watch->process != 0 && (watch->is_execed || lost))
-            look_after_exec(watch);
-        else if (watch->process != 0)
-            look_at_changed(watch);
-        if (watch->process != 0 && watch->threads == NULL)
-            end_process(watch);
-    }
-    if (watched.execed_count > 0 || watched.all_execed)
-        look_for_programs();
+    struct watch *watch, *next_watch;
+    struct member *member, *next;
+    watched.all_fresh |= lost;
+    HASH_ITER (hh, watched.by_id, watch, next_watch)
+        for (member = SLIST_FIRST(&watch->members); member != NULL; member = next) {
+            next = SLIST_NEXT(member, of_watch);
+            look_at_member(member, lost);
+        }
+    if (watched.fresh_count > 0 || watched.all_fresh)
+        look_at_fresh();
 }

@@ -1,5 +1,4 @@
-/* The watched processes, and their threads. The kernel's records are only hints: the threads and
- * their names are read in /proc. */
+/* The watches, and the processes of each. */
 #ifndef RTF_WATCHED_H
 #define RTF_WATCHED_H
 
@@ -12,22 +11,27 @@
 
 /* Functions that are called with news of the watch `id`. name: cleaned by paragraph_clean. */
 struct watched_events {
-    /* a process is watched from here on; its threads follow, and then listed(). started:
-     * CLOCK_REALTIME, ns */
+    /* a process is watched from here on; its threads follow, and then listed(). process 0: the
+     * processes of a cgroup are watched, of which processes that appear later are told only by
+     * their threads. started: CLOCK_REALTIME, ns; 0: of a cgroup */
     void (*process)(uint64_t id, pid_t process, int64_t started);
-    void (*thread)(uint64_t id, pid_t tid, const char *name);
+    /* first: the thread is the first of its process */
+    void (*thread)(uint64_t id, pid_t tid, const char *name, bool first);
     void (*gone)(uint64_t id, pid_t tid);
     void (*listed)(uint64_t id);
-    /* the process has ended, or is not the user's any more */
+    /* the process has ended, or is not the user's any more; or the cgroup has no process of the
+     * user */
     void (*ended)(uint64_t id);
 };
 
 void watched_begin(const struct watched_events *events);
 
 /* watch_process watches a process of this user; watch_program watches the processes of this user
- * that run the program, one at a time. NULL: done; else a sentence that says why not. */
+ * that run the program, one at a time; watch_group watches all processes of this user in the
+ * cgroup and in the cgroups below it. NULL: done; else a sentence that says why not. */
 const char *watch_process(uint64_t id, uid_t uid, pid_t process);
 const char *watch_program(uint64_t id, uid_t uid, const char *program);
+const char *watch_group(uint64_t id, uid_t uid, const char *group);
 void watch_end(uint64_t id);
 bool watched_any(void);
 
@@ -35,7 +39,7 @@ bool watched_any(void);
 bool watched_wants(const struct task_record *record);
 void watched_take(const struct task_record *record);
 
-/* Looks at all threads that have changed; after lost records, at all threads. */
+/* Looks at all threads and processes that have changed; after lost records, at all of them. */
 void watched_look(bool lost);
 
 #endif

@@ -59,11 +59,12 @@ static void take_loss(struct user *of, const char *why)
     must(of == &user && why != NULL);
 }
 
-static void take_watch_of(struct user *of, const char *name, pid_t process, const char *program)
+static void take_watch_of(struct user *of, const char *name, const struct watch_of *what)
 {
     must(of == &user && name_is_valid(name, strlen(name), NAME_BYTES - 1));
-    must((process > 0) == (program == NULL));
-    must(program == NULL || strlen(program) < PROGRAM_PATH_BYTES);
+    must((what->process > 0) + (what->program != NULL) + (what->group != NULL) == 1);
+    must(what->program == NULL || strlen(what->program) < PROGRAM_PATH_BYTES);
+    must(what->group == NULL || strlen(what->group) < PROGRAM_PATH_BYTES);
 }
 
 static void dispose(int fd)

@@ -26,7 +26,8 @@ static void must_be_a_spec(const struct spec *spec)
 static void must_be_a_program_file(const struct program_file *file)
 {
     must(file->rule_count >= 1 && file->rule_count <= RULES_MAX);
-    must((file->process != 0) != (file->path[0] == '/') && (!file->hold || file->process == 0));
+    must((file->process != 0) + (file->path[0] == '/') + (file->group[0] == '/') == 1 &&
+         (!file->hold || file->process == 0));
     for (int i = 0; i < file->rule_count; i++) {
         must(file->rules[i].name[0] != '\0' &&
              strnlen(file->rules[i].name, GLOB_BYTES) < GLOB_BYTES);

@@ -7,6 +7,7 @@ WHAT: threads   a process whose threads appear, get names and end
       storm     a process of OTHER's makes and names threads as fast as it can: how late UID's are told, and the helper's CPU time
       crowd     64 programs of OTHER's that do not run, while OTHER's processes call execve: what an execve costs the helper, against one such program
       many      a process of OTHER's with 600 threads, in two watches: how many threads are told
+      group     a cgroup (its directory is the argument) with processes of both, one of which makes another process without an execve
       idle      no watch, and then a process at rest: how often the helper wakes
 """
 import ctypes
@@ -168,6 +169,36 @@ def programs():
     child.kill()
 
 
+def group():
+    directory = sys.argv[5]
+
+    def enter(owner, *code):
+        def become():
+            with open(directory + "/cgroup.procs", "w") as procs:
+                procs.write("0")
+            os.setgroups([])
+            os.setresgid(owner, owner, owner)
+            os.setresuid(owner, owner, owner)
+        return subprocess.Popen(["/usr/bin/python3", "-S", "-c", *code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, preexec_fn=become)
+    fork = "import os, sys, time\nchild = os.fork()\nprint(child, flush=True)\nos.read(0, 1)"
+    ask(op="watch", id=1, uid=uid, cgroup="/" + os.path.basename(directory))
+    show(hear())
+    show(hear())
+    stranger = enter(other, fork)
+    stranger.stdout.readline()
+    print("of another user:", hear(0.3))
+    child = enter(uid, fork)
+    grandchild = int(child.stdout.readline())
+    show(until("process"))
+    told = [until("thread", comm="python3") for _ in range(2)]
+    print(sorted(int(said["tid"]) for said in told) == sorted([child.pid, grandchild]), [said.get("first") for said in told])
+    child.kill()
+    show(until("gone", tid=child.pid))
+    os.kill(grandchild, signal.SIGKILL)
+    show(until("ended"))
+    stranger.kill()
+
+
 def cpu_time():
     with open(f"/proc/{helper.pid}/stat") as stat:
         fields = stat.read().rpartition(")")[2].split()
@@ -244,6 +275,6 @@ def idle():
     print("no watch:", wakeups() - before)
 
 
-{"threads": threads, "others": others, "program": programs, "storm": storm, "crowd": crowd, "many": many, "idle": idle}[what]()
+{"threads": threads, "others": others, "program": programs, "storm": storm, "crowd": crowd, "many": many, "group": group, "idle": idle}[what]()
 broker.close()
 print("status", helper.wait())

@@ -97,12 +97,18 @@ static void what_is_wrong_is_named(void **state)
     (void)state;
     refused("{\"threads\": {}}", "must be an array of 1 to 64 rules");
     refused("{\"threads\": []}", "must be an array of 1 to 64 rules");
-    refused("{" ONE "}", "needs the key \"process\" or \"program\"");
-    refused("{\"process\": 1, \"program\": \"/x\", " ONE "}", "not both");
+    refused("{" ONE "}", "needs the key \"process\", \"program\" or \"cgroup\"");
+    refused("{\"process\": 1, \"program\": \"/x\", " ONE "}", "not two");
+    refused("{\"process\": 1, \"program\": \"/x\", \"cgroup\": \"/x\", " ONE "}", "not all");
+    refused("{\"process\": null, " ONE "}", "must be a whole number from 1 to 4194304");
+    refused("{\"process\": {\"tid\": 7}, " ONE "}", "{\"tid\": NUMBER, \"inode\": NUMBER}");
+    refused("{\"cgroup\": \"x\", " ONE "}", "must be the absolute path of a cgroup");
+    refused("{\"cgroup\": \"/\", " ONE "}", "below the root");
+    refused("{\"cgroup\": \"/x/\", " ONE "}", "end without a slash");
     refused("{\"process\": 0, " ONE "}", "must be a whole number from 1 to 4194304");
     refused("{\"program\": \"x\", " ONE "}", "must be the absolute path");
     refused("{\"program\": \"/x\\n\", " ONE "}", "must be the absolute path");
-    refused("{\"process\": 1, \"hold\": true, " ONE "}", "needs the key \"program\"");
+    refused("{\"process\": 1, \"hold\": true, " ONE "}", "needs the key \"program\" or \"cgroup\"");
     refused("{\"program\": \"/x\", \"lifetime\": \"process\", " ONE "}",
             "only if the file also has the key \"process\"");
     refused("{\"process\": 1, \"lifetime\": \"thread\", " ONE "}",
@@ -113,7 +119,7 @@ static void what_is_wrong_is_named(void **state)
         "{\"process\": 1,\n\"threads\": [{\"name\": \"a\", \"priority\": 1}, {\"name\": \"b\", \"runtim\": 1}]}",
         "key \"threads\" (line 2) rule 2: key \"runtim\" is unknown; did you mean \"runtime\"?");
     refused("{\"process\": 1, \"threads\": [{\"name\": \"a\", \"attach\": 1}]}",
-            "key \"attach\" is unknown");
+            "key \"attach\" cannot stand in a rule");
     refused("{\"process\": 1, \"threads\": [{\"priority\": 1}]}", "key \"name\" is missing");
     refused("{\"process\": 1, \"threads\": [{\"name\": \"a\"}]}", "states no needs");
     refused("{\"process\": 1, \"threads\": [{\"name\": \"a\", \"comment\": \"c\"}]}",
@@ -126,6 +132,48 @@ static void what_is_wrong_is_named(void **state)
         "{\"process\": 1, \"threads\": [{\"name\": \"a\", \"runtime\": 9000, \"period\": 5000}]}",
         "must not exceed the period");
     refused("{\"process\": 1, \"threads\": [5]}", "rule 1: must be an object");
+}
+
+static void what_is_for_the_process_stands_beside_the_rules(void **state)
+{
+    (void)state;
+    taken(
+        "{\"process\": 1, \"plugin\": \"FP\", \"lock_memory\": \"1MiB\", \"cpu_latency\": \"10us\", \"network\": {\"bytes\": 512, \"period\": \"20ms\"},"
+        " \"threads\": [{\"name\": \"a\", \"nice\": -11, \"clamp\": {\"min\": 256}}, {\"name\": \"b\", \"priority\": 1}]}");
+    assert_true(program_states_whole(file));
+    assert_int_equal(file->whole.extras.lock_memory, 1 << 20);
+    assert_int_equal(file->whole.extras.cpu_latency, 10);
+    assert_int_equal(file->whole.claims->values[0], 512);
+    assert_int_equal(file->rules[0].spec.extras.nice, -11);
+    /* A rule that claims no CPU time asks no plugin. */
+    assert_null(file->rules[0].spec.plugin);
+    assert_string_equal(file->rules[1].spec.plugin, "FP");
+    taken("{\"process\": 1, " ONE "}");
+    assert_false(program_states_whole(file));
+    refused("{\"process\": 1, \"threads\": [{\"name\": \"a\", \"lock_memory\": \"1MiB\"}]}",
+            "key \"lock_memory\" is for the whole process: state it beside \"threads\"");
+    refused("{\"process\": 1, \"threads\": [{\"name\": \"a\", \"disk\": {\"bytes\": 1}}]}",
+            "key \"disk\" is for the whole process");
+    refused("{\"process\": 1, \"nice\": -11, " ONE "}", "state it in each rule that needs it");
+    refused("{\"process\": 1, \"cpu_latncy\": 5, " ONE "}", "did you mean \"cpu_latency\"?");
+    refused("{\"process\": 1, \"lock_memory\": 0, " ONE "}", "must be a whole number of bytes");
+    refused("{\"process\": 1, \"expires\": 5, " ONE "}", "cannot stand beside \"threads\"");
+}
+
+static void a_rule_has_modes_and_units(void **state)
+{
+    (void)state;
+    taken(
+        "{\"process\": 1, \"threads\": [{\"name\": \"a\", \"runtime\": \"2ms\", \"period\": \"33ms\", \"units\": {\"count\": 2}, "
+        "\"modes\": {\"sd\": {}, \"hd\": {\"runtime\": \"5ms\"}}, \"mode\": \"sd\"}]}");
+    assert_int_equal(file->rules[0].spec.runtime, 5000);
+    assert_int_equal(file->rules[0].spec.mode->runtime, 2000);
+    assert_int_equal(file->rules[0].spec.claims->values[0], 2);
+    refused(
+        "{\"process\": 1, \"threads\": [{\"name\": \"a\", \"runtime\": 2, \"modes\": {\"sd\": {}}, \"mode\": \"hd\"}]}",
+        "rule 1: key \"mode\" must be the name of one of the modes");
+    refused("{\"process\": 1, \"threads\": [{\"name\": \"a\", \"units\": {\"count\": 2}}]}",
+            "key \"units\" needs a claim on CPU time beside it");
 }
 
 static void the_token_of_a_wrong_file_is_known(void **state)
@@ -157,6 +205,9 @@ int main(void)
                                        cmocka_unit_test(a_hostile_pattern_costs_little),
                                        cmocka_unit_test(a_spec_is_no_program_file),
                                        cmocka_unit_test(what_is_wrong_is_named),
+                                       cmocka_unit_test(
+                                           what_is_for_the_process_stands_beside_the_rules),
+                                       cmocka_unit_test(a_rule_has_modes_and_units),
                                        cmocka_unit_test(the_token_of_a_wrong_file_is_known),
                                        cmocka_unit_test(there_are_at_most_64_rules)};
     return cmocka_run_group_tests(tests, NULL, NULL);

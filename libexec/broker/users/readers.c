@@ -368,7 +368,8 @@ void reader_release(struct user *user, const char *name, const char *why)
 
 void reader_task(struct user *user, const char *name, const struct paragraph *said)
 {
-    static const char *const keys[] = {"event", "process", "started", "tid", "comm", "reason"};
+    static const char *const keys[] = {"event", "process", "started", "tid",
+                                       "comm",  "first",   "reason"};
     if (user->reader.state != READER_RUNS)
         return;
     add_op(user, "task", name);
@@ -507,17 +508,22 @@ static void take_idle(struct user *user)
                             MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-/* Takes the request for a watch of a process or a program. The broker never opens the path of the
- * program; rtf-tasks only compares the path. */
+/* Takes the request for a watch of a process, a program or a cgroup. The broker never opens the
+ * path of a program or cgroup; rtf-tasks only compares the path. */
 static bool take_watch(struct user *user, const struct paragraph *said, const char *name)
 {
-    const char *program = paragraph_get(said, "program");
+    const char *program = paragraph_get(said, "program"), *group = paragraph_get(said, "cgroup");
     uint64_t process = 0;
     if (paragraph_get_number(said, "process", TID_MAX, &process) < 0 ||
-        (process == 0) == (program == NULL) || reservation_name_of_program(name) != 0 ||
-        (program != NULL && strlen(program) >= PROGRAM_PATH_BYTES))
+        (process != 0) + (program != NULL) + (group != NULL) != 1 ||
+        reservation_name_of_program(name) != 0 ||
+        (program != NULL && strlen(program) >= PROGRAM_PATH_BYTES) ||
+        (group != NULL && strlen(group) >= PROGRAM_PATH_BYTES))
         return false;
-    readers.tell->watch(user, name, (pid_t)process, program);
+    readers.tell->watch(user, name,
+                        &(struct watch_of){.process = (pid_t)process,
+                                           .program = program,
+                                           .group = group});
     return true;
 }
 

@@ -16,6 +16,14 @@ struct reservation;
 
 void open_file_close(const struct user *user, struct open_file *file);
 
+/* What a reader asks to watch: one of the three; the others are 0 and NULL. program: the processes of
+ * the user that run the program with this path, one at a time. group: the processes of the user in
+ * the cgroup with this path. */
+struct watch_of {
+    pid_t process;
+    const char *program, *group;
+};
+
 /* The functions that take the reports of readers. */
 struct reader_events {
     /* the files of the reservation `name`; the callee owns *snapshot and `json` */
@@ -32,9 +40,8 @@ struct reader_events {
     void (*seen_file)(struct user *user, const char *name, bool is_json, const struct stamp *stamp);
     void (*seen_verdict)(struct user *user, const char *name, int64_t decided);
     void (*scanned)(struct user *user);
-    /* for the program file NAME.json, the reader asks for reports of the threads of this process of
-     * the user, or of all processes of the user that run `program` (task-watches.h) */
-    void (*watch)(struct user *user, const char *name, pid_t process, const char *program);
+    /* the reader asks for a watch for the program file `name` (task-watches.h) */
+    void (*watch)(struct user *user, const char *name, const struct watch_of *of);
     /* the reader no longer asks for these reports; name == NULL: for no program file any more */
     void (*unwatch)(struct user *user, const char *name);
     void (*dispose)(int fd); /* has a descriptor closed by a process that may wait */

@@ -25,7 +25,7 @@ struct task_watch {
     struct user *user; /* NULL in ENDING and ENDED, because the user may not exist any more */
     uid_t uid;
     pid_t process;
-    char *program; /* NULL: the watch is of `process` */
+    char *program, *group; /* as in struct watch_of */
     TAILQ_ENTRY(task_watch) of_list;
     UT_hash_handle hh; /* by id */
     char name[NAME_BYTES];
@@ -44,6 +44,7 @@ static void watch_free(struct task_watch *watch)
     HASH_DEL(watches.by_id, watch);
     TAILQ_REMOVE(&watches.list, watch, of_list);
     free(watch->program);
+    free(watch->group);
     free(watch);
 }
 
@@ -59,6 +60,8 @@ static bool watch_send(const struct task_watch *watch)
         paragraph_add_number(output, "uid", watch->uid);
         if (watch->program != NULL)
             paragraph_add(output, "program", watch->program);
+        else if (watch->group != NULL)
+            paragraph_add(output, "cgroup", watch->group);
         else
             paragraph_add_number(output, "process", (uint64_t)watch->process);
     }
@@ -175,7 +178,16 @@ static void watch_refuse(struct user *user, const char *name)
     reader_task(user, name, &said);
 }
 
-void task_watch_begin(struct user *user, const char *name, pid_t process, const char *program)
+/* NULL for NULL. */
+static char *copy_of(const char *text)
+{
+    char *copy = text == NULL ? NULL : strdup(text);
+    if (text != NULL && copy == NULL)
+        abort();
+    return copy;
+}
+
+void task_watch_begin(struct user *user, const char *name, const struct watch_of *of)
 {
     const struct task_watch *other;
     int count = 0;
@@ -193,11 +205,10 @@ void task_watch_begin(struct user *user, const char *name, pid_t process, const 
                                  .state = WATCH_UNSENT,
                                  .user = user,
                                  .uid = user->uid,
-                                 .process = process,
-                                 .program = program == NULL ? NULL : strdup(program)};
+                                 .process = of->process,
+                                 .program = copy_of(of->program),
+                                 .group = copy_of(of->group)};
     memcpy(watch->name, name, strlen(name) + 1);
-    if (program != NULL && watch->program == NULL)
-        abort();
     HASH_ADD(hh, watches.by_id, id, sizeof watch->id, watch);
     TAILQ_INSERT_TAIL(&watches.list, watch, of_list);
     watches_send();

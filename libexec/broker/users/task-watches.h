@@ -10,6 +10,7 @@
 #include "child-kind.h"
 
 struct user;
+struct watch_of;
 
 /* Tells the launcher about rtf-tasks, and its uid. Call this before the launcher is forked. */
 void task_watches_prepare(char *path, struct identity_to_run_as as);
@@ -17,9 +18,8 @@ void task_watches_prepare(char *path, struct identity_to_run_as as);
 /* Starts rtf-tasks. False with errno. */
 bool task_watches_start(void);
 
-/* Begins a watch for the program file `name`, which replaces the present watch for this file: of
- * the processes that run `program`; program == NULL: of the process `process`. */
-void task_watch_begin(struct user *user, const char *name, pid_t process, const char *program);
+/* Begins a watch for the program file `name`, which replaces the present watch for this file. */
+void task_watch_begin(struct user *user, const char *name, const struct watch_of *of);
 
 /* Ends the watch for the program file `name`; name == NULL: all watches of the user. */
 void task_watch_end(struct user *user, const char *name);

@@ -1,0 +1,60 @@
+/* The threads of one watched process. The kernel's records are only hints: the threads and their
+ * names are read in /proc. */
+#ifndef RTF_WATCHED_THREADS_H
+#define RTF_WATCHED_THREADS_H
+
+#include <stdbool.h>
+#include <sys/queue.h>
+#include <sys/types.h>
+#include <uthash.h>
+
+#include "spec-program.h"
+#include "watched.h"
+
+/* A user with watches. */
+struct watcher {
+    uid_t uid;
+    int watches, threads; /* of all watches together */
+    UT_hash_handle hh;
+};
+
+struct watched_thread {
+    pid_t tid;
+    bool is_told, is_changed, is_listed;
+    char name[THREAD_NAME_BYTES];
+    TAILQ_ENTRY(watched_thread) of_changed;
+    UT_hash_handle hh;
+};
+
+/* A process of a watch. Several watches may have the same process, such as a user's and root's. */
+struct member {
+    pid_t process;
+    struct watch *watch;
+    uint64_t id; /* of the watch */
+    struct watcher *watcher;
+    bool is_execed; /* the process has to be looked at as a whole */
+    struct watched_thread *threads;
+    TAILQ_HEAD(, watched_thread) changed;
+    SLIST_ENTRY(member) of_watch, of_process;
+};
+
+/* Memory of zeros. */
+void *watched_allocate(size_t size);
+
+/* Has news told by these functions. */
+void threads_begin(const struct watched_events *events);
+
+/* Compares all threads in /proc with the known threads, and tells what is new. */
+void threads_list(struct member *member);
+
+/* Notes that this thread has changed, or has ended. */
+void thread_changed(struct member *member, pid_t tid);
+void thread_ended(struct member *member, pid_t tid);
+
+/* Looks at the threads that have changed. */
+void threads_look_at_changed(struct member *member);
+
+/* Forgets all threads. tell: tells that they have ended. */
+void threads_forget(struct member *member, bool tell);
+
+#endif
