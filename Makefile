@@ -213,7 +213,7 @@ faults: all $(TOOLS)
 	ATTACHMENTS=100 BATS_TEST_TIMEOUT=14400 test/run test/partition.bats
 	TOP_THREADS=5000 test/run test/front/top.bats
 	STORM_SECONDS=60 test/run test/library.bats
-	RTF_TURN=all FAULT_STEP=1 FAULT_FIRST=1 FAULT_KILLS=2000 BATS_TEST_TIMEOUT=14400 test/run test/fault/*.bats
+	RTF_TURN=all FAULT_STEP=1 FAULT_FIRST=1 FAULT_KILLS=2000 PROGRAM_KILLS=200 PROGRAM_SECONDS=60 BATS_TEST_TIMEOUT=14400 test/run test/fault/*.bats
 soak: all $(TOOLS)
 	SOAK_REQUESTS=1000000 BATS_TEST_TIMEOUT=3600 test/run test/attack/soak.bats
 

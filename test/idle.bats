@@ -55,6 +55,36 @@ nothing_is_owed() {
     diff <(echo "$before") <(switches)
 }
 
+# switches_of PROCESS...: as switches, in the variable $SWITCHES, and without a new process: rtf-tasks hears of each.
+switches_of() {
+    local pid line
+    SWITCHES=
+    for pid; do
+        while read -r line; do [[ $line != *ctxt_switches* ]] || SWITCHES+="$pid $line; "; done <"/proc/$pid/status"
+    done
+}
+sleeps_at_rest() {
+    local before
+    switches_of "$@"
+    before=$SWITCHES
+    read -rt 1 <>"$RTF_STAGE/nothing" || true # sleep(1) is a process
+    switches_of "$@"
+    [ "$SWITCHES" = "$before" ] || { echo "$before"; echo "$SWITCHES"; return 1; }
+}
+
+@test "no process of rtf wakes up while the threads of program files are at rest" {
+    broker_start
+    sleeper $ALICE
+    for file in "\"process\": $SLEEPER" '"program": "/nothing"' '"cgroup": "/nothing"'; do
+        n=$((${n:-0} + 1))
+        told '.result == "OK"' "$(spec $ALICE p$n "{$file, \"threads\": [{\"name\": \"*\", \"runtime\": \"1ms\", \"period\": \"10ms\"}]}")"
+    done
+    is_policy "$SLEEPER" deadline
+    sleep 0.5
+    # A process that something else has started wakes rtf-tasks.
+    once_of 5 sleeps_at_rest $(everybody)
+}
+
 no_readers() { ! helpers rtf-reader >/dev/null; }
 
 @test "no process wakes up for a request that was answered long ago" {

@@ -58,6 +58,35 @@ RULES='"threads":[{"name":"*","runtime":"2ms","period":"20ms"}]'
     eventually has_not $BOB player
 }
 
+@test "a file for a group is given to its members, also by their primary group, and to the named user once" {
+    cp /etc/group "$WORK/group"
+    cp /etc/passwd "$WORK/passwd"
+    echo "rtftest:x:$GROUP:rtfann" >>"$WORK/group"
+    printf '%s:x:%s:%s::/:/bin/sh\n' rtfann $ALICE $ALICE rtfbob $BOB $GROUP rtfcarol $CAROL $CAROL >>"$WORK/passwd"
+    give player "{\"group\": \"@rtftest\", \"user\": \"rtfann\", \"program\": \"/usr/bin/player\", $RULES}"
+    cat >"$WORK/start" <<'END'
+mount --bind "$WORK/group" /etc/group
+mount --bind "$WORK/passwd" /etc/passwd
+exec "$RTF_LIBEXEC/rtf-brokerd" --foreground --spool "$SPOOL" --config "$CONFIG" --group "$GROUP" ${RTF_PLUGIN_USER:+--plugin-user "$RTF_PLUGIN_USER"}
+END
+    export WORK SPOOL CONFIG GROUP RTF_LIBEXEC
+    unshare --mount --propagation private sh -eu "$WORK/start" >"$WORK/broker.out" 2>&1 3>&- &
+    BROKER=$!
+    echo "$BROKER" >>"$WORK/pids"
+    eventually broker_serves
+    place_of "$SPOOL" >>"$WORK/places"
+    eventually has rtfann player "{\"program\":\"/usr/bin/player\",$RULES}"
+    eventually has rtfbob player "{\"program\":\"/usr/bin/player\",$RULES}"
+    [ ! -e "$SPECS/rtfcarol" ]
+    # Who leaves the group loses the file at the next reload.
+    sed 's/^\(rtfbob:x:[0-9]*\):[0-9]*/\1:'$BOB'/' "$WORK/passwd" >"$WORK/later"
+    cat "$WORK/later" >"$WORK/passwd" # the same inode, which is mounted
+    give player "{\"group\": \"@rtftest\", \"program\": \"/usr/bin/player\", $RULES}"
+    reload
+    eventually has_not rtfbob player
+    has rtfann player "{\"program\":\"/usr/bin/player\",$RULES}"
+}
+
 @test "a file that the user has removed or changed comes back at the next reload" {
     give player "{\"user\": \"$ALICE\", \"program\": \"/usr/bin/player\", $RULES}"
     broker_start

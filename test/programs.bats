@@ -108,6 +108,23 @@ camera='{"name": "camera*", "runtime": "1ms", "period": "20ms"}'
 has_no_thread() { ! thread "$1" >/dev/null; }
 reservations() { [ "$(jq .reservations "$SPOOL/status.json")" = "$1" ]; } # so many
 
+@test "a refusal does not wait for used runtime if another thread of the file can never fit" {
+    configure_plugins 'EDF edf - 0 partition=unthrottled threshold=0.5'
+    broker_start
+    sleeper $ALICE
+    told '.result == "OK"' "$(spec $ALICE before '{"runtime": "1640ms", "period": "4100ms"}')"
+    attach $ALICE before "$SLEEPER" >/dev/null
+    program $ALICE camera-1 never
+    sleep 1 # it may have used 1 s of 1.64 s, which counts for 2.5 s
+    as $ALICE rm "$SPECS/$ALICE/before.json"
+    eventually test ! -e "$SPECS/$ALICE/before.verdict"
+    said=$(spec $ALICE player "$(rules '{"name": "camera*", "runtime": "30ms", "period": "100ms"}, {"name": "never", "plugin": "NONE", "runtime": "1ms", "period": "20ms"}')")
+    told '.result == "SCHEDULE_FAIL" and .refusal.code == "no-plugin" and (.reason | test("^thread never ")) and .grant == null' "$said"
+    kill -USR1 "$BROKER"
+    eventually test -s "$SPOOL/state/current/books.json"
+    told '.debts != []' "$(cat "$SPOOL/state/current/books.json")"
+}
+
 @test "a late thread stays within the quota, and waits for room if the file says so" {
     configure_rules "$ALICE - max_utilization 0.1"
     broker_start

@@ -719,6 +719,21 @@ to_nowhere() { "$@" >&-; }
     fails 125 'rtf-run: thread rtf-run (*), rule 1: *' as $ALICE "$RTF_BIN/rtf-run" --spool "$SPOOL" -f "$WORK/rules" -- touch "$WORK/ran"
     [ ! -e "$WORK/ran" ]
     eventually has_no_specs
+    # With --fallback the command runs without.
+    falls_back() { # SENTENCE
+        status=0
+        as $ALICE "$RTF_BIN/rtf-run" --spool "$SPOOL" -f "$WORK/rules" --fallback -- sh -c 'chrt -p $$; exit 7' >"$WORK/out" 2>"$WORK/err" || status=$?
+        [ "$status" -eq 7 ] && [ "$(wc -l <"$WORK/err")" = 1 ] && [[ $(<"$WORK/err") == "rtf-run: $1; running sh without a reservation" ]] && grep -q SCHED_OTHER "$WORK/out" ||
+            { cat "$WORK/out" "$WORK/err" >&2; return 1; }
+        eventually has_no_specs
+    }
+    falls_back 'thread rtf-run (*), rule 1: *'
+    printf '{"threads": [{"name": "rtf-run", "runtime": "30ms", "period": "20ms"}]}' >"$WORK/rules"
+    falls_back '*must not exceed the period*'
+    printf '{"threads": [{"name": "*", "runtime": "1ms", "period": "20ms"}]}' >"$WORK/rules"
+    broker_stop TERM
+    falls_back 'no broker *'
+    eventually has_no_specs
 }
 has_no_specs() { [ -z "$(find "$SPECS/$ALICE" -name '*.json')" ]; }
 

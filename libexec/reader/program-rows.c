@@ -228,9 +228,25 @@ static bool is_refused(const struct row *row)
 bool rows_have_refused(const struct program *program)
 {
     for (const struct row *row = program->rows; row != NULL; row = row->hh.next)
-        if (!row->is_leaving && row_is_matched(program, row) && is_refused(row))
+        if (!row->is_leaving && row_is_matched(program, row) && is_answered(program, row) &&
+            is_refused(row))
             return true;
     return false;
+}
+
+/* True: the broker waits until used runtime does not count any more, before it answers. */
+static bool waits(const struct row *row)
+{
+    const char *result = json_string_value(json_object_get(row->verdict, "result"));
+    return result != NULL && strcmp(result, "WAITING") == 0;
+}
+
+bool rows_only_wait(const struct program *program)
+{
+    for (const struct row *row = program->rows; row != NULL; row = row->hh.next)
+        if (!is_answered(program, row) && !(waits(row) && !row->is_dirty))
+            return false;
+    return true;
 }
 
 bool rows_have_matched(const struct program *program)

@@ -38,8 +38,10 @@ void row_gone(struct program *program, struct row *row);
 void rows_gone(struct program *program);
 void rows_leave(struct program *program);
 
-/* True: the broker has answered for all rows. */
+/* True: the broker has answered for all rows. rows_only_wait: or has said that the answer needs a
+ * wait. */
 bool rows_are_answered(const struct program *program);
+bool rows_only_wait(const struct program *program);
 
 /* True: some row is matched (and refused), and is not leaving. */
 bool rows_have_matched(const struct program *program);

@@ -130,8 +130,12 @@ static void take_back(struct program *program)
     rows_leave(program);
 }
 
+/* A refusal of one thread is the refusal of all of them. So the answers for threads that wait for
+ * used runtime are not needed. */
 void program_advance(struct program *program)
 {
+    if (program->state == HOLDING && rows_have_refused(program) && rows_only_wait(program))
+        take_back(program);
     if (!rows_are_answered(program))
         return;
     if ((program->state == HOLDING || program->state == ATTACHING) && rows_have_refused(program))
