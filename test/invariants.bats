@@ -49,6 +49,20 @@ granted() {
     finds "files: $BOB/nobody-asked has an answer, and nothing asks for it"
 }
 
+# bats test_tags=turn:1
+@test "a program file and the reservations of its threads agree, and a row without a reservation is found" {
+    broker_start
+    sleeper $ALICE
+    told '.grant.threads == 1' "$(spec $ALICE app "{\"process\": $SLEEPER, \"threads\": [{\"name\": \"sleep\", \"priority\": 12, \"plugin\": \"FP\"}]}")"
+    eventually has_watches 1
+    agree
+    as $ALICE sh -c 'sed "s/app+$2/app+3/" "$1" >"$1.new" && cat "$1.new" >"$1"; rm "$1.new"' sh "$SPECS/$ALICE/app.verdict" "$SLEEPER"
+    finds "files: $ALICE/app+3 was told that it is granted, and is not"
+    as $ALICE rm "$SPECS/$ALICE/app.json"
+    eventually test ! -e "$SPECS/$ALICE/app.verdict"
+    agree
+}
+
 # Alone, for the same reason as the test of another broker's domain.
 # bats test_tags=machine
 @test "under each partition the machine agrees" {

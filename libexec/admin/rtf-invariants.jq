@@ -3,6 +3,8 @@
 
 def cpus: if . == "" then [] else split(",") | map(split("-") | map(tonumber) | [range(.[0]; .[-1] + 1)]) | add end;
 def place: .user + "/" + .name;
+# The place of the file: the reservation NAME+TID is of the program file NAME.json.
+def place_of_file: .user + "/" + (.name | sub("\\+.*"; ""));
 
 def lines: split("\n")[] | select(. != "");
 
@@ -27,7 +29,9 @@ $books[0] as $books | ($journal | journal) as $journal | kernel as $kernel
 | ($books.plugins | INDEX(.name)) as $lines
 | ($threads | INDEX(.tid)) as $running
 | [$verdicts | [lines | split("\t") | {user: .[0], file: .[1], line: (.[2:] | join("\t"))}] | group_by([.user, .file])[]
-    | {user: .[0].user, name: (.[0].file[2:] | rtrimstr(".verdict"))} + (map(.line) | join(" ") | fromjson? | objects | {grant, thread, result})] as $verdicts
+    | {user: .[0].user, name: (.[0].file[2:] | rtrimstr(".verdict"))} + (map(.line) | join(" ") | fromjson? | objects | {grant, thread, result, program, threads})] as $verdicts
+# A program file has a verdict with a row for each reservation.
+| [$verdicts[] | if .program == null then . else (.user as $user | .threads[]? | objects | select(.grant != null) | {user: $user, name: .reservation, grant, thread, result}), .grant = null end] as $verdicts
 | ($verdicts | INDEX(place)) as $verdict
 | ($files | map(select(.kind == "json")) | INDEX(place)) as $declared
 | ($files | map(select(.kind != "verdict")) | INDEX(place)) as $asked # a .tid without a spec gets a verdict, too
@@ -125,8 +129,9 @@ def is_global: $lines[.].partition == "global" and $lines[.].deadline;
 # ---- files
 (
     $books.reservations[] | select(.grant != null and (.busy | not)) | select(.user as $user | $unseen | index($user) | not) | . as $spec
-    | if $declared[place] == null then "files: \(place) is granted, and there is no such spec"
-      elif $declared[place].uid != .uid then "files: \(place) is granted to \(.uid), and is a spec of \($declared[place].uid)"
+    | $declared[place_of_file] as $declared
+    | if $declared == null then "files: \(place) is granted, and there is no such spec"
+      elif $declared.uid != .uid then "files: \(place) is granted to \(.uid), and is a spec of \($declared.uid)"
       elif $verdict[place] == null then "files: \(place) is granted, and has no answer"
       else
           [["plugin", .grant.plugin, $verdict[place].grant.plugin], ["claims", (.grant.claims | keys), ([$verdict[place].grant.claims[] | select(.background | not).plugin] | sort)],
