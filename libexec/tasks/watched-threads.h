@@ -54,7 +54,7 @@ void thread_ended(struct member *member, pid_t tid);
 /* Looks at the threads that have changed. */
 void threads_look_at_changed(struct member *member);
 
-/* Forgets all threads. tell: tells that they have ended. */
-void threads_forget(struct member *member, bool tell);
+/* Forgets all threads. is_told: tells that they have ended. */
+void threads_forget(struct member *member, bool is_told);
 
 #endif
