@@ -377,7 +377,7 @@ thread() { grep -lx "$1" "/proc/$PROGRAM/task/"*/comm | cut -d / -f 5; }
     told '.result == "OK" and .grant.threads == 1 and .threads[0].grant.cpu_latency == 30 and .threads[0].grant.nice == -3' "$said"
     is_policy "$PROGRAM" deadline
     latency_is 30
-    # What the rules of acl.conf refuse, is refused as a whole.
+    # If the rules of acl.conf refuse a thing that is for the process, the whole file is refused.
     told '.result == "ACL_FAIL" and .grant.threads == 1' "$(spec $ALICE player '{"process": '$PROGRAM', "cpu_latency": "10us", "threads": [{"name": "python3", "runtime": "1ms", "period": "20ms"}]}')"
     kill -KILL "$PROGRAM"
     eventually latency_is 2000000000

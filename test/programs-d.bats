@@ -78,7 +78,7 @@ END
     eventually has rtfann player "{\"program\":\"/usr/bin/player\",$RULES}"
     eventually has rtfbob player "{\"program\":\"/usr/bin/player\",$RULES}"
     [ ! -e "$SPECS/rtfcarol" ]
-    # Who leaves the group loses the file at the next reload.
+    # A user who leaves the group loses the file at the next reload.
     sed 's/^\(rtfbob:x:[0-9]*\):[0-9]*/\1:'$BOB'/' "$WORK/passwd" >"$WORK/later"
     cat "$WORK/later" >"$WORK/passwd" # the same inode, which is mounted
     give player "{\"group\": \"@rtftest\", \"program\": \"/usr/bin/player\", $RULES}"

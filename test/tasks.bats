@@ -28,7 +28,7 @@ answers() { # WHAT PROGRAM LINE...
     answers program "$WORK/sleep" 'event=ended id=1' True 'event=ended id=1' True 'event=ended id=1' None
 }
 
-@test "of a cgroup the processes of its user are told, also those that call no execve, and no others" {
+@test "of a cgroup the processes of its user are told, also a process that calls no execve, and no process of another user" {
     mount=$(awk '($3 == "cgroup" || $3 == "cgroup2") && $4 !~ /cpuset|blkio/ { print $2; exit }' /proc/mounts)
     [ -n "$mount" ] && GROUP_DIRECTORY=$(mktemp -d "$mount/rtf-test.XXXXXX" 2>/dev/null) || skip 'no cgroup can be made here'
     tidy() { eventually rmdir "$GROUP_DIRECTORY" 2>/dev/null; }

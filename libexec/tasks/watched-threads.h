@@ -4,12 +4,28 @@
 #define RTF_WATCHED_THREADS_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/queue.h>
 #include <sys/types.h>
 #include <uthash.h>
 
+#include "paragraph.h"
 #include "spec-program.h"
-#include "watched.h"
+
+/* Functions that are called with news of the watch `id`. name: cleaned by paragraph_clean. */
+struct watched_events {
+    /* a process is watched from here on; its threads follow, and then listed(). process 0: the
+     * processes of a cgroup are watched, of which processes that appear later are told only by
+     * their threads. started: CLOCK_REALTIME, ns; 0: of a cgroup */
+    void (*process)(uint64_t id, pid_t process, int64_t started);
+    /* first: the thread is the first of its process */
+    void (*thread)(uint64_t id, pid_t tid, const char *name, bool first);
+    void (*gone)(uint64_t id, pid_t tid);
+    void (*listed)(uint64_t id);
+    /* the process has ended, or is not the user's any more; or the cgroup has no process of the
+     * user */
+    void (*ended)(uint64_t id);
+};
 
 /* A user with watches. */
 struct watcher {

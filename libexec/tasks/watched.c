@@ -11,12 +11,11 @@
 #include "links.h"
 #include "thread.h"
 #include "units.h"
-#include "watched-threads.h"
 
 /* GROUPS_BYTES: of /proc/PID/cgroup, with a line for each hierarchy. */
 enum { PATH_BYTES = 64, GROUPS_BYTES = 16384 };
 
-/* What the processes of a watch have in common. */
+/* The things that a watch can be of. */
 enum what { ONE_PROCESS, ONE_PROGRAM, ONE_GROUP };
 
 struct watch {
@@ -159,8 +158,8 @@ static bool look_at_owner(pid_t pid, struct stat *status)
     return stat(path, status) == 0;
 }
 
-/* What is known of a process, read at most once however many watches there are: each user can make
- * watches, and start processes without end. */
+/* The owner, program and cgroups of a process. Each is read at most once, however many watches there
+ * are, because each user can make watches, and start processes without end. */
 struct looked_at {
     pid_t pid;
     struct stat status;

@@ -27,7 +27,7 @@ begins() {
     [ "$(field .program.state "$(spec $ALICE app "{\"program\": \"$WORK/churning\", $RULES}")")" = stands ]
 }
 
-# The threads of the program that the kernel runs as real-time, and those whose names match; sorted.
+# The threads of the program that are real-time in the kernel, the threads whose names match, and the threads that the verdict grants; sorted.
 in_kernel() { for task in "/proc/$PROGRAM/task"/*; do [[ $(kernel "${task##*/}") != @(fifo|deadline)* ]] || echo "${task##*/}"; done | sort; }
 by_name() { grep -lE '^(work|tick)-' "/proc/$PROGRAM/task"/*/comm | cut -d / -f 5 | sort; }
 in_verdict() { jq -r --arg process "$PROGRAM" 'select(.result == "OK" and .program.state == "stands" and (.program.process | tostring) == $process) | .threads[] | select(.grant != null) | .tid' \

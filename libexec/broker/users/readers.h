@@ -16,9 +16,9 @@ struct reservation;
 
 void open_file_close(const struct user *user, struct open_file *file);
 
-/* What a reader asks to watch: one of the three; the others are 0 and NULL. program: the processes of
- * the user that run the program with this path, one at a time. group: the processes of the user in
- * the cgroup with this path. */
+/* A reader asks to watch a process, a program or a cgroup. The members of the other two are 0 and
+ * NULL. program: the processes of the user that run the program with this path, one at a time.
+ * group: the processes of the user in the cgroup with this path. */
 struct watch_of {
     pid_t process;
     const char *program, *group;
