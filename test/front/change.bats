@@ -50,7 +50,7 @@ tidy() { [ -z "$BROKER" ] || kill -CONT "$BROKER" 2>/dev/null || true; }
     cp "$OWN/cam.json" "$WORK/before"
     silent rtf_of $BOB declare dog -T 8ms -P 20ms
     silent rtf declare two -T 12ms -P 20ms
-    fails 75 'rtf change: cam: EDF refused: *; a runtime of at most *us would fit' rtf change cam runtime=19ms
+    fails 75 'rtf change: cam: EDF refused: *; a runtime of at most *us would fit*' rtf change cam runtime=19ms
     cmp "$OWN/cam.json" "$WORK/before"
     holds cam '.grant.runtime == 2000 and .result == "OK"'
     fails 65 'rtf change: cam: spec refused: *"perid"*' rtf change cam perid=5

@@ -23,7 +23,7 @@ prepare() { front_prepare; }
     broker_start
     silent rtf declare big -T 17ms -P 20ms
     silent rtf declare two -T 15ms -P 20ms
-    fails 75 'rtf what-if: EDF refused: *; a runtime of at most 4000us would fit' rtf what-if -T 5ms -P 20ms
+    fails 75 'rtf what-if: EDF refused: *; a runtime of at most 4000us would fit*' rtf what-if -T 5ms -P 20ms
     silent rtf declare rest -T 4000us -P 20ms
     status=0
     rtf what-if -T 5ms -P 20ms --json >"$WORK/out" 2>"$WORK/err" || status=$?

@@ -161,6 +161,20 @@ static void what_a_neighbour_cannot_bear(void **state)
     is_told(WHY_NEIGHBOUR, false);
 }
 
+/* The owner also learns what the plugin lacks that tests nothing, and would take the spec. */
+static void what_a_plugin_that_tests_nothing_lacks(void **state)
+{
+    (void)state;
+    struct reservation *reservation = writes("cam", tenth(NULL));
+    for (int plugin = EDF; plugin <= NEXT; plugin++)
+        plugin_answers(reservation, ANSWER_NO, 0, plugin != EDF);
+    is_told(WHY_FULL, false);
+    assert_string_equal(verdict.refusal.by, "EDF");
+    assert_string_equal(verdict.refusal.other, "LOW, which tests nothing, refused: so it says");
+    (void)writes("dog", tenth("NEVER"));
+    assert_string_equal(verdict.refusal.other, "");
+}
+
 /* ---- about threads ---- */
 
 static void a_thread_without_a_grant(void **state)
@@ -307,6 +321,7 @@ int main(void)
         with_fakes(what_is_full),
         with_fakes(a_plugin_that_restarts),
         with_fakes(what_a_neighbour_cannot_bear),
+        with_fakes(what_a_plugin_that_tests_nothing_lacks),
         with_fakes(a_thread_without_a_grant),
         with_fakes(a_thread_without_cpu_time),
         with_fakes(a_thread_that_is_not_there),

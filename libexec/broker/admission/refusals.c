@@ -168,6 +168,32 @@ static void name_what_fits(const struct request *request, enum resource resource
     refusal->of = resource;
 }
 
+/* Returns the first refusal of a plugin that tests nothing; NULL: there is none. */
+static const struct reply *reply_without_test(const struct request *request)
+{
+    for (int i = 0; i < request->outcome.reply_count; i++) {
+        const struct reply *reply = &request->outcome.replies[i];
+        if (reply->answer == ANSWER_NO && ranks_only(reply->plugin))
+            return reply;
+    }
+    return NULL;
+}
+
+/* If a plugin that tests refused, the owner also learns why a plugin that tests nothing did not take
+ * the spec, because the spec often lacks only a priority. If the plugin that tests nothing refused,
+ * the owner also learns of the rule that closed the plugin that tests. */
+static void say_other(struct request *request, int told)
+{
+    const struct denial *denial = &request->refusals.denial;
+    const struct reply *reply = reply_without_test(request);
+    char *other = request->outcome.refusal.other;
+    if (ranks_only(told) && denial->is_there && !ranks_only(denial->plugin))
+        snprintf(other, OTHER_BYTES, "%.*s", OTHER_BYTES - 1, denial->reason);
+    else if (!ranks_only(told) && reply != NULL)
+        snprintf(other, OTHER_BYTES, "%s, which tests nothing, refused: %s",
+                 plugin_line(reply->plugin)->name, reply->reason);
+}
+
 void refusal_say(struct request *request, enum resource resource)
 {
     struct refusal *refusal = &request->outcome.refusal;
@@ -175,7 +201,9 @@ void refusal_say(struct request *request, enum resource resource)
                          : request->inquiry.claim->plugin[0] == '\0'
                              ? NULL
                              : request->inquiry.claim->plugin;
-    if (is_by_plugin(request)) {
+    const bool by_plugin = is_by_plugin(request);
+    refusal->other[0] = '\0';
+    if (by_plugin) {
         request_refuse(request, plugin_line(request->refusals.no.plugin)->name,
                        request->refusals.no.code, refusal_is_final(request));
         request_answer(request, SCHEDULE_FAIL, "%s", request->refusals.no.reason);
@@ -196,6 +224,9 @@ void refusal_say(struct request *request, enum resource resource)
             say_unknown_plugin(request, wanted, resource);
         return;
     }
+    if (resource == RESOURCE_CPU)
+        say_other(request,
+                  by_plugin ? request->refusals.no.plugin : request->refusals.denial.plugin);
     name_what_fits(request, resource, refusal);
 }
 

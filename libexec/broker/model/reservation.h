@@ -215,6 +215,8 @@ struct reservation {
 enum kind { CREATE, CHANGE, ATTACH, DETACH, RECOVER, UPDATE, EXIT, RELEASE };
 enum result { RESULT_OK, SCHEDULE_FAIL, ACL_FAIL, BAD_SPEC, ATTACH_FAIL, RESULT_WAITING };
 
+enum { OTHER_BYTES = 320 };
+
 struct refusal {
     enum why code;
     /* a plugin, "access", "kernel", "broker" or "spec"; "": no refusal */
@@ -232,7 +234,8 @@ struct refusal {
     const struct counter *counter;
     /* the sum has to become this much smaller for a grant, in units of utilization; 0: not known */
     uint64_t lacks;
-    bool never; /* the end of other tasks cannot change the answer */
+    bool never;              /* the end of other tasks cannot change the answer */
+    char other[OTHER_BYTES]; /* the refusal of a plugin of the other kind (refusals.c); or "" */
 };
 
 enum answer { ANSWER_OK, ANSWER_PARTIAL, ANSWER_NO, ANSWER_RESTARTING };

@@ -49,9 +49,10 @@ char *refusal_sentence(const struct outcome *outcome, char text[static SENTENCE_
         refusal->rule[0] == '\0' || strstr(outcome->reason, refusal->rule) != NULL;
     char fits[FITS];
     tell_nearest(refusal, fits);
-    snprintf(text, SENTENCE_BYTES, "%s%s%s%s%s%s%s%s", says_who ? "" : refusal->by,
+    snprintf(text, SENTENCE_BYTES, "%s%s%s%s%s%s%s%s%s%s", says_who ? "" : refusal->by,
              says_who || refusal->by[0] == '\0' ? "" : " ",
              says_who ? "" : "refused: ", outcome->reason, says_rule ? "" : " (",
-             says_rule ? "" : refusal->rule, says_rule ? "" : ")", fits);
+             says_rule ? "" : refusal->rule, says_rule ? "" : ")", fits,
+             refusal->other[0] == '\0' ? "" : "; ", refusal->other);
     return text;
 }

@@ -5,9 +5,10 @@
 
 #include "reservation.h"
 
-enum { SENTENCE_BYTES = REASON_BYTES + sizeof((struct refusal *)NULL)->rule + 160 };
+enum { SENTENCE_BYTES = REASON_BYTES + sizeof((struct refusal *)NULL)->rule + OTHER_BYTES + 160 };
 
-/* "EDF refused: CPU 1 has 0.12 of 0.95 left, 0.2 asked; a runtime of at most 1200us would fit".
+/* "EDF refused: CPU 1 has 0.12 of 0.95 left, 0.2 asked; a runtime of at most 1200us would fit; FP,
+ * which tests nothing, refused: needs a priority".
  * Returns `text`. */
 char *refusal_sentence(const struct outcome *outcome, char text[static SENTENCE_BYTES]);
 
