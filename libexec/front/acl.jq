@@ -11,8 +11,8 @@ def bandwidth: capture("^(?<number>[0-9]+)(?<unit>[A-Za-z]*)$") | (.number | ton
 def opens: .property | test("^max_(user_)?(utilization|amount|bandwidth)$");
 def is_threads: .property == "max_user_threads";
 def is_amount: is_threads or (.property | test("(amount|bandwidth)$"));
-def value: .property as $property | .value |
-    if $property | test("utilization$") then sum elif $property | test("(amount|threads)$") then tonumber else bandwidth end;
+def value: .property as $property | .threads as $threads | .value |
+    if . == "tick" then $threads elif $property | test("utilization$") then sum elif $property | test("(amount|threads)$") then tonumber else bandwidth end;
 def amount($rule): if ($rule | is_amount) then tostring else cpus end;
 
 # True if the rule applies to the account. The broker decides in the same way (libexec/broker/access).
@@ -36,7 +36,7 @@ def used($account; $plugins; $sums): if $sums == null then null
 def told($account; $plugins; $sums): . as $rule | used($account; $plugins; $sums) as $used |
     {line, text, says: (if opens then (if value == 0 then "closes" else "opens" end) else "bounds" end)} +
     (if opens or is_threads then {used: (if $used == null then null else $used | amount($rule) end),
-                    left: (if $used == null then null else ([value - $used, 0] | max) | amount($rule) end)} else {used: null, left: null} end);
+                    left: (if $used == null or value == null then null else ([value - $used, 0] | max) | amount($rule) end)} else {used: null, left: null} end);
 
 # For one account and each plugin: whether the account may use the plugin, how much in all, how much is left, and every rule that applies to both.
 def explained($plugins; $sums): . as $account | $plugins[] | . as $plugin |

@@ -12,6 +12,7 @@
  *     unread         rules or plugins, SENTENCE: a difference between a file of this directory and the lines in force
  *     force          yes: the lines that follow are in force. Without this line they are from the files of --config
  *     rules          LINE WORDS
+ *     threads        LINE NUMBER: of a rule max_user_threads tick, how many threads it allows
  *     plugins        LINE WORDS */
 #include <fcntl.h>
 #include <limits.h>
@@ -62,6 +63,20 @@ static void print_lines(enum conf_file file, const struct conf_lines *lines)
     }
 }
 
+static void print_threads(const json_t *status)
+{
+    const json_t *rule;
+    size_t i;
+    json_array_foreach(json_object_get(status, "rules"), i, rule)
+    {
+        const json_t *threads = json_object_get(rule, "threads");
+        if (json_is_integer(threads))
+            printf("threads\t%lld\t%lld\n",
+                   (long long)json_integer_value(json_object_get(rule, "line")),
+                   (long long)json_integer_value(threads));
+    }
+}
+
 static enum conf_file unread_file;
 
 static void tell_unread(const char *sentence)
@@ -101,8 +116,10 @@ static void print_config(int root, const json_t *status, bool is_served)
         printf("served\t%s\n", served);
     if (is_ours)
         print_unread(status, directory);
-    if (is_told)
+    if (is_told) {
+        print_threads(status);
         puts("force\tyes");
+    }
     print_rules(is_told ? status : NULL, directory);
 }
 

@@ -130,14 +130,14 @@ in_time() {
 }
 
 @test "as shipped, a user with 160 short runtimes has some threads with EDF, the rest with FP or nothing, and another user gets 4 ms in 10" {
-    local most=$((ROOM < 8 ? ROOM : 8))
-    grep -q "^$ALICE *EDF *max_user_threads 8$" "$CONFIG/threads"
-    sed "s/8$/$most/" "$CONFIG/threads" >>"$CONFIG/acl.conf"
+    local most=$((($(nproc) * 900 - 400) * 10 / (TICK < 10000 ? TICK : 10000)))
+    [ "$most" -gt 0 ] || most=1
+    cat "$CONFIG/threads" >>"$CONFIG/acl.conf"
     broker_start
     crumbs_come 160 99999999 0 '"runtime": "100us", "period": "1s", "priority": 15'
     are_deadline "$PARENT" "$most"
     [ "$(cat "$SPECS/$ALICE"/*.verdict | jq -r .grant.plugin | sort | uniq -c | xargs)" = "$most EDF $((160 - most)) FP" ]
-    [ "$(field .reason "$(spec $ALICE one '{"runtime": "2us", "period": "1s"}')" | grep -c "max_user_threads $most: $most used, 1 asked$")" = 1 ]
+    [ "$(field .reason "$(spec $ALICE one '{"runtime": "2us", "period": "1s"}')" | grep -c "max_user_threads tick: $most used, 1 asked, tick allows $most$")" = 1 ]
     victim_starts 1
     wait "$VICTIM"
     [ "$(wc -l <"$WORK/done")" = 150 ]

@@ -68,6 +68,13 @@ END
     out "*acl.conf:2: $ALICE EDF max_user_threads 3: bounds, 1 used, 2 left"
     says="$(as $ALICE "$RTF_BIN/rtf" --spool "$SPOOL" acl explain $ALICE EDF)"
     [[ $says = *"acl.conf:2: $ALICE EDF max_user_threads 3: bounds, 1 used, 2 left" ]]
+    broker_stop TERM
+    configure_rules "$ALICE - max_utilization 0.5" "$ALICE EDF max_user_threads tick"
+    prints 0 acl explain $ALICE EDF # only a broker knows what tick stands for
+    out "*acl.conf:2: $ALICE EDF max_user_threads tick: bounds"
+    broker_start
+    prints 0 acl explain $ALICE EDF
+    out "*acl.conf:2: $ALICE EDF max_user_threads tick: bounds, 1 used, *[0-9] left"
 }
 
 # bats test_tags=turn:1

@@ -12,7 +12,7 @@
 #include "unit.h"
 #include "units.h"
 
-enum { EDF, FP, CAMERA, DISK, NET };
+enum { EDF, FP, CAMERA, DISK, NET, TICK };
 enum { ANN = 20021, BEN, CAT, TEAM = 20050, RTF = 20060 };
 
 /* ann: in rtf and, as a supplementary group, rtfteam. ben: in rtf and, as the primary group,
@@ -52,12 +52,41 @@ static char reason[REASON_BYTES];
 static struct refusal refusal;
 static uint64_t least, ceiling;
 
+/* Lines of plugins, named TICK0 and so on, and how many threads max_user_threads tick allows there.
+ * Beside one thread more, another user would not get 4 ms in 10 ms. */
+static const struct {
+    const char *words;
+    uint64_t tick;
+    int threads;
+} tick_lines[] = {
+    {"0 partition=global threshold=0.9", 4000, 1},
+    {"0-1 partition=global threshold=0.9", 4000, 3},
+    {"0-1 partition=global", 4000, 3},
+    {"0-1 partition=global threshold=0.6", 4000, 2},
+    {"0-3 partition=global threshold=0.9", 4000, 8},
+    {"0-7 partition=global threshold=0.9", 4000, 17},
+    {"0-1 partition=global threshold=0.9", 1000, 14},
+    {"0-3 partition=global threshold=0.9", 10000, 3},
+    {"0-3 partition=global threshold=0.9", 20000, 3},
+    {"0-1 partition=global threshold=0.1", 4000, 1},
+    {"0 partition=unthrottled threshold=0.95", 4000, 1},
+    {"0-3 partition=unthrottled threshold=0.95", 4000, 7},
+    {"0-3 partition=unthrottled threshold=0.4", 1000, 1},
+};
+enum { TICK_LINES = sizeof tick_lines / sizeof *tick_lines };
+
 static int set_up(void **state)
 {
-    (void)state;
-    plugins_are(
+    char text[2000];
+    size_t length = (size_t)snprintf(
+        text, sizeof text,
         "EDF sh - 0-1 partition=global threshold=0.9\nFP sh 1-60 0-1\nCAMERA sh - - resource=units capacity=4\n"
         "DISK sh - - resource=disk device=sda throughput=1MB\nNET sh - - resource=network interface=eth0 rate=100Mbit\n");
+    (void)state;
+    for (int i = 0; i < TICK_LINES; i++)
+        length += (size_t)snprintf(text + length, sizeof text - length, "TICK%d sh - %s\n", i,
+                                   tick_lines[i].words);
+    plugins_are(text);
     return 0;
 }
 
@@ -618,6 +647,35 @@ static void threads_are_counted_for_each_user_and_plugin(void **state)
     nothing_is_used();
 }
 
+static void a_tick_is_a_number_of_threads(void **state)
+{
+    (void)state;
+    for (int i = 0; i < TICK_LINES; i++) {
+        struct grant *own[20];
+        char text[128], sentence[128];
+        int count = 0;
+        snprintf(text, sizeof text, "- - max_utilization 2\n- TICK%d max_user_threads tick\n", i);
+        tick_is = tick_lines[i].tick;
+        rules_are(text);
+        while ((own[count] = grant_to(&ann, TICK + i, share(1), NULL)) != NULL)
+            assert_in_range(count++, 0, 17);
+        snprintf(sentence, sizeof sentence,
+                 "acl.conf:2: - TICK%d max_user_threads tick: %d used, 1 asked, tick allows %d", i,
+                 count, count);
+        denied(&ann, TICK + i, share(1), sentence);
+        check(count == tick_lines[i].threads, "%s: %d", tick_lines[i].words, count);
+        while (count > 0)
+            gone(own[--count]);
+        assert_false(acl_has_tick(rules_now)); /* nothing has to be measured */
+    }
+    tick_is = 4000;
+    rules_are("- EDF max_user_threads tick\n- - max_runtime 2\n");
+    json_t *list = acl_as_json(rules_now);
+    assert_int_equal(json_integer_value(json_object_get(json_array_get(list, 0), "threads")), 3);
+    assert_null(json_object_get(json_array_get(list, 1), "threads"));
+    json_decref(list);
+}
+
 static void new_rules_count_the_threads_that_are_there(void **state)
 {
     (void)state;
@@ -722,6 +780,8 @@ static void planned_priorities_are_bounded_too(void **state)
 static void each_wrong_line_is_named_with_what_is_allowed(void **state)
 {
 #define TIMES " takes a time from 1us to 3600s such as 500us, not "
+#define THREADS \
+    "max_user_threads takes a number of threads, or the word tick for a plugin that uses SCHED_DEADLINE, not "
 #define CPUS  " takes CPUs in decimals, such as 0.5 or 2, not "
 #define WORDS "a rule has four words, DOMAIN PLUGIN PROPERTY VALUE: this line has "
     static const struct {
@@ -745,7 +805,9 @@ static void each_wrong_line_is_named_with_what_is_allowed(void **state)
         {"@rtf - max_utilization 0.1234567891", "max_utilization" CPUS "\"0.1234567891\""},
         {"@rtf - max_utilization -1", "max_utilization" CPUS "\"-1\""},
         {"@rtf - max_user_utilization 0,5", "max_user_utilization" CPUS "\"0,5\""},
-        {"- EDF max_user_threads 0.5", "max_user_threads takes a number of threads, not \"0.5\""},
+        {"- EDF max_user_threads 0.5", THREADS "\"0.5\""},
+        {"- - max_user_threads tick", THREADS "\"tick\""},
+        {"- FP max_user_threads tick", THREADS "\"tick\""},
         {"@rtf - max_priority 0", "max_priority takes a priority from 1 to 100, not \"0\""},
         {"@rtf - min_priority 101", "min_priority takes a priority from 1 to 100, not \"101\""},
         {"@rtf - ignore_adm_test yes", "ignore_adm_test takes true or false, not \"yes\""},
@@ -1219,6 +1281,7 @@ int main(void)
         cmocka_unit_test(a_change_does_not_count_against_itself),
         cmocka_unit_test(what_is_asked_for_is_charged_before_the_answer),
         cmocka_unit_test(threads_are_counted_for_each_user_and_plugin),
+        cmocka_unit_test(a_tick_is_a_number_of_threads),
         cmocka_unit_test(new_rules_count_the_threads_that_are_there),
         cmocka_unit_test(root_is_neither_restricted_nor_counted),
         cmocka_unit_test(a_stranger_is_known_by_his_uid_only),

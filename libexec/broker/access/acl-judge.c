@@ -206,12 +206,15 @@ static void judge_utilization(struct question *question, const struct rule *rule
 static void judge_threads(struct question *question, const struct rule *rule)
 {
     const uint64_t used = rule_used(question, rule);
+    char tick[40] = "";
     if (used < rule->value)
         return;
     const bool first = !question->denied;
     question->ceiling = 0;
-    rule_denies(question, rule, rule->value == 0 ? NONE : WHEN_FREED, "%llu used, 1 asked",
-                (unsigned long long)used);
+    if (rule->tick)
+        snprintf(tick, sizeof tick, ", tick allows %llu", (unsigned long long)rule->value);
+    rule_denies(question, rule, rule->value == 0 ? NONE : WHEN_FREED, "%llu used, 1 asked%s",
+                (unsigned long long)used, tick);
     if (first) {
         snprintf(question->refusal->asked, sizeof question->refusal->asked, "1");
         snprintf(question->refusal->available, sizeof question->refusal->available, "0");

@@ -43,7 +43,9 @@ struct rule {
     enum property property;
     uint64_t value; /* the bound; of min_nice, without the sign */
     bool bandwidth; /* the amount is written as a rate (max_bandwidth) */
-    bool tick; /* min_runtime tick: bounds only plugins whose runtimes the kernel ends at a tick */
+    /* min_runtime tick: bounds only plugins whose runtimes the kernel ends at a tick;
+     * max_user_threads tick: `value` comes from the tick and the CPUs (tick-threads.h) */
+    bool tick;
     char text[192]; /* the line with single blanks */
     /* the counter with the sum of the subject; only for max_utilization and max_amount */
     struct counter *counter;

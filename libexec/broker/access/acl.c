@@ -11,6 +11,7 @@
 #include "nearest-word.h"
 #include "plugin-lines.h"
 #include "spec.h"
+#include "tick-threads.h"
 #include "tick.h"
 #include "units.h"
 #include "wire.h"
@@ -79,6 +80,17 @@ static bool parse_least_runtime(const char *word, struct rule *rule)
            parse_time(word, &rule->value);
 }
 
+static bool parse_threads(const char *word, struct rule *rule)
+{
+    rule->tick = strcmp(word, "tick") == 0;
+    if (!rule->tick)
+        return parse_number(word, UINT32_MAX, &rule->value);
+    if (rule->plugin == ANY_PLUGIN || !plugin_line(rule->plugin)->deadline)
+        return false;
+    rule->value = tick_threads(plugin_line(rule->plugin));
+    return true;
+}
+
 /* Rounds down: a rule opens no more than the administrator has written. */
 static bool parse_bandwidth(const char *word, uint64_t *bytes)
 {
@@ -106,10 +118,11 @@ static bool parse_value(const char *word, struct rule *rule, char *reason)
                                   "%s takes CPUs in decimals, such as 0.5 or 2, not \"%.40s\"",
                                   property_names[rule->property], word);
     case MAX_USER_THREADS:
-        return parse_number(word, UINT32_MAX, &rule->value) ||
-               config_lines_wrong(reason, "acl.conf", rule->line,
-                                  "max_user_threads takes a number of threads, not \"%.40s\"",
-                                  word);
+        return parse_threads(word, rule) ||
+               config_lines_wrong(
+                   reason, "acl.conf", rule->line,
+                   "max_user_threads takes a number of threads, or the word tick for a plugin that uses SCHED_DEADLINE, not \"%.40s\"",
+                   word);
     case MIN_PRIORITY:
     case MAX_PRIORITY:
         return (parse_number(word, 100, &rule->value) && rule->value > 0) ||
@@ -380,9 +393,13 @@ json_t *acl_as_json(const struct acl *acl)
     if (acl->count > ACL_TOLD)
         return json_null();
     json_t *list = json_array();
-    for (int i = 0; i < acl->count; i++)
-        json_array_append_new(list, json_pack("{s:i, s:s}", "line", acl->rules[i].line, "text",
-                                              acl->rules[i].text));
+    for (int i = 0; i < acl->count; i++) {
+        const struct rule *rule = &acl->rules[i];
+        json_t *told = json_pack("{s:i, s:s}", "line", rule->line, "text", rule->text);
+        if (rule->tick && rule->property == MAX_USER_THREADS)
+            json_object_set_new(told, "threads", json_integer((json_int_t)rule->value));
+        json_array_append_new(list, told);
+    }
     return list;
 }
 
@@ -409,7 +426,7 @@ bool acl_names_uid(const struct acl *acl, uid_t uid)
 bool acl_has_tick(const struct acl *acl)
 {
     for (int i = 0; i < acl->count; i++)
-        if (acl->rules[i].tick)
+        if (acl->rules[i].tick && acl->rules[i].property == MIN_RUNTIME)
             return true;
     return false;
 }

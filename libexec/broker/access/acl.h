@@ -41,7 +41,7 @@ void acl_names(const struct acl *acl, void (*each)(const char *name));
  * being in the spool's group. */
 bool acl_names_uid(const struct acl *acl, uid_t uid);
 
-/* True if a rule has the value `tick`. */
+/* True if a rule is min_runtime tick. */
 bool acl_has_tick(const struct acl *acl);
 
 /* May `account` have the spec's CPU time of `plugin`? `own` is two grants, each may be NULL: the
