@@ -311,6 +311,25 @@ has_reason() { [ "$(field .reason "$(cat "$SPECS/$ALICE/cam.verdict")")" = "$1" 
     eventually is_attached $ALICE cam "$SLEEPER"
 }
 
+# bats test_tags=turn:1
+@test "the tick that an ended thread can have overrun counts against other users until its use is paid back" {
+    configure_plugins 'EDF edf - 1 partition=unthrottled overrun=4ms'
+    local quick='"runtime": "1ms", "period": "4ms", "plugin": "EDF"'
+    broker_start
+    used_by cam '{"runtime": "50ms", "period": "4s", "plugin": "EDF"}' 50
+    as $ALICE rm "$SPECS/$ALICE/cam.json"
+    is_ordinary_and_ends "$HOG"
+    put $BOB quick "{$quick, \"on_refusal\": \"wait\"}"
+    eventually jq -e '.result == "WAITING"' "$SPECS/$BOB/quick.verdict"
+    reason=$(field .reason "$(<"$SPECS/$BOB/quick.verdict")")
+    [[ $reason == *" has 0 of 0.95 left when other users' threads overrun (1 times up to 4000us in 4000us, "*'), 0.25 asked; 0.0125 of the used share belongs to ended reservations, and comes free in '*ms* ]] || { echo "$reason" >&2; false; }
+    [ "$(spec $ALICE own "{$quick}" | jq -r .result)" = OK ] # the user's own ticks do not count
+    as $ALICE rm "$SPECS/$ALICE/own.json"
+    eventually test ! -e "$SPECS/$ALICE/own.verdict"
+    eventually jq -e '.result == "OK"' "$SPECS/$BOB/quick.verdict"
+    [ $(($(milliseconds) - attached_at)) -ge 6000 ]
+}
+
 # Thousands of such steps, and that a reservation leaves one record however often it is lowered: test/unit/debts.c. Here with real threads.
 # bats test_tags=turn:0
 @test "of all that two users give up, the bandwidth that is not paid back stays charged, and in the end nothing" {
