@@ -112,6 +112,26 @@ END
     nothing_is_left
 }
 
+# The kernel's file has what was left at the last tick, or when the runtime was set anew.
+whole() {
+    python <<'END'
+with rtf.reserve(runtime="10ms", period="20ms") as r:
+    begun = time.thread_time()
+    while time.thread_time() - begun < 0.005:
+        pass
+    for tick in r.every():
+        with open("/proc/thread-self/sched") as file:
+            left = next(int(line.split()[-1]) for line in file if line.startswith("dl.runtime"))
+        break
+assert left > 9_500_000, left
+END
+}
+@test "every: the first period has the whole runtime, whatever the program has used before" {
+    broker_start
+    once_of 4 whole
+    nothing_is_left
+}
+
 @test "change keeps the parameters that it does not state, also those of a refused change" {
     broker_start
     python <<'END'

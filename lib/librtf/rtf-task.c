@@ -1,9 +1,11 @@
 #include <errno.h>
+#include <sched.h>
 #include <time.h>
 
 #include "rtf-refresh.h"
 
 #define SECOND INT64_C(1000000000) /* ns */
+enum { SHORT_PERIOD = 20000 };     /* us */
 
 static int64_t now(void)
 {
@@ -12,12 +14,26 @@ static int64_t now(void)
     return time.tv_sec * SECOND + time.tv_nsec;
 }
 
+/* Waits until the thread has a whole runtime. The calls before the loop have used some runtime, and
+ * may have used more than one: the kernel then postpones the next periods. sched_yield(2) gives a
+ * SCHED_DEADLINE thread up until its next period. After an overrun the first such period has a part
+ * of a runtime only, and the second has all of it. In a long period the calls take a small part. */
+static void await_runtime(uint64_t period)
+{
+    if (period > SHORT_PERIOD || (sched_getscheduler(0) & ~SCHED_RESET_ON_FORK) != SCHED_DEADLINE)
+        return;
+    (void)sched_yield();
+    (void)sched_yield();
+}
+
 enum rtf_result rtf_task_start(struct rtf_spec *spec)
 {
-    if (rtf_spec_get_period(spec) == 0 || !spec->own->granted)
+    const uint64_t period = rtf_spec_get_period(spec);
+    if (period == 0 || !spec->own->granted)
         return RTF_ERROR;
     own_refresh(spec->own); /* opens the verdict before the loop */
-    spec->own->pace = rtf_spec_get_period(spec);
+    await_runtime(period);
+    spec->own->pace = period;
     spec->own->activation = now();
     spec->own->missed = 0;
     return RTF_OK;

@@ -314,8 +314,9 @@ bool rtf_spec_is_attached(const struct rtf_spec *spec);
 
 /* ---- a periodic task ---- */
 
-/* Begins the first period now (CLOCK_MONOTONIC). RTF_ERROR: nothing is granted, or the grant has no
- * period. */
+/* Begins the first period now (CLOCK_MONOTONIC). If the calling thread is SCHED_DEADLINE and its
+ * period is at most 20 ms, first sleeps until the thread has its whole runtime. RTF_ERROR: nothing
+ * is granted, or the grant has no period. */
 enum rtf_result rtf_task_start(struct rtf_spec *spec);
 
 /* Sleeps until the next activation. missed: receives the number of missed activations, normally 0;
