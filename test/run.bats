@@ -723,7 +723,7 @@ to_nowhere() { "$@" >&-; }
     falls_back() { # SENTENCE
         status=0
         as $ALICE "$RTF_BIN/rtf-run" --spool "$SPOOL" -f "$WORK/rules" --fallback -- sh -c 'chrt -p $$; exit 7' >"$WORK/out" 2>"$WORK/err" || status=$?
-        [ "$status" -eq 7 ] && [ "$(wc -l <"$WORK/err")" = 1 ] && [[ $(<"$WORK/err") == "rtf-run: $1; running sh without a reservation" ]] && grep -q SCHED_OTHER "$WORK/out" ||
+        [ "$status" -eq 7 ] && [ "$(wc -l <"$WORK/err")" = 1 ] && [[ $(<"$WORK/err") == 'rtf-run: '$1'; running sh without a reservation' ]] && grep -q SCHED_OTHER "$WORK/out" ||
             { cat "$WORK/out" "$WORK/err" >&2; return 1; }
         eventually has_no_specs
     }
