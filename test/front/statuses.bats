@@ -114,7 +114,7 @@ printing() {
     attach) echo cam "$SLEEPER" --json ;;
     adopt) echo "$RR" --dry-run ;;
     wait | show) echo cam ;;
-    ls | plugins | log | history | rtf-brokers) echo '' ;;
+    ls | plugins | log | history | metrics | rtf-brokers) echo '' ;;
     what-if) echo -T 1ms -P 20ms ;;
     doctor) echo --config "$CONFIG" ;;
     acl) printf '%s\n' "--config $CONFIG check" "--config $CONFIG explain" "--config $CONFIG who" "--config $CONFIG check --json" "--config $CONFIG explain --json" "--config $CONFIG who --json" ;;
