@@ -14,6 +14,7 @@ RULES='"threads": [{"name": "work-*", "runtime": "1ms", "period": "100ms"}, {"na
 # churns: starts the program of Alice, with the group of its own interpreter. $PROGRAM is its process.
 churns() {
     cp -f /usr/bin/python3 "$WORK/churning" 2>/dev/null || true # it runs already
+    rm -f "$WORK/ready" # it has what an earlier program said
     become $ALICE "$WORK/churning" -S "$BATS_TEST_DIRNAME/churn" $MATCHED $OTHERS "$WORK/late" >"$WORK/ready" 3>&- &
     PROGRAM=$!
     echo "$PROGRAM" >>"$WORK/pids"
