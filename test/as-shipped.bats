@@ -162,14 +162,14 @@ reserves() { told '.result == "OK"' "$(spec "$1" "$2" '{"runtime": "10ms", "peri
     done
 }
 
-# would_fit RUNTIME PERIOD [MORE]: the sentence of the refusal from "a runtime of" on. Each runtime that the verdict names is granted.
+# would_fit RUNTIME PERIOD [MORE]: what the sentence of the refusal has after "a runtime of". Each runtime that the verdict names is granted.
 would_fit() {
     local verdict value
     verdict=$(spec $ALICE asks "{\"runtime\": $1, \"period\": $2${3:-}}")
     for value in $(jq -r '.refusal | .nearest, .nearest_minimum | values' <<<"$verdict"); do
         told '.result == "OK"' "$(spec $ALICE asks "{\"runtime\": $value, \"period\": $2${3:-}, \"dry_run\": true}")"
     done
-    jq -r '.sentence | sub(".*; a runtime of "; "")' <<<"$verdict"
+    jq -r '.sentence | sub(".*; a runtime of (?<fits>[^;]*).*"; .fits)' <<<"$verdict"
 }
 
 @test "a refusal names the least change that is granted" {
