@@ -277,7 +277,6 @@ is_interrupted() {
 }
 
 tidy() {
-    if [ -e "$WORK/muse/traced" ]; then umount /sys/kernel/tracing; fi
     if mountpoint -q "$WORK/muse/small"; then umount "$WORK/muse/small"; fi
 }
 
@@ -482,23 +481,27 @@ END_OF_RELAY
     is_interrupted --remote far --remote-command "$MUSE"
 }
 
+# in_tracefs COMMAND...: runs a command in the root of a tracefs that nobody else sees.
+in_tracefs() { unshare --mount sh -c 'mount -t tracefs none /sys/kernel/tracing 2>/dev/null && cd /sys/kernel/tracing && exec "$@"' sh "$@"; }
+
+has_instance() { in_tracefs ls instances | grep -q "rtf-watch-$1-"; }
+
 # bats test_tags=turn:1
 @test "muse run: a program that makes no marks is measured by the scheduler's events" {
-    if [ ! -d /sys/kernel/tracing/instances ]; then
-        mount -t tracefs tracefs /sys/kernel/tracing || skip 'needs tracefs'
-        touch traced
-    fi
+    in_tracefs test -d instances || skip 'needs tracefs'
     command jq -n '{global: {duration: "3s"}, threads: {
         c: {policy: "SCHED_DEADLINE", budget: "20ms", period: "100ms", command: ["sh", "-c", "while :; do :; done"], analysis: {supply: true, runmap: true}},
         s: {command: ["sh", "-c", "while :; do sleep 0.1; done"], analysis: {supply: true}},
         h: {phases: {c0: {loops: 20000}}}}}' >e.json
-    "$MUSE" run e.json -o out >said
+    "$MUSE" run e.json -o out >said 3>&- &
+    pid=$!
+    eventually has_instance "$pid"
+    wait "$pid"
     [ "$(of '.threads.c.jobs | . > 4000 and . < 7500')" = true ]
     near "$(of .threads.c.nominal)" 0.0001
     grep -q '^c: granted 20ms/100ms; got 0\.[12]' said
     grep -q '^s: slept for [23]' said
-    run find /sys/kernel/tracing/instances -name 'rtf-muse-*'
-    [ -z "$output" ]
+    no has_instance "$pid"
     [ "$(jq ".threads.c.looked_every == 0 and .threads.c.exited == false" out/run.json)" = true ]
     jq '.threads |= {n: {command: ["/nonexistent"], analysis: {supply: true}}}' e.json >n.json
     "$MUSE" run --duration 300ms n.json -o out >said 2>err

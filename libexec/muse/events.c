@@ -4,10 +4,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
-
-#define TRACING "/sys/kernel/tracing"
 
 enum { FILTER_MOST = 3500 };
 
@@ -114,17 +111,6 @@ bool events_take_line(const char *line, struct followed *followed, int64_t start
 
 /* ---- tracefs ---- */
 
-static bool put(const struct events *events, const char *file, const char *text)
-{
-    char path[256];
-    snprintf(path, sizeof path, "%s/%s", events->instance, file);
-    int fd = open(path, O_WRONLY | O_CLOEXEC);
-    bool good = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
-    if (fd >= 0)
-        close(fd);
-    return good;
-}
-
 static bool set_filter(const struct events *events, const pid_t *tids, size_t count)
 {
     char filter[FILTER_MOST + 64] = "";
@@ -133,32 +119,30 @@ static bool set_filter(const struct events *events, const pid_t *tids, size_t co
         used += (size_t)snprintf(filter + used, sizeof filter - used,
                                  "%sprev_pid == %d || next_pid == %d", i == 0 ? "" : " || ",
                                  (int)tids[i], (int)tids[i]);
-    return used < FILTER_MOST && put(events, "events/sched/sched_switch/filter", filter);
+    return used < FILTER_MOST &&
+           instance_put(&events->instance, "events/sched/sched_switch/filter", filter);
 }
 
 bool events_open(const pid_t *tids, size_t count, struct events *events,
                  char why[static EVENTS_WHY])
 {
-    char path[256];
     *events = (struct events){.pipe = -1};
-    snprintf(events->instance, sizeof events->instance, TRACING "/instances/rtf-muse-%d",
-             (int)getpid());
-    if (mkdir(events->instance, 0700) != 0) {
-        snprintf(why, EVENTS_WHY,
-                 "a command is measured by the scheduler's events in " TRACING
-                 ", which only root can read: %s%s",
-                 strerror(errno), errno == ENOENT ? " (mount -t tracefs tracefs " TRACING ")" : "");
-        events->instance[0] = '\0';
+    if (!instance_make(&events->instance)) {
+        snprintf(
+            why, EVENTS_WHY,
+            "a command is measured by the scheduler's events in tracefs, which only root can read: %s",
+            strerror(errno));
         return false;
     }
-    snprintf(path, sizeof path, "%s/trace_pipe", events->instance);
-    bool good = put(events, "trace_clock", "mono") && put(events, "buffer_size_kb", "4096") &&
+    bool good = instance_put(&events->instance, "trace_clock", "mono") &&
+                instance_put(&events->instance, "buffer_size_kb", "4096") &&
                 set_filter(events, tids, count) &&
-                put(events, "events/sched/sched_switch/enable", "1");
-    events->pipe = good ? open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC) : -1;
+                instance_put(&events->instance, "events/sched/sched_switch/enable", "1");
+    events->pipe =
+        good ? instance_open(&events->instance, "trace_pipe", O_RDONLY | O_NONBLOCK) : -1;
     if (events->pipe >= 0)
         return true;
-    snprintf(why, EVENTS_WHY, "%s: %s", events->instance, strerror(errno));
+    snprintf(why, EVENTS_WHY, "the scheduler's events cannot be switched on: %s", strerror(errno));
     events_close(events);
     return false;
 }
@@ -192,7 +176,5 @@ void events_close(struct events *events)
     if (events->pipe >= 0)
         close(events->pipe);
     events->pipe = -1;
-    if (events->instance[0] != '\0')
-        (void)rmdir(events->instance);
-    events->instance[0] = '\0';
+    instance_remove(&events->instance);
 }

@@ -12,6 +12,7 @@
 
 #include "experiment.h"
 #include "mark.h"
+#include "watch/instance.h"
 
 enum { EVENTS_WHY = 256 };
 
@@ -45,7 +46,7 @@ bool events_supply(struct followed *followed, int64_t until, int64_t start, take
                    void *argument);
 
 struct events {
-    char instance[128];
+    struct instance instance;
     int pipe;        /* trace_pipe, non-blocking; -1: not open */
     char held[4096]; /* an incomplete line */
     size_t length;

@@ -84,7 +84,7 @@ bool reading_seconds(struct reading *reading, const json_t *value, int64_t *into
 static const char *const policy_names[] = {"SCHED_OTHER", "SCHED_BATCH", "SCHED_IDLE",
                                            "SCHED_FIFO",  "SCHED_RR",    "SCHED_DEADLINE"};
 
-const char *policy_name(enum policy policy)
+const char *experiment_policy_name(enum policy policy)
 {
     return policy_names[policy];
 }

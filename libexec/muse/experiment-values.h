@@ -12,7 +12,7 @@ bool reading_integer(struct reading *reading, const json_t *value, int64_t least
 bool reading_time(struct reading *reading, const json_t *value, int64_t *into);
 bool reading_seconds(struct reading *reading, const json_t *value, int64_t *into);
 
-const char *policy_name(enum policy policy);
+const char *experiment_policy_name(enum policy policy);
 bool reading_policy(struct reading *reading, const json_t *value, enum policy *into);
 bool reading_cpu_array(struct reading *reading, const json_t *array, cpu_set_t *cpus);
 

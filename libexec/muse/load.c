@@ -159,7 +159,7 @@ static bool set_policy(struct worker *worker)
     const int error = apply(&attr);
     if (error == 0)
         return true;
-    snprintf(why, sizeof why, "%s: %s", policy_name(worker->member->policy),
+    snprintf(why, sizeof why, "%s: %s", experiment_policy_name(worker->member->policy),
              explain_refusal(worker->member, error));
     fail(worker, error == EPERM ? EX_NOPERM : error == EBUSY ? EX_TEMPFAIL : EX_CONFIG, why);
     return false;
