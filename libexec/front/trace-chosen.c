@@ -8,6 +8,7 @@
 #include <sysexits.h>
 #include <unistd.h>
 
+#include "client.h"
 #include "command-line.h"
 #include "name.h"
 #include "read-journal.h"
@@ -67,6 +68,13 @@ static int64_t time_of(const json_t *grant, const char *key)
     return time > 0 && time < INT64_MAX / 1000 ? time * 1000 : 0;
 }
 
+static bool is_real_time(const json_t *grant)
+{
+    enum policy policy;
+    const char *name = client_string(grant, "policy");
+    return name != NULL && policy_from_name(name, &policy) && policy_is_real_time(policy);
+}
+
 static void add(const char *user, const char *name, const json_t *grant, pid_t tid)
 {
     struct identity identity;
@@ -83,7 +91,8 @@ static void add(const char *user, const char *name, const json_t *grant, pid_t t
         (struct found){.thread = {.tid = tid,
                                   .runtime = accepted != 0 ? accepted : time_of(grant, "runtime"),
                                   .period = time_of(grant, "period"),
-                                  .deadline = time_of(grant, "deadline")},
+                                  .deadline = time_of(grant, "deadline"),
+                                  .real_time = is_real_time(grant)},
                        .label = {.user = copy(user),
                                  .name = copy(name),
                                  .comm = read_comm(tid),

@@ -424,7 +424,8 @@ static json_t *thread_json(const struct member *member, const struct load_thread
     json_t *grant = thread->grant[0] == '\0' ? json_null() : json_loads(thread->grant, 0, NULL);
     return json_pack("{s:i, s:s, s:I, s:f, s:f, s:I, s:I, s:I, s:b, s:f, s:I, s:f, s:o}", "tid",
                      (int)atomic_load(&thread->tid), "policy",
-                     member->reservation != NULL ? "reservation" : experiment_policy_name(member->policy),
+                     member->reservation != NULL ? "reservation"
+                                                 : experiment_policy_name(member->policy),
                      "dropped", (json_int_t)atomic_load(&thread->dropped), "calibrated_job",
                      (double)thread->calibrated / 1e9, "cpu_time",
                      (double)atomic_load(&thread->cpu_time) / 1e9, "jobs",

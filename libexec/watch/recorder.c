@@ -12,6 +12,7 @@
 #include "clock.h"
 #include "decode.h"
 #include "instance.h"
+#include "units.h"
 
 /* The kernel takes filters of a page. Beyond this number of threads all events are recorded. */
 enum { FILTER_MOST = 3500, FILTER_THREADS = 64 };
@@ -209,15 +210,32 @@ static bool open_all(struct recorder *recorder, const pid_t *threads, size_t cou
     return false;
 }
 
+/* Returns a number that is higher than that of each CPU. Numbers may have gaps. */
+static unsigned count_cpus(void)
+{
+    char text[CPU_LIST_TEXT] = "";
+    cpu_set_t cpus;
+    unsigned count = 1;
+    FILE *file = fopen("/sys/devices/system/cpu/possible", "re");
+    if (file != NULL && fgets(text, sizeof text, file) != NULL) {
+        text[strcspn(text, "\n")] = '\0';
+        const bool good = parse_cpus(text, &cpus);
+        for (int cpu = 0; good && (cpu = cpu_from(&cpus, cpu)) < CPU_SETSIZE; cpu++)
+            count = (unsigned)cpu + 1;
+    }
+    if (file != NULL)
+        fclose(file);
+    return count;
+}
+
 struct recorder *recorder_open(const pid_t *threads, size_t count, char why[static RECORDER_WHY])
 {
     struct recorder *recorder = calloc(1, sizeof *recorder);
-    const long cpus = sysconf(_SC_NPROCESSORS_CONF);
     snprintf(why, RECORDER_WHY, "%s", strerror(ENOMEM));
     if (recorder == NULL)
         return NULL;
     recorder->instance.root = -1;
-    recorder->cpus = cpus > 0 ? (unsigned)cpus : 1;
+    recorder->cpus = count_cpus();
     recorder->buffers = calloc(recorder->cpus, sizeof *recorder->buffers);
     for (unsigned cpu = 0; recorder->buffers != NULL && cpu < recorder->cpus; cpu++)
         recorder->buffers[cpu].file = -1;

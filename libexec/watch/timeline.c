@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-enum { TIMERS_MOST = 4 };
+enum { TIMERS_MOST = 4, ORDINARY = 100 }; /* the kernel's first priority that is not real-time */
 
 enum where { NOT_KNOWN, RUNNING, WAITING, THROTTLED, ASLEEP, ENDED };
 
@@ -17,12 +17,12 @@ struct follower {
     enum where where;
     int64_t since;
     uint16_t cpu;
+    bool ordinary; /* runs without its real-time policy */
     struct candidate candidates[TIMERS_MOST];
-    int latest;           /* index of candidates; -1: none since the thread got its CPU */
-    uint64_t timer;       /* by which the kernel replenishes this thread; 0: none */
-    int64_t until;        /* the timer runs until this time; 0: it does not run */
-    int64_t replenish_at; /* the last value of `until` */
-    uint32_t job;         /* under way; 0: none, or its beginning is lost */
+    int latest;     /* index of candidates; -1: none since the thread got its CPU */
+    uint64_t timer; /* by which the kernel replenishes this thread; 0: none */
+    int64_t until;  /* the timer runs until this time; 0: it does not run */
+    uint32_t job;   /* under way; 0: none, or its beginning is lost */
     int64_t job_begin, job_deadline;
 };
 
@@ -117,7 +117,7 @@ static void end_span(struct building *building, const struct follower *follower,
     switch (follower->where) {
     case RUNNING:
         thread->ran += length;
-        add(building, follower, SPAN_RUNNING, from, time, 0);
+        add(building, follower, SPAN_RUNNING, from, time, follower->ordinary);
         break;
     case WAITING:
         thread->waited += length;
@@ -125,7 +125,7 @@ static void end_span(struct building *building, const struct follower *follower,
         break;
     case THROTTLED:
         thread->throttled += length;
-        add(building, follower, SPAN_THROTTLED, from, time, follower->replenish_at);
+        add(building, follower, SPAN_THROTTLED, from, time, follower->until);
         break;
     case NOT_KNOWN:
     case ASLEEP:
@@ -177,8 +177,8 @@ static void leave_unseen(struct building *building, struct follower *follower,
         end_span(building, follower, time);
         return;
     }
-    if (follower->where == THROTTLED && follower->replenish_at > from)
-        from = follower->replenish_at;
+    if (follower->where == THROTTLED && follower->until > from)
+        from = follower->until;
     if (from > time)
         from = time;
     if (from < follower->since)
@@ -190,12 +190,19 @@ static void leave_unseen(struct building *building, struct follower *follower,
     add_lost(building, follower, from, time);
 }
 
+/* True if the thread has not the real-time policy that is granted. */
+static bool is_ordinary(const struct traced *thread, int16_t priority)
+{
+    return thread->real_time && priority >= ORDINARY;
+}
+
 static void leave(struct building *building, struct follower *follower, const struct record *record,
                   const struct chain *chain)
 {
     const int64_t time = record->time;
     const bool is_seen = follower->where == RUNNING && follower->cpu == record->cpu;
-    traced(building, follower)->seen = true;
+    struct traced *thread = traced(building, follower);
+    thread->seen = true;
     if (is_seen)
         end_span(building, follower, time);
     else
@@ -204,12 +211,22 @@ static void leave(struct building *building, struct follower *follower, const st
     if ((record->state & STATE_SLEEPS) != 0) {
         end_job(building, follower, time);
         begin_span(follower, (record->state & STATE_ENDED) != 0 ? ENDED : ASLEEP, time);
-        traced(building, follower)->ended = follower->where == ENDED;
-    } else if (follower->until > time) {
-        traced(building, follower)->throttles++;
+        thread->ended = follower->where == ENDED;
+    } else if (follower->until > time || is_ordinary(thread, record->priority)) {
+        thread->throttles++;
         begin_span(follower, THROTTLED, time);
     } else
         begin_span(follower, WAITING, time);
+}
+
+/* The thread gets a CPU. If the kernel has throttled the thread, its replenishment is lost. */
+static void end_throttle(struct building *building, struct follower *follower, int64_t time)
+{
+    const int64_t from = follower->until != 0 && follower->until < time ? follower->until : time;
+    end_span(building, follower, from);
+    if (follower->until != 0)
+        add_lost(building, follower, from, time);
+    follower->until = 0;
 }
 
 static void enter(struct building *building, struct follower *follower, const struct record *record)
@@ -222,17 +239,13 @@ static void enter(struct building *building, struct follower *follower, const st
     case RUNNING: /* when it left its CPU is lost */
         add_lost(building, follower, from, time);
         break;
-    case THROTTLED: /* its replenishment is lost */
-        from = follower->replenish_at < time ? follower->replenish_at : time;
-        end_span(building, follower, from);
-        add_lost(building, follower, from, time);
-        follower->until = 0;
-        break;
+    case THROTTLED: end_throttle(building, follower, time); break;
     case ASLEEP: /* when it was woken is lost */ add_lost(building, follower, time, time); break;
     case NOT_KNOWN:
     case ENDED: break;
     }
     follower->cpu = record->cpu;
+    follower->ordinary = is_ordinary(traced(building, follower), record->next_priority);
     begin_span(follower, RUNNING, time);
 }
 
@@ -273,7 +286,7 @@ static void take_migrate(struct building *building, struct follower *follower,
 static void take_throttle(struct follower *follower, const struct record *record)
 {
     if (follower->timer == record->timer)
-        follower->until = follower->replenish_at = record->expires;
+        follower->until = record->expires;
 }
 
 static void take_replenish(struct building *building, const struct record *record)

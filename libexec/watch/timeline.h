@@ -4,6 +4,9 @@
  * A job begins when the thread is woken, and ends when the thread goes to sleep. Its deadline is
  * the relative deadline of the reservation after its beginning.
  *
+ * rtf-guard makes a thread that has used up its runtime ordinary until its next period. While such a
+ * thread has no CPU, it counts as throttled.
+ *
  * Events get lost in some contexts, and the kernel does not count them. A lost event is found by
  * the chain: the thread that leaves a CPU must be the one that got the CPU. Where an event is lost,
  * the time in question becomes SPAN_LOST; nothing is guessed. */
@@ -19,9 +22,9 @@
 
 enum span_kind {
     SPAN_JOB,         /* has the spans of its time in it; value: its deadline, ns; 0: it has none */
-    SPAN_RUNNING,     /* on the CPU `cpu` */
+    SPAN_RUNNING,     /* on the CPU `cpu`; value 1: as an ordinary thread */
     SPAN_WAITING,     /* for a CPU */
-    SPAN_THROTTLED,   /* value: until when, ns */
+    SPAN_THROTTLED,   /* value: until when, ns; 0: not known before */
     SPAN_LOST,        /* not known: an event is lost */
     MARK_REPLENISHED, /* value: the deadline from there on, ns; 0: not known */
     MARK_MISSED,      /* a deadline passes, and the job has not ended; value: the job's number */
@@ -43,6 +46,7 @@ struct traced {
     /* set by the caller: the thread, and what its reservation grants, ns; 0: not stated */
     pid_t tid;
     int64_t runtime, period, deadline;
+    bool real_time; /* the grant has a real-time policy */
     /* results */
     int64_t ran, waited, throttled; /* ns */
     uint32_t throttles, replenishments, migrations, jobs, missed;

@@ -70,12 +70,18 @@ static void write_arguments(const struct span *span, FILE *stream)
             fprintf(stream, ",\"missed\":%s", span->to > span->value ? "true" : "false");
         }
         break;
-    case SPAN_THROTTLED: write_time("until", span->value, stream); break;
+    case SPAN_THROTTLED:
+        if (span->value != 0)
+            write_time("until", span->value, stream);
+        break;
     case MARK_REPLENISHED:
         if (span->value != 0)
             write_time("deadline", span->value, stream);
         break;
     case SPAN_RUNNING:
+        if (span->value != 0)
+            fputs(",\"ordinary\":true", stream);
+        break;
     case SPAN_WAITING:
     case SPAN_LOST:
     case MARK_MISSED:

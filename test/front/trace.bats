@@ -10,8 +10,8 @@ prepare() {
 
 # in_tracefs COMMAND...: runs a command in the root of a tracefs that nobody else sees.
 in_tracefs() { unshare --mount sh -c 'mount -t tracefs none /sys/kernel/tracing 2>/dev/null && cd /sys/kernel/tracing && exec "$@"' sh "$@"; }
-# has_instance PID: this process records. Other recordings on the machine have instances of other processes.
-has_instance() { in_tracefs sh -c 'cat "instances/rtf-watch-$1-"*/tracing_on' sh "$1" 2>/dev/null | grep -q 1; }
+# is_recording PID: this process records. Other recordings on the machine have instances of other processes. A new instance is on before its events are.
+is_recording() { [ "$(in_tracefs sh -c 'cd "instances/rtf-watch-$1-"* && cat events/sched/sched_switch/enable tracing_on' sh "$1" 2>/dev/null | tr '\n' ' ')" = '1 1 ' ]; }
 leaves_nothing() { # PID: also no process
     no in_tracefs sh -c 'ls -d "instances/rtf-watch-$1-"*' sh "$1" >/dev/null 2>&1 && no pgrep -f "rtf-trace --spool $SPOOL" >/dev/null
 }
@@ -83,7 +83,8 @@ END
     no pgrep -f "rtf-trace --spool $SPOOL"
 }
 
-@test "a job is late when the program itself finds it late" {
+@test "a job is late when the program itself finds it late, and a thread that the guard suspends is throttled or ordinary" {
+    configure_plugins 'EDF edf - all partition=global threshold=0.9' 'FP fp 11-20 all enforce=runtime'
     broker_start
     cat >"$WORK/jobs.py" <<'END'
 import sys, time
@@ -103,21 +104,30 @@ END
     echo $! >>"$WORK/pids"
     silent rtf declare cam -T 5ms -P 20ms --attach $!
     eventually test -s "$WORK/jobs"
-    trace --all --for 2s --awake -o "$WORK/run.json" cam >"$WORK/out" 2>"$WORK/err"
+    # rtf-guard makes this thread ordinary for the rest of each period.
+    hog $ALICE
+    silent rtf declare arm --plugin FP --priority 15 -T 5ms -P 50ms --attach "$HOG"
+    trace --all --for 2s --awake -o "$WORK/run.json" 'ca?' arm >"$WORK/out" 2>"$WORK/err"
     /usr/bin/python3 -S - "$WORK/run.json" "$WORK/jobs" <<'END'
 import json, sys
 trace = json.load(open(sys.argv[1]))
 begin, end = trace["otherData"]["begin"], trace["otherData"]["end"]
 late = [int(a) for a, length in map(str.split, open(sys.argv[2])) if int(length) > 20_000 and begin < int(a) < end]
-events = [e for e in trace["traceEvents"] if e["ph"] != "M"]
+of = {r["name"]: r for r in trace["otherData"]["reservations"]}
+everything = [e for e in trace["traceEvents"] if e["ph"] != "M"]
+events = [e for e in everything if e["tid"] == of["cam"]["tid"]]
 jobs = [e for e in events if e["name"] == "job"]
 missed = [e for e in jobs if e["args"]["missed"]]
 found = [any(e["ts"] - 100 <= a < e["ts"] + e["dur"] for e in missed) for a in late]
-lost = trace["otherData"]["reservations"][0]["lost"]
+lost = of["cam"]["lost"]
 assert len(late) >= 5 and found.count(False) <= 1 + lost, (late, missed)
 assert len(missed) <= len(late) + 1, (late, missed)
 assert all((e["dur"] > 20_000) == e["args"]["missed"] for e in jobs), jobs
-assert len([e for e in events if e["name"] == "missed"]) == len(missed) == trace["otherData"]["reservations"][0]["missed"]
+assert len([e for e in events if e["name"] == "missed"]) == len(missed) == of["cam"]["missed"]
+runs = [e for e in everything if e["tid"] == of["arm"]["tid"] and e["name"] == "running"]
+real_time = sum(e["dur"] for e in runs if "ordinary" not in e["args"])
+assert 100_000 < real_time < 260_000, (real_time, of["arm"]) # 5 ms of each 50 ms
+assert of["arm"]["throttles"] > 10 and of["arm"]["lost"] == 0 or of["arm"]["lost"] > 0, of["arm"]
 END
 }
 
@@ -128,13 +138,13 @@ END
     "$RTF_LIBEXEC/front/rtf-trace" --spool "$SPOOL" --all --for 1min >"$WORK/out" 2>&1 3>&- &
     local tracer=$!
     echo "$tracer" >>"$WORK/pids"
-    eventually has_instance "$tracer"
+    eventually is_recording "$tracer"
     kill -KILL "$tracer"
     eventually leaves_nothing "$tracer"
     "$RTF_LIBEXEC/front/rtf-trace" --spool "$SPOOL" --all --for 1min >"$WORK/out" 2>&1 3>&- &
     tracer=$!
     echo "$tracer" >>"$WORK/pids"
-    eventually has_instance "$tracer"
+    eventually is_recording "$tracer"
     # shellcheck disable=SC2046 # numbers
     kill -KILL $(children "$tracer") "$tracer"
     eventually has_ended "$tracer"
@@ -144,7 +154,7 @@ END
     "$RTF_LIBEXEC/front/rtf-trace" --spool "$SPOOL" --all --for 1min -o "$WORK/run.json" >"$WORK/out" 2>&1 3>&- &
     tracer=$!
     echo "$tracer" >>"$WORK/pids"
-    eventually has_instance "$tracer"
+    eventually is_recording "$tracer"
     kill -TERM "$tracer"
     wait "$tracer"
     shows '.otherData.reservations[0].name == "cam" and .otherData.end - .otherData.begin < 59e6'

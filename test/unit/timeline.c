@@ -53,8 +53,8 @@ static void replenish(int64_t time, uint64_t which)
 
 static void build(int64_t end)
 {
-    threads[0] =
-        (struct traced){.tid = CAM, .runtime = 20 * MS, .period = 60 * MS, .deadline = 60 * MS};
+    threads[0] = (struct traced){
+        .tid = CAM, .runtime = 20 * MS, .period = 60 * MS, .deadline = 60 * MS, .real_time = true};
     threads[1] =
         (struct traced){.tid = OTHER, .runtime = 30 * MS, .period = 100 * MS, .deadline = 50 * MS};
     timeline = (struct timeline){.end = end * MS, .threads = threads, .thread_count = 2, .cpus = 2};
@@ -179,6 +179,34 @@ static void a_lost_event_makes_time_unknown_and_nothing_else(void **state)
     assert_int_equal(threads[0].lost, 1);
     assert_int_equal(threads[0].missed, 0);
     spans_are("running 0-1, running 5-95");
+}
+
+/* rtf-guard takes the policy of a thread with a fixed priority until its next period. */
+static void a_thread_that_the_guard_suspends_is_throttled_and_may_run_as_an_ordinary_one(
+    void **state)
+{
+    (void)state;
+    change(1, 0, 0, 0, CAM);
+    change(5, 0, CAM, 0, HOG);
+    records[count - 1].priority = 80;
+    change(6, 0, HOG, 0, CAM);
+    records[count - 1].next_priority = 80;
+    change(20, 0, CAM, 0, HOG);
+    records[count - 1].priority = 120;
+    change(30, 0, HOG, 0, CAM);
+    records[count - 1].next_priority = 120;
+    change(35, 0, CAM, 0, HOG);
+    records[count - 1].priority = 120;
+    change(60, 0, HOG, 0, CAM);
+    records[count - 1].next_priority = 80;
+    build(70);
+    assert_int_equal(threads[0].throttles, 2);
+    assert_int_equal(threads[0].throttled, 35 * MS);
+    assert_int_equal(threads[0].lost, 0);
+    for (size_t i = 0; i < timeline.span_count; i++)
+        assert_int_equal(timeline.spans[i].value, timeline.spans[i].from == 30 * MS);
+    spans_are(
+        "running 1-5, waiting 5-6, running 6-20, throttled 20-30, running 30-35, throttled 35-60, running 60-70");
 }
 
 static void a_later_thread_with_the_id_is_another_one(void **state)
@@ -315,6 +343,8 @@ int main(void)
         cmocka_unit_test(the_timer_of_another_is_not_taken_for_the_threads_own),
         cmocka_unit_test(a_job_that_ends_after_its_deadline_is_missed),
         cmocka_unit_test(a_lost_event_makes_time_unknown_and_nothing_else),
+        cmocka_unit_test(
+            a_thread_that_the_guard_suspends_is_throttled_and_may_run_as_an_ordinary_one),
         cmocka_unit_test(a_later_thread_with_the_id_is_another_one),
         cmocka_unit_test(a_name_of_a_user_breaks_neither_the_json_nor_a_line),
         cmocka_unit_test(a_picture_for_a_terminal_shows_what_most_of_a_cell_is),
