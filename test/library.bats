@@ -29,6 +29,8 @@ nothing_is_left() { eventually test -z "$(find "$SPECS/$ALICE" -name '*.json' ! 
 @test "Table 2: rtf_spec_change" { row rtf_spec_change; }
 @test "Table 2: rtf_spec_release" { row rtf_spec_release; }
 @test "Table 2: rtf_spec_attach" { row rtf_spec_attach; }
+@test "a second taker of a reservation gets EBUSY, and the first keeps the reservation" { row busy; }
+@test "of eight threads that take a reservation at once, one has it and seven are told so" { row takers; }
 @test "Table 2: rtf_spec_detach" { row rtf_spec_detach; }
 @test "section 3.2: rtf_spec_get_accepted_runtime" { row rtf_spec_get_accepted_runtime; }
 @test "section 3.2: rtf_task_start" { row rtf_task_start; }

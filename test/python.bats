@@ -55,6 +55,28 @@ END
     nothing_is_left
 }
 
+@test "a second taker of a reservation gets an exception with the code busy" {
+    broker_start
+    python <<'END'
+with rtf.reserve(runtime="2ms", period="20ms", name="cam", lasting=True) as r:
+    def take():
+        try:
+            r.attach()
+        except rtf.AttachFail as refusal:
+            seen.append((refusal.code, policy()))
+    seen = []
+    other = threading.Thread(target=take)
+    other.start()
+    other.join()
+    assert seen == [("busy", 0)], seen
+    assert policy() == DEADLINE and r.thread == threading.get_native_id()
+    r.detach()
+    r.attach()
+    assert policy() == DEADLINE
+END
+    nothing_is_left
+}
+
 @test "a refusal is an exception with reason, code and nearest" {
     broker_start
     configure_rules "$ALICE EDF max_utilization 4" "$ALICE EDF max_runtime 40ms"

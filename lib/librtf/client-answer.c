@@ -181,6 +181,64 @@ static bool stamped(const json_t *stamp, const struct stat *status)
            json_integer_value(json_object_get(stamp, "inode")) == (json_int_t)status->st_ino;
 }
 
+/* ---- who has the reservation ---- */
+
+/* True: NAME.tid, or else the key "attach", names the thread with this inode (client_thread_inode):
+ * in other pid namespaces than the first, only the inode tells whether two numbers mean the same
+ * thread. */
+static bool names_inode(const struct client *client, const char *name, uint64_t inode)
+{
+    char file[FILE_NAME];
+    unsigned long long found = 0;
+    snprintf(file, sizeof file, "%s.tid", name);
+    char *text = read_file(client->directory, file, true);
+    if (text != NULL)
+        (void)sscanf(text, "%*d inode=%llu", &found);
+    free(text);
+    snprintf(file, sizeof file, "%s.json", name);
+    json_t *spec = found != 0 ? NULL : client_read_object(client->directory, file);
+    if (spec != NULL)
+        found = (unsigned long long)json_integer_value(
+            json_object_get(json_object_get(spec, "attach"), "inode"));
+    json_decref(spec);
+    return found == inode;
+}
+
+/* The thread in a NAME.tid that the broker has not answered yet; 0: there is none. */
+static pid_t asks_already(const struct client *client, const char *name, const json_t *verdict)
+{
+    char file[FILE_NAME];
+    struct stat status;
+    if (!client_entry(client, name, "tid", &status) ||
+        stamped(json_object_get(verdict, "tid"), &status))
+        return 0;
+    snprintf(file, sizeof file, "%s.tid", name);
+    char *text = read_file(client->directory, file, true);
+    const pid_t thread = text == NULL ? 0 : (pid_t)strtol(text, NULL, 10);
+    free(text);
+    return thread;
+}
+
+enum client_outcome client_find_free(struct client *client, const char *name, pid_t thread)
+{
+    const struct client_wait wait = {.name = name};
+    struct client_verdict verdict;
+    char named[THREAD_NAMED];
+    (void)read_verdict(client, &wait, &verdict);
+    pid_t holder =
+        (pid_t)json_integer_value(json_object_get(json_object_get(verdict.json, "thread"), "tid"));
+    if (holder == 0)
+        holder = asks_already(client, name, verdict.json);
+    client_free_verdict(&verdict);
+    const uint64_t inode = client_thread_inode(thread);
+    const bool is_same = inode == 0 ? holder == thread : names_inode(client, name, inode);
+    if (holder <= 0 || is_same || has_ended(holder))
+        return CLIENT_OK;
+    name_thread(holder, named);
+    return client_fail(client, CLIENT_TAKEN, "%s has the reservation %s: detach that thread first",
+                       named, name);
+}
+
 /* For a wait without a NAME.tid: true if the broker has seen no NAME.tid, or has seen its
  * removal. */
 static bool answers_no_tid(const json_t *json)

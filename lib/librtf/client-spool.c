@@ -433,7 +433,9 @@ enum client_outcome client_change(struct client *client, const char *name, const
     return client_put_back(client, name, text, NULL, inode);
 }
 
-enum client_outcome client_attach(struct client *client, const char *name, pid_t thread)
+/* flags: of renameat2(2), if NAME.tid is there already. */
+static enum client_outcome put_tid(struct client *client, const char *name, pid_t thread,
+                                   unsigned flags)
 {
     char file[FILE_NAME], aside[FILE_NAME], token[CLIENT_TOKEN], text[48];
     ino_t inode;
@@ -448,10 +450,26 @@ enum client_outcome client_attach(struct client *client, const char *name, pid_t
         snprintf(text, sizeof text, "%d inode=%llu\n", (int)thread, (unsigned long long)of_pidfd);
     if (put_unnamed(client, file, text, &inode)) /* there was no NAME.tid */
         return CLIENT_OK;
-    if (put_renamed(client->directory, aside, file, 0, text, NULL, &inode))
+    if (put_renamed(client->directory, aside, file, flags, text, NULL, &inode))
         return CLIENT_OK;
-    return client_fail(client, CLIENT_ERROR, "%s/specs/%s/%s: %s", client->spool, client->user,
-                       file, strerror(errno));
+    return client_fail(client, errno == EEXIST ? CLIENT_TAKEN : CLIENT_ERROR, "%s/specs/%s/%s: %s",
+                       client->spool, client->user, file, strerror(errno));
+}
+
+enum client_outcome client_attach(struct client *client, const char *name, pid_t thread)
+{
+    return put_tid(client, name, thread, 0);
+}
+
+/* A NAME.tid that the broker has refused, or whose thread has ended, is replaced. */
+enum client_outcome client_take(struct client *client, const char *name, pid_t thread)
+{
+    enum client_outcome outcome = client_find_free(client, name, thread);
+    if (outcome == CLIENT_OK)
+        outcome = put_tid(client, name, thread, RENAME_NOREPLACE);
+    if (outcome != CLIENT_TAKEN || client_find_free(client, name, thread) != CLIENT_OK)
+        return outcome;
+    return put_tid(client, name, thread, 0);
 }
 
 static enum client_outcome remove_file(struct client *client, const char *name, const char *suffix)

@@ -157,9 +157,15 @@ uint64_t client_thread_inode(pid_t thread);
 /* Returns the value of the key "attach" for this thread. The caller owns it. */
 json_t *client_thread_key(pid_t thread);
 
+/* CLIENT_TAKEN: another living thread has the reservation NAME, or has just asked for it. */
+enum client_outcome client_find_free(struct client *client, const char *name, pid_t thread);
+
 /* Makes or replaces NAME.tid: attach the thread. Removes NAME.tid: detach. client_wait without a
  * token waits for the answer. */
 enum client_outcome client_attach(struct client *client, const char *name, pid_t thread);
+/* Like client_attach, if the reservation is free (client_find_free). Of several threads that take
+ * it at once, one has it, and the others get CLIENT_TAKEN. */
+enum client_outcome client_take(struct client *client, const char *name, pid_t thread);
 enum client_outcome client_detach(struct client *client, const char *name);
 
 /* Returns the present text of NAME.json, which the caller frees. NULL: no such file, or the file is

@@ -32,6 +32,17 @@ static struct client_wait wait_of(const struct rtf_spec_own *spec, int64_t until
                                 .interrupt = -1};
 }
 
+/* Two takers may ask at the same time, and the later NAME.tid replaces the earlier one. So the
+ * thread in the answer decides who has the reservation. In other pid namespaces than the first, the
+ * number in the answer is another one. */
+static enum rtf_result check_holder(struct rtf_spec_own *spec)
+{
+    const bool is_other = spec->thread != 0 && spec->thread != spec->awaited;
+    if (!is_other || !client_in_first_namespace())
+        return spec->result;
+    return own_set_busy(spec, "another thread has taken the reservation at the same time");
+}
+
 enum rtf_result own_take_outcome(struct rtf_spec_own *spec, const struct client *client,
                                  enum client_outcome outcome, struct client_verdict *verdict)
 {
@@ -53,6 +64,7 @@ enum rtf_result own_take_outcome(struct rtf_spec_own *spec, const struct client 
     client_free_verdict(verdict);
     if (spec->request == OWN_CHANGE && result == RTF_OK)
         own_forget_former(spec);
+    const bool is_attached = spec->request == OWN_ATTACH && result == RTF_OK;
     /* the broker keeps nothing for a spec that ends with its thread */
     if (!spec->granted && !(spec->is_program && result == RTF_OK) &&
         (spec->request == OWN_CREATE || spec->request == OWN_ATTACH)) {
@@ -60,7 +72,7 @@ enum rtf_result own_take_outcome(struct rtf_spec_own *spec, const struct client 
         spec->inode = 0;
     }
     spec->request = OWN_NOTHING;
-    return result;
+    return is_attached ? check_holder(spec) : result;
 }
 
 enum rtf_result own_look(struct rtf_spec_own *spec, struct client *client)

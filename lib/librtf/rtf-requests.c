@@ -121,6 +121,10 @@ enum rtf_result own_rewrite(struct rtf_spec_own *spec, const struct own_params *
     if (outcome != CLIENT_OK)
         return own_set_outcome(spec, outcome, client.why);
     own_follow(spec, &client);
+    if (attach > 0 && client_find_free(&client, spec->name, attach) != CLIENT_OK) {
+        own_return(spec->connection, &client);
+        return own_set_busy(spec, client.why);
+    }
     if (asked != NULL)
         keep_former(spec, &client);
     spec->request = OWN_CHANGE;
@@ -155,10 +159,14 @@ enum rtf_result own_set_thread(struct rtf_spec_own *spec, pid_t thread)
         own_return(spec->connection, &client);
         return spec->result;
     }
+    outcome =
+        thread != 0 ? client_take(&client, spec->name, thread) : client_detach(&client, spec->name);
+    if (outcome == CLIENT_TAKEN) {
+        own_return(spec->connection, &client);
+        return own_set_busy(spec, client.why);
+    }
     spec->request = thread != 0 ? OWN_ATTACH : OWN_DETACH;
     spec->awaited = thread;
-    outcome = thread != 0 ? client_attach(&client, spec->name, thread)
-                          : client_detach(&client, spec->name);
     enum rtf_result result;
     /* the broker answers for a missing NAME.tid, too */
     if (outcome == CLIENT_OK || outcome == CLIENT_GONE)

@@ -1,4 +1,5 @@
 /* The calls of rtf.h that have a spec handle. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -172,7 +173,10 @@ enum rtf_result rtf_spec_attach(struct rtf_spec *spec, pid_t thread)
     if (thread == 0)
         thread = gettid();
     result = own->has_key ? own_rewrite(own, NULL, thread) : own_set_thread(own, thread);
+    const bool is_busy = result == RTF_ATTACH_FAIL && strcmp(own->code, "busy") == 0;
     pthread_mutex_unlock(&own->lock);
+    if (is_busy)
+        errno = EBUSY;
     return result;
 }
 

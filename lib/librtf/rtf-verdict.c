@@ -158,3 +158,8 @@ enum rtf_result own_set_released(struct rtf_spec_own *spec)
     spec->request = OWN_NOTHING;
     return own_set_result(spec, RTF_OK, "", "");
 }
+
+enum rtf_result own_set_busy(struct rtf_spec_own *spec, const char *why)
+{
+    return own_set_result(spec, RTF_ATTACH_FAIL, "busy", why);
+}

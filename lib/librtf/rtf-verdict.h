@@ -28,12 +28,14 @@ void own_forget_answer(struct rtf_spec_own *spec);
 void own_forget_former(struct rtf_spec_own *spec);
 
 /* Each function sets the result of the last call, and returns it. own_set_gone: the spec does not
- * exist any more. own_set_released: the caller has released it. */
+ * exist any more. own_set_released: the caller has released it. own_set_busy: another thread has
+ * it. */
 enum rtf_result own_set_result(struct rtf_spec_own *spec, enum rtf_result result, const char *code,
                                const char *reason);
 enum rtf_result own_set_outcome(struct rtf_spec_own *spec, enum client_outcome outcome,
                                 const char *why);
 enum rtf_result own_set_gone(struct rtf_spec_own *spec, const char *why);
 enum rtf_result own_set_released(struct rtf_spec_own *spec);
+enum rtf_result own_set_busy(struct rtf_spec_own *spec, const char *why);
 
 #endif

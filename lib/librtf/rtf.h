@@ -258,7 +258,9 @@ enum rtf_result rtf_spec_release(struct rtf_spec *spec);
  * process's id stands for its first thread. After RTF_OK the thread is scheduled as granted, except
  * for a thread that sleeps: such a thread may become real-time only when it wakes (see
  * rtf_spec_is_attached). RTF_ATTACH_FAIL: the thread cannot be attached. The broker then also takes
- * back a reservation that has no other thread and is not lasting (see rtf_spec_is_granted). */
+ * back a reservation that has no other thread and is not lasting (see rtf_spec_is_granted).
+ * RTF_ATTACH_FAIL with the code "busy" and errno EBUSY: another living thread has the reservation,
+ * and keeps it. rtf_spec_detach makes the reservation free for this thread. */
 enum rtf_result rtf_spec_attach(struct rtf_spec *spec, pid_t thread);
 
 /* Gives the thread its former scheduling back. The reservation stays, for another thread. RTF_OK
@@ -271,7 +273,7 @@ enum rtf_result rtf_spec_result(const struct rtf_spec *spec);
 /* one sentence, also after RTF_OK; "" before any call */
 const char *rtf_spec_reason(const struct rtf_spec *spec);
 /* A stable word for the cause: refusal.code of rtf-verdict(5), or no-broker, no-answer, gone,
- * taken, misuse, system; "" after RTF_OK. The word "detached": another program has detached the
+ * taken, busy, misuse, system; "" after RTF_OK. The word "detached": another program has detached the
  * thread, or the thread has ended. */
 const char *rtf_spec_code(const struct rtf_spec *spec);
 /* The largest runtime (us) that would be granted now, if all other parameters stay; 0: none, or not

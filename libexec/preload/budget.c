@@ -154,7 +154,7 @@ static bool becomes_free(const char *code)
 {
     static const char *const codes[] = {
         "full",           "neighbour",  "rule-used-up", "too-many-specs", "attached-elsewhere",
-        "still-attached", "restarting", "draining"};
+        "still-attached", "restarting", "draining",     "taken",          "busy"};
     for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
         if (strcmp(code, codes[i]) == 0)
             return true;

@@ -2,6 +2,7 @@
  * kernel for threads, from the answer for numbers. Exits with 0 if the row is true; else prints the
  * false condition. RTF_SPOOL names the spool. */
 #include <dirent.h>
+#include <errno.h>
 #include <poll.h>
 #include <pthread.h>
 #include <rtf.h>
@@ -159,10 +160,80 @@ static void row_attach(void)
     IS(rtf_spec_attach(&spec, pid) == RTF_OK);
     IS(policy(pid) == SCHED_DEADLINE && policy(0) == SCHED_OTHER &&
        rtf_spec_get_thread(&spec) == pid);
-    IS(rtf_spec_attach(&spec, 0) == RTF_OK); /* instead */
+    IS(rtf_spec_attach(&spec, 0) == RTF_ATTACH_FAIL && policy(pid) == SCHED_DEADLINE);
+    IS(rtf_spec_detach(&spec) == RTF_OK && rtf_spec_attach(&spec, 0) == RTF_OK);
     IS(policy(pid) == SCHED_OTHER && policy(0) == SCHED_DEADLINE);
     end(pid);
     IS(rtf_spec_release(&spec) == RTF_OK);
+}
+
+/* Takes the reservation `cam` for the calling thread, together with others at once. Returns what
+ * happened. */
+static pthread_barrier_t takers_are_ready;
+static void *take(void *unused)
+{
+    struct rtf_connection own = RTF_CONNECTION_INIT;
+    static _Thread_local struct rtf_spec taken = RTF_SPEC_INIT;
+    (void)unused;
+    const bool found =
+        rtf_connect(&own, NULL) == RTF_OK && rtf_spec_find(&own, &taken, "cam") == RTF_OK;
+    pthread_barrier_wait(&takers_are_ready);
+    const enum rtf_result result = found ? rtf_spec_attach(&taken, 0) : RTF_ERROR;
+    const bool is_busy = result == RTF_ATTACH_FAIL && strcmp(rtf_spec_code(&taken), "busy") == 0;
+    pthread_barrier_wait(&takers_are_ready);
+    const bool has_it = policy(0) == SCHED_DEADLINE;
+    pthread_barrier_wait(&takers_are_ready);
+    rtf_disconnect(&own);
+    return result == RTF_OK && has_it ? "has it" : is_busy && !has_it ? "busy" : "wrong";
+}
+
+static void row_takers(void)
+{
+    enum { TAKERS = 8, ROUNDS = 10 };
+    pthread_t taker[TAKERS];
+    int has_it = 0, is_busy = 0;
+    pthread_barrier_init(&takers_are_ready, NULL, TAKERS);
+    rtf_params_set_lasting(&params, true);
+    IS(rtf_params_set_name(&params, "cam") == RTF_OK);
+    reserve(2000, 20000);
+    for (int i = 0; i < ROUNDS * TAKERS; i++) {
+        void *said;
+        for (int j = 0; i % TAKERS == 0 && j < TAKERS; j++)
+            IS(pthread_create(&taker[j], NULL, take, NULL) == 0);
+        pthread_join(taker[i % TAKERS], &said);
+        has_it += strcmp(said, "has it") == 0;
+        is_busy += strcmp(said, "busy") == 0;
+    }
+    IS(has_it == ROUNDS && is_busy == ROUNDS * (TAKERS - 1));
+    IS(rtf_spec_release(&spec) == RTF_OK);
+}
+
+static void row_busy(void)
+{
+    static struct rtf_spec other = RTF_SPEC_INIT; /* until rtf_disconnect */
+    const pid_t pid = child();
+    rtf_params_set_lasting(&params, true);
+    IS(rtf_params_set_name(&params, "cam") == RTF_OK);
+    reserve(2000, 20000);
+    IS(rtf_spec_attach(&spec, 0) == RTF_OK && rtf_spec_attach(&spec, 0) == RTF_OK);
+    IS(rtf_spec_find(&connection, &other, "cam") == RTF_OK);
+    errno = 0;
+    IS(rtf_spec_attach(&other, pid) == RTF_ATTACH_FAIL && errno == EBUSY);
+    IS(strcmp(rtf_spec_code(&other), "busy") == 0 &&
+       strstr(rtf_spec_reason(&other), "detach that thread first") != NULL);
+    IS(policy(0) == SCHED_DEADLINE && policy(pid) == SCHED_OTHER && rtf_spec_is_granted(&other));
+    IS(rtf_spec_detach(&spec) == RTF_OK && rtf_spec_attach(&other, pid) == RTF_OK);
+    IS(policy(0) == SCHED_OTHER && policy(pid) == SCHED_DEADLINE);
+    IS(rtf_spec_attach(&spec, 0) == RTF_ATTACH_FAIL && policy(pid) == SCHED_DEADLINE);
+    end(pid); /* a thread that has ended has nothing any more */
+    IS(rtf_spec_attach(&spec, 0) == RTF_OK && policy(0) == SCHED_DEADLINE);
+    IS(rtf_spec_release(&spec) == RTF_OK);
+    /* a thread that was attached in one step with the reservation keeps the reservation, too */
+    const pid_t second = child();
+    IS(rtf_spec_create_attached(&connection, &spec, &params, 0) == RTF_OK);
+    IS(rtf_spec_attach(&spec, second) == RTF_ATTACH_FAIL && policy(0) == SCHED_DEADLINE);
+    IS(rtf_spec_release(&spec) == RTF_OK);
+    end(second);
 }
 
 static void row_detach(void)
@@ -404,6 +475,7 @@ static void row_poll(void)
     IS(rtf_spec_attach(&spec, 0) == RTF_PENDING);
     IS(processed(&spec) == RTF_OK && policy(0) == SCHED_DEADLINE);
     const pid_t pid = child();
+    IS(rtf_spec_detach(&spec) == RTF_PENDING && processed(&spec) == RTF_OK);
     IS(rtf_spec_attach(&spec, pid) == RTF_PENDING && processed(&spec) == RTF_OK &&
        policy(pid) == SCHED_DEADLINE);
     end(pid); /* no call asked for this */
@@ -800,6 +872,8 @@ static const struct {
             {"rtf_spec_change", row_change},
             {"rtf_spec_release", row_release},
             {"rtf_spec_attach", row_attach},
+            {"busy", row_busy},
+            {"takers", row_takers},
             {"rtf_spec_detach", row_detach},
             {"rtf_spec_get_accepted_runtime", row_accepted},
             {"rtf_task_start", row_start},

@@ -307,7 +307,7 @@ class Reservation:
         self._check(_rtf.rtf_spec_change(self._at, ctypes.byref(self._changed(asked))))
 
     def attach(self, thread: int = 0) -> None:
-        """Attaches this thread (0: the calling thread) to the reservation."""
+        """Attaches this thread (0: the calling thread) to the reservation. AttachFail with the code "busy": another living thread has the reservation, and keeps it until detach."""
         self._check(_rtf.rtf_spec_attach(self._at, thread or threading.get_native_id()))
 
     def detach(self) -> None:
