@@ -56,6 +56,20 @@ camera='{"name": "camera*", "runtime": "1ms", "period": "20ms"}'
     eventually test ! -e "$SPECS/$ALICE/player.verdict"
 }
 
+@test "more program files than the reader keeps are refused, also if all are refused" {
+    broker_start
+    as $ALICE mkdir -p "$SPECS/$ALICE"
+    for i in $(seq 300); do echo '{"process": 2, "threads": ['"$camera"']}'; done |
+        as $ALICE sh -c 'cd "$1" && split -l 1 -d -a 3 --additional-suffix=.json - p' sh "$SPECS/$ALICE"
+    eventually has_verdicts 300
+    [ "$(as $ALICE sh -c 'cat "$1"/p*.verdict' sh "$SPECS/$ALICE" | grep -c 'you have 256 program files already')" = 44 ]
+    told '.refusal.code == "bad-spec"' "$(spec $ALICE more "{\"process\": 2, \"threads\": [$camera]}")"
+    as $ALICE sh -c 'rm "$1"/p*.json' sh "$SPECS/$ALICE"
+    program $ALICE camera-1
+    told '.grant.threads == 1' "$(spec $ALICE player "$(rules "$camera")")"
+}
+has_verdicts() { [ "$(as $ALICE sh -c 'ls "$1" | grep -c verdict' sh "$SPECS/$ALICE")" -ge "$1" ]; }
+
 @test "a thread that appears later, gets a matching name or is made again has its reservation at once, and the end of a thread frees its capacity" {
     broker_start
     program $ALICE camera-1

@@ -235,6 +235,15 @@ static bool stands_alone(const struct entry *entry, const struct snapshot *snaps
     return false;
 }
 
+/* A refused program file takes the reader's memory, too. */
+static bool has_room(const struct entry *entry, char *reason)
+{
+    if (programs_have(entry->name) || programs_have_room())
+        return true;
+    snprintf(reason, REASON_BYTES, "you have %d program files already", PROGRAMS_MAX);
+    return false;
+}
+
 /* Parses NAME.json as a program file, or else as a spec. Returns the program file; NULL: NAME.json
  * is no program file, or is wrong. */
 static struct program_file *parse_json(const struct entry *entry, struct snapshot *snapshot)
@@ -244,7 +253,7 @@ static struct program_file *parse_json(const struct entry *entry, struct snapsho
     const char *text = entry->json.text;
     const size_t length = entry->json.length;
     const enum program_parsed parsed = program_parse(text, length, &file, reason);
-    if (parsed == PROGRAM_GOOD && stands_alone(entry, snapshot, reason))
+    if (parsed == PROGRAM_GOOD && stands_alone(entry, snapshot, reason) && has_room(entry, reason))
         return file;
     if (parsed == PROGRAM_NOT && spec_parse(text, length, &snapshot->spec, reason))
         return NULL;

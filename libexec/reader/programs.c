@@ -36,6 +36,11 @@ bool programs_have(const char *name)
     return find(name) != NULL;
 }
 
+bool programs_have_room(void)
+{
+    return HASH_COUNT(programs.table) < PROGRAMS_MAX;
+}
+
 /* The program of NAME+TID, and its row if there is one. */
 static struct program *find_row(const char *name, struct row **row)
 {

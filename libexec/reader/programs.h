@@ -38,6 +38,11 @@ void programs_drop(const char *name);
 
 bool programs_have(const char *name);
 
+/* False: the reader has PROGRAMS_MAX program files, and takes no other one. The broker refuses to
+ * watch for so many, but a refused file takes the reader's memory, too. */
+enum { PROGRAMS_MAX = 256 };
+bool programs_have_room(void);
+
 /* Fills in *snapshot with the state of NAME+TID, and *json with a descriptor of NAME.json.
  * PROGRAM_LATER: the state is known when `listed` is called. PROGRAM_UNKNOWN: there is no such
  * program file. The caller frees snapshot->spec. */
