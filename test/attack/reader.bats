@@ -102,6 +102,34 @@ has_books() { jq -e . "$SPOOL/state/current/books.json" >/dev/null 2>&1; }
     eventually only_cam_is_left || { jq -c ".reservations[]" "$SPOOL/state/current/books.json"; return 1; } # the ghosts are gone
 }
 
+@test "threads of program files that a taken-over reader makes up are judged as its user's, and it hears nothing of others' processes" {
+    begins
+    sleeper $BOB
+    taken_over threads "$SLEEPER"
+    eventually has_said threads
+    bob_is_served
+    books
+    eventually has_books
+    granted=$(jq -c ".reservations[] | select(.user == \"$ALICE\" and .grant != null) | [.name, .grant.plugin, .grant.priority, .thread]" "$SPOOL/state/current/books.json")
+    echo "$granted" | head -n 8
+    [ "$(wc -l <<<"$granted")" -le 50 ]
+    [[ $granted == *'"ghost+'* && $granted == *'"spirit+'* ]] # the broker read the claims
+    jq -s -e 'all(.[]; .[1] == "RR" and .[2] == 5 and .[3] == null)' <<<"$granted"
+    is_policy "$SLEEPER" other
+    jq -s -e "any(.[]; .name == \"dog+$SLEEPER\" and .decision == \"refused\")" "$EVENTS"
+    is_over
+    eventually only_cam_is_left || { jq -c ".reservations[]" "$SPOOL/state/current/books.json"; return 1; }
+}
+
+@test "a taken-over reader that names no thread of a program file is ended" {
+    begins
+    taken_over misnames
+    for n in 1 2 3 4; do eventually has_lived $n; done
+    bob_is_served
+    [ "$(jq -r "select(.uid == $ALICE and .decision == \"error\") | .reason" "$EVENTS" | grep -c 'it talks nonsense')" -ge 3 ]
+    is_over
+}
+
 @test "a reader that floods does not keep the broker from stopping, nor from telling other owners of the stop in their verdicts" {
     begins
     sleeper $BOB

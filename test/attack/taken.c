@@ -86,11 +86,24 @@ static void talk_nonsense(int told)
         send_text(-1, files, "twice", 3UL, 5);
         send_text(-1, files, "twice", 3UL, 6);
         break;
+
     default:
         /* and sends more after the end */
         send_text(
             -1,
             "event=scanned\n\nevent=ended\n\nevent=scanning\nsince=1\n\nevent=files\nname=ended\n\n");
+    }
+    listen_only();
+}
+
+/* Names no thread of a program file, in another way in each reader. */
+static void misname(int told)
+{
+    switch (told) {
+    case 0: send_text(-1, files, "cam+0", 3UL, 5); break;
+    case 1: send_text(-1, files, "cam+7+8", 3UL, 5); break;
+    case 2: send_text(-1, "event=watch\nname=cam+7\nprocess=7\n\n"); break;
+    default: send_text(-1, "event=watch\nname=cam\nprocess=7\nprogram=/bin/sh\n\n");
     }
     listen_only();
 }
@@ -128,6 +141,30 @@ static void claim(const char *told)
         send_text(-1, files, name, 100UL + (unsigned long)i, 5);
     }
     say("claims", 0);
+    listen_only();
+}
+
+/* Claims threads of program files that do not exist: another user's thread, more than the user may
+ * have, ids that no thread has, one id for two programs; and watches of all processes. */
+static void claim_threads(const char *told)
+{
+    long thread = 0;
+    (void)sscanf(told, "%*s %ld", &thread);
+    const int own = open_own("cam.json");
+    send_text(
+        own,
+        "event=files\nname=dog+%ld\njson=read\njson_inode=9\njson_changed=1\npriority=5\nplugin=RR\nattach=%ld\n\n",
+        thread, thread);
+    send_text(-1, files, "cam+9999999", 10UL, 5);
+    for (int i = 1; i <= CLAIMS; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "%s+%d", i % 2 == 0 ? "ghost" : "spirit", i / 2 + 1);
+        send_text(-1, files, name, 100UL + (unsigned long)i, 5);
+        send_text(-1, "event=watch\nname=ghost%d\nprogram=/usr/bin/sleep\n\n", i);
+    }
+    send_text(-1, "event=watch\nname=theirs\nprocess=%ld\n\nevent=unwatch\nname=dog\n\n", thread);
+    send_text(-1, "event=watch\nname=first\nprocess=1\n\nevent=seen\nname=dog+1\nverdict=1\n\n");
+    say("threads", 0);
     listen_only();
 }
 
@@ -248,8 +285,12 @@ void __wrap_files_begin(uid_t uid)
     close(count);
     if (strncmp(told, "nonsense", 8) == 0)
         talk_nonsense((int)before.st_size);
+    if (strncmp(told, "misnames", 8) == 0)
+        misname((int)before.st_size);
     if (strncmp(told, "claims", 6) == 0)
         claim(told);
+    if (strncmp(told, "threads", 7) == 0)
+        claim_threads(told);
     if (strncmp(told, "flood", 5) == 0)
         flood();
     if (strncmp(told, "tries", 5) == 0)
