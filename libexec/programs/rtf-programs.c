@@ -45,6 +45,7 @@
 
 enum { SOCKET = 0, STATE = 3, AT_ONCE = 32, PATH_BYTES = 4096 };
 static const int64_t child_within = INT64_C(5000000000); /* ns */
+static const int look_within = 2000;                     /* ms */
 
 /* ---- to the broker ---- */
 
@@ -291,15 +292,41 @@ static int check(const char *directory)
     return status;
 }
 
+static _Noreturn void be_looker(const char *program)
+{
+    (void)close_range(0, ~0U, 0); /* who reads the output does not wait for this process */
+    _exit(access(program, X_OK) == 0 ? EX_OK : EX_NOINPUT);
+}
+
+/* Looks whether the program exists. The owner of a directory in its path can keep a look-up waiting
+ * as long as they like, and a waiting process cannot be ended. So another process looks. */
+static const char *wrong_program(const char *program)
+{
+    int status = 0;
+    const pid_t process = fork();
+    if (process == 0)
+        be_looker(program);
+    struct pollfd ended = {.fd = process < 0 ? -1 : (int)syscall(SYS_pidfd_open, process, 0),
+                           .events = POLLIN};
+    const bool is_known = ended.fd >= 0 && poll(&ended, 1, look_within) == 1 &&
+                          waitpid(process, &status, 0) == process && WIFEXITED(status);
+    if (ended.fd >= 0)
+        close(ended.fd);
+    if (!is_known)
+        return "within 2 s nobody could look at the program";
+    return WEXITSTATUS(status) == EX_OK ? NULL : "there is no program";
+}
+
 static void lint_one(const struct given *given)
 {
     char sentence[REASON_BYTES];
     if (given->text == NULL)
         puts(given->wrong);
-    if (given->program == NULL || access(given->program, X_OK) == 0)
+    const char *wrong = given->program == NULL ? NULL : wrong_program(given->program);
+    if (wrong == NULL)
         return;
-    (void)fault_in(sentence, sizeof sentence, "programs.d/%s.json: there is no program %.300s",
-                   given->name + strlen(GIVEN_PREFIX), given->program);
+    (void)fault_in(sentence, sizeof sentence, "programs.d/%s.json: %s %.300s",
+                   given->name + strlen(GIVEN_PREFIX), wrong, given->program);
     print("warning", sentence);
 }
 

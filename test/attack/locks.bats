@@ -59,6 +59,19 @@ rewrites() { as $ALICE sh -c 'echo "$2" >"$1"' sh "$SPECS/$ALICE/cam.json" "$1";
     [ "$(field .grant.priority "$(verdict $ALICE cam)")" = 3 ]
 }
 
+@test "rtf-lint ends, although a directory of a program in programs.d is kept locked by its owner" {
+    mkdir -m 755 "$CONFIG/programs.d"
+    install -d -o $ALICE "$WORK/theirs"
+    chmod 755 "$WORK" "$CONFIG"
+    echo '{"user": "daemon", "program": "'"$WORK/theirs/player"'", "threads": [{"name": "*", "runtime": "1ms", "period": "10ms"}]}' >"$CONFIG/programs.d/player.json"
+    keeps_locked "$WORK/theirs"
+    attack touch "$WORK/theirs/new" # a writer that waits keeps later readers waiting, too
+    eventually is_stuck "${ATTACKERS[-1]}"
+    run timeout 20 "$RTF_LIBEXEC/rtf-programs" lint "$CONFIG"
+    [ "$status" -eq 0 ]
+    [ "$output" = "programs.d/player.json: within 2 s nobody could look at the program $WORK/theirs/player" ]
+}
+
 # bats test_tags=turn:1
 @test "a reader that waits too long is ended when that is possible, and the next reader tells the rest" {
     broker_start
