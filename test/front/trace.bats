@@ -182,6 +182,10 @@ END
     fails 73 "rtf trace: $WORK/fifo: *" trace --all -o "$WORK/fifo"
     fails 69 'rtf trace: no broker has made a spool at *' "$RTF_BIN/rtf" --spool "$WORK/none" trace
     fails 69 'rtf trace: gnuplot, which draws the picture, is not installed' env PATH=/nonexistent "$RTF_LIBEXEC/front/rtf-trace" --spool "$SPOOL" --all --for 10ms --svg "$WORK/run.svg"
+    status=0
+    trace --all --for 10ms >/dev/full 2>"$WORK/err" || status=$?
+    [ "$status" -eq 74 ]
+    grep -q '^rtf trace: standard output cannot be written' "$WORK/err"
     trace --user "$ALICE" --for 10ms -o - 'c*' 2>/dev/null | jq -e '.otherData.reservations | length == 1' >/dev/null
     no pgrep -f "rtf-trace --spool $SPOOL"
 }
