@@ -158,6 +158,13 @@ int budget_counter_open(int group, int cpu, uint64_t nanoseconds)
     return event_open(&counter, group, cpu);
 }
 
+/* The period is for the guard to keep (op=begin of rtf-guard.c). */
+bool budget_group_bound(int group, const struct process_budget *budget, int *counter)
+{
+    *counter = budget_counter_open(group, budget->cpu, budget->runtime * 1000);
+    return *counter >= 0;
+}
+
 int budget_starts_open(int group, int cpu)
 {
     const struct perf_event_attr starts = {.type = PERF_TYPE_SOFTWARE,

@@ -1,20 +1,30 @@
 /* One runtime for all threads of a process: counts and bounds the CPU time of these threads
  * together.
  *
- * The threads are in a cgroup of their own, a group, in the perf_event hierarchy of cgroup version
- * 1. This hierarchy only counts, service managers ignore it, and no other limit depends on it. The
- * hierarchy is mounted in no namespace, and the mount ends with its last descriptor. The hierarchy
- * lives on as long as it has a group, so a group survives the programs of the broker, and the next
- * broker's programs find the group. Threads and processes that members start are members, too. Only
- * root can write into the hierarchy, so no user can take a thread out of its group.
+ * The threads are in a cgroup of their own, a group. Threads and processes that members start are
+ * members, too. Only root can write into the hierarchy of the groups, so no user can take a thread
+ * out of its group.
  *
- * A perf event of the group on a CPU becomes readable each time the members have used one more
- * runtime there. Then the guard makes all members ordinary until the next period
+ * The first part of this header is the seam: it does not say who bounds a group. One backend is
+ * built. In it the groups are in the perf_event hierarchy of cgroup version 1. This hierarchy only
+ * counts, service managers ignore it, and no other limit depends on it. The hierarchy is mounted in
+ * no namespace, and the mount ends with its last descriptor. The hierarchy lives on as long as it
+ * has a group, so a group survives the programs of the broker, and the next broker's programs find
+ * the group. A perf event of the group on a CPU becomes readable each time the members have used
+ * one more runtime there. Then rtf-guard makes all members ordinary until the next period
  * (libexec/guard/process-group.h).
  *
- * This header is the seam for kernels that bound a group themselves (cpu.rt_runtime_us of
- * RT_GROUP_SCHED, cpu.rt.max of HCBS): for such a kernel budget_group_make would set the runtime,
- * without events and without a guard. */
+ * Where the kernel bounds groups itself, another file with the functions of the first part can take
+ * the place of process-budget.c:
+ *
+ *     RT_GROUP_SCHED   The hierarchy is that of the cpu controller of version 1. budget_group_bound
+ *                      writes the period to cpu.rt_period_us and the runtime to cpu.rt_runtime_us.
+ *                      The runtime is for each CPU, and the parent must have it to give.
+ *     HCBS             The hierarchy is version 2. budget_group_bound writes "RUNTIME PERIOD" to
+ *                      cpu.rt.max. Linux 7.1 has no such file yet; patches for it are discussed.
+ *
+ * Such a backend needs no guard, and no other program of rtf changes. rtf-doctor(1) says what the
+ * kernel has (libexec/front/doctor/process-budget.sh). */
 #ifndef RTF_PROCESS_BUDGET_H
 #define RTF_PROCESS_BUDGET_H
 
@@ -25,9 +35,17 @@
 
 #include "run-directory.h"
 
+/* ---- the seam ---- */
+
 /* The launcher opens the hierarchy, which needs CAP_SYS_ADMIN, and passes it to the attach helper
  * and the guard as this descriptor. */
 enum { BUDGET_GROUP_BYTES = 48, BUDGET_HIERARCHY = 4 };
+
+/* The members of a group may use `runtime` of one CPU in each `period`, us. */
+struct process_budget {
+    int cpu;
+    uint64_t runtime, period;
+};
 
 /* Opens the root of the hierarchy. -1 with errno. budget_hierarchy_got returns BUDGET_HIERARCHY, or
  * -1 with errno. */
@@ -47,6 +65,11 @@ void budget_group_name(pid_t process, uint64_t started_by, char name[static BUDG
  * caller owns the descriptor of the group. -1 with errno. */
 int budget_group_make(int hierarchy, const char *name, pid_t process);
 
+/* Bounds what the members use, in place of an earlier bound. *counter: becomes readable each time
+ * the members have had budget->runtime more of budget->cpu, and the guard has to act; the caller
+ * owns it. -1: the kernel bounds the group, and needs no guard. False with errno. */
+bool budget_group_bound(int group, const struct process_budget *budget, int *counter);
+
 /* Opens an existing group. -1 with errno: ENOENT if there is no such group. */
 int budget_group_open(int hierarchy, const char *name);
 
@@ -56,6 +79,8 @@ ssize_t budget_group_members(int group, pid_t **tids);
 
 /* Moves all members to the root, and removes the group. False with errno. */
 bool budget_group_remove(int hierarchy, const char *name);
+
+/* ---- only for the guard ---- */
 
 /* Opens an event that becomes readable each time the members have had `nanoseconds` more of this
  * CPU, counted between PERF_EVENT_IOC_ENABLE and PERF_EVENT_IOC_DISABLE. The caller maps two pages,

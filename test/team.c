@@ -1,15 +1,25 @@
 /* team - a process whose threads take all CPU time that they get
  *
- * usage: team THREADS [roam|storm|late]
+ * usage: team THREADS [roam|storm|late|sleep|exec|leave]
+ *        team THREADS lend|lend-busy FILE
+ *        team THREADS child PROGRAM
  *
  * Starts THREADS threads in all that never sleep; the second is SCHED_BATCH on CPU 0 alone. With
  * roam, the last one moves all threads to all CPUs, again and again. With storm, the last one starts
- * processes, which end at once. With late, the first thread starts the others only after SIGUSR1. */
+ * processes, which end at once. With sleep, all threads sleep. With late, the first thread starts the others only after SIGUSR1. With
+ * exec, the last one calls execve after SIGUSR1, and the process becomes `team 2`. With leave, the
+ * first thread ends after SIGUSR1. With lend, all threads sleep; when it is real-time, the last one
+ * waits for the lock in FILE, which test/attack/inherit.c made. With lend-busy, the others do not
+ * sleep. With child, a process that runs PROGRAM is started after SIGUSR1. */
+#include <fcntl.h>
+#include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -18,7 +28,7 @@ enum { MOST = 1000 };
 static volatile pid_t ids[MOST];
 static int numbers[MOST];
 static int count;
-static const char *way = "";
+static const char *way = "", *file = "", *self;
 
 static void spin(void)
 {
@@ -45,6 +55,48 @@ static void storm(void)
     }
 }
 
+static bool is_way(const char *one)
+{
+    return strcmp(way, one) == 0;
+}
+
+static void lend(void)
+{
+    const int fd = open(file, O_RDWR);
+    int *lock = mmap(NULL, sizeof *lock, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (lock == MAP_FAILED)
+        exit(66);
+    while (sched_getscheduler(0) == SCHED_OTHER)
+        (void)usleep(1000);
+    for (;;)
+        (void)syscall(SYS_futex, lock, FUTEX_LOCK_PI, 0, NULL, NULL, 0);
+}
+
+/* The handler of SIGUSR1 runs in the first thread. */
+static volatile sig_atomic_t signalled;
+
+static void go_on(int signal_number)
+{
+    (void)signal_number;
+    signalled = 1;
+}
+
+static void sleep_until_signalled(void)
+{
+    while (!signalled)
+        (void)usleep(1000);
+}
+
+static void start_child(void)
+{
+    char *const words[] = {(char *)file, NULL};
+    sleep_until_signalled();
+    if (fork() == 0) {
+        (void)execv(file, words);
+        _exit(127);
+    }
+}
+
 static void *run(void *number)
 {
     const int own = *(const int *)number;
@@ -57,17 +109,26 @@ static void *run(void *number)
         (void)sched_setscheduler(0, SCHED_BATCH, &none);
         (void)sched_setaffinity(0, sizeof first, &first);
     }
-    if (own == count - 1 && strcmp(way, "roam") == 0)
+    if (own == count - 1 && is_way("roam"))
         roam();
-    if (own == count - 1 && strcmp(way, "storm") == 0)
+    if (own == count - 1 && is_way("storm"))
         storm();
+    if (own == count - 1 && (is_way("lend") || is_way("lend-busy")))
+        lend();
+    if (own == count - 1 && is_way("exec")) {
+        sleep_until_signalled();
+        (void)execl(self, self, "2", NULL);
+    }
+    if (own == count - 1 && is_way("child"))
+        start_child();
+    if (own == 0 && is_way("leave")) {
+        sleep_until_signalled();
+        pthread_exit(NULL);
+    }
+    while (is_way("lend") || is_way("sleep"))
+        (void)pause();
     spin();
     return NULL;
-}
-
-static void go_on(int signal_number)
-{
-    (void)signal_number;
 }
 
 int main(int argc, char **argv)
@@ -76,11 +137,12 @@ int main(int argc, char **argv)
     pthread_t thread;
     if (argc < 2 || (count = atoi(argv[1])) < 1 || count > MOST)
         return 64;
+    self = argv[0];
     way = argc > 2 ? argv[2] : "";
-    if (strcmp(way, "late") == 0) {
-        (void)sigaction(SIGUSR1, &action, NULL);
-        (void)pause();
-    }
+    file = argc > 3 ? argv[3] : "";
+    (void)sigaction(SIGUSR1, &action, NULL);
+    if (is_way("late"))
+        sleep_until_signalled();
     for (int i = 1; i < count; i++) {
         numbers[i] = i;
         if (pthread_create(&thread, NULL, run, &numbers[i]) != 0)

@@ -38,12 +38,16 @@ static void record_path(const char *name, char path[static RECORD_PATH])
     snprintf(path, RECORD_PATH, RUN_DIRECTORY "/%s", name);
 }
 
+/* A thread that is real-time with reset-on-fork may have this from a reservation of its own, which
+ * may end earlier. It is not recorded, so that it does not get this back without a reservation. */
 static void add_thread(struct paragraph_output *output, pid_t tid)
 {
     struct identity identity;
     struct attributes former;
     if (!thread_look(tid, &identity) || !thread_attributes(tid, &former))
         return; /* the thread has ended */
+    if (policy_is_real_time(former.policy) && former.reset_on_fork)
+        return;
     paragraph_add_number(output, "tid", (uint64_t)tid);
     paragraph_add_number(output, "start", identity.start);
     attributes_add(output, "", &former);
@@ -137,10 +141,11 @@ static int refuse(enum apply_result *done, char *reason, const char *what)
     return -1;
 }
 
-int process_attach(const struct target *target, int cpu, uint64_t microseconds,
+int process_attach(const struct target *target, const struct process_budget *budget,
                    enum apply_result *done, char reason[static APPLY_REASON])
 {
     char name[BUDGET_GROUP_BYTES];
+    int counter = -1;
     *done = APPLY_DONE;
     errno = own.error;
     if (own.hierarchy < 0)
@@ -158,12 +163,11 @@ int process_attach(const struct target *target, int cpu, uint64_t microseconds,
     errno = ESRCH;
     const bool is_it = target->pidfd < 0 ? thread_is(target->tid, target->started_by)
                                          : !thread_has_ended(target->pidfd);
-    const int counter =
-        is_it && recorded ? budget_counter_open(group, cpu, microseconds * 1000) : -1;
+    const bool is_bound = is_it && recorded && budget_group_bound(group, budget, &counter);
     const int error = errno;
     close(group);
     errno = error;
-    if (counter < 0 && recorded)
+    if (!is_bound && recorded)
         (void)refuse(done, reason, "a perf event of its cgroup");
     return counter;
 }
@@ -187,7 +191,7 @@ static bool is_as(const struct attributes *one, const struct attributes *other)
 
 /* True: the thread was changed. The thread keeps its present nice value and reset-on-fork flag. A
  * thread with SCHED_DEADLINE has a reservation of its own. */
-static bool restore_thread(pid_t tid, const struct former *all, int count,
+static bool restore_thread(pid_t tid, const struct former *all, int count, pid_t first_tid,
                            const struct attributes *first)
 {
     char ignored[APPLY_REASON];
@@ -197,7 +201,7 @@ static bool restore_thread(pid_t tid, const struct former *all, int count,
         return false;
     if (now.policy == POLICY_DEADLINE)
         return false;
-    former = *former_of(all, count, tid, identity.start, first);
+    former = tid == first_tid ? *first : *former_of(all, count, tid, identity.start, first);
     if (is_as(&now, &former))
         return false;
     former.nice = now.nice;
@@ -206,7 +210,7 @@ static bool restore_thread(pid_t tid, const struct former *all, int count,
                               &(struct placement){0}, ignored) == APPLY_DONE;
 }
 
-void process_restore(const struct target *target, const struct attributes *first)
+void process_restore(const struct target *target, const struct attributes *first, bool with_first)
 {
     char name[BUDGET_GROUP_BYTES];
     int count = 0;
@@ -219,8 +223,8 @@ void process_restore(const struct target *target, const struct attributes *first
         const ssize_t members = budget_group_members(group, &tids);
         changed = false;
         for (ssize_t i = 0; i < members; i++)
-            if (tids[i] != target->tid)
-                changed |= restore_thread(tids[i], all, count, first);
+            if (with_first || tids[i] != target->tid)
+                changed |= restore_thread(tids[i], all, count, target->tid, first);
         free(tids);
     }
     free(all);

@@ -13,23 +13,25 @@
 
 #include <stdbool.h>
 
+#include "process-budget.h"
 #include "scheduling.h"
 
 /* Takes over the cgroup hierarchy that the launcher has opened, and returns its descriptor. -1: the
  * launcher has opened none, or `wanted` is false. */
 int process_attach_open(bool wanted);
 
-/* Moves the process whose first thread is `target` into the group of the process. Returns a counter
- * of the CPU time of the group on this CPU, like the counter of cpu_budget_open (task-events.h).
- * Does no harm if the process is in the group already. -1 with *done and the reason. */
-int process_attach(const struct target *target, int cpu, uint64_t microseconds,
+/* Moves the process whose first thread is `target` into the group of the process, and bounds the
+ * group. Returns the counter of budget_group_bound. Does no harm if the process is in the group
+ * already. *done other than APPLY_DONE: the return value is -1, and *reason is the refusal. */
+int process_attach(const struct target *target, const struct process_budget *budget,
                    enum apply_result *done, char reason[static APPLY_REASON]);
 
 /* process_restore gives all members of the group except the first thread their recorded former
  * attributes, or, if a member has no record, `first`, the former attributes of the first thread.
- * process_remove then removes the group. Call both only when no guard acts on the group any
- * more. */
-void process_restore(const struct target *target, const struct attributes *first);
+ * with_first: the member that has the id of the first thread gets `first`, too. The first thread
+ * may have ended: after an execve(2) by another thread, that thread has its id. process_remove then
+ * removes the group. Call both only when no guard acts on the group any more. */
+void process_restore(const struct target *target, const struct attributes *first, bool with_first);
 void process_remove(const struct target *target);
 
 #endif

@@ -39,8 +39,11 @@
  * If the request has watch=end, or watch=exec to watch an attached thread for its execve(2) as
  * well, two answers come with a descriptor (task-events.h) where the kernel has such events: ok to
  * watch, and pending without after= to apply. If the request has budget= (us), ok comes with the
- * descriptor of cpu_budget_open; without this descriptor the answer is never ok. The first answer
- * has unlocked= and an error message if the helper could not be locked in memory. */
+ * descriptor of cpu_budget_open; without this descriptor the answer is never ok. With whole= (a
+ * CPU) and every= (us), the runtime is for all threads of the process in each period, and the
+ * descriptor is that of budget_group_bound. restore and sweep with whole= and without budget= end
+ * this (process-attach.h). The first answer has unlocked= and an error message if the helper could
+ * not be locked in memory. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
@@ -185,7 +188,7 @@ static enum apply_result serve_sweep(const struct paragraph *request, char *reas
         leaf_sweep(&ended, group);
     const struct target target = {ended.tid, ended.started_by, -1};
     if (ends_process(request) && attributes_get(request, "", &former)) {
-        process_restore(&target, &former);
+        process_restore(&target, &former, true);
         process_remove(&target);
     }
     return APPLY_DONE;
@@ -199,10 +202,11 @@ static enum apply_result serve_restore(const struct paragraph *request, int pidf
                          get_thread(request, &target.tid, &target.started_by) &&
                          attributes_get(request, "", &former);
     if (process)
-        process_restore(&target, &former);
+        process_restore(&target, &former, false);
     const enum apply_result done = serve_with(request, pidfd, reason, scheduling_restore);
     if (process) {
-        process_restore(&target, &former); /* threads that the first thread has started */
+        /* with the threads that the first thread has started */
+        process_restore(&target, &former, true);
         process_remove(&target);
     }
     return done;
@@ -288,7 +292,7 @@ static int open_budget(const struct paragraph *request, int pidfd, enum apply_re
                        char *reason)
 {
     pid_t tid;
-    uint64_t started_by, budget, cpu;
+    uint64_t started_by, budget, cpu, every;
     const int asked = paragraph_get_number(request, "budget", INT32_MAX, &budget);
     *done = APPLY_DONE;
     if (asked == 0)
@@ -298,9 +302,13 @@ static int open_budget(const struct paragraph *request, int pidfd, enum apply_re
         *done = refuse(reason, "budget without tid or started_by, or with a wrong value");
         return -1;
     }
-    if (paragraph_get_number(request, "whole", CPU_SETSIZE - 1, &cpu) == 1)
-        return process_attach(&(struct target){tid, started_by, pidfd}, (int)cpu, budget, done,
-                              reason);
+    if (paragraph_get_number(request, "whole", CPU_SETSIZE - 1, &cpu) == 1) {
+        if (paragraph_get_number(request, "every", INT32_MAX, &every) == 1)
+            return process_attach(&(struct target){tid, started_by, pidfd},
+                                  &(struct process_budget){(int)cpu, budget, every}, done, reason);
+        *done = refuse(reason, "whole without every");
+        return -1;
+    }
     if (process != 0)
         tid = process;
     const int event = cpu_budget_open(tid, budget);

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -11,6 +12,7 @@
 #include "execve.h"
 #include "plugin-lines.h"
 #include "readers.h"
+#include "shared-runtime.h"
 
 /* A hint for users who write a thread's number into a spec by hand, in a container. */
 #define OTHER_NAMESPACE \
@@ -157,6 +159,12 @@ struct attachment *target_thread(struct request *request, pid_t tid, bool by_fil
             (int)tid, strerror(errno));
     } else {
         execve_former(&identity, &former);
+        if (!shared_runtime_allows(request, &identity, &former)) {
+            request->activation.why_not = TARGET_TAKEN;
+            free(group);
+            close(pidfd);
+            return NULL;
+        }
         struct attachment *target = attachment_new(reservation, &identity, pidfd, by_file, &former);
         target->group = group;
         return target;

@@ -112,7 +112,7 @@ static void watch_once(void)
 }
 
 /* Asks that the answer brings a perf event that reports when the runtime is used up, if the grant
- * is enforced. If the runtime is for the whole process, also names the CPU of the process. */
+ * is enforced. If the runtime is for the whole process, also names the CPU of the process, and the period. */
 static void budget(struct message *message, struct attachment *attachment,
                    const struct grant *grant)
 {
@@ -125,6 +125,7 @@ static void budget(struct message *message, struct attachment *attachment,
     while (cpu < CPU_SETSIZE - 1 && !CPU_ISSET((size_t)cpu, &grant->plan.cpus))
         cpu++;
     paragraph_add_number(helper_text(message), "whole", (uint64_t)cpu);
+    paragraph_add_number(helper_text(message), "every", cpu_window(grant));
 }
 
 /* If the runtime was for the whole process, asks that all its threads get their former

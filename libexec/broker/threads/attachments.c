@@ -179,6 +179,17 @@ struct attachment *attachment_over_in(pid_t process)
     return attachment != NULL && attachment->process == process ? attachment : NULL;
 }
 
+const struct attachment *attachment_within(pid_t process,
+                                           bool (*is_wanted)(const struct reservation *))
+{
+    struct attachment least = {.process = process},
+                      *attachment = RB_NFIND(process_tree, &attached.followers, &least);
+    while (attachment != NULL && attachment->process == process &&
+           (attachment_is_over(attachment) || !is_wanted(attachment->reservation)))
+        attachment = RB_NEXT(process_tree, &attached.followers, attachment);
+    return attachment != NULL && attachment->process == process ? attachment : NULL;
+}
+
 void attachment_watch_told(struct attachment *attachment)
 {
     if (attachment->watch >= 0 && attachment->watch_once)

@@ -44,6 +44,11 @@ bool attachment_is_over(const struct attachment *attachment);
  * ended; NULL: there is no such attachment. */
 struct attachment *attachment_over_in(pid_t process);
 
+/* Returns an attachment whose thread belongs to this process, does not lead the process, and has a
+ * wanted reservation; NULL: there is no such attachment. */
+const struct attachment *attachment_within(pid_t process,
+                                           bool (*is_wanted)(const struct reservation *));
+
 /* True: the watch has recorded, now or before it was dropped, that the thread ended without an
  * execve(2). */
 bool attachment_has_died(const struct attachment *attachment);

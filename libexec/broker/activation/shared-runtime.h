@@ -1,0 +1,18 @@
+/* Threads that share the runtime of a process ("budget": "process"), and reservations of their own.
+ *
+ * rtf-guard gives all members of the group of a process (lib/process-budget.h) the same policy and
+ * priority, and takes these away together. So a member can have another reservation only under
+ * SCHED_DEADLINE, which the guard leaves alone. Without this rule the attributes of one reservation
+ * would be the former attributes of the other, and would stay after the end of both. */
+#ifndef RTF_SHARED_RUNTIME_H
+#define RTF_SHARED_RUNTIME_H
+
+#include "request.h"
+
+/* True: the thread may be attached for this request. *former: the attributes that the thread gets
+ * when it is detached; for a member of a group, those of the first thread before the process was
+ * attached. False: the answer says why not; later the thread may be attached. */
+bool shared_runtime_allows(struct request *request, const struct identity *identity,
+                           struct attributes *former);
+
+#endif
