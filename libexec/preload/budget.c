@@ -11,12 +11,19 @@
 #include "client.h"
 #include "default-budget.h"
 #include "profile.h"
+#include "refusals.h"
 #include "rtf.h"
 #include "units.h"
 
 /* USUAL_PRIORITIES: the rules as shipped allow no higher priority, because the kernel's interrupt
  * threads have priority 50. */
-enum { THREAD_NAME = 16, RESERVATION = 48, SENTENCE = 1024, USUAL_PRIORITIES = 49 };
+enum {
+    THREAD_NAME = 16,
+    RESERVATION = 48,
+    SENTENCE = 1024,
+    POLICY_AND_PRIORITY = 32,
+    USUAL_PRIORITIES = 49
+};
 
 static const char *policy_name(int policy)
 {
@@ -36,14 +43,26 @@ static void name_of_thread(pid_t thread, char name[static THREAD_NAME + 1])
 }
 
 /* Writes one line in one write, because the program may write to standard error, too. */
-static void say(pid_t thread, const struct wanted *wanted, const char *reason)
+static void say(pid_t thread, const struct wanted *wanted, const char *name, const char *reason)
 {
-    char name[THREAD_NAME + 1], line[SENTENCE];
-    name_of_thread(thread, name);
+    char line[SENTENCE];
     const int length = snprintf(line, sizeof line, "rtf-preload: %s (%d) does not get %s: %.800s\n",
                                 name, (int)thread, policy_name(wanted->policy), reason);
     if (length > 0 && write(STDERR_FILENO, line, (size_t)length) < 0)
         return; /* there is no standard error: the line is dropped */
+}
+
+/* Tells why the call fails with `error`. */
+static void refuse(pid_t thread, const struct wanted *wanted, int error, const char *reason)
+{
+    char name[THREAD_NAME + 1], call[POLICY_AND_PRIORITY];
+    name_of_thread(thread, name);
+    say(thread, wanted, name, reason);
+    if (wanted->policy == SCHED_DEADLINE)
+        snprintf(call, sizeof call, "%s", policy_name(wanted->policy));
+    else
+        snprintf(call, sizeof call, "%s %d", policy_name(wanted->policy), wanted->priority);
+    refusals_note(thread, error, name, call, reason);
 }
 
 void budget_warn(int policy)
@@ -221,15 +240,17 @@ int budget_reserve(pid_t thread, const struct wanted *wanted)
     int error = EPERM;
     find_profile(thread, &profile);
     if (rtf_connect(&connection, NULL) != RTF_OK)
-        say(thread, wanted, rtf_reason(&connection));
+        refuse(thread, wanted, error, rtf_reason(&connection));
     else if (!choose_plugin(&connection, wanted->policy, &profile))
-        say(thread, wanted, "no plugin has this policy (see rtf plugins)");
+        refuse(thread, wanted, error, "no plugin has this policy (see rtf plugins)");
     else {
         make_params(wanted, &profile, &params);
         const enum rtf_result result = ask(&connection, &spec, &params, thread, wanted);
         error = error_of(result, wanted->policy, rtf_spec_code(&spec));
         if (error != 0)
-            say(thread, wanted, rtf_spec_reason(&spec));
+            refuse(thread, wanted, error, rtf_spec_reason(&spec));
+        else
+            refusals_end(thread);
     }
     rtf_disconnect(&connection);
     return error;

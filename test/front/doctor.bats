@@ -294,6 +294,33 @@ made_up() { mkdir -p "$(dirname "$1/$2")" && printf '%s\n' "$3" >"$1/$2"; }
     finds periods 'the kernel takes no SCHED_DEADLINE period above 500000us, and the rules allow 1000000us. *' doctor --root "$root"
 }
 
+# bats test_tags=turn:2
+@test "doctor says who enforces runtimes of whole processes, and what an imitated kernel has for them" {
+    by='Runtimes of whole processes (enforce=process): rtf-guard enforces them, by a perf event on a cgroup.'
+    broker_start
+    root=$WORK/root
+    made_up "$root" sys/devices/system/cpu/online 0
+    made_up "$root" proc/self/mounts 'cgroup /groups/cpu cgroup rw,cpu,cpuacct 0 0
+cgroup /groups/cpuset cgroup rw,cpuset 0 0
+cgroup2 /groups/two cgroup2 rw 0 0'
+    mkdir -p "$root/groups/cpu" "$root/groups/two/system.slice"
+    doctor --root "$root" >"$WORK/said" || true
+    lacks 'whole processes' "$WORK/said" # no line bounds them
+    echo 'WHOLE fp 21-25 0 enforce=process' >>"$CONFIG/plugins.conf"
+    doctor --root "$root" >"$WORK/said" || true
+    [ "$(tail -n 1 "$WORK/said")" = "$by This kernel has no budgets of its own for cgroups." ]
+    touch "$root/groups/cpu/cpu.rt_runtime_us"
+    doctor --root "$root" >"$WORK/said" || true
+    [ "$(tail -n 1 "$WORK/said")" = "$by This kernel could enforce them itself, by RT_GROUP_SCHED (cpu.rt_runtime_us); rtf does not use that." ]
+    touch "$root/groups/two/system.slice/cpu.rt.max"
+    doctor --root "$root" --json >"$WORK/said" || true
+    [ "$(jq -c .process_budget "$WORK/said")" = '{"by":"rtf-guard","kernel":["HCBS (cpu.rt.max)","RT_GROUP_SCHED (cpu.rt_runtime_us)"]}' ]
+    made_up "$root" proc/cmdline 'quiet cgroup_no_v1=memory,net_cls'
+    finds_not process-budget doctor --root "$root"
+    made_up "$root" proc/cmdline 'quiet cgroup_no_v1=all'
+    finds process-budget 'the kernel was booted without the perf_event hierarchy*' doctor --root "$root"
+}
+
 # bats test_tags=turn:0
 @test "doctor finds a shell in a cgroup without real-time runtime, in a cpuset, and in a container" {
     broker_start

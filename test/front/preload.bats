@@ -127,6 +127,9 @@ tidy() {
     jackd_starts "$RTF_BIN/rtf" --spool "$SPOOL" preload -T 1ms -P 20ms --
     eventually grep -q '^AcquireSelfRealTime error' "$WORK/out"
     no has_threads "$JACKD" fifo 1
+    ASKS=$JACKD
+    doctor_of $ALICE >"$WORK/said" || true
+    grep -q '^refused: thread [0-9]* (jackd) asked for SCHED_FIFO 15, and rtf preload refused it (EPERM): no broker is running' "$WORK/said"
     jackd_ends
     grep -q '^rtf-preload: jackd ([0-9]*) does not get SCHED_FIFO: no broker is running' "$WORK/out"
     grep -v '^rtf-preload' "$WORK/out" >"$WORK/refused"
@@ -134,6 +137,85 @@ tidy() {
     eventually grep -q '^AcquireSelfRealTime error' "$WORK/out"
     jackd_ends
     diff "$WORK/refused" "$WORK/out"
+}
+
+# asks: the program asks for SCHED_FIFO at its start, and at each SIGUSR1. Its process is in ASKS.
+asks() {
+    cat >"$WORK/asks.c" <<'END'
+#include <sched.h>
+#include <signal.h>
+#include <unistd.h>
+static void again(int number) { (void)number; }
+int main(void)
+{
+    sigaction(SIGUSR1, &(struct sigaction){.sa_handler = again}, NULL);
+    for (;;) {
+        sched_setscheduler(0, SCHED_FIFO, &(struct sched_param){15});
+        pause();
+    }
+}
+END
+    cc -std=c17 -D_GNU_SOURCE -Wall -Wextra -Werror -o "$WORK/asks" "$WORK/asks.c"
+    become $ALICE env HOME="$WORK/home" USER=$ALICE "$RTF_BIN/rtf" --spool "$SPOOL" preload -T 1ms -P 20ms -- "$WORK/asks" 2>"$WORK/err" 3>&- &
+    ASKS=$!
+    echo "$ASKS" >>"$WORK/pids"
+    eventually is_program "$ASKS" asks
+}
+doctor_of() { as "$1" env USER="$1" "$RTF_LIBEXEC/front/rtf-doctor" --spool "$SPOOL" --config "$CONFIG" -p "$ASKS"; }
+root_doctor() { "$RTF_LIBEXEC/front/rtf-doctor" --spool "$SPOOL" --config "$CONFIG" -p "$ASKS" "$@"; }
+is_refused() { # COMMAND...: this doctor tells so
+    "$@" >"$WORK/said" || true
+    grep -q "^refused: thread $ASKS (asks) asked for SCHED_FIFO 15, and rtf preload refused it (EPERM)" "$WORK/said"
+}
+
+@test "rtf doctor -p tells that a call was refused, and why, until the call is granted" {
+    configure_rules "$BOB - max_utilization 1"
+    broker_start
+    asks
+    eventually is_refused doctor_of $ALICE
+    grep -q '^refused: .*(EPERM): access refused: ' "$WORK/said" || { cat "$WORK/said" >&2; false; }
+    lacks 'can set its own policy' "$WORK/said" # under rtf preload such a call does no harm
+    is_refused root_doctor
+    grep -q "^refused: .*(EPERM), as a file of uid $ALICE says: access refused: " "$WORK/said"
+    run -1 root_doctor --json
+    [ "$(jq -c '[.findings[] | select(.code == "refused").severity]' <<<"$output")" = '["error"]' ]
+    no is_refused doctor_of $BOB
+    configure_rules "$ALICE - max_utilization 1"
+    kill -HUP "$BROKER"
+    eventually grep -q '"decision":"reloaded"' "$EVENTS"
+    kill -USR1 "$ASKS"
+    eventually is_policy "$ASKS" fifo
+    no is_refused doctor_of $ALICE
+    no is_refused root_doctor
+    kill "$ASKS"
+}
+
+@test "the notes of refused calls end with their process, and a user's file leads root's doctor nowhere" {
+    configure_rules "$BOB - max_utilization 1"
+    broker_start
+    run -1 preloaded -- chrt -f 15 true
+    [ -z "$(find "$OWN" -name '.refused-*')" ]
+    asks
+    eventually is_refused doctor_of $ALICE
+    notes=$OWN/.refused-$ASKS
+    # Notes about an earlier process with this id, and about calls that were granted later, do not count.
+    start=$(awk '{ sub(/.*\) /, ""); print $20 }' "/proc/$ASKS/stat")
+    as $ALICE sh -c 'printf "%s\t$2\t1\tx\tSCHED_FIFO 15\tearlier\n%s\t$2\t0\t\t\t\n" 1 "$3" >"$1"' sh "$notes" "$ASKS" "$start"
+    run -0 root_doctor
+    # Only printable characters come through, and only a part of a long file.
+    as $ALICE sh -c 'i=0; while i=$((i + 1)); [ $i -lt 400 ]; do printf "%s\t%s\t999\tn\tcall\t\033[2Jwords and words\n" "$2" $i; done >"$1"' sh "$notes" "$start"
+    run -1 root_doctor
+    [ "$(grep -c '^refused: .*(error 999).*\\u001b' <<<"$output")" = 20 ]
+    no grep -q "$(printf '\033')" <<<"$output"
+    as $ALICE sh -c 'rm "$1" && mkfifo "$1"' sh "$notes"
+    run -0 timeout 10 "$RTF_LIBEXEC/front/rtf-doctor" --spool "$SPOOL" --config "$CONFIG" -p "$ASKS"
+    # The next process removes what a killed one has left.
+    kill -KILL "$ASKS"
+    eventually is_gone "$ASKS"
+    wait "$ASKS" || true
+    [ -e "$notes" ]
+    run -1 preloaded -- chrt -f 15 true
+    [ -z "$(find "$OWN" -name '.refused-*')" ]
 }
 
 # The constructor of a library that a running program opens runs under the lock of the loader. The lookup of a user's name loads another library, which

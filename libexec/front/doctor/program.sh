@@ -21,6 +21,7 @@ check_program() { # PROCESS
     calls_of "$1" | sort -u >"$work/calls"
     check_calls "$1" "$who"
     check_locks "$1" "$who"
+    check_refused "$1"
 }
 
 check_thread() { # PROCESS TID
@@ -37,8 +38,9 @@ check_thread() { # PROCESS TID
     esac
 }
 
-# The kernel's answers to a program that sets its own policy and knows nothing of its reservation.
+# The kernel's answers to a program that sets its own policy and knows nothing of its reservation. Under rtf preload such a call is a reservation.
 check_calls() { # PROCESS WHO
+    ! grep -qs '/rtf-preload\.so$' "$proc/$1/maps" || return 0
     calls=$(grep -v mlockall "$work/calls" | paste -sd , -) || calls=''
     [ -n "$calls" ] || return 0
     most=$(awk '/^Max realtime priority/ { print $4 }' "$proc/$1/limits" 2>/dev/null)
