@@ -330,3 +330,56 @@ is_started() { CHILD=$(children "$TEAM") && [ -n "$CHILD" ]; }
     done
     [ "$(awk '/^Uid/ { print $3 }' "/proc/$CHILD/status")" = $BOB ]
 }
+
+# holder NICE MODE...: a process outside of the group has the lock (test/attack/inherit.c), and spins. Its id is in HOLDER.
+holder() {
+    mkdir -m 777 "$WORK/shared"
+    nice -n "$1" setpriv --reuid $ALICE --regid $ALICE --clear-groups -- taskset -c 0 "$RTF_STAGE/inherit" "$WORK/shared/lock" "${@:2}" 3>&- &
+    HOLDER=$!
+    echo "$HOLDER" >>"$WORK/pids"
+    eventually test -s "$WORK/shared/lock"
+}
+company() { # CPU: another process spins there, too
+    taskset -c "$1" sh -c 'i=0; while i=$((i + 1)); [ "$((i % 100000))" -gt 0 ] || [ -d "/proc/$1" ]; do :; done' sh $$ 3>&- &
+    echo "$!" >>"$WORK/pids"
+}
+SHORT='{"plugin": "FP", "priority": 15, "runtime": "5ms", "period": "100ms", "budget": "process"}'
+
+# In 1 s the holder is entitled to 50 ms, to 15 ms as an ordinary thread, and to a tick in each of ten periods. With the priority for good it would have all.
+holder_is_bounded() {
+    local before had
+    before=$(consumed "$HOLDER")
+    sleep 1 # what is measured
+    had=$(($(consumed "$HOLDER") - before))
+    echo "the holder had $had ms"
+    [ "$had" -le 200 ]
+}
+
+# The process has 5 ms. The holder has the lock for 2 ms each time, so only the sum of many boosts uses up the runtime.
+@test "what a thread other than the first lends by priority inheritance counts for the process" {
+    broker_start
+    holder -20 pulse 2000
+    team 3 lend "$WORK/shared/lock"
+    SPEC=$SHORT
+    granted
+    eventually grep -q 'waited for a lock, the holder' "$EVENTS"
+}
+
+# The guard suspends possible lenders only while they sleep. The first thread, which is ordinary by its own will, is always awake and never runs.
+@test "a thread that another process has moved to the lock lends no more, though the first thread is awake" {
+    broker_start
+    holder 19 hold
+    company 0
+    team 3 lend-moved "$WORK/shared/lock"
+    SPEC=$SHORT
+    granted
+    eventually is_real_time "$(last_thread)"
+    company 1
+    kill -USR1 "$TEAM"
+    eventually is_idle "$TEAM"
+    become $ALICE "$RTF_STAGE/inherit" "$WORK/shared/lock" requeue 3>&- &
+    echo "$!" >>"$WORK/pids"
+    eventually grep -q 'waited for a lock, the holder' "$EVENTS"
+    holder_is_bounded
+}
+is_idle() { [[ $(view "$1") == idle* ]]; }

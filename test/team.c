@@ -1,16 +1,18 @@
 /* team - a process whose threads take all CPU time that they get
  *
  * usage: team THREADS [roam|storm|late|sleep|exec|leave]
- *        team THREADS lend|lend-busy FILE
+ *        team THREADS lend|lend-moved FILE
  *        team THREADS child PROGRAM
  *
  * Starts THREADS threads in all that never sleep; the second is SCHED_BATCH on CPU 0 alone. With
- * roam, the last one moves all threads to all CPUs, again and again. With storm, the last one starts
- * processes, which end at once. With sleep, all threads sleep. With late, the first thread starts the others only after SIGUSR1. With
- * exec, the last one calls execve after SIGUSR1, and the process becomes `team 2`. With leave, the
- * first thread ends after SIGUSR1. With lend, all threads sleep; when it is real-time, the last one
- * waits for the lock in FILE, which test/attack/inherit.c made. With lend-busy, the others do not
- * sleep. With child, a process that runs PROGRAM is started after SIGUSR1. */
+ * roam, the last one moves all threads to all CPUs, again and again. With storm, the last one
+ * starts processes, which end at once. With sleep, all threads sleep. With late, the first thread
+ * starts the others only after SIGUSR1. With exec, the last one calls execve after SIGUSR1, and the
+ * process becomes `team 2`. With leave, the first thread ends after SIGUSR1. With lend, the last
+ * one takes the lock in FILE, which test/attack/inherit.c made, again and again, as soon as it is
+ * real-time. The others sleep; after SIGUSR1 the first thread does not sleep, but is SCHED_IDLE.
+ * With lend-moved, the last one waits until inherit moves it to the lock. With child, a process
+ * that runs PROGRAM is started after SIGUSR1. */
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <pthread.h>
@@ -60,16 +62,26 @@ static bool is_way(const char *one)
     return strcmp(way, one) == 0;
 }
 
+static bool lends(void)
+{
+    return is_way("lend") || is_way("lend-moved");
+}
+
 static void lend(void)
 {
     const int fd = open(file, O_RDWR);
-    int *lock = mmap(NULL, sizeof *lock, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    int *lock = mmap(NULL, 2 * sizeof *lock, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (lock == MAP_FAILED)
         exit(66);
     while (sched_getscheduler(0) == SCHED_OTHER)
         (void)usleep(1000);
     for (;;)
-        (void)syscall(SYS_futex, lock, FUTEX_LOCK_PI, 0, NULL, NULL, 0);
+        if (is_way("lend")) {
+            (void)syscall(SYS_futex, lock, FUTEX_LOCK_PI, 0, NULL, NULL, 0);
+            (void)syscall(SYS_futex, lock, FUTEX_UNLOCK_PI, 0, NULL, NULL, 0);
+            (void)usleep(200);
+        } else
+            (void)syscall(SYS_futex, lock + 1, FUTEX_WAIT_REQUEUE_PI, 0, NULL, lock, 0);
 }
 
 /* The handler of SIGUSR1 runs in the first thread. */
@@ -113,7 +125,7 @@ static void *run(void *number)
         roam();
     if (own == count - 1 && is_way("storm"))
         storm();
-    if (own == count - 1 && (is_way("lend") || is_way("lend-busy")))
+    if (own == count - 1 && lends())
         lend();
     if (own == count - 1 && is_way("exec")) {
         sleep_until_signalled();
@@ -125,7 +137,13 @@ static void *run(void *number)
         sleep_until_signalled();
         pthread_exit(NULL);
     }
-    while (is_way("lend") || is_way("sleep"))
+    if (own == 0 && lends()) {
+        const struct sched_param none = {0};
+        sleep_until_signalled();
+        (void)sched_setscheduler(0, SCHED_IDLE | SCHED_RESET_ON_FORK, &none);
+        spin();
+    }
+    while (is_way("sleep") || lends())
         (void)pause();
     spin();
     return NULL;

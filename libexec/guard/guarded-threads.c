@@ -124,11 +124,11 @@ static enum apply_result put_in_force(struct guarded *guarded)
 {
     enum apply_result done = APPLY_DONE;
     const struct target target = target_of(guarded);
-    if (guarded->group != NULL && !process_group_resume(guarded->group))
-        return APPLY_BUSY;
     /* If the thread still waits for a lock, the call boosts the holder of the lock. */
     tell->attribute_boosts(guarded);
-    if (is_deadline(guarded))
+    if (guarded->group != NULL && !process_group_resume(guarded->group))
+        done = APPLY_BUSY;
+    else if (is_deadline(guarded))
         done = resume_deadline(&target, &guarded->granted, &guarded->overrun);
     else
         resume_fixed_priority(&target, guarded->suspended_policy, guarded->suspended_priority);
@@ -280,7 +280,12 @@ static const int64_t start_pause = INT64_C(1000000);
 static void look_for_started(struct guarded *guarded)
 {
     guarded->look_at = INT64_MAX;
-    if (guarded->state == GUARDED_IN_FORCE && !process_group_resume(guarded->group))
+    if (guarded->state != GUARDED_IN_FORCE)
+        return;
+    tell->attribute_boosts(guarded);
+    const bool resumed = process_group_resume(guarded->group);
+    tell->attribute_boosts(NULL);
+    if (!resumed)
         guarded_suspend(guarded, monotonic_now() + pause_of(guarded));
 }
 

@@ -53,17 +53,28 @@ static int kernel_priority(const struct guarded *guarded)
                : RT_PRIORITIES - 1 - guarded->granted.priority;
 }
 
+/* A thread waits for one lock at a time, and one thread runs for it. The members of a group may
+ * lend to several threads at once. */
+static int64_t lent_at_once(const struct guarded *lender)
+{
+    return lender->group != NULL ? lender->boost_count : 1;
+}
+
 static void count_lent(struct guarded *lender, int64_t now)
 {
     if (now > lender->lent_counted_to)
-        lender->lent += now - lender->lent_counted_to;
+        lender->lent += (now - lender->lent_counted_to) * lent_at_once(lender);
     lender->lent_counted_to = now;
 }
 
 static void begin_lending(struct guarded *lender, int64_t now)
 {
-    if (lender->boost_count++ > 0)
+    if (lender->boost_count > 0) {
+        count_lent(lender, now);
+        lender->boost_count++;
         return;
+    }
+    lender->boost_count = 1;
     if (now >= lender->lend_window_began + lender->window.period) {
         lender->lend_window_began = now;
         lender->lent = 0;
@@ -97,13 +108,27 @@ static void end_boost(struct boost *boost, int64_t now)
     free(boost);
 }
 
-static struct guarded *lender_by(pid_t caller)
+/* Returns the process with one runtime whose group has the thread as a member; NULL: none. Only
+ * real-time threads lend, so no other thread's waiting costs the guard this look. */
+static struct guarded *process_of(pid_t tid, int priority)
+{
+    struct guarded *guarded = guarded_first();
+    while (guarded != NULL &&
+           (guarded->group == NULL || kernel_priority(guarded) != priority ||
+            guarded->state != GUARDED_IN_FORCE || !process_group_has(guarded->group, tid)))
+        guarded = guarded->hh.next;
+    return guarded;
+}
+
+static struct guarded *lender_by(pid_t caller, int priority)
 {
     struct guarded *guarded = guarded_find(caller);
     const struct boost *boost = boost_of(caller);
-    return guarded != NULL                          ? guarded
-           : boost != NULL && boost->lender != NULL ? boost->lender
-                                                    : resuming;
+    if (guarded != NULL)
+        return guarded;
+    if (boost != NULL && boost->lender != NULL)
+        return boost->lender;
+    return resuming != NULL ? resuming : process_of(caller, priority);
 }
 
 static void forget(const struct guarded *lender);
@@ -183,7 +208,7 @@ static bool has_room(void)
 
 static void begin_boost(pid_t tid, pid_t caller, int priority, int64_t time)
 {
-    struct guarded *lender = lender_by(caller);
+    struct guarded *lender = lender_by(caller, priority);
     struct boost *boost = boost_of(tid);
     if (boost != NULL)
         end_boost(boost, time);
@@ -358,10 +383,32 @@ static bool is_boosted(pid_t tid)
     return priority < own;
 }
 
+static int64_t runtime_left(const struct guarded *lender)
+{
+    return lender->window.runtime - lender->used_itself - lender->lent;
+}
+
+/* When the guard has to look at what the lender has used and lent. The members of a group run while
+ * one of them lends, so the runtime is used up earlier than lending alone would use it up. */
 static int64_t runtime_over_at(const struct guarded *lender)
 {
-    const int64_t left = lender->window.runtime - lender->used_itself - lender->lent;
-    return lender->lent_counted_to + (left > 0 ? left : 0);
+    const int64_t left = runtime_left(lender);
+    return lender->lent_counted_to + (left <= 0               ? 0
+                                      : lender->group == NULL ? left
+                                                              : left / (lent_at_once(lender) + 1));
+}
+
+/* ns. Less is not worth another wakeup of the guard. */
+static const int64_t little = INT64_C(200000);
+
+/* True: the runtime of the process is not used up yet. */
+static bool has_runtime_left(struct guarded *lender, int64_t now)
+{
+    if (lender->group == NULL)
+        return false;
+    count_lent(lender, now);
+    lender->used_itself = guarded_used_in_window(lender, now);
+    return runtime_left(lender) > little;
 }
 
 /* A thread that waits for a lock sleeps. A thread that is awake may have used up its own runtime
@@ -370,7 +417,7 @@ static int64_t runtime_over_at(const struct guarded *lender)
  * awake threads may wait, too. */
 static bool may_wait(const struct guarded *guarded)
 {
-    return is_preempt_rt || thread_sleeps(guarded->tid);
+    return is_preempt_rt || guarded->group != NULL || thread_sleeps(guarded->tid);
 }
 
 static bool still_lends(const struct guarded *lender)
@@ -415,7 +462,9 @@ static struct guarded *find_lender(struct boost *boost, int64_t now)
             kernel_priority(guarded) != priority || place++ < boost->tried)
             continue;
         tries++;
-        if (!lasts && !thread_sleeps(guarded->tid))
+        const bool found =
+            guarded->group != NULL && process_group_try(guarded->group, lasts, is_not_boosted, tid);
+        if (!found && !lasts && !thread_sleeps(guarded->tid))
             continue;
         guarded_suspend(guarded, now + guarded->window.period - guarded->window.runtime);
         if (!is_boosted(tid)) {
@@ -487,7 +536,7 @@ struct guarded *lending_suspend_due(int64_t now)
     look(now);
     for (lender = TAILQ_FIRST(&lenders); lender != NULL; lender = next) {
         next = TAILQ_NEXT(lender, of_lenders);
-        if (runtime_over_at(lender) > now)
+        if (runtime_over_at(lender) > now || has_runtime_left(lender, now))
             continue;
         if (still_lends(lender)) {
             suspend_lender(lender, now);

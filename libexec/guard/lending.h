@@ -7,8 +7,8 @@
  * lender until its next period, which ends the boost.
  *
  *     boost       begins and ends with a report of the kernel (inheritance-events.h)
- *     lender      known: the report names the thread that began to wait. That thread is guarded, or
- *                 is itself boosted by a guarded thread.
+ *     lender      known: the report names the thread that began to wait. That thread is guarded, is a
+ *                 member of the group of a guarded process, or is itself boosted by a guarded thread.
  *                 unknown: the call came from a third thread (FUTEX_CMP_REQUEUE_PI). When the
  *                 shortest runtime of a possible lender is over, the guard suspends the possible
  *                 lenders one by one until the boost ends.

@@ -5,6 +5,7 @@
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -26,6 +27,7 @@ struct event {
 
 struct process_group {
     pid_t process;
+    char name[BUDGET_GROUP_BYTES];
     uid_t owner;
     int directory;
     struct attributes granted;
@@ -109,6 +111,7 @@ struct process_group *process_group_open(pid_t process, uint64_t started_by, uid
                                     .owner = owner,
                                     .directory = directory,
                                     .granted = *granted};
+    memcpy(group->name, name, sizeof name);
     if (open_events(group, runtime))
         return group;
     const int error = errno;
@@ -127,6 +130,13 @@ void process_group_close(struct process_group *group)
     free(group->counters);
     close(group->directory);
     free(group);
+}
+
+bool process_group_has(const struct process_group *group, pid_t tid)
+{
+    char path[GROUP_BYTES];
+    return thread_group(CGROUPS_V1, "perf_event", tid, path) && path[0] == '/' &&
+           strcmp(path + 1, group->name) == 0;
 }
 
 bool process_group_wait(const struct process_group *group,
@@ -230,6 +240,23 @@ static bool make_member_real_time(const struct process_group *group, pid_t tid)
         return false;
     (void)sched_setaffinity(tid, sizeof group->granted.cpus, &group->granted.cpus);
     return sched_setscheduler(tid, policy, &param) == 0;
+}
+
+bool process_group_try(const struct process_group *group, bool awake, bool (*is_over)(pid_t),
+                       pid_t about)
+{
+    pid_t *tids;
+    const ssize_t count = budget_group_members(group->directory, &tids);
+    bool over = false;
+    for (ssize_t i = 0; !over && i < count; i++) {
+        if (tids[i] == group->process || (!awake && !thread_sleeps(tids[i])) ||
+            !make_member_ordinary(group, tids[i]))
+            continue;
+        over = is_over(about);
+        (void)make_member_real_time(group, tids[i]);
+    }
+    free(tids);
+    return over;
 }
 
 static bool is_listed(const pid_t *tids, ssize_t count, pid_t tid)

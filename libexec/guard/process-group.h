@@ -26,6 +26,9 @@ struct process_group *process_group_open(pid_t process, uint64_t started_by, uid
                                          const struct attributes *granted, int64_t runtime);
 void process_group_close(struct process_group *group);
 
+/* True: the thread is a member. */
+bool process_group_has(const struct process_group *group, pid_t tid);
+
 /* Calls `wait_on` for each counter and, with `starts`, for the event that records started threads
  * (budget_starts_open), whose descriptor process_group_starts returns. False: a call failed. */
 bool process_group_wait(const struct process_group *group,
@@ -46,6 +49,12 @@ void process_group_count(const struct process_group *group, bool on);
  * take the guard too long. */
 enum { PROCESS_MEMBERS_MAX = 512 };
 void process_group_suspend(const struct process_group *group);
+
+/* Makes sleeping members, except the first thread, ordinary and real-time again, one after the
+ * other, until is_over(about) is true between the two. A sleeping member does not notice this. awake: members that do not sleep,
+ * too. False: is_over(about) was true for no member. */
+bool process_group_try(const struct process_group *group, bool awake, bool (*is_over)(pid_t),
+                       pid_t about);
 bool process_group_resume(const struct process_group *group);
 
 #endif
