@@ -1,5 +1,6 @@
 #include "process-budget.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
@@ -14,14 +15,56 @@
 
 #include "cgroup.h"
 
+enum { OPTIONS = 256, DEPTH = 16, GROUPS_MOST = 4096 };
+
 static const char controller[] = "perf_event";
+
+/* Writes the options of the hierarchy that has the controller, such as "perf_event,name=x". The
+ * hierarchy may be mounted in another mount namespace, with further controllers, and then the
+ * controller cannot be mounted alone. Without such a hierarchy: the controller alone. */
+static void find_options(char options[static OPTIONS])
+{
+    char line[OPTIONS + 64], copy[OPTIONS + 64];
+    FILE *file = fopen("/proc/self/cgroup", "re");
+    snprintf(options, OPTIONS, "%s", controller);
+    while (file != NULL && fgets(line, sizeof line, file) != NULL) {
+        char *rest = line, *words = strsep(&rest, ":") == NULL ? NULL : strsep(&rest, ":");
+        if (words == NULL || strlen(words) >= OPTIONS)
+            continue;
+        snprintf(copy, sizeof copy, "%s", words);
+        char *left = copy;
+        for (const char *word; (word = strsep(&left, ",")) != NULL;)
+            if (strcmp(word, controller) == 0)
+                snprintf(options, OPTIONS, "%s", words);
+    }
+    if (file != NULL)
+        fclose(file);
+}
+
+static bool set_option(int context, char *word)
+{
+    char *value = strchr(word, '=');
+    if (value == NULL)
+        return syscall(SYS_fsconfig, context, FSCONFIG_SET_FLAG, word, NULL, 0) == 0;
+    *value++ = '\0';
+    return syscall(SYS_fsconfig, context, FSCONFIG_SET_STRING, word, value, 0) == 0;
+}
+
+static bool set_options(int context)
+{
+    char options[OPTIONS], *left = options;
+    bool good = true;
+    find_options(options);
+    for (char *word; good && (word = strsep(&left, ",")) != NULL;)
+        good = set_option(context, word);
+    return good;
+}
 
 static int mount_own(void)
 {
     int root = -1;
     const int context = (int)syscall(SYS_fsopen, "cgroup", FSOPEN_CLOEXEC);
-    if (context >= 0 &&
-        syscall(SYS_fsconfig, context, FSCONFIG_SET_FLAG, controller, NULL, 0) == 0 &&
+    if (context >= 0 && set_options(context) &&
         syscall(SYS_fsconfig, context, FSCONFIG_CMD_CREATE, NULL, NULL, 0) == 0)
         root = (int)syscall(SYS_fsmount, context, FSMOUNT_CLOEXEC, 0);
     const int error = errno;
@@ -44,6 +87,52 @@ int budget_hierarchy_open(void)
 int budget_hierarchy_got(void)
 {
     return fcntl(BUDGET_HIERARCHY, F_SETFD, FD_CLOEXEC) == 0 ? BUDGET_HIERARCHY : -1;
+}
+
+static bool is_open_to_users(int directory, const char *file)
+{
+    struct stat status;
+    return fstatat(directory, file, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+           (status.st_uid != 0 || (status.st_mode & (S_IWGRP | S_IWOTH)) != 0);
+}
+
+static bool is_roots(int group, int depth, int *left);
+
+/* Looks at the owner before it opens the group, because a user can make those wait who open the
+ * user's directory. */
+static bool child_is_roots(int group, const char *name, int depth, int *left)
+{
+    if (depth == 0 || --*left < 0 || is_open_to_users(group, name))
+        return false;
+    const int child = openat(group, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (child < 0)
+        return errno == ENOENT;
+    const bool good = is_roots(child, depth - 1, left);
+    close(child);
+    return good;
+}
+
+static bool is_roots(int group, int depth, int *left)
+{
+    const int copy = openat(group, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *files = copy < 0 ? NULL : fdopendir(copy);
+    const struct dirent *file;
+    bool good = files != NULL && !is_open_to_users(group, "tasks") &&
+                !is_open_to_users(group, "cgroup.procs");
+    while (good && (file = readdir(files)) != NULL)
+        good = file->d_type != DT_DIR || file->d_name[0] == '.' ||
+               child_is_roots(group, file->d_name, depth, left);
+    if (files != NULL)
+        (void)closedir(files);
+    else if (copy >= 0)
+        close(copy);
+    return good;
+}
+
+bool budget_hierarchy_is_roots(int hierarchy)
+{
+    int left = GROUPS_MOST;
+    return is_roots(hierarchy, DEPTH, &left);
 }
 
 bool budget_record_is_left(void)

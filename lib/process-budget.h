@@ -2,8 +2,8 @@
  * together.
  *
  * The threads are in a cgroup of their own, a group. Threads and processes that members start are
- * members, too. Only root can write into the hierarchy of the groups, so no user can take a thread
- * out of its group.
+ * members, too. Nobody but root may own a group of the hierarchy, so no user can take a thread out
+ * of its group.
  *
  * The first part of this header is the seam: it does not say who bounds a group. One backend is
  * built. In it the groups are in the perf_event hierarchy of cgroup version 1. This hierarchy only
@@ -51,6 +51,10 @@ struct process_budget {
  * -1 with errno. */
 int budget_hierarchy_open(void);
 int budget_hierarchy_got(void);
+
+/* True: only root can move threads between the groups. A user who owns a group can move the user's
+ * own threads into it, from any group of the hierarchy. */
+bool budget_hierarchy_is_roots(int hierarchy);
 
 /* True if some process may still be in a group: a record of a process exists
  * (libexec/attach/process-attach.h). */

@@ -120,10 +120,14 @@ is_real_time() { [[ $(taskset -c 0 "$RTF_STAGE/kernel-view" "$1") == 'fifo 15 '*
 has_child() { CHILD=$(pgrep -x team -u $ALICE); }
 no_team() { ! pgrep -x team -u $ALICE; }
 
-# joins PROCESS: puts it into the group of the team, as a process that a member starts is.
-joins() {
+# hierarchy: the hierarchy of the groups, in $WORK/groups until the test unmounts it.
+hierarchy() {
     mkdir -p "$WORK/groups"
     mount -t cgroup -o perf_event rtf "$WORK/groups"
+}
+# joins PROCESS: puts it into the group of the team, as a process that a member starts is.
+joins() {
+    hierarchy
     local joined=0
     echo "$1" >"$WORK/groups/$(basename "/run/rtf/rtf-$TEAM".*)/cgroup.procs" || joined=1
     umount "$WORK/groups"
@@ -383,3 +387,40 @@ holder_is_bounded() {
     holder_is_bounded
 }
 is_idle() { [[ $(view "$1") == idle* ]]; }
+
+tidy() {
+    mountpoint -q "$WORK/groups" || return 0
+    rmdir "$WORK/groups/of-alice" 2>/dev/null || true
+    umount "$WORK/groups"
+}
+
+# In version 1, a process may be moved by its owner to any group that the owner may write.
+@test "a process has no runtime of its own while a user has a group in the hierarchy" {
+    broker_start
+    team 2
+    hierarchy
+    mkdir "$WORK/groups/of-alice"
+    chown $ALICE "$WORK/groups/of-alice/cgroup.procs"
+    answer=$(spec $ALICE cam "${SPEC%\}}, \"attach\": $TEAM}")
+    [ "$(field .result "$answer")" = ATTACH_FAIL ]
+    [[ $(field .reason "$answer") == *'a user has a group in the perf_event hierarchy'* ]]
+    is_ordinary "$TEAM"
+    released
+    chown 0 "$WORK/groups/of-alice/cgroup.procs"
+    granted
+    eventually is_real_time "$TEAM"
+}
+
+@test "a hierarchy that is mounted elsewhere, with another controller, is used" {
+    unshare --mount sh -c 'mkdir -p "$1" && until mount -t cgroup -o perf_event,name=elsewhere rtf "$1" 2>/dev/null; do sleep 0.05; done && mkdir "$1/held" && touch "$1.ready" && until [ -e "$1.go" ]; do sleep 0.05; done; rmdir "$1/held"' sh "$WORK/mounted" 3>&- &
+    local elsewhere=$!
+    echo "$elsewhere" >>"$WORK/pids"
+    eventually test -e "$WORK/mounted.ready"
+    broker_start
+    team 2
+    granted
+    eventually is_real_time "$TEAM"
+    released
+    touch "$WORK/mounted.go"
+    wait "$elsewhere"
+}

@@ -152,6 +152,13 @@ int process_attach(const struct target *target, const struct process_budget *bud
         return refuse(done, reason, "the perf_event hierarchy of cgroup version 1");
     if (!thread_is(target->tid, target->started_by))
         return refuse(done, reason, "/proc");
+    if (!budget_hierarchy_is_roots(own.hierarchy)) {
+        *done = apply_refuse(reason,
+                             "the runtime of a process cannot be enforced: a user has a group in "
+                             "the perf_event hierarchy of cgroup version 1, and could move threads "
+                             "there");
+        return -1;
+    }
     budget_group_name(target->tid, target->started_by, name);
     const int group = budget_group_make(own.hierarchy, name, target->tid);
     if (group < 0)
