@@ -388,6 +388,22 @@ holder_is_bounded() {
 }
 is_idle() { [[ $(view "$1") == idle* ]]; }
 
+# The guard changes each thread when the runtime is used up and when it comes back. It runs before all threads of all users.
+@test "a process of many threads and a short period costs the guard no more than a tenth of a CPU" {
+    broker_start
+    team 300 crowd
+    eventually has_threads 300
+    SPEC='{"plugin": "FP", "priority": 15, "runtime": "1ms", "period": "10ms", "budget": "process"}'
+    granted
+    local guard before
+    guard=$(helpers rtf-guard)
+    eventually has_consumed "$guard" 100 # the runtimes that a process may have early
+    before=$(consumed "$guard")
+    sleep 1 # what is measured
+    echo "the guard had $(($(consumed "$guard") - before)) ms"
+    [ $(($(consumed "$guard") - before)) -le 100 ]
+}
+
 tidy() {
     mountpoint -q "$WORK/groups" || return 0
     rmdir "$WORK/groups/of-alice" 2>/dev/null || true

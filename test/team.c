@@ -1,18 +1,18 @@
 /* team - a process whose threads take all CPU time that they get
  *
- * usage: team THREADS [roam|storm|late|sleep|exec|leave]
+ * usage: team THREADS [roam|storm|late|sleep|crowd|exec|leave]
  *        team THREADS lend|lend-moved FILE
  *        team THREADS child PROGRAM
  *
  * Starts THREADS threads in all that never sleep; the second is SCHED_BATCH on CPU 0 alone. With
  * roam, the last one moves all threads to all CPUs, again and again. With storm, the last one
- * starts processes, which end at once. With sleep, all threads sleep. With late, the first thread
- * starts the others only after SIGUSR1. With exec, the last one calls execve after SIGUSR1, and the
- * process becomes `team 2`. With leave, the first thread ends after SIGUSR1. With lend, the last
- * one takes the lock in FILE, which test/attack/inherit.c made, again and again, as soon as it is
- * real-time. The others sleep; after SIGUSR1 the first thread does not sleep, but is SCHED_IDLE.
- * With lend-moved, the last one waits until inherit moves it to the lock. With child, a process
- * that runs PROGRAM is started after SIGUSR1. */
+ * starts processes, which end at once. With sleep, all threads sleep. With crowd, all but the first
+ * do. With late, the first thread starts the others only after SIGUSR1. With exec, the last one
+ * calls execve after SIGUSR1, and the process becomes `team 2`. With leave, the first thread ends
+ * after SIGUSR1. With lend, the last one takes the lock in FILE, which test/attack/inherit.c made,
+ * again and again, as soon as it is real-time. The others sleep; after SIGUSR1 the first thread
+ * does not sleep, but is SCHED_IDLE. With lend-moved, the last one waits until inherit moves it to
+ * the lock. With child, a process that runs PROGRAM is started after SIGUSR1. */
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <pthread.h>
@@ -143,7 +143,7 @@ static void *run(void *number)
         (void)sched_setscheduler(0, SCHED_IDLE | SCHED_RESET_ON_FORK, &none);
         spin();
     }
-    while (is_way("sleep") || lends())
+    while (is_way("sleep") || lends() || (is_way("crowd") && own > 0))
         (void)pause();
     spin();
     return NULL;

@@ -14,13 +14,15 @@ static int64_t later(int64_t one, int64_t other)
     return one > other ? one : other;
 }
 
-/* ns. Within the time `over`, the average distance between suspensions is at least `apart`. */
+/* ns. Within the time `over`, the average distance between suspensions is at least `apart`. Each
+ * further thread adds twenty times what the guard needs for it, and shortens the time. */
 static const int64_t apart = INT64_C(4000000), over = INT64_C(1000000000);
+static const int64_t apart_each = INT64_C(250000), over_each = INT64_C(2000000);
 
 int64_t window_suspend(struct window *window, int64_t now, int64_t until)
 {
-    const int64_t earliest = window->paid_until - over;
-    window->paid_until = later(now, window->paid_until) + apart;
+    const int64_t earliest = window->paid_until - later(over - window->others * over_each, 0);
+    window->paid_until = later(now, window->paid_until) + apart + window->others * apart_each;
     return later(until, earliest);
 }
 

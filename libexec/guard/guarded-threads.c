@@ -109,6 +109,12 @@ static bool is_deadline(const struct guarded *guarded)
     return guarded->granted.policy == POLICY_DEADLINE;
 }
 
+static void count_others(struct guarded *guarded)
+{
+    const int64_t size = guarded->group == NULL ? 1 : process_group_size(guarded->group);
+    guarded->window.others = size > 1 ? size - 1 : 0;
+}
+
 static void make_ordinary(struct guarded *guarded)
 {
     const struct target target = target_of(guarded);
@@ -118,6 +124,7 @@ static void make_ordinary(struct guarded *guarded)
         suspend_fixed_priority(&target, &guarded->suspended_policy, &guarded->suspended_priority);
     if (guarded->group != NULL)
         process_group_suspend(guarded->group);
+    count_others(guarded);
 }
 
 static enum apply_result put_in_force(struct guarded *guarded)
@@ -133,6 +140,7 @@ static enum apply_result put_in_force(struct guarded *guarded)
     else
         resume_fixed_priority(&target, guarded->suspended_policy, guarded->suspended_priority);
     tell->attribute_boosts(NULL);
+    count_others(guarded);
     return done;
 }
 
@@ -273,9 +281,9 @@ bool guarded_lose_counter(struct guarded *guarded)
 
 /* ---- threads that the first thread of a process has started ---- */
 
-/* ns. The least time between two wakeups of the guard by a thread that starts threads all the
- * time. */
-static const int64_t start_pause = INT64_C(1000000);
+/* ns. The least time between two wakeups of the guard by a thread that starts threads all the time.
+ * At each, the guard looks at all members: start_pause_each is twenty times what one member costs. */
+static const int64_t start_pause = INT64_C(1000000), start_pause_each = INT64_C(30000);
 
 static void look_for_started(struct guarded *guarded)
 {
@@ -285,13 +293,14 @@ static void look_for_started(struct guarded *guarded)
     tell->attribute_boosts(guarded);
     const bool resumed = process_group_resume(guarded->group);
     tell->attribute_boosts(NULL);
+    count_others(guarded);
     if (!resumed)
         guarded_suspend(guarded, monotonic_now() + pause_of(guarded));
 }
 
 void guarded_started(struct guarded *guarded, int64_t now)
 {
-    guarded->look_at = now + start_pause;
+    guarded->look_at = now + start_pause + guarded->window.others * start_pause_each;
 }
 
 struct guarded *guarded_start_due(int64_t now)

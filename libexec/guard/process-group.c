@@ -30,6 +30,7 @@ struct process_group {
     char name[BUDGET_GROUP_BYTES];
     uid_t owner;
     int directory;
+    int64_t size; /* the number of members when they were last listed */
     struct attributes granted;
     struct event starts, *counters; /* counters: of CPU time on the other CPUs */
     int count;
@@ -139,6 +140,11 @@ bool process_group_has(const struct process_group *group, pid_t tid)
            strcmp(path + 1, group->name) == 0;
 }
 
+int64_t process_group_size(const struct process_group *group)
+{
+    return group->size;
+}
+
 bool process_group_wait(const struct process_group *group,
                         bool (*wait_on)(int fd, int64_t as, bool starts), int64_t as)
 {
@@ -210,7 +216,7 @@ static void go_back(const cpu_set_t *former)
         (void)sched_setaffinity(0, sizeof *former, former);
 }
 
-void process_group_suspend(const struct process_group *group)
+void process_group_suspend(struct process_group *group)
 {
     cpu_set_t former;
     bool changed = true;
@@ -218,6 +224,7 @@ void process_group_suspend(const struct process_group *group)
     for (int pass = 0; changed && pass < PASSES; pass++) {
         pid_t *tids;
         const ssize_t count = budget_group_members(group->directory, &tids);
+        group->size = count > 0 ? count : 0;
         changed = false;
         for (ssize_t i = 0; i < count; i++)
             if (tids[i] != group->process)
@@ -279,11 +286,12 @@ static void take_back(const struct process_group *group, const pid_t *made, ssiz
     free(tids);
 }
 
-bool process_group_resume(const struct process_group *group)
+bool process_group_resume(struct process_group *group)
 {
     pid_t *tids;
     const ssize_t count = budget_group_members(group->directory, &tids);
     bool changed = false;
+    group->size = count > 0 ? count : 0;
     for (ssize_t i = 0; i < count && count <= PROCESS_MEMBERS_MAX; i++) {
         const bool made = tids[i] != group->process && make_member_real_time(group, tids[i]);
         changed |= made;

@@ -48,13 +48,16 @@ void process_group_count(const struct process_group *group, bool on);
  * PROCESS_MEMBERS_MAX members, and no member is made real-time, because suspending so many would
  * take the guard too long. */
 enum { PROCESS_MEMBERS_MAX = 512 };
-void process_group_suspend(const struct process_group *group);
+void process_group_suspend(struct process_group *group);
 
 /* Makes sleeping members, except the first thread, ordinary and real-time again, one after the
  * other, until is_over(about) is true between the two. A sleeping member does not notice this. awake: members that do not sleep,
  * too. False: is_over(about) was true for no member. */
 bool process_group_try(const struct process_group *group, bool awake, bool (*is_over)(pid_t),
                        pid_t about);
-bool process_group_resume(const struct process_group *group);
+bool process_group_resume(struct process_group *group);
+
+/* The number of members at the last of these calls. */
+int64_t process_group_size(const struct process_group *group);
 
 #endif

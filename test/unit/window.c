@@ -76,6 +76,20 @@ static void suspensions_are_four_ms_apart_on_average(void **state)
     assert_in_range(suspended_times(&window, 9000 * MS, 12000 * MS), 990, 1010);
 }
 
+/* The threads of a process are suspended together, and each costs the guard time. */
+static void suspensions_of_many_threads_are_farther_apart(void **state)
+{
+    struct window window = {.runtime = MS, .period = 10 * MS, .others = 63};
+    (void)state;
+    (void)suspended_times(&window, 1000 * MS, 3000 * MS);
+    assert_in_range(suspended_times(&window, 3000 * MS, 7000 * MS), 190, 215);
+    /* 500 threads have saved up nothing, and lose nothing with a long period */
+    window = (struct window){.runtime = MS, .period = 10 * MS, .others = 499};
+    assert_in_range(suspended_times(&window, 9000 * MS, 10000 * MS), 7, 9);
+    window = (struct window){.runtime = 20 * MS, .period = 200 * MS, .others = 499};
+    assert_in_range(suspended_times(&window, 11000 * MS, 13000 * MS), 9, 10);
+}
+
 /* A thread that does what it likes, and is kept waiting at random: from the end of one runtime on,
  * n more take n - 1 periods at least, but for a quarter, and for what it waited. */
 enum { USES = 60 };
@@ -121,6 +135,7 @@ int main(void)
         cmocka_unit_test(what_a_thread_waited_is_made_up_for_a_period_at_most),
         cmocka_unit_test(a_quarter_too_early_is_no_runaway),
         cmocka_unit_test(suspensions_are_four_ms_apart_on_average),
+        cmocka_unit_test(suspensions_of_many_threads_are_farther_apart),
         cmocka_unit_test(n_runtimes_take_n_less_one_periods),
     };
     return cmocka_run_group_tests_name("window", tests, NULL, NULL);
