@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "cgroup.h"
+#include "thread.h"
 
 enum { OPTIONS = 256, DEPTH = 16, GROUPS_MOST = 4096 };
 
@@ -228,6 +229,29 @@ bool budget_group_remove(int hierarchy, const char *name)
 {
     return (group_empty(CGROUPS_V1, hierarchy, name, ".") || errno == EINPROGRESS) &&
            unlinkat(hierarchy, name, AT_REMOVEDIR) == 0;
+}
+
+/* True: the name is that of a group, and its process has ended. */
+static bool is_of_ended(const char *name)
+{
+    int process, length = 0;
+    unsigned long long started_by;
+    return sscanf(name, "rtf-%d.%llu%n", &process, &started_by, &length) == 2 &&
+           name[length] == '\0' && !thread_is(process, started_by) && errno == ESRCH;
+}
+
+void budget_groups_sweep(int hierarchy, void (*gone)(const char *name))
+{
+    const int copy = openat(hierarchy, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *files = copy < 0 ? NULL : fdopendir(copy);
+    const struct dirent *file;
+    while (files != NULL && (file = readdir(files)) != NULL)
+        if (is_of_ended(file->d_name) && unlinkat(hierarchy, file->d_name, AT_REMOVEDIR) == 0)
+            gone(file->d_name);
+    if (files != NULL)
+        (void)closedir(files);
+    else if (copy >= 0)
+        close(copy);
 }
 
 static int event_open(const struct perf_event_attr *event, int group, int cpu)

@@ -81,8 +81,13 @@ int budget_group_open(int hierarchy, const char *name);
  * errno. */
 ssize_t budget_group_members(int group, pid_t **tids);
 
-/* Moves all members to the root, and removes the group. False with errno. */
+/* Moves all members to the root, and removes the group. False with errno: a member that is ending
+ * may keep the group (EBUSY). */
 bool budget_group_remove(int hierarchy, const char *name);
+
+/* Removes the groups of processes that have ended, where ending members had kept them. Calls `gone`
+ * for each removed group. */
+void budget_groups_sweep(int hierarchy, void (*gone)(const char *name));
 
 /* ---- only for the guard ---- */
 

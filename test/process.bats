@@ -410,6 +410,19 @@ tidy() {
     umount "$WORK/groups"
 }
 
+# A member that was ending when its reservation ended keeps the group.
+@test "a group that an ended process has left behind is removed with the next such reservation" {
+    broker_start
+    team 2
+    hierarchy
+    mkdir "$WORK/groups/rtf-4194303.7"
+    touch /run/rtf/rtf-4194303.7
+    granted
+    [ ! -e "$WORK/groups/rtf-4194303.7" ]
+    [ ! -e /run/rtf/rtf-4194303.7 ]
+    [ -e "$WORK/groups/$(basename "/run/rtf/rtf-$TEAM".*)" ]
+}
+
 # In version 1, a process may be moved by its owner to any group that the owner may write.
 @test "a process has no runtime of its own while a user has a group in the hierarchy" {
     broker_start
@@ -427,8 +440,24 @@ tidy() {
     eventually is_real_time "$TEAM"
 }
 
+# elsewhere DIRECTORY: in a mount namespace of its own. The kernel keeps a hierarchy whose last group has just gone; another mount ends it.
+elsewhere() {
+    cat >"$WORK/elsewhere" <<'END'
+mkdir "$1"
+until mount -t cgroup -o perf_event,name=elsewhere rtf "$1" 2>/dev/null; do
+    if mount -t cgroup -o perf_event rtf "$1" 2>/dev/null; then umount "$1"; fi
+    sleep 0.05
+done
+mkdir "$1/held"
+touch "$1.ready"
+until [ -e "$1.go" ]; do sleep 0.05; done
+rmdir "$1/held"
+END
+    exec unshare --mount sh -eu "$WORK/elsewhere" "$1"
+}
+
 @test "a hierarchy that is mounted elsewhere, with another controller, is used" {
-    unshare --mount sh -c 'mkdir -p "$1" && until mount -t cgroup -o perf_event,name=elsewhere rtf "$1" 2>/dev/null; do sleep 0.05; done && mkdir "$1/held" && touch "$1.ready" && until [ -e "$1.go" ]; do sleep 0.05; done; rmdir "$1/held"' sh "$WORK/mounted" 3>&- &
+    elsewhere "$WORK/mounted" 3>&- &
     local elsewhere=$!
     echo "$elsewhere" >>"$WORK/pids"
     eventually test -e "$WORK/mounted.ready"

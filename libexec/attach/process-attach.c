@@ -22,15 +22,6 @@ static struct {
     int error; /* errno: why there is no hierarchy */
 } own = {.hierarchy = -1, .error = ENOSYS};
 
-int process_attach_open(bool wanted)
-{
-    if (!wanted)
-        return -1;
-    own.hierarchy = budget_hierarchy_got();
-    own.error = errno;
-    return own.hierarchy;
-}
-
 /* ---- the record ---- */
 
 static void record_path(const char *name, char path[static RECORD_PATH])
@@ -129,7 +120,25 @@ static struct former *read_record(const char *name, int *count)
     return all;
 }
 
+static void remove_record(const char *name)
+{
+    char path[RECORD_PATH];
+    record_path(name, path);
+    (void)unlink(path);
+}
+
 /* ---- into the group ---- */
+
+int process_attach_open(bool wanted)
+{
+    if (!wanted)
+        return -1;
+    own.hierarchy = budget_hierarchy_got();
+    own.error = errno;
+    if (own.hierarchy >= 0)
+        budget_groups_sweep(own.hierarchy, remove_record);
+    return own.hierarchy;
+}
 
 static int refuse(enum apply_result *done, char *reason, const char *what)
 {
@@ -159,6 +168,7 @@ int process_attach(const struct target *target, const struct process_budget *bud
                              "there");
         return -1;
     }
+    budget_groups_sweep(own.hierarchy, remove_record);
     budget_group_name(target->tid, target->started_by, name);
     const int group = budget_group_make(own.hierarchy, name, target->tid);
     if (group < 0)
@@ -241,11 +251,10 @@ void process_restore(const struct target *target, const struct attributes *first
 
 void process_remove(const struct target *target)
 {
-    char name[BUDGET_GROUP_BYTES], path[RECORD_PATH];
+    char name[BUDGET_GROUP_BYTES];
     if (own.hierarchy < 0)
         return;
     budget_group_name(target->tid, target->started_by, name);
-    record_path(name, path);
     if (budget_group_remove(own.hierarchy, name) || errno == ENOENT)
-        (void)unlink(path);
+        remove_record(name);
 }
