@@ -349,7 +349,7 @@ company() { # CPU: another process spins there, too
 }
 SHORT='{"plugin": "FP", "priority": 15, "runtime": "5ms", "period": "100ms", "budget": "process"}'
 
-# In 1 s the holder is entitled to 50 ms, to 15 ms as an ordinary thread, and to a tick in each of ten periods. With the priority for good it would have all.
+# In 1 s the holder is entitled to 50 ms, to 15 ms as an ordinary thread, and to a tick in each of ten periods. With a loan without end it would have all.
 holder_is_bounded() {
     local before had
     before=$(consumed "$HOLDER")

@@ -6,7 +6,6 @@
 #include "cgroup.h"
 #include "grants.h"
 #include "plugin-lines.h"
-#include "target-thread.h"
 
 /* Returns the process whose group has the thread as a member; 0: there is none. *started_by: of the
  * process (thread.h). */
@@ -45,43 +44,40 @@ static bool is_fixed_priority(const struct reservation *reservation)
            reservation->grant->plan.policy != POLICY_DEADLINE;
 }
 
-static bool refuse(struct request *request, pid_t tid, pid_t process, const char *which)
-{
-    refuse_thread(request, WHY_ATTACHED_ELSEWHERE,
-                  "thread %d shares the runtime of process %d (\"budget\": \"process\"), %s",
-                  (int)tid, (int)process, which);
-    return false;
-}
-
-static bool process_is_free(struct request *request, pid_t process)
+static bool process_is_free(const struct reservation *reservation, pid_t process,
+                            char reason[static REASON_BYTES])
 {
     const struct attachment *other = attachment_within(process, is_fixed_priority);
-    if (other == NULL || other->reservation == request->reservation)
+    if (other == NULL || other->reservation == reservation)
         return true;
-    refuse_thread(request, WHY_ATTACHED_ELSEWHERE,
-                  "thread %d of process %d is attached to another reservation already: with "
-                  "\"budget\": \"process\" a thread has one of its own only under SCHED_DEADLINE",
-                  (int)other->tid, (int)process);
+    snprintf(reason, REASON_BYTES,
+             "thread %d of process %d is attached to another reservation already: with \"budget\": "
+             "\"process\" a thread has one of its own only under SCHED_DEADLINE",
+             (int)other->tid, (int)process);
     return false;
 }
 
-bool shared_runtime_allows(struct request *request, const struct identity *identity,
-                           struct attributes *former)
+bool shared_runtime_allows(const struct reservation *reservation, const struct identity *identity,
+                           struct attributes *former, char reason[static REASON_BYTES])
 {
-    const struct reservation *reservation = request->reservation;
     const struct attachment *with;
-    const pid_t tid = identity->tid, process = sharing_with(identity, &with);
-    if (process != 0 && with == NULL)
-        return refuse(request, tid, process, "whose reservation has just ended");
-    if (process != 0 && with->reservation != reservation && is_fixed_priority(reservation))
-        return refuse(request, tid, process,
-                      "which has another reservation: the thread can have its own only under "
-                      "SCHED_DEADLINE");
+    const pid_t process = sharing_with(identity, &with);
+    const bool is_others = process != 0 && with != NULL && with->reservation != reservation;
+    if ((process != 0 && with == NULL) || (is_others && is_fixed_priority(reservation))) {
+        snprintf(reason, REASON_BYTES,
+                 "thread %d shares the runtime of process %d (\"budget\": \"process\"), %s",
+                 (int)identity->tid, (int)process,
+                 with == NULL ? "whose reservation has just ended"
+                              : "which has another reservation: the thread can have its own only "
+                                "under SCHED_DEADLINE");
+        return false;
+    }
     if (process != 0) {
         const struct attributes now = *former;
         *former = with->former;
         former->nice = now.nice;
         former->reset_on_fork = now.reset_on_fork;
     }
-    return !reservation->grant->spec.budget_process || process_is_free(request, identity->process);
+    return !reservation->grant->spec.budget_process ||
+           process_is_free(reservation, identity->process, reason);
 }

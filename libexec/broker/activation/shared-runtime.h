@@ -7,12 +7,14 @@
 #ifndef RTF_SHARED_RUNTIME_H
 #define RTF_SHARED_RUNTIME_H
 
-#include "request.h"
+#include <stdbool.h>
 
-/* True: the thread may be attached for this request. *former: the attributes that the thread gets
+#include "reservation.h"
+
+/* True: the thread may be attached to the reservation. *former: the attributes that the thread gets
  * when it is detached; for a member of a group, those of the first thread before the process was
- * attached. False: the answer says why not; later the thread may be attached. */
-bool shared_runtime_allows(struct request *request, const struct identity *identity,
-                           struct attributes *former);
+ * attached. False: `reason` says why not; later the thread may be attached. */
+bool shared_runtime_allows(const struct reservation *reservation, const struct identity *identity,
+                           struct attributes *former, char reason[static REASON_BYTES]);
 
 #endif

@@ -103,7 +103,7 @@ struct attachment *target_thread(struct request *request, pid_t tid, bool by_fil
     struct reservation *reservation = request->reservation;
     struct identity identity;
     struct attributes former;
-    char *group;
+    char *group, reason[REASON_BYTES];
     uid_t uid = reservation->user->uid;
     const struct stamp *file = by_file ? &request->tid.stamp : &request->json.stamp;
     const char *name = by_file ? ".tid" : ".json";
@@ -159,7 +159,8 @@ struct attachment *target_thread(struct request *request, pid_t tid, bool by_fil
             (int)tid, strerror(errno));
     } else {
         execve_former(&identity, &former);
-        if (!shared_runtime_allows(request, &identity, &former)) {
+        if (!shared_runtime_allows(reservation, &identity, &former, reason)) {
+            refuse_thread(request, WHY_ATTACHED_ELSEWHERE, "%s", reason);
             request->activation.why_not = TARGET_TAKEN;
             free(group);
             close(pidfd);

@@ -1,4 +1,4 @@
-# Who bounds the runtimes of whole processes ("budget": "process"), and what the kernel offers for that.
+# The program that enforces the runtimes of whole processes ("budget": "process"), and the budgets of the kernel.
 # shellcheck shell=sh disable=SC2154 # variables cross the files
 
 # True if a line of plugins.conf grants such runtimes.
