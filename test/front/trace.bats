@@ -125,9 +125,8 @@ assert len(missed) <= len(late) + 1, (late, missed)
 assert all((e["dur"] > 20_000) == e["args"]["missed"] for e in jobs), jobs
 assert len([e for e in events if e["name"] == "missed"]) == len(missed) == of["cam"]["missed"]
 runs = [e for e in everything if e["tid"] == of["arm"]["tid"] and e["name"] == "running"]
-real_time = sum(e["dur"] for e in runs if "ordinary" not in e["args"])
-assert 100_000 < real_time < 260_000, (real_time, of["arm"]) # 5 ms of each 50 ms
-assert of["arm"]["throttles"] > 10 and of["arm"]["lost"] == 0 or of["arm"]["lost"] > 0, of["arm"]
+assert of["arm"]["throttles"] + sum("ordinary" in e["args"] for e in runs) > 10, (of["arm"], runs)
+assert of["arm"]["jobs"] == 0, of["arm"]
 END
 }
 
