@@ -1,6 +1,7 @@
 # Programs on top, rules below. Objects and programs go to build/; `make install` copies them.
 
-# No rule of make's own is used, and it would look at each of them for each file: 0.05 s instead of 0.6 to see that there is nothing to do.
+# Turns off the rules of make itself. No rule here uses them, but make would try each of them for each file: 0.6 s instead of 0.05 s to see that there
+# is nothing to do.
 MAKEFLAGS += --no-builtin-rules
 
 PREFIX     ?= /usr/local
@@ -14,11 +15,11 @@ SYSUSERSDIR ?= $(PREFIX)/lib/sysusers.d
 TMPFILESDIR ?= $(PREFIX)/lib/tmpfiles.d
 LOGROTATEDIR ?= $(SYSCONFDIR)/logrotate.d
 BASHDIR    ?= $(PREFIX)/share/bash-completion/completions
-# Debian's zsh looks for what packages bring in a directory of its own.
+# Debian's zsh looks for the completions of packages in a directory of its own.
 ZSHDIR     ?= $(PREFIX)/share/zsh/$(if $(and $(filter /usr,$(PREFIX)),$(wildcard /etc/debian_version)),vendor-completions,site-functions)
 LIBDIR     ?= $(PREFIX)/lib
 INCLUDEDIR ?= $(PREFIX)/include
-# Debian's python3 looks for what packages bring in one directory for all its versions, and below /usr/local in one for each.
+# Debian's python3 looks for the modules of packages in one directory for all its versions, and below /usr/local in one directory for each version.
 PYTHONDIR  ?= $(PREFIX)/lib/$(if $(filter /usr,$(PREFIX)),python3,$(or $(shell /usr/bin/python3 -c 'import sys; print("python%d.%d" % sys.version_info[:2])' 2>/dev/null),python3))/dist-packages
 FISHDIR    ?= $(PREFIX)/share/fish/vendor_completions.d
 DOCDIR     ?= $(PREFIX)/share/doc/rtf
@@ -30,14 +31,14 @@ WARN     = -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototyp
 SANITIZE =
 ALL_CFLAGS = -std=c17 -D_GNU_SOURCE $(WARN) $(SANITIZE) $(CFLAGS)
 
-# Rooms: directories whose sources make programs. A program is its own source, what it needs of its room, and of lib/.
+# Rooms: directories whose sources make programs. A program is linked from its own source, and from the objects that it needs of its room and of lib/.
 BROKER   := libexec/broker $(patsubst %/,%,$(wildcard libexec/broker/*/))
 ROOMS    := attach tasks guard adopter names log publisher net disk rtkit admin programs
 BROKER_SRC := $(wildcard $(BROKER:%=%/*.c))
 of_broker  = $(filter $(addprefix %/,$(1)),$(BROKER_SRC))
 
-# Which headers a source file sees, besides those beside it. A program sees no header of another program, unless it names the room: "guard/promotions.h".
-# Tests see everything.
+# The headers that a source file sees, besides the headers beside it. A program sees no header of another program, unless it names the room:
+# "guard/promotions.h". Tests see everything.
 NL_CFLAGS := $(shell pkg-config --cflags libnl-route-3.0)
 FUSE_CFLAGS := $(shell pkg-config --cflags fuse3)
 TRACE_CFLAGS := $(shell pkg-config --cflags libtraceevent)
@@ -48,13 +49,14 @@ BIN      = rtf-run rtf-wait
 of_rooms = $(notdir $(basename $(wildcard $(ROOMS:%=libexec/%/rtf-*.c))))
 LIBEXEC := rtf-brokerd rtf-reader $(of_rooms)
 SCRIPT   = rtf-invariants rtf-lint rtf-invariants.jq rtf-lint.awk
-# Commands of rtf(1): in shell; in C, with the programs that read logs and status.json for commands in shell; and what commands in shell share.
+# Commands of rtf(1). FRONT: in sh. FRONT_C: in C, with the programs that read logs and status.json for the commands in sh. FRONT_DATA, FRONT_SED:
+# files that the commands in sh share.
 FRONT    := $(notdir $(filter-out %.c,$(wildcard libexec/front/rtf-*)))
 FRONT_C  := $(notdir $(basename $(wildcard libexec/front/rtf-*.c))) log-lines status-lines
 FRONT_DATA = admin.sh front.jq acl.jq commands $(patsubst libexec/front/%,%,$(wildcard libexec/front/doctor/*.sh))
 FRONT_SED  = front.sh complete
 PLUGINS  = edf rm fp rr net disk
-# rtf muse: a front in sh and programs of its own in a room beside it.
+# rtf muse: a command in sh, and programs of its own in the room libexec/muse.
 MUSE     = analyse run
 MUSE_SH  = report sweep
 MAN      := $(notdir $(basename $(wildcard man/*.scd)))
@@ -63,7 +65,7 @@ SOURCES  := $(sort $(wildcard bin/*.c test/*.c test/*/*.c contrib/bed/*.c contri
 
 PROGRAMS = $(B)/bin/rtf $(addprefix $(B)/libexec/front/,$(FRONT) $(FRONT_C) $(FRONT_DATA) $(FRONT_SED)) $(BIN:%=$(B)/bin/%) $(LIBEXEC:%=$(B)/libexec/%) $(addprefix $(B)/libexec/muse/,$(MUSE) $(MUSE_SH)) $(SCRIPT:%=$(B)/libexec/%) $(PLUGINS:%=$(B)/libexec/plugins/%)
 
-# librtf: what programs link with. Its objects can lie anywhere, and of its names only those of librtf.map are seen.
+# librtf: programs link with it. Its code is position-independent, and only the names in librtf.map are global.
 LIBRARY_SRC := lib/units.c $(wildcard lib/librtf/*.c)
 LIBRARY     = $(B)/lib/librtf.so.0 $(B)/lib/librtf.so $(B)/lib/librtf.a
 # The library that rtf preload puts in front of libc.
@@ -104,7 +106,8 @@ objects = $(patsubst %.c,$(B)/obj/%.o,$(1))
 LIB  = $(B)/lib.a
 $(LIB): $(call objects,$(wildcard lib/*.c lib/librtf/*.c))
 
-# $(call room,DIRECTORY,WHERE PROGRAMS GO,PROGRAMS,SOURCES OF OTHER ROOMS): each program is one source of the directory; all others are for whichever needs them.
+# $(call room,DIRECTORY,WHERE PROGRAMS GO,PROGRAMS,SOURCES OF OTHER ROOMS): each program has one source of the directory. All other sources go into an
+# archive, from which each program takes what it needs.
 define room
 $(B)/$(1).a: $(call objects,$(filter-out $(3:%=$(1)/%.c),$(wildcard $(1)/*.c)) $(4))
 $(3:%=$(2)/%): $(2)/%: $(B)/obj/$(1)/%.o $(B)/$(1).a $(LIB)
@@ -122,7 +125,7 @@ $(B)/%.a:
 	rm -f $@
 	$(AR) rcs $@ $^
 
-# Libraries: a program is linked with those of this list that it uses, and with these.
+# Libraries. The linker takes those that a program uses, of this list and of the lines below.
 LDLIBS = -Wl,--as-needed -ljansson -lcap-ng -lseccomp
 $(B)/libexec/front/rtf-top: LDLIBS += -lncurses
 $(B)/libexec/front/rtf-ls:  LDLIBS += -lsmartcols
@@ -131,13 +134,14 @@ $(B)/libexec/rtf-net:       LDLIBS += -lnl-route-3 -lnl-3
 $(B)/libexec/rtf-rtkit:     LDLIBS += -lsystemd
 $(MUSE:%=$(B)/libexec/muse/%): LDLIBS += -lm
 $(PLUGINS:%=$(B)/libexec/plugins/%): LDLIBS = -lgmp
-# One is started whenever a user comes back: without a dynamic linker in half the time. STATIC= for one with it; sanitizers need it.
+# A reader is started whenever a user comes back. A static program starts in half the time. STATIC= links it dynamically, because sanitizers need
+# that.
 STATIC ?= $(if $(SANITIZE),,-static-pie)
 $(B)/libexec/rtf-reader:    LDFLAGS += $(STATIC)
-# All pairs of marks: what vectors are for.
+# separations.c looks at all pairs of marks: -O3 makes vector instructions of that.
 $(B)/obj/libexec/muse/separations.o: CFLAGS += -O3
 
-# Tools of the tests, and attacks that also run on other kernels (test/vm), where there is no compiler.
+# Tools of the tests, and attacks. The attacks also run on other kernels (test/vm), where there is no compiler.
 ATTACKS = $(B)/test/identity $(B)/test/inherit $(B)/test/reuse
 TOOLS   = $(B)/test/kernel-view $(B)/test/group-times $(B)/test/overrun $(B)/test/rtkit-client $(B)/bed/slow-disk $(ATTACKS)
 $(ATTACKS): $(B)/test/%: $(B)/obj/test/attack/%.o
@@ -152,7 +156,7 @@ LINKED = $(BIN:%=$(B)/bin/%) $(LIBEXEC:%=$(B)/libexec/%) $(FRONT_C:%=$(B)/libexe
 $(MUSE_SH:%=$(B)/libexec/muse/%): $(B)/libexec/muse/%: libexec/muse/%
 	@mkdir -p $(@D)
 	install $< $@
-# Places are seen from where a script lies: the tree can be moved, and a DESTDIR is one.
+# Paths in a script are relative to the script itself, so the tree can be moved, and DESTDIR can be used.
 VERSION := $(shell sed -n 's/^.define RTF_VERSION "\(.*\)"/\1/p' lib/version.h)
 from    = $(shell realpath -m --relative-to=$(1) $(2))
 placed  = sed -e 's,@VERSION@,$(VERSION),g' -e 's,@BIN@,$(1),g' -e 's,@LIBEXEC@,$(2),g' -e 's,@MAN@,$(3),g'
@@ -178,7 +182,7 @@ $(B)/lib/librtf.so.0: $(patsubst %.c,$(B)/pic/%.o,$(LIBRARY_SRC)) lib/librtf/lib
 	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -shared -Wl,-soname,librtf.so.0 -Wl,--version-script=lib/librtf/librtf.map -Wl,-z,defs -o $@ $(filter %.o,$^) -ljansson
 $(B)/lib/librtf.so: $(B)/lib/librtf.so.0
 	ln -sf librtf.so.0 $@
-# One object, of which only the calls are global: a program may have a client_open of its own.
+# One object in which only the calls of librtf.map are global: so a program may have a function client_open of its own.
 $(B)/lib/librtf.a: $(patsubst %.c,$(B)/pic/%.o,$(LIBRARY_SRC)) lib/librtf/librtf.map
 	@mkdir -p $(@D)
 	$(LD) -r -o $(@:.a=.o) $(filter %.o,$^)
@@ -205,7 +209,7 @@ install-tools: $(TOOLS)
 check: all $(TOOLS) unit
 	test/run $(TESTS)
 
-# The tests in test/fault at every system call instead of some, with 2,000 random kills: hours. And a million requests.
+# faults: the tests in test/fault at every system call instead of some, with 2,000 random kills; takes hours. soak: a million requests.
 faults: all $(TOOLS)
 	IDENTITY_ROUNDS=20 BATS_TEST_TIMEOUT=14400 test/run test/attack/identity.bats
 	DEBT_SECONDS=8 DEBT_SEEDS="$$(seq -s ' ' 100)" BATS_TEST_TIMEOUT=14400 test/run test/zero-lag.bats
@@ -234,7 +238,7 @@ check-sanitized:
 unit-sanitized:
 	$(MAKE) --no-print-directory $(SANITIZED) unit
 
-# Under Debian's own kernels (also PREEMPT_RT) and systemd, in virtual machines. Some minutes; too long for each change.
+# Tests under Debian's own kernels (also PREEMPT_RT) and systemd, in virtual machines. They take some minutes, too long for each change.
 vm-check: all $(TOOLS)
 	test/vm/check $(TESTS)
 
@@ -248,15 +252,15 @@ compile_commands.json:
 	$(file >$@,[$(subst } {,}$(comma) {,$(foreach file,$(SOURCES),$(call compiled,$(file))))])
 comma = ,
 
-# Each transition of contrib/model/journal.pml has the function that it stands for. Needs spin.
+# Each transition of contrib/model/journal.pml names the function that it stands for. Needs spin.
 model:
 	contrib/model/run
-# ONLY=REGEX: faults whose names match.
+# ONLY=REGEX: only the faults whose names match.
 mutate: all $(TOOLS)
 	contrib/mutate/run
 
-# Patches and names that lag behind the source are told, and are no error here: who changes a line need not know them.
-# test/lint has headers of other projects, for clang-tidy.
+# `lint` prints which patches and names no longer fit the source. That is no error here, because the author of a
+# change need not know them. test/lint has headers of other projects, for clang-tidy.
 FORMATTED = $(filter-out test/lint/%,$(sort $(SOURCES) $(wildcard bin/*.h lib/*.h lib/librtf/*.h libexec/*/*.h libexec/*/*/*.h plugins/*.h test/*.h test/*/*.h)))
 format:
 	clang-format -i $(FORMATTED)
@@ -275,13 +279,13 @@ lint: $(SOURCES:%=$(B)/lint/%) | programs
 	contrib/mutate/run --check
 	contrib/model/run --check
 
-# One stamp for each source: only what has changed is read again, and -j reads several at once.
+# Each source has a stamp: lint reads only the sources that have changed, and with -j several at once.
 $(B)/lint/%.c: %.c .clang-tidy test/tidy $(wildcard test/lint/*.h test/lint/bsd/sys/*.h lib/*.h lib/librtf/*.h libexec/*/*.h $(BROKER:%=%/*.h) plugins/*.h test/*.h test/*/*.h)
 	@mkdir -p $(@D)
 	test/tidy $< -std=c17 -D_GNU_SOURCE -isystem test/lint $(call sees,$<)
 	@touch $@
 
-# Commands for administrators, in SBINDIR. They find their parts beside the program itself.
+# Commands for administrators, in SBINDIR. They find other programs of rtf beside the program itself.
 SBIN = rtf-brokerd rtf-brokers rtf-invariants rtf-disk rtf-lint rtf-net rtf-partition rtf-probe
 install: all
 	install -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(LIBEXECDIR)/plugins $(DESTDIR)$(SYSCONFDIR)/rtf
@@ -327,7 +331,7 @@ install: all
 	install -D -m 644 etc/rtf.tmpfiles $(DESTDIR)$(TMPFILESDIR)/rtf.conf
 	test -e $(DESTDIR)$(LOGROTATEDIR)/rtf || install -D -m 644 etc/rtf.logrotate $(DESTDIR)$(LOGROTATEDIR)/rtf
 
-# Of another package than the rest: RealtimeKit's own files have these names.
+# These files are in another package than the rest, because RealtimeKit's own files have these names.
 DBUSDIR  ?= $(PREFIX)/share/dbus-1
 install-rtkit: all
 	install -D -m 644 contrib/rtkit/org.freedesktop.RealtimeKit1.conf $(DESTDIR)$(DBUSDIR)/system.d/org.freedesktop.RealtimeKit1.conf
@@ -336,14 +340,14 @@ install-rtkit: all
 	    install -m 644 /dev/stdin $(DESTDIR)$(DBUSDIR)/system-services/org.freedesktop.RealtimeKit1.service
 	sed 's,@LIBEXECDIR@,$(LIBEXECDIR),g' contrib/rtkit/rtf-rtkit.service | install -m 644 /dev/stdin $(DESTDIR)$(UNITDIR)/rtf-rtkit.service
 
-# Debian's packages of what git has, in build/deb. Needs debhelper and what debian/control names.
+# Makes Debian's packages of the files that git has, in build/deb. Needs debhelper and the packages that debian/control names.
 deb:
 	rm -rf $(B)/deb && mkdir -p $(B)/deb/rtf
 	git ls-files -z | xargs -0 cp --parents -t $(B)/deb/rtf
 	cp -r contrib/debian $(B)/deb/rtf/debian
 	cd $(B)/deb/rtf && dpkg-buildpackage --build=binary --no-sign
 
-# The packages in a clean Debian 12. Needs debootstrap.
+# Tests the packages in a clean Debian 12. Needs debootstrap.
 deb-check:
 	test/deb/check
 
@@ -363,7 +367,7 @@ uninstall:
 clean:
 	rm -rf build
 
-# Tests and measurements have their rules beside them; what they link goes to LINKED.
+# Tests and measurements have their rules beside them. These rules add the programs that they link to LINKED.
 -include test/unit/rules.mk test/fuzz/rules.mk test/oracle/rules.mk test/experiments/rules.mk test/bench/rules.mk
 
 $(LINKED):

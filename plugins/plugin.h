@@ -44,8 +44,8 @@ struct request {
     uint64_t owner; /* stands for the user: tasks of one user have the same number */
     uint64_t runtime, period, deadline, desired_runtime, accepted_runtime;
     uint64_t max_runtime;
-    uint64_t bytes; /* per period, of a claim on a network or disk */
-    uint64_t block; /* bytes per block, of a claim on a disk */
+    uint64_t bytes; /* a claim on a network or disk: bytes per period */
+    uint64_t block; /* a claim on a disk: bytes per block */
     uint64_t priority, requested_priority;
     uint64_t hrtick; /* 1: a timer of the kernel ends the runtimes of SCHED_DEADLINE threads */
     enum policy policy;

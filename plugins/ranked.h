@@ -15,7 +15,7 @@ struct ranked {
 struct rank {
     uint32_t key;    /* a larger key is more urgent */
     int level;       /* the preferred level; 0: none */
-    uint32_t weight; /* of the share of a CPU */
+    uint32_t weight; /* the weight of the share of a CPU */
     struct timing timing;
 };
 

@@ -15,7 +15,8 @@ enum { EXACT_TASKS = 4096 };
 static struct {
     struct ranked ranked;
     int admission;
-    uint64_t limit; /* of the sum of utilizations, in billionths; no test passes above one CPU */
+    /* the limit of the sum of utilizations, in billionths; no test passes above one CPU */
+    uint64_t limit;
     struct exact exact;
     struct level_trial trial; /* while exact.c tests a CPU */
 } rm = {.exact = {.blocking = TIME_UNSET, .fair_server = TIME_UNSET}};

@@ -1,7 +1,7 @@
 # Functions shared by the demos: messages, users, a broker, and the comparison of the machine before
 # and after. A script sets `me` and `top`, has a function clean_up, and calls `begin` first.
 # shellcheck shell=sh
-# shellcheck disable=SC2034 # used by those scripts
+# shellcheck disable=SC2034 # the scripts that read this file use these variables
 
 scratch='' root='' broker='' users='' within='' failed=0
 
@@ -29,7 +29,7 @@ check() { # SENTENCE FOUND EXPECTED
     fi
 }
 
-wait_until() { # SENTENCE COMMAND...: at most five seconds
+wait_until() { # SENTENCE COMMAND...: waits until the command succeeds, at most five seconds
     sentence=$1
     shift
     for _ in $(seq 100); do

@@ -10,7 +10,7 @@ _rtf_compgen() { # WORD -o OPTION WHAT...
 _rtf() {
     local line=${COMP_LINE:0:COMP_POINT} word last replies
     local -a words=()
-    # Not COMP_WORDS: names may have a colon, and bash takes that and `=` for the end of a word.
+    # Not from COMP_WORDS: bash ends a word at `=` and at a colon, and names may have a colon.
     read -ra words <<<"$line"
     [[ $line != *[[:space:]] && ${#words[@]} -gt 1 ]] || words+=('')
     last=${words[-1]}
@@ -27,7 +27,7 @@ _rtf() {
         :command) _rtf_compgen "$last" -o filenames -c -f ;;
         *)
             [[ $word != *= ]] || compopt -o nospace 2>/dev/null
-            # The part before the last = or : is on the line already.
+            # The line already has the part of the word up to the last = or :.
             [[ $last != *[=:]* ]] || word=${word#"${last%"${last##*[=:]}"}"}
             COMPREPLY+=("$word")
             ;;

@@ -1,4 +1,4 @@
-# 6.5, Figure 7: the same beside others of SCHED_DEADLINE, to 0.85 of all CPUs.
+# Section 6.5, Figure 7: the thread of Figure 6 beside other threads of SCHED_DEADLINE, which use 0.85 of all CPUs together.
 include "common";
 def halves: [["1ms", "2ms"], ["2ms", "4ms"], ["5ms", "10ms"], ["10ms", "20ms"], ["20ms", "40ms"], ["50ms", "100ms"], ["100ms", "200ms"]];
 def others: ($cpus * 0.85 - 0.5) / 0.4 | floor;

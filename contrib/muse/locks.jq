@@ -1,4 +1,4 @@
-# 6.6, Figure 9: threads that share 0.85 of all CPUs by SCHED_DEADLINE, and do more and more of each job in one lock. $threads: 3, 5 or 10.
+# Section 6.6, Figure 9: threads that share 0.85 of all CPUs by SCHED_DEADLINE, and do more and more of each job under one lock. $threads: 3, 5 or 10.
 include "common";
 def share: [(0.85 * $cpus / $threads), 0.95] | min;
 experiment(several("t"; $threads; {policy: "SCHED_DEADLINE", budget: (share * 10000 | floor | "\(.)us"), period: "10ms",

@@ -11,7 +11,7 @@ from time import clock_getres
 from . import reference
 
 BILLION = 10 ** 9
-MOST_TASKS = 64  # on a CPU, for the exact tests
+MOST_TASKS = 64  # the most tasks on a CPU, for the exact tests
 Task = namedtuple("Task", "asked plan")
 # Another plugin's task. judged: it came with commit=if-ok, and the plugin said that its own tasks bear it.
 Load = namedtuple("Load", "cpu runtime period deadline policy priority judged owner", defaults=(0,))
@@ -393,7 +393,7 @@ class Rm(Tested, Ordered):
             return ["rm answers partial when the deadline is below the period: its tests do not cover that"]
         share = Fraction(asked["runtime"], asked["period"])
 
-        def surely_fits(cpu):  # also for plugins that round, twice: the share and the bound
+        def surely_fits(cpu):  # a plugin may round twice: the share, and the bound
             return self.admits(books.shares[cpu], share, Fraction(2, BILLION))
         if not plan:
             best = books.least_loaded()

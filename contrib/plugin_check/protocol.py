@@ -7,7 +7,7 @@ import time
 from collections import namedtuple
 
 GREETING_SECONDS = 5.0
-ANSWER_SECONDS = 3.0  # the broker waits BROKER_SECONDS; a loaded machine shall not look like a hang
+ANSWER_SECONDS = 3.0  # the broker waits BROKER_SECONDS; this is longer, because a loaded machine shall not look like a hang
 BROKER_SECONDS = 0.1
 PARAGRAPH_BYTES, PARAGRAPH_PAIRS = 8192, 64
 PARAGRAPH = re.compile(rb"([a-z][a-z0-9_]*=[\x20-\x7e]*(\n|\Z))+\Z")

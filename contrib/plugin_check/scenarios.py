@@ -91,7 +91,7 @@ def split_requests(session):
         data, last = render(request)[:-1], b"\n"
         for at in range(0, len(data), size):
             plugin.send(data[at:at + size])
-            time.sleep(size / 1000)  # so that this piece is read on its own
+            time.sleep(size / 1000)  # a pause, so that the plugin reads this piece alone
         if plugin.poll.poll(50):
             raise Lost("a request may come in pieces, and ends with its empty line: it is not answered before it",
                        data.decode().replace("\n", " "), plugin.paragraph())
@@ -261,6 +261,6 @@ def run_all(setting, model, report):
         except Lost as fault:
             report.fault(fault.sent, fault.got, fault.why)
             lost += 1
-            if lost == 2:  # each costs seconds of waiting, and they tend to say the same
+            if lost == 2:  # each lost answer costs seconds of waiting, and more of them mostly have the same cause
                 break
     return lost == 0

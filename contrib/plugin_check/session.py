@@ -121,7 +121,7 @@ class Session:
                   if getattr(load, key) is not None}
         judged = {"commit": "if-ok"} if load.judged else {}
         before = self.books.unload(task)
-        own = self.books.take(task)  # it is to move to the other plugin
+        own = self.books.take(task)  # the task moves to the other plugin
         bears = self.model.bears(self.books, load) if judged else (None, None)
         if own:
             self.books.put(task, own)

@@ -103,7 +103,7 @@ function read_rule(    number) {
     property[count] = $3
     value[count] = $4
     bare[count] = $4 ~ /^[0-9]+$/
-    closes[count] = $3 ~ /^max_(user_)?(utilization|amount|bandwidth)$/ && $4 ~ /^0+(\.0*)?$/ # nobody has room
+    closes[count] = $3 ~ /^max_(user_)?(utilization|amount|bandwidth)$/ && $4 ~ /^0+(\.0*)?$/ # with 0 nobody has room
     opens[count] = !closes[count] && $3 ~ /^max_(user_)?(utilization|amount|bandwidth)$/
     number = $1
     sub(/^@/, "", number)

@@ -68,7 +68,7 @@ struct directory {
     char name[];
 };
 static struct directory *directories;
-static gid_t group;      /* of specs/, and so of all adopted directories */
+static gid_t group;      /* the group of specs/, and so of all adopted directories */
 static bool must_rescan; /* a file could not be looked at or moved: scan again soon */
 enum { RESCAN_PAUSE = 1000 /* ms */ };
 
@@ -372,7 +372,7 @@ static void adopt(const struct paragraph *request, const char *name)
         return;
     close_to_others(fd, &status);
     if (directory == NULL)
-        directory = remember(name, &status); /* known to an earlier adopter */
+        directory = remember(name, &status); /* an earlier adopter has reported the directory */
     directory->adopted = true;
     begin_message("adopted", name);
     paragraph_add_number(&output, "inode", directory->inode);

@@ -41,7 +41,7 @@
 enum { DISKS_MOST = 64 };
 
 static struct disk {
-    const char *former; /* for scheduler_end */
+    const char *former; /* the disk's state before rtf changed it, for scheduler_end */
     char name[64], number[DISK_NUMBER];
     bool is_ours;
 } disks[DISKS_MOST];

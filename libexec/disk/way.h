@@ -53,7 +53,7 @@ struct way {
     /* The capability needed besides CAP_SYS_PTRACE, and the system calls needed besides those of
      * every helper. */
     int power;
-    const char *calls; /* with single blanks between the names */
+    const char *calls; /* names of system calls, with single blanks between them */
 };
 
 /* Takes a lock that only one broker of the machine may hold (register.h); the lock ends with its

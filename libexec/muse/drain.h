@@ -15,7 +15,8 @@ enum { DATAGRAM_MARKS = 85 }; /* with the header, these fit into one Ethernet pa
 /* The header of a datagram. */
 struct datagram_head {
     char magic[8];
-    uint64_t secret; /* of this experiment; datagrams of other programs lack it */
+    uint64_t
+        secret; /* a number of this experiment, which datagrams of other programs do not have */
     uint32_t marks, number;
 };
 
@@ -27,7 +28,7 @@ struct drain {
     int *files;
     int socket;
     uint64_t secret;
-    uint32_t number; /* of the next datagram */
+    uint32_t number; /* the number of the next datagram */
 };
 
 /* Start to write to files, or to send datagrams. False with errno. */

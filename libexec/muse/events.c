@@ -17,7 +17,7 @@ struct change {
     int64_t time; /* ns */
     uint16_t cpu;
     long from, to; /* thread ids */
-    char state;    /* of `from`; R: still runnable */
+    char state;    /* the state of the thread `from`; R: still runnable */
 };
 
 /* Format: "  name-123  [001] d..2.  5123.456789: sched_switch: prev_comm=... prev_pid=1 prev_prio=2

@@ -4,8 +4,8 @@
 
 #include "experiment.h"
 
-/* False: `why` has the fault, with key and line. Call experiment_free in any case. compat: read the
- * text as the paper's own tool does. */
+/* False: `why` says what is wrong, with key and line. Call experiment_free in any case. compat:
+ * read the text as the paper's own tool does. */
 bool experiment_parse(const char *text, size_t length, enum reader reader, bool compat,
                       struct experiment *experiment, char why[static EXPERIMENT_WHY]);
 bool experiment_read(const char *path, enum reader reader, bool compat,

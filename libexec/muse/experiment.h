@@ -40,10 +40,10 @@ enum reader { READ_TO_RUN, READ_TO_ANALYSE /* phases are not needed then, and ma
 struct phase {
     enum phase_kind kind;
     int64_t loops;
-    int64_t resource; /* of a lock phase */
-    int64_t doubles;  /* of a memory phase */
-    int64_t duration; /* of a sleep phase; the CPU time of a busy or watch phase */
-    char *library;    /* of a user phase */
+    int64_t resource; /* a lock phase: its resource */
+    int64_t doubles;  /* a memory phase: how many numbers it writes */
+    int64_t duration; /* a sleep phase: its length; a busy or watch phase: its CPU time */
+    char *library;    /* a user phase: its library */
     const char *name;
 };
 
@@ -53,8 +53,9 @@ struct member {
     bool has_policy, analysed, has_cpus;
     unsigned modules;
     int64_t priority, budget, period, deadline; /* 0: not stated */
-    int64_t nominal;                            /* of a job; 0: the shortest job counts */
-    bool nominal_cpu_time;                      /* nominal is the mean CPU time of the jobs */
+    /* the nominal length of a job; 0: the shortest job counts */
+    int64_t nominal;
+    bool nominal_cpu_time; /* nominal is the mean CPU time of the jobs */
     cpu_set_t cpus;
     struct phase *phases;
     size_t phase_count;
@@ -67,7 +68,7 @@ struct experiment {
     size_t thread_count;
     int64_t resources, shared_bytes;
     int64_t duration, horizon;
-    int64_t processors; /* for the global rate; 0: not stated */
+    int64_t processors; /* the number of CPUs for the global rate; 0: not stated */
     enum policy default_policy;
     bool global_analysed;
     bool compat;

@@ -22,8 +22,9 @@ struct load_thread {
     _Atomic pid_t tid;
     _Atomic uint64_t dropped; /* marks dropped because the ring was full */
     int64_t calibrated;       /* CPU time of one job before the run, ns; 0: not known */
-    _Atomic int64_t cpu_time; /* of all jobs, ns; 0: the thread did not reach its end */
-    _Atomic uint32_t jobs;    /* number of jobs */
+    /* the CPU time of all jobs, ns; 0: the thread did not reach its end */
+    _Atomic int64_t cpu_time;
+    _Atomic uint32_t jobs; /* number of jobs */
     /* during the run: how often another thread took the CPU; how often a page was first touched */
     _Atomic int64_t preempted, faults;
     char grant[GRANT_TEXT]; /* JSON; "": no grant */

@@ -25,7 +25,7 @@ struct measured {
     struct sequence sequence;
     struct separations separations;
     struct supply supply; /* valid if `outcome` is MEASURED or STARVED */
-    int64_t nominal;      /* of a job, ns; 0: unknown */
+    int64_t nominal;      /* the nominal length of a job, ns; 0: unknown */
     struct linear lower, upper;
     struct joint joint;
     int64_t blackout; /* ns */

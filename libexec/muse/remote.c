@@ -26,7 +26,7 @@ enum {
     RECEIVE_BUFFER = 8 << 20,
     WORDS = 64,
     HEAD_BYTES = 48,
-    BYTES_MOST = 64 << 20 /* of marks per second */
+    BYTES_MOST = 64 << 20 /* the most bytes of marks per second */
 };
 
 struct link {
@@ -37,7 +37,7 @@ struct link {
     uint16_t port;
     char *answer;
     size_t length;
-    int files[THREADS_MAX]; /* for marks, by thread */
+    int files[THREADS_MAX]; /* the files for the marks, one for each thread */
     int64_t began;
     uint64_t bytes; /* bytes of marks written */
     struct sockaddr_storage peer;

@@ -62,10 +62,10 @@ struct watch {
     pid_t child;
     int signals, timer;
     int signal;           /* the signal that interrupted us; 0: none */
-    int status;           /* of the child, as from wait(2) */
+    int status;           /* the status of the child, as from wait(2) */
     int error;            /* errno of the failed write; 0: none */
     int input;            /* a descriptor whose end-of-file ends the run; -1: none */
-    struct events events; /* of commands */
+    struct events events; /* the scheduler's events of commands */
     struct followed *followed;
     size_t followed_count;
     struct samples samples; /* used if the scheduler's events cannot be read */

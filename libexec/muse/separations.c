@@ -181,7 +181,8 @@ static void fill_extremes(const int64_t *marks, size_t count, const struct kerne
         int64_t k = s->jobs[i];
         if (group_at(s, i) == TOGETHER) {
             int64_t longest[TOGETHER], shortest[TOGETHER];
-            size_t common = count - (size_t)k - (TOGETHER - 1); /* the windows that all four have */
+            /* the number of windows that all four k have */
+            size_t common = count - (size_t)k - (TOGETHER - 1);
             kernels->together(marks, common, k, longest, shortest);
             for (int64_t more = 0; more < TOGETHER; more++) {
                 int64_t most = INT64_MIN, least = INT64_MAX;

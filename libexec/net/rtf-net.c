@@ -46,7 +46,7 @@ static struct wire {
 static int wire_count;
 static char no_marks[MARKING_REASON]; /* why no socket can be marked; "": marking works */
 
-static struct wire *settled; /* the argument of is_said */
+static struct wire *settled; /* the interface that op=settle is about, for is_said */
 
 static bool is_said(uint16_t class)
 {

@@ -10,8 +10,8 @@
 /* The parameters of the program's call. */
 struct wanted {
     int policy;                         /* SCHED_FIFO, SCHED_RR or SCHED_DEADLINE */
-    int priority;                       /* of SCHED_FIFO and SCHED_RR, 1 to 99 */
-    uint64_t runtime, deadline, period; /* of SCHED_DEADLINE, us */
+    int priority;                       /* SCHED_FIFO and SCHED_RR: 1 to 99 */
+    uint64_t runtime, deadline, period; /* SCHED_DEADLINE: us */
 };
 
 /* Returns 0, or the errno with which the kernel would refuse. The cause goes to standard error, in

@@ -13,8 +13,8 @@
  *
  * Attack surface: files of root's, and the directories of users. All files of root's are read, and
  * all accounts looked up, before any child starts: the modules of the account database may need any
- * file and socket. After that, this process and its children can open nothing but specs/, the record
- * and /proc. A child with the rights of the user, and no other rights, works in the user's
+ * file and socket. After that, this process and its children can open nothing but specs/, the
+ * record and /proc. A child with the rights of the user, and no other rights, works in the user's
  * directory. The user can stop it, so each child has a time limit, and children of different users
  * run at the same time. */
 #include <fcntl.h>
@@ -80,7 +80,7 @@ struct child {
 };
 static struct {
     const char *spool;
-    gid_t group; /* of the spool's users; -1: none */
+    gid_t group; /* the group of the spool's users; -1: none */
     struct child children[AT_ONCE];
 } work = {.group = (gid_t)-1};
 

@@ -197,7 +197,8 @@ static int64_t wait_until(int64_t time)
  * is 2 ms old. Records come in the order of their times: many new threads wait no longer than
  * one. */
 static const int64_t least_age = 2000000; /* ns */
-static int64_t waited;                    /* ns in this turn: no work, so nothing to rest for */
+/* ns that the helper has waited in this turn: waiting is no work, and needs no rest */
+static int64_t waited;
 
 static void take_record(const struct task_record *record)
 {
