@@ -125,7 +125,7 @@ $(B)/%.a:
 	rm -f $@
 	$(AR) rcs $@ $^
 
-# Libraries. The linker takes those that a program uses, of this list and of the lines below.
+# Libraries. The linker takes the ones that a program uses, of this list and of the lines below.
 LDLIBS = -Wl,--as-needed -ljansson -lcap-ng -lseccomp
 $(B)/libexec/front/rtf-top: LDLIBS += -lncurses
 $(B)/libexec/front/rtf-ls:  LDLIBS += -lsmartcols

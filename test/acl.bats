@@ -44,7 +44,7 @@ broker_with() {
     broker
 }
 
-# reload [RULE...]: with SIGHUP; returns when they are in force.
+# reload [RULE...]: sends SIGHUP, and returns when the rules are in force.
 reload() {
     [ $# -eq 0 ] || configure_rules "$@"
     RELOADS=$(grep -c '"reloaded"' "$EVENTS" || true)
@@ -54,7 +54,7 @@ reload() {
 
 reloaded() { [ "$(grep -c '"reloaded"' "$EVENTS")" -gt "$RELOADS" ]; }
 
-# events STAGE DECISION: their reasons, one a line.
+# events STAGE DECISION: prints the reasons of these events, one a line.
 events() { jq -r --arg stage "$1" --arg decision "$2" 'select(.stage == $stage and .decision == $decision).reason' "$EVENTS"; }
 
 says() { # STAGE DECISION REASON
@@ -96,7 +96,7 @@ all_gone() { # UID
 
 no_verdict() { [ -z "$(compgen -G "$HOME_OF/*.verdict")" ]; }
 
-# share MILLIONTHS [PLUGIN]: a spec of so much of a CPU.
+# share MILLIONTHS [PLUGIN]: prints a spec for this share of a CPU.
 share() { printf '{"plugin": "%s", "runtime": %s, "period": 1000000, "priority": 20}' "${2:-FP}" "$1"; }
 
 # ask UID NAME JSON: puts the spec in place, and waits for the verdict, $VERDICT.
@@ -112,7 +112,7 @@ ask() {
     fi
 }
 
-# is EXPRESSION VALUE: the expression has this value in $VERDICT. Shows another value.
+# is EXPRESSION VALUE: the expression has this value in $VERDICT. Prints another value.
 is() {
     local got
     got=$(field "$1" "$VERDICT")
@@ -140,7 +140,7 @@ nothing_opens() { # UID PLUGIN
     echo "no rule in acl.conf opens anything (max_utilization or max_user_utilization) for $(who "$1") on $2"
 }
 
-who() { # as sentences name him
+who() { # the name that sentences give the user
     echo "${HOMES[$1]:-a user without account} (uid $1)"
 }
 
@@ -171,7 +171,7 @@ who() { # as sentences name him
     granted $ANN c '{"runtime": 10, "period": 10000, "priority": 1}'
     is .grant.plugin EDF
     reload 'rtfann EDF max_utilization 0' 'rtfann FP max_utilization 1'
-    granted $ANN d '{"runtime": 10, "period": 10000, "priority": 1}' # where one is closed, the next one is asked
+    granted $ANN d '{"runtime": 10, "period": 10000, "priority": 1}' # if a plugin is closed, the next plugin is asked
     is .grant.plugin FP
 }
 
@@ -190,7 +190,7 @@ who() { # as sentences name him
     denied $ANN e "$(share 1)" "acl.conf:1: $group: 0.6 used, 0.000001 asked"
     reload '@rtfteam - max_runtime 2ms' 'rtfann - max_utilization 0.9' 'rtfann - max_runtime 3ms' '- - max_runtime 1ms'
     denied $ANN f '{"plugin": "FP", "priority": 9, "runtime": "4ms", "period": "100ms"}' 'acl.conf:1: @rtfteam - max_runtime 2ms: 4000us asked'
-    is .refusal.nearest 1000 # what passes all of them
+    is .refusal.nearest 1000 # the runtime that passes all rules
 }
 
 # bats test_tags=turn:1
@@ -241,7 +241,7 @@ who() { # as sentences name him
     granted $CAT a '{"plugin": "FP", "priority": 9, "runtime": 10, "deadline": 100}' # a deadline is a window
     denied $CAT b "$no_period" 'acl.conf:3: rtfcat - max_utilization 1: 0.1 used, 1 asked (a spec without period weighs a whole CPU)'
     refusal_is access 'acl.conf:3: rtfcat - max_utilization 1' 1 0.9 - when-freed
-    # A value that another rule allows would not be granted either.
+    # No period would help, because the runtime alone weighs a whole CPU: no value is called nearest.
     denied $CAT b '{"plugin": "FP", "priority": 9, "runtime": 11}' 'acl.conf:3: rtfcat - max_utilization 1: 0.1 used, 1 asked (a spec without period weighs a whole CPU)'
     refusal_is access 'acl.conf:3: rtfcat - max_utilization 1' 1 0.9 - never
     gone $CAT a
@@ -256,7 +256,7 @@ who() { # as sentences name him
     refusal_is access 'acl.conf:2: - - max_runtime 3600s' - - - never
     granted $ANN b '{"plugin": "FP", "priority": 9, "runtime": 10}'
     granted $ANN c '{"plugin": "EDF", "runtime": 10, "period": 10000}'
-    # The deadline that is not stated is the period.
+    # A spec without a deadline has its period as the deadline.
     denied $ANN d '{"plugin": "EDF", "runtime": 10, "period": 21000, "deadline": 20000}' 'acl.conf:4: - - max_period 20ms: 21000us asked'
     reload '- - max_utilization 10' '- - max_deadline 20ms' '- - min_deadline 9ms'
     denied $ANN e '{"plugin": "EDF", "runtime": 10, "period": 20001}' 'acl.conf:2: - - max_deadline 20ms: 20001us asked'
@@ -275,7 +275,7 @@ tick() { /usr/bin/python3 -S -c 'import time; print(round(time.clock_getres(6) *
     # The runtime counts, because it may be all that is accepted, however much more is desired.
     denied $ANN b '{"plugin": "EDF", "runtime": 499, "desired_runtime": 5000, "period": 10000}' 'acl.conf:2: - - min_runtime 500us: 499us asked'
     granted $ANN c '{"plugin": "EDF", "runtime": 500, "period": 10000}'
-    # A change below it is refused, and the old grant stays.
+    # A change to less than the smallest runtime is refused, and the old grant stays.
     denied $ANN c '{"plugin": "EDF", "runtime": 400, "period": 10000}' 'acl.conf:2: - - min_runtime 500us: 400us asked'
     is .grant.accepted_runtime 500
     granted 0 d '{"plugin": "EDF", "runtime": 400, "period": 10000}' # root is not restricted
@@ -311,14 +311,14 @@ tick() { /usr/bin/python3 -S -c 'import time; print(round(time.clock_getres(6) *
     is '.refusal | .nearest, .nearest_minimum, .nearest_is' $'null\nnull\nnull'
     denied $ANN a '{"plugin": "EDF", "runtime": 2, "period": 100000, "deadline": 1999}' "$rule: 2us asked"
     is .refusal.nearest null
-    # The room of the sums is too little.
+    # The sums of the rules have too little room for the smallest runtime.
     granted $CAT a '{"plugin": "FP", "priority": 9, "runtime": 4000, "period": 8100}'
     denied $ANN a '{"plugin": "EDF", "runtime": 2, "period": 10000}' "$rule: 2us asked"
     refusal_is access "$rule" 2us 2000us - never
     denied $ANN a '{"plugin": "EDF", "runtime": 2000, "period": 10000}' 'acl.conf:1: - - max_utilization 0.5: 0.493827161 used, 0.2 asked'
     is '.refusal | .nearest, .retry' $'null\nwhen-freed'
     gone $CAT a
-    # The plugin's room is too little, and is not called nearest either.
+    # The plugin has too little room for the smallest runtime, and this room is not called nearest.
     granted 0 big '{"plugin": "EDF", "runtime": 88500, "period": 100000}'
     granted 0 rest '{"plugin": "EDF", "runtime": 90000, "period": 100000}'
     ask $ANN a '{"plugin": "EDF", "runtime": 2000, "period": 100000}'
@@ -343,7 +343,7 @@ tick() { /usr/bin/python3 -S -c 'import time; print(round(time.clock_getres(6) *
     denied $ANN b '{"plugin": "EDF", "runtime": 1001, "period": "10007us"}' "$rule: 0.4 used, 0.10002998 asked"
     granted $ANN c '{"plugin": "EDF", "runtime": 1000, "period": "10007us"}'
     gone $ANN c
-    # A spec for more than the rule ever gives is never granted, though a part would be.
+    # A spec for more than the whole sum is never granted, although a part of it would be.
     denied $ANN d "$(share 500001)" "$rule: 0.4 used, 0.500001 asked"
     refusal_is access "$rule" 0.500001 0.1 100000 never
     granted $BEN a "$(share 100000)"
@@ -449,7 +449,7 @@ tick() { /usr/bin/python3 -S -c 'import time; print(round(time.clock_getres(6) *
 @test "one plugin's partial offer does not count against the same spec on the next plugin" {
     configure_plugins 'RM rm 21-40 0 timeout=10s' 'FP fp 1-20 1 timeout=10s'
     broker_with '- - max_utilization 1'
-    granted $ANN a '{"priority": 9, "period": 10000}' # RM: in part, for want of a runtime
+    granted $ANN a '{"priority": 9, "period": 10000}' # RM grants a part, because the spec states no runtime
     is '.grant.plugin, .replies[0].answer' $'FP\npartial'
     denied $CAT a "$(share 1)" 'acl.conf:1: - - max_utilization 1: 1 used, 0.000001 asked'
     gone $ANN a
@@ -489,7 +489,7 @@ tick() { /usr/bin/python3 -S -c 'import time; print(round(time.clock_getres(6) *
     [ "$(kernel "$SLEEPER")" = "$before" ]
     denied $ANN b "$(share 200001)" 'acl.conf:1: rtfann - max_utilization 0.5: 0.3 used, 0.200001 asked'
     granted $ANN c "$(share 200000)"
-    # To the bound, as if the old one were not there; and down again, which gives back the rest.
+    # A change counts without the old grant, up to the bound. A change to less gives the rest back.
     denied $ANN a "{\"plugin\": \"EDF\", \"runtime\": 3001, \"period\": \"10ms\", \"attach\": $SLEEPER}" \
         'acl.conf:1: rtfann - max_utilization 0.5: 0.2 used, 0.3001 asked'
     gone $ANN c
@@ -525,7 +525,7 @@ tick() { /usr/bin/python3 -S -c 'import time; print(round(time.clock_getres(6) *
     granted $BEN b "$(of 1 3)"
     granted $ANN c "$(of 1 7)"
     granted $CAT d "$(of 1 10007)"
-    denied $ANN e "$(of 1 5)" "$rule: 0.809623742 used, 0.2 asked" # each rounded up to a billionth
+    denied $ANN e "$(of 1 5)" "$rule: 0.809623742 used, 0.2 asked" # each utilization is rounded up to a billionth
     gone $ANN a
     granted $CAT d "$(of 2 10007)"
     granted $ANN e "$(of 1 3)"
@@ -579,7 +579,7 @@ says_released() { jq -e --arg user "$1" -s 'any(.stage == "release" and .user ==
     configure_plugins 'FP fp 1-60 0 timeout=10s'
     broker_with '- - max_utilization 10'
     granted $ANN a "$(share 600000)"
-    ask $ANN b "$(share 600000)" # granted or refused, for nothing is tested
+    ask $ANN b "$(share 600000)" # granted or refused: FP tests nothing
     granted $CAT a "$(share 1000)"
     [ "$(events plugin killed)" = '' ]
 }
@@ -610,7 +610,7 @@ says_released() { jq -e --arg user "$1" -s 'any(.stage == "release" and .user ==
     reload '@rtf - max_utilization 0.35' 'rtfann - max_utilization 0.25' 'rtfcat FP max_utilization 0.1' '@rtfteam FP max_user_utilization 0.1'
     says broker warning 'acl.conf:1: @rtf - max_utilization 0.35: 0.6 is in use by older grants, which stay'
     says broker warning 'acl.conf:2: rtfann - max_utilization 0.25: 0.5 is in use by older grants, which stay'
-    [[ $(events broker warning) != *acl.conf:3* ]] # that one is full and not over
+    [[ $(events broker warning) != *acl.conf:3* ]] # the sum of rule 3 is full, but not exceeded
     [ "$(cat "$SPECS/rtfann/a.verdict")" = "$verdict" ]
     [ "$(kernel "$SLEEPER")" = "$before" ]
     denied $ANN c "$(share 1)" 'acl.conf:1: @rtf - max_utilization 0.35: 0.6 used, 0.000001 asked'
@@ -637,7 +637,7 @@ says_released() { jq -e --arg user "$1" -s 'any(.stage == "release" and .user ==
     granted $CAT a "$(share 100000)"
     reload '@rtf - max_user_utilization 0.1'
     events broker warning | grep -E '^acl.conf:1: @rtf - max_user_utilization 0.1: 0.2 .*older grants'
-    [ "$(events broker warning | grep -c 'older grants')" -eq 1 ] # for what is full is not over
+    [ "$(events broker warning | grep -c 'older grants')" -eq 1 ] # a full sum is not exceeded
 }
 
 # bats test_tags=turn:2
@@ -814,14 +814,14 @@ END
     groups_are rtfann,rtfben,rtfcat rtfann,rtfcat # cat joins
     denied $CAT b "$(share 1)" "$team: 0.3 used, 0.000001 asked"
     gone $ANN a
-    granted $CAT c "$(share 300000)" # her first one is not in that sum
+    granted $CAT c "$(share 300000)" # the first grant of rtfcat is not in the sum of the team
     gone $CAT a
     denied $ANN b "$(share 1)" "$team: 0.3 used, 0.000001 asked"
-    groups_are rtfann,rtfben,rtfcat rtfann # and leaves
+    groups_are rtfann,rtfben,rtfcat rtfann # rtfcat leaves the team
     granted $CAT d "$(share 500000)"
     denied $CAT e "$(share 1)" "$all: 0.8 used, 0.000001 asked"
     denied $ANN c "$(share 1)" "$team: 0.3 used, 0.000001 asked"
-    gone $CAT c # charged when she was a member
+    gone $CAT c # this grant was charged to the team
     granted $ANN d "$(share 300000)"
     denied $ANN e "$(share 1)" "$team: 0.3 used, 0.000001 asked"
 }
@@ -912,7 +912,7 @@ is_granted_to_ann() { granted $ANN b "$(share 200000)"; }
         given_directory "$user"
         denied "$user" a "$(share 1)" "uid $user is not a member of the spool's group $GROUP, and acl.conf does not name it"
     done
-    granted $ANN a "$(share 1)" # whoever comes after him is served
+    granted $ANN a "$(share 1)" # the user of the next directory is served
     reload '- - max_utilization 1' "$ALICE - max_utilization 1"
     granted $ALICE a "$(share 1)"
     denied $DAN a "$(share 1)" "uid $DAN is not a member of the spool's group $GROUP, and acl.conf does not name it"

@@ -32,7 +32,7 @@ hear() {
     return 1
 }
 
-# start PLUGIN [WORD...]: edf or rm on CPU 0, if no other words are given; said is its greeting.
+# start PLUGIN [WORD...]: starts edf or rm, on CPU 0 if no other words are given; said is its greeting.
 start() {
     local program=$1 word
     local -A words=([cpus]=0 [priority]=11-30)
@@ -55,21 +55,21 @@ stop() {
     PLUGIN=
 }
 
-# ask KEY=VALUE...: one request; said is the answer.
+# ask KEY=VALUE...: sends one request; said is the answer.
 ask() {
     printf '%s\n' "$@" '' >&"$TO"
     hear
 }
 
-# spec TASK RUNTIME PERIOD [KEY=VALUE...]: asks for it and takes it.
+# spec TASK RUNTIME PERIOD [KEY=VALUE...]: asks for the task, and takes an offer.
 spec() {
     ask op=accept "task=$1" "runtime=$2" "period=$3" commit=if-ok "${@:4}"
 }
 
-# is ANSWER [KEY=VALUE...]: the plugin answered so; values are patterns; KEY= for a key that is not in the answer.
+# is ANSWER [KEY=VALUE...]: the plugin answered so. Values are patterns; KEY= stands for a key that is not in the answer.
 is() {
     local pair
-    # shellcheck disable=SC2053 # they are patterns
+    # shellcheck disable=SC2053 # the values are patterns
     for pair in "answer=$1" "${@:2}"; do
         [[ ${said[${pair%%=*}]:-} == ${pair#*=} ]] && continue
         echo "expected $pair, but: $(declare -p said)" >&2
@@ -77,7 +77,7 @@ is() {
     done
 }
 
-# declines PATTERN PLUGIN WORD...: does not start, and says why.
+# declines PATTERN PLUGIN WORD...: the plugin does not start, and its reason matches the pattern.
 declines() {
     start "${@:2}"
     is no "reason=$1"
@@ -160,7 +160,7 @@ declines() {
     spec 2 1000 10000 deadline=6000 desired_runtime=6000; is ok runtime=4000
     spec 2 1000 10000 deadline=6000 desired_runtime=6000 max_runtime=3000; is ok runtime=3000
     ask op=release task=2
-    spec 2 1000 5000 deadline=2000 desired_runtime=2000; is ok runtime=2000 # a deadline at 4 ms has both: 2 + 2 ms
+    spec 2 1000 5000 deadline=2000 desired_runtime=2000; is ok runtime=2000 # with a deadline at 4 ms both fit: 2 + 2 ms
     spec 3 2 10000 deadline=4000; is no nearest=
 }
 
@@ -170,9 +170,9 @@ declines() {
     spec 3 6000 20000; is no nearest=5000 "reason=by the response times a runtime of 5000us fits, 6000us asked"
     spec 3 5001 20000; is no nearest=5000
     spec 3 5000 20000 deadline=19999; is no nearest=4999
-    spec 3 5000 20000 deadline=20000; is ok runtime=5000 # it is done after exactly 20 ms
+    spec 3 5000 20000 deadline=20000; is ok runtime=5000 # its response time is exactly 20 ms
     spec 4 1 20000; is no nearest= "reason=by the response times no CPU can run the task beside its other tasks"
-    spec 3 4000 20000; is ok; spec 4 1001 20000; is no nearest=1000 # a change; of one period the first is first
+    spec 3 4000 20000; is ok; spec 4 1001 20000; is no nearest=1000 # a changed task; of two tasks with one period, the earlier task comes first
     spec 4 1000 20000; is ok; spec 1 3001 7000; is no nearest=3000
 }
 
@@ -181,7 +181,7 @@ declines() {
     spec 1 2000 10000 deadline=2000; is ok reason= deadline=2000
     spec 2 1000 20000 deadline=2999; is no nearest=999
     spec 2 1000 20000 deadline=3000; is ok
-    spec 3 1000 9000; is no nearest= # it would go before the first, which has no time to wait
+    spec 3 1000 9000; is no nearest= # its shorter period puts it before task 1, which has no time to wait
     ask op=accept task=4 period=10000 ignore_admission=1; is no retry=never "reason=needs a runtime*"
     spec 5 10001 10000; is no retry=never
 }
@@ -192,19 +192,19 @@ declines() {
     spec 3 1000 20000; is ok; spec 4 1 30000; is no
     ask op=release task=2; spec 4 2000 30000; is ok
     start rm admission=rta priority=5-6; spec 1 1000 4000; spec 2 2000 10000; spec 3 2000 20000
-    is ok priority=5 # with the second
-    spec 4 9000 30000; is no nearest=3000 # all three on the lower level: 2 + 2 + 3 ms, and the first one three times
-    spec 5 1000 3000; is no nearest=750; spec 5 500 3000; is ok priority=6 # on the upper level, with the first
-    spec 6 1000 2000; is no nearest=200 # one more there: 1 + 0.5 + 1 ms is too long for it
+    is ok priority=5 # it shares the level of task 2
+    spec 4 9000 30000; is no nearest=3000 # all three tasks are on the lower level: 2 + 2 + 3 ms, and task 1 runs three times meanwhile
+    spec 5 1000 3000; is no nearest=750; spec 5 500 3000; is ok priority=6 # it shares the upper level with task 1
+    spec 6 1000 2000; is no nearest=200 # a third task on the upper level: 1 + 0.5 + 1 ms is too long for it
     start rm admission=rta priority=5-8; spec 1 1000 4000; spec 2 2000 10000; spec 3 2000 20000
-    spec 5 1000 3000; is ok priority=8 # a level for each
+    spec 5 1000 3000; is ok priority=8 # each task has a level of its own
 }
 
 @test "rta keeps a promise when a task leaves, and a level is taken apart" {
     start rm admission=rta priority=5-6 cpus=0-1
     for task in 1 2 3 4 5 6; do spec $task 1000 $((task * 10000)) deadline=10000; is ok; done
     ask op=release task=1; is ok; ask op=release task=4; is ok
-    spec 7 10000 10000; is no nearest=* # the rest is what can be had
+    spec 7 10000 10000; is no nearest=* # the test grants all the remaining time
     near=${said[nearest]}
     spec 7 $((near + 1)) 10000; is no nearest="$near"
     spec 7 "$near" 10000; is ok
@@ -221,7 +221,7 @@ declines() {
     start rm admission=rta; spec 1 91000 100000; is no nearest=90000; spec 1 90000 100000; is ok
     start rm admission=rta fair_server=0us; spec 1 91000 100000; is ok
     start rm admission=rta fair_server=10ms; spec 1 99000 100000; is no nearest=98000
-    # 3.8 s of 4: it acts, and takes 50 ms in each of four seconds.
+    # The task uses 3.8 s of 4 s: the fair server acts, and takes 50 ms in each of the four seconds.
     start rm admission=rta; spec 1 3800001 4000000; is no nearest=3800000; spec 1 3800000 4000000; is ok
     start edf partition=unthrottled admission=demand; spec 1 91000 100000; is no nearest=90000
     spec 1 90000 100000; is ok
@@ -237,9 +237,9 @@ declines() {
     ask op=release task=3; spec 3 5000 20000 deadline=9999; is no nearest=4999 # a density of 0.5
     spec 3 4999 20000 deadline=9999; is ok
     start edf cpus=0-1 threshold=1 admission=gfb; spec 1 8000 10000; spec 2 2000 10000
-    spec 3 2001 10000; is no nearest=2000 # the largest stays the largest: 0.8 + 0.2 + 0.2 <= 2 - 0.8
+    spec 3 2001 10000; is no nearest=2000 # the largest density stays the largest: 0.8 + 0.2 + 0.2 <= 2 - 0.8
     start edf cpus=0-1 threshold=1 admission=gfb; spec 1 2000 10000
-    spec 2 9001 10000; is no nearest=9000 # it becomes the largest: 0.2 + 0.9 <= 2 - 0.9
+    spec 2 9001 10000; is no nearest=9000 # the new density becomes the largest: 0.2 + 0.9 <= 2 - 0.9
     spec 2 1000 10000 desired_runtime=9500; is ok runtime=9000
     start edf cpus=0-1 threshold=1; for task in 1 2 3; do spec $task 5000 10000; is ok; done
     spec 4 5000 20000 deadline=5000; is ok; spec 5 2501 10000; is no nearest=2500
@@ -258,20 +258,20 @@ declines() {
     start edf cpus=0-1 threshold=0.9 overrun=4ms
     spec 1 4000 10000 owner=1; is ok # 1.8 - 0.4: three times 4 ms in 10 fit, and 0.2 are left
     for task in 2 3; do spec $task 2 1000000 owner=2; is ok; done
-    spec 4 200000 1000000 owner=3; is no nearest=199996 # deadlines of others do not matter
+    spec 4 200000 1000000 owner=3; is no nearest=199996 # deadlines of other users do not matter
     spec 4 199996 1000000 owner=3; is ok
     spec 5 2 1000000 owner=2; is no nearest= retry= \
         "reason=CPUs 0-1 have 0 of 1.8 left when other users' threads overrun (4 times up to 4000us in 10000us, the shortest deadline of a user), 0.000002 asked"
-    spec 5 2 1000000 owner=1; is no # no time is left for own threads either
+    spec 5 2 1000000 owner=1; is no # the user's own threads have no time left either
     ask op=release task=4; spec 5 200000 1000000 owner=1; is ok
-    spec 6 2 5000 owner=1; is no # two overruns of 4 ms in 5
+    spec 6 2 5000 owner=1; is no # two overruns of 4 ms fall into 5 ms
     ask op=release task=5; spec 6 2 8889 owner=1; is ok
 }
 
 @test "beside a deadline below the overrun each thread of other users takes a CPU" {
     start edf cpus=0-1 threshold=0.9 overrun=4ms
     spec 1 100 1000 owner=1; is ok; spec 2 2 1000000 owner=2; is ok; spec 3 2 1000000 owner=2; is no nearest=
-    spec 3 690 1000 owner=1; is ok; spec 4 10 1000 owner=1; is no nearest=9 # one CPU of 1.8 is for the overrun
+    spec 3 690 1000 owner=1; is ok; spec 4 10 1000 owner=1; is no nearest=9 # one CPU of 1.8 CPUs is for the overrun
     spec 2 2 1000 owner=2; is no nearest= # both threads of the first user can overrun in 1 ms
     ask op=release task=3; spec 2 2 1000 owner=2; is ok; spec 3 2 1000 owner=1; is no nearest=
     start edf cpus=0-3 threshold=0.9 overrun=4ms
@@ -310,7 +310,7 @@ declines() {
 @test "a user's threads go where no other user's are, and loads of other users count" {
     start edf cpus=0-1 partition=unthrottled threshold=0.9 overrun=4ms
     spec 1 100 1000 owner=1; is ok cpus=0; spec 2 2 1000000 owner=2; is ok cpus=1
-    spec 3 700 1000 owner=1; is ok cpus=0 # the more loaded one
+    spec 3 700 1000 owner=1; is ok cpus=0 # the plugin takes the more loaded CPU
     start edf partition=unthrottled threshold=0.9 overrun=4ms; spec 1 1000 10000 owner=1
     ask op=load task=9 owner=2 cpus=0 policy=deadline runtime=5000 period=10000 deadline=10000 commit=if-ok; is no nearest=4000
     ask op=load task=9 owner=1 cpus=0 policy=deadline runtime=5000 period=10000 deadline=10000 commit=if-ok; is ok
@@ -336,15 +336,15 @@ declines() {
     for words in 'partition=unthrottled threshold=0.9' 'partition=cpuset' 'partition=cpuset admission=demand'; do
         # shellcheck disable=SC2086 # two words
         start edf $words; ask op=load task=9 cpus=0 policy=deadline runtime=9 period=9 deadline=9 commit=if-ok
-        is ok; ask op=load task=9; spec 1 3000 10000 # it has no task that could be harmed
+        is ok; ask op=load task=9; spec 1 3000 10000 # the plugin has no task yet that could be harmed
         ask op=load task=9 cpus=0 policy=deadline runtime=6001 period=10000 deadline=10000 commit=if-ok; is no nearest=6000
         spec 2 7000 10000; is no nearest=6000
         ask op=load task=9 cpus=0 policy=deadline runtime=4000 period=10000 deadline=10000 commit=if-ok; is ok
         spec 2 7000 10000; is no nearest=2000
         ask op=load task=9 cpus=0 policy=deadline runtime=7000 period=10000 deadline=10000 commit=if-ok; is no nearest=6000
-        spec 2 7000 10000; is no nearest=2000 # what was known stays
+        spec 2 7000 10000; is no nearest=2000 # after a no, the earlier load of task 9 still counts
         ask op=load task=9 cpus=1 policy=deadline runtime=9000 period=10000 deadline=10000 commit=if-ok; is ok
-        spec 2 7000 10000; is no nearest=6000 # not its CPU any more
+        spec 2 7000 10000; is no nearest=6000 # task 9 has left CPU 0
         for policy in fifo rr; do
             ask op=load task=9 cpus=0 policy=$policy priority=50 runtime=9000 period=10000 deadline=10000 commit=if-ok; is ok
             ask op=load task=9 cpus=0 policy=$policy priority=50 commit=if-ok; is ok
@@ -371,14 +371,14 @@ declines() {
         ask op=load task=9; is ok
     done
     ask op=load task=9 cpus=0 policy=fifo priority=10 runtime=3000 period=3000 deadline=3000 commit=if-ok; is ok
-    spec 1 4000 40000 deadline=4000; is ok # what is below takes nothing
+    spec 1 4000 40000 deadline=4000; is ok # a task of lower priority takes nothing
 }
 
 @test "rta bears no load of which it does not know the runtime or the period, and grants nothing beneath" {
     for unstated in 'policy=fifo priority=40' 'policy=fifo priority=40 runtime=1000' 'runtime=1000 deadline=5000' period=5000; do
         start rm admission=rta cpus=0-1
         # shellcheck disable=SC2086
-        ask op=load task=9 cpus=0 $unstated commit=if-ok; is ok # it has no task yet
+        ask op=load task=9 cpus=0 $unstated commit=if-ok; is ok # rm has no task on CPU 0 yet
         spec 1 1000 10000; is ok cpus=1; spec 2 8500 10000; is no "reason=CPU 0 has a task that states no runtime*"
         ask op=load task=9; spec 2 1000 10000; is ok cpus=0
         # shellcheck disable=SC2086
@@ -405,7 +405,7 @@ declines() {
         start $words
         for ((task = 1; task <= 64; task++)); do spec $task 10 $((100000 + task)); is ok; done
         spec 65 10 100000; is no "reason=too complex: CPU 0 has 64 tasks, the most that ${words##* } tests" nearest= retry=
-        spec 64 20 100000; is ok # a change is none more
+        spec 64 20 100000; is ok # a change adds no task
         ask op=load task=99 cpus=0 policy=deadline runtime=2 period=100000 deadline=100000 commit=if-ok
         is no "reason=too complex: CPU 0 has 64 tasks*"
         ask op=release task=64; spec 65 10 100000; is ok
@@ -431,7 +431,7 @@ hostile 400000 20
 KINDS
 }
 
-# answers_in_time PLUGIN WORD...: each of the specs in less than 50 ms that the plugin runs.
+# answers_in_time PLUGIN WORD...: the plugin answers each of the specs with less than 50 ms of CPU time.
 answers_in_time() {
     local slowest=0 before after runtime period deadline n=0
     start "$@"

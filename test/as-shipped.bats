@@ -36,7 +36,7 @@ typed() {
     [ "$(wc -l <"$WORK/commands")" -eq 4 ]
     broker_start
     sleeper $ALICE
-    # For a moment each, and one after another: they share half a CPU.
+    # The commands run for a moment each, one after another, because they share half a CPU.
     sed -e "s/-p PID -a/-p $SLEEPER -a; chrt -p $SLEEPER; rtf release '*'/" -e 's/^rtf every/& --count 2/' -e 's/cyclictest/& -l 20 -q/' "$WORK/commands" >"$WORK/script"
     typed "$WORK/script"
     grep -q SCHED_DEADLINE "$WORK/out"
@@ -82,7 +82,7 @@ shown() {
 # typed_by_root: root runs the script, and errors are fatal. $WORK/out has the output.
 typed_by_root() {
     printf '#!/bin/sh\necho "# edited" >>"$1"\n' >"$WORK/bin/editor"
-    printf '#!/bin/sh\n[ "$1" = rtf ] && shift && exec rtf "$@"\n' >"$WORK/bin/service" # it finds the script in /etc/init.d, which front/init.bats tries
+    printf '#!/bin/sh\n[ "$1" = rtf ] && shift && exec rtf "$@"\n' >"$WORK/bin/service" # service(8) would look for a script in /etc/init.d, which front/init.bats tests
     chmod 755 "$WORK/bin/editor" "$WORK/bin/service"
     (cd "$WORK/home" && PATH=$WORK/bin:/usr/bin:/bin sh -eu "$WORK/script" </dev/null >"$WORK/out" 2>&1 3>&-) || { cat "$WORK/script" "$WORK/out" >&2; return 1; }
 }
@@ -113,7 +113,7 @@ reserves() { told '.result == "OK"' "$(spec "$1" "$2" '{"runtime": "10ms", "peri
     broker_start
     cp "$CONFIG/acl.conf" "$WORK/home/new.conf"
     shown rtf-acl.8 EXAMPLES
-    sed -i '/^rtf\|^service/!d' "$WORK/script" # without what they print
+    sed -i '/^rtf\|^service/!d' "$WORK/script" # without the output of the commands
     typed_by_root
     grep -q "^uid $ALICE on EDF: up to 0.5 in all, 0.5 left" "$WORK/out"
     grep -Eq "^uid $ALICE +FP +0.5 +0.5$" "$WORK/out"
@@ -146,7 +146,7 @@ reserves() { told '.result == "OK"' "$(spec "$1" "$2" '{"runtime": "10ms", "peri
     [ "$(wc -l <"$WORK/script")" -eq 6 ]
     (cd "$WORK/checkout" && bash -eu "$WORK/script" >"$WORK/out" 2>"$WORK/err" 3>&-) || {
         cat "$WORK/script" "$WORK/out" "$WORK/err" >&2
-        pkill -f "rtf-brokerd .*$WORK" || true # the script ends the broker only where all of it succeeds
+        pkill -f "rtf-brokerd .*$WORK" || true # the script itself ends the broker only if all of it succeeds
         false
     }
     grep -q SCHED_DEADLINE "$WORK/out"

@@ -2,7 +2,7 @@
 
 load helper
 
-ask() { # WHAT: test/attach-helper/ask.py, which says what that is
+ask() { # WHAT: a word of test/attach-helper/ask.py, which describes each
     /usr/bin/python3 -S "$RTF_SOURCE/test/attach-helper/ask.py" "$RTF_LIBEXEC/rtf-attach" $ALICE $BOB "$1"
 }
 

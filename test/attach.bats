@@ -19,7 +19,7 @@ tidy() {
     fi
 }
 
-# refuses STATUS PATTERN PROGRAM WORD...: one line on standard error, like the pattern.
+# refuses STATUS PATTERN PROGRAM WORD...: the program exits with the status, and prints one line on standard error that matches the pattern.
 refuses() {
     local expected=$1 pattern=$2 status=0
     shift 2
@@ -30,8 +30,8 @@ refuses() {
     return 1
 }
 
-# attached TID WORD...: what it was is in $WORK/former. Other real-time threads of the machine may have the
-# kernel's room for SCHED_DEADLINE for a moment.
+# attached TID WORD...: attaches the thread; $WORK/former has its attributes before. Other real-time
+# threads of the machine may have the kernel's room for SCHED_DEADLINE for a moment.
 attached() {
     local tid=$1
     shift
@@ -106,7 +106,7 @@ same() { [ "$(everything "$2")" = "$1" ] || { echo "before: $1; after $3: $(ever
     chrt -d -T 2000000 -D 30000000 -P 40000000 -p 0 "$SLEEPER"
     [[ $(kernel "$SLEEPER") == "deadline 0 nice=0 2000/30000/40000 "* ]]
     round_trips "$SLEEPER"
-    "$DETACH" tid="$SLEEPER" policy=other nice=0 cpus="$ALL_CPUS" # or its room would be lost, see CAVEATS
+    "$DETACH" tid="$SLEEPER" policy=other nice=0 cpus="$ALL_CPUS" # otherwise the kernel would lose its bandwidth (CAVEATS of the page)
 }
 
 @test "a narrowed affinity comes back" {
@@ -341,7 +341,7 @@ is_zombie() { [[ $(cat "/proc/$1/stat") == *") Z "* ]]; }
 }
 
 @test "77: the kernel's own admission test has no room: its numbers are told" {
-    # Each takes all of a CPU, so that the last cannot have one.
+    # Each thread takes all of a CPU, so the last thread finds no room.
     sleepers=()
     for ((i = 0; i < $(nproc); i++)); do
         sleeper
@@ -360,8 +360,8 @@ is_zombie() { [[ $(cat "/proc/$1/stat") == *") Z "* ]]; }
 account_is_below_zero() { with_debugfs grep -q 'total_bw *: -' /sys/kernel/debug/sched/debug; }
 count_anew() { cat /proc/sys/kernel/sched_rt_runtime_us >/proc/sys/kernel/sched_rt_runtime_us; }
 
-# The kernel counts a thread that is made ordinary with its runtime used up until the thread's period ends. Then the kernel takes the thread's runtime
-# off a sum that it has counted anew, without the thread.
+# The kernel counts a thread that was made ordinary with its runtime used up until the thread's period ends. If the kernel counts its sum anew
+# meanwhile, the sum does not include this thread; afterwards the kernel subtracts the thread's bandwidth from the sum all the same.
 # bats test_tags=machine
 @test "77: the kernel's sum is below zero: rtf-attach names a remedy, and the remedy helps" {
     hog 0
@@ -394,7 +394,7 @@ count_anew() { cat /proc/sys/kernel/sched_rt_runtime_us >/proc/sys/kernel/sched_
     done
     eventually attached "$SLEEPER" "$DEADLINE"
     "$DETACH" <"$WORK/former"
-    # The remedy that rtf-brokerd(8) tells.
+    # The remedy that rtf-brokerd(8) names.
     echo 10000 >"$CGROUP/cpu.rt_runtime_us"
     attached "$SLEEPER" "$FIFO"
     "$DETACH" <"$WORK/former"
@@ -402,7 +402,7 @@ count_anew() { cat /proc/sys/kernel/sched_rt_runtime_us >/proc/sys/kernel/sched_
 }
 
 @test "no bandwidth is lost: half a CPU for a sleeping thread, sixty times" {
-    # A thread that sleeps when it is demoted would leave half a CPU in the kernel's books each time.
+    # A thread that sleeps when it is demoted would leave half a CPU in the kernel's account each time.
     sleeper
     for ((i = 0; i < 60; i++)); do
         eventually attached "$SLEEPER" "policy=deadline runtime=5000 deadline=10000 period=10000 cpus=$ALL_CPUS"
@@ -453,8 +453,8 @@ eventually_child() { eventually pgrep -P "$1"; }
     [ "$status" -eq 66 ]
 }
 
-# The kernel's new sum stays the same for a second. The kernel takes a thread that has ended, or was made ordinary, off its sum at the thread's
-# 0-lag time: the sum of before is too small after that. No thread of the tests has a longer period.
+# The kernel's sum stays the same for a second. The kernel subtracts a thread that has ended, or was made ordinary, at the thread's 0-lag time:
+# a sum that was read earlier is then too large. No thread of the tests has a longer period.
 account_is_settled() {
     local before
     count_anew
@@ -474,7 +474,7 @@ is_counted() {
     [ "$(taken)" = "$before" ] || { echo "taken before: $before, and counted anew: $(taken)" >&2; return 1; }
 }
 
-# stopped_at CALL PROGRAM WORD...: it stops at its first such call, as $STOPPED; its tracer is $TRACER.
+# stopped_at CALL PROGRAM WORD...: starts the program, which stops at its first such call. $STOPPED is the program, $TRACER its tracer.
 stopped_at() {
     strace -f -o "$WORK/trace" -e "trace=$1" -e "inject=$1:signal=STOP:when=1" "${@:2}" <"$WORK/former" >"$WORK/out" 2>"$WORK/err" 3>&- &
     TRACER=$!
@@ -484,7 +484,7 @@ stopped_at() {
     echo "$STOPPED" >>"$WORK/pids"
 }
 
-# ends_meanwhile THREAD: while that program is stopped, which says so.
+# ends_meanwhile THREAD: ends the thread while the program is stopped. The program then reports that the thread has ended.
 ends_meanwhile() {
     kill -KILL "$1"
     eventually is_zombie "$1"
@@ -493,9 +493,10 @@ ends_meanwhile() {
     [[ $(kernel "$1") == "other "* ]] || { kernel "$1"; return 1; }
 }
 
-# The kernel takes a thread that ends off its cpuset's number of SCHED_DEADLINE threads, and once more if it is made ordinary then; and then it
-# passes over the next one. rtf-detach is stopped between its look at the thread and its calls: between those, the thread would have 1,024 ns in 4 s for
-# its end, and if a tick came, it would be throttled for an hour, holding what it holds in the kernel. If the number is wrong then, it is put right.
+# When a thread ends, the kernel lowers the number of SCHED_DEADLINE threads in its cpuset; it lowers the number again if the ended thread is then made
+# ordinary. With a number of zero, the kernel leaves out the remaining thread when it counts bandwidth. rtf-detach is stopped between its look at the
+# thread and its calls. If rtf-detach were stopped between its calls, the thread would have 1,024 ns in 4 s to end. A tick there would throttle the
+# thread for an hour, together with the locks that it holds in the kernel. A wrong number is repaired.
 # bats test_tags=machine
 @test "a thread that ends while it is made ordinary leaves the kernel's number of SCHED_DEADLINE threads as it was" {
     sleeper

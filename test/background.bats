@@ -78,7 +78,7 @@ in_disk() { echo '{"resource": "disk", "plugin": "DISK", "device": "'"$DISK"'", 
         "$(spec $ALICE cam "{$net, \"disk\": {\"bandwidth\": \"90MB\"}, \"attach\": $SLEEPER}")"
     has_classes 1
     is_in_a_group
-    # One of them, then the other.
+    # The claim on the disk has a guarantee, then the claim on the network.
     told '.thread.state == "attached" and .grant.claims[1].background' \
         "$(spec $ALICE cam "{$net, \"disk\": {\"bytes\": \"32KiB\", \"period\": \"50ms\"}, \"attach\": $SLEEPER}")"
     eventually has_classes 0
@@ -92,7 +92,7 @@ in_disk() { echo '{"resource": "disk", "plugin": "DISK", "device": "'"$DISK"'", 
     books
     told '.result == "SCHEDULE_FAIL" and [.grant.claims[].background] == [true, true]' "$(spec $ALICE cam "{$net, \"disk\": {\"bandwidth\": \"90MB\"}, \"attach\": $SLEEPER}")"
     shows_nothing
-    # Its former share refuses no other spec.
+    # The share that the claim has given up is free for another spec.
     told '.result == "OK"' "$(spec $BOB all '{"network": {"bandwidth": "3250kbit"}}')"
 }
 

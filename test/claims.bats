@@ -1,4 +1,4 @@
-# Claims on other resources than CPU time: several of one spec are granted together or not at all (rtf-spec(5), plugins.conf(5)).
+# Claims on other resources than CPU time: all claims of a spec are granted together, or none (rtf-spec(5), plugins.conf(5)).
 
 load helper
 
@@ -41,12 +41,12 @@ both='{"runtime": "2ms", "period": "10ms", "plugin": "EDF", "units": {"count": 2
     answer=$(spec $ALICE two "$both")
     told '.result == "SCHEDULE_FAIL" and .grant == null and .refusal.by == "CAMERA" and .refusal.nearest == 1 and .refusal.retry == "when-freed"' "$answer"
     told '.reason == "CAMERA refused: 2 of 3 are taken"' "$answer"
-    # Nor the other way round: the units are had, and the CPU is not.
+    # The same with the resources exchanged: the units are free, and the CPU is not.
     answer=$(spec $ALICE two '{"runtime": "6ms", "period": "10ms", "plugin": "EDF", "units": {"count": 1}}')
     told '.result == "SCHEDULE_FAIL" and .grant == null and .refusal.by == "EDF" and .refusal.nearest == 5000' "$answer"
     told '.grant != null' "$(spec $ALICE three '{"units": {"count": 1}}')"
     books
-    # More than there will ever be.
+    # The spec asks for more than there will ever be.
     told '.refusal.retry == "never" and .refusal.nearest == null' "$(spec $ALICE four '{"units": {"count": 4, "plugin": "CAMERA"}}')"
 }
 
@@ -89,7 +89,7 @@ both='{"runtime": "2ms", "period": "10ms", "plugin": "EDF", "units": {"count": 2
     sleeper $ALICE
     as $ALICE sh -c "echo $SLEEPER >'$SPECS/$ALICE/cam.tid'"
     told '.result == "ATTACH_FAIL" and .grant.claims[0].count == 1 and .thread == null' "$(verdict $ALICE cam)"
-    # An attached thread does not lose its CPU by a change either.
+    # An attached thread does not lose its CPU by a refused change.
     told '.thread.state == "attached"' "$(spec $ALICE arm "{\"runtime\": \"2ms\", \"period\": \"10ms\", \"attach\": $SLEEPER}")"
     as $ALICE rm "$SPECS/$ALICE/arm.json"
     eventually test ! -e "$SPECS/$ALICE/arm.verdict"
@@ -131,8 +131,8 @@ both='{"runtime": "2ms", "period": "10ms", "plugin": "EDF", "units": {"count": 2
     books
 }
 
-# The last unit and the last CPU time go to whole transactions, in whatever order: fifty at once, each asks for one unit of three and for 0.1 of 0.5.
-# Others set sched_rt_runtime_us, which the books are compared with.
+# The last unit and the last CPU time go to whole specs, in any order: fifty specs at once, each of which asks for one unit of three and for 0.1 of
+# 0.5. Other tests set sched_rt_runtime_us, which is compared with the books.
 # bats test_tags=machine
 @test "of fifty specs that compete for the last capacity, three have both resources, the others nothing" {
     broker_start
@@ -161,7 +161,7 @@ both='{"runtime": "2ms", "period": "10ms", "plugin": "EDF", "units": {"count": 2
     broker_start
     edf=$(helpers 'name=EDF')
     kill -STOP "$edf"
-    # The first has all units, and waits to hear that it cannot have the CPU; the second wants them, too.
+    # The first spec holds all units, and then learns that it cannot have the CPU; the second spec asks for the units, too.
     put $ALICE first '{"runtime": "6ms", "period": "10ms", "units": {"count": 3}}'
     holds() { kill -USR1 "$BROKER"; jq -e 'any(.reservations[]; .name == "first" and .held.CAMERA == 3)' "$SPOOL/state/current/books.json" >/dev/null 2>&1; }
     eventually holds

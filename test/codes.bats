@@ -8,20 +8,20 @@ prepare() {
     configure_rules "$ALICE - max_utilization 4" "$ALICE CAMERA max_amount 3" "$BOB EDF max_utilization 0.2" "$BOB EDF max_runtime 9ms"
 }
 
-# is CODE UID NAME JSON: that is its answer.
+# is CODE UID NAME JSON: the spec is refused with this code.
 is() {
     local answer
     answer=$(spec "${@:2}")
     [ "$(field .refusal.code "$answer")" = "$1" ] || { echo "$answer" >&2; return 1; }
 }
 
-# waits CODE NAME: Alice's NAME waits, for that.
+# waits CODE NAME: Alice's spec NAME waits, and its verdict has this code.
 waits() {
     put $ALICE "$2" '{"runtime": "45ms", "period": "100ms", "plugin": "EDF", "on_refusal": "wait"}'
     eventually jq -e --arg code "$1" '.result == "WAITING" and .refusal.code == $code' "$SPECS/$ALICE/$2.verdict"
 }
 
-# is_for CODE NAME TID: it is the answer to Alice's NAME.tid.
+# is_for CODE NAME TID: Alice's NAME.tid is refused with this code.
 is_for() {
     as $ALICE sh -c "echo $3 >'$SPECS/$ALICE/$2.tid'"
     [ "$(field .refusal.code "$(verdict $ALICE "$2")")" = "$1" ] || { verdict $ALICE "$2" >&2; return 1; }
@@ -85,7 +85,7 @@ is_for() {
 sentence() {
     local answer
     answer=$(spec "${@:2}")
-    # shellcheck disable=SC2053 # it is a pattern
+    # shellcheck disable=SC2053 # the sentence is a pattern
     [[ $(field .sentence "$answer") == $1 ]] || { echo "$answer" >&2; return 1; }
 }
 

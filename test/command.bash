@@ -5,7 +5,7 @@ fails() {
     local expected=$1 pattern=$2 status=0
     shift 2
     "$@" </dev/null >"$WORK/out" 2>"$WORK/err" || status=$?
-    # shellcheck disable=SC2053 # it is a pattern
+    # shellcheck disable=SC2053 # the sentence is a pattern
     [ "$status" -eq "$expected" ] && [ ! -s "$WORK/out" ] && [ "$(wc -l <"$WORK/err")" -eq 1 ] &&
         [[ $(<"$WORK/err") == $pattern ]] && return 0
     printf 'status %s, expected %s; said: %s\n' "$status" "$expected" "$(cat "$WORK/out" "$WORK/err")" >&2

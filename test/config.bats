@@ -3,7 +3,7 @@ load helper
 
 EX_USAGE=64 EX_UNAVAILABLE=69 EX_NOPERM=77 EX_CONFIG=78
 
-# ends_with STATUS SENTENCE COMMAND...: and says that, or nothing at all if SENTENCE is empty.
+# ends_with STATUS SENTENCE COMMAND...: the command exits with the status and prints the sentence, or prints nothing if SENTENCE is empty.
 ends_with() {
     local expected=$1 sentence=$2 status=0
     shift 2
@@ -17,14 +17,14 @@ ends_with() {
     fi
 }
 
-# check STATUS SENTENCE: --check of the configuration.
+# check STATUS SENTENCE: checks the configuration with --check, and expects this end.
 check() {
     # Likely mistakes that are no faults are in lint.bats.
     ends_with "$1" "$2" sh -c 'status=0; said=$("$@" 2>&1) || status=$?; printf "%s\n" "$said" | sed "/^\$/d; /: this \(bounds\|opens\), /d; /: the account database knows no such /d"; exit "$status"' sh \
         "$RTF_LIBEXEC/rtf-brokerd" --check --config "$CONFIG"
 }
 
-# does_not_start STATUS SENTENCE [OPTION...]: and leaves no process behind.
+# does_not_start STATUS SENTENCE [OPTION...]: the broker does not start, and leaves no process behind.
 does_not_start() {
     local expected=$1 sentence=$2
     shift 2
@@ -32,7 +32,7 @@ does_not_start() {
     eventually none_of_ours
 }
 
-# is_wrong FILE LINE SENTENCE TEXT...: the file has these lines, and is refused with place and SENTENCE.
+# is_wrong FILE LINE SENTENCE TEXT...: writes these lines to the file; the broker refuses the file with this place and SENTENCE.
 is_wrong() {
     local file=$1 line=$2 sentence=$3
     shift 3
@@ -42,7 +42,7 @@ is_wrong() {
     ! LC_ALL=C grep -q '[^ -~]' "$WORK/out" || { echo "raw bytes"; return 1; }
 }
 
-# program NAME: an executable for plugins.conf from standard input, which plugins' own user can run.
+# program NAME: makes a program for plugins.conf from standard input. The plugins' own user can run it.
 program() {
     cat >"$WORK/$1"
     chmod 755 "$WORK/$1"
@@ -417,7 +417,7 @@ CASES
     eventually has_ended "$(cat "$WORK/pid")"
 }
 
-# last_line EXPRESSION: of the log.
+# last_line EXPRESSION: the expression is true for the last line of the log.
 last_line() { tail -n 1 "$EVENTS" | jq -e "$1" >/dev/null || { cat "$EVENTS" >&2; return 1; }; }
 
 @test "a start that fails leaves its reason in the log, once there is one; --check does not" {
@@ -438,7 +438,7 @@ last_line() { tail -n 1 "$EVENTS" | jq -e "$1" >/dev/null || { cat "$EVENTS" >&2
     broker_start
     ends_with $EX_UNAVAILABLE 'another broker' "$RTF_LIBEXEC/rtf-brokerd" --foreground --spool "$SPOOL" --config "$CONFIG" --group $GROUP
     last_line '.reason | test("^it cannot start: .*another broker")'
-    # A link in the place of the log leads nowhere.
+    # The log is a link that leads nowhere.
     broker_stop TERM
     mv "$EVENTS" "$WORK/log" && ln -s "$WORK/victim" "$EVENTS"
     does_not_start $EX_CONFIG 'there is no group' --group nosuchgroup
@@ -478,7 +478,7 @@ CASES
     broker_stop TERM
 }
 
-# Others set sched_rt_runtime_us.
+# Other tests set sched_rt_runtime_us.
 # bats test_tags=machine
 @test "a spool has one broker; another one, and --put-back, leave it alone" {
     broker_start
@@ -507,7 +507,7 @@ CASES
 
 # bats test_tags=turn:1
 @test "without --foreground, rtf-brokerd returns when clients can be served, and detaches from the caller" {
-    # The pipe ends when no process holds its writing end any more, neither the broker nor a child.
+    # The reader of the pipe sees its end when no process holds the writing end any more, neither the broker nor a child.
     { timeout 10 "$RTF_LIBEXEC/rtf-brokerd" --spool "$SPOOL" --config "$CONFIG" --group $GROUP 2>&1 3>&-
         echo "status $?"
         as $ALICE dd if=/dev/null of="$SPOOL/alive" oflag=nonblock conv=notrunc status=none 2>&1 && echo served
@@ -538,13 +538,13 @@ CASES
     ends_with $EX_CONFIG 'plugins.conf:1: the plugin EDF refuses to start: admission=exact: density' \
         "$RTF_LIBEXEC/rtf-brokerd" --spool "$SPOOL" --config "$CONFIG" --group $GROUP
     eventually none_of_ours
-    # No trace of a broker.
+    # No FIFO of a broker is open.
     [ ! -p "$SPOOL/alive" ] || ! dd if=/dev/null of="$SPOOL/alive" oflag=nonblock conv=notrunc status=none
 }
 
 # ---- the spool it makes ----
 
-# layout: the files of the spool, in the form of spool/manifest.
+# layout: prints the files of the spool, in the form of spool/manifest.
 layout() {
     local path group
     while read -r path _; do
@@ -566,7 +566,7 @@ manifest() {
 @test "the spool is as spool/manifest says, and nothing else is in it" {
     broker_start
     diff <(manifest) <(layout)
-    # Below state/ the broker is free.
+    # spool/manifest does not list the files below state/.
     diff <(manifest | cut -d' ' -f1 | sort) \
         <(cd "$SPOOL" && find . -path ./state/\* -prune -o -print | sed 's,^\./,,' | sort)
 }

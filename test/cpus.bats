@@ -8,7 +8,7 @@ prepare() {
     OWN=$SPECS/$ALICE
 }
 
-# granted NAME JSON: on which CPUs.
+# granted NAME JSON: the spec is granted; prints its CPUs.
 granted() {
     answer=$(spec $ALICE "$1" "$2")
     [ "$(field .result "$answer")" = OK ] || { echo "$answer" >&2; return 1; }
@@ -18,7 +18,7 @@ granted() {
 # refused NAME JSON PATTERN
 refused() {
     answer=$(spec $ALICE "$1" "$2")
-    # shellcheck disable=SC2053 # it is a pattern
+    # shellcheck disable=SC2053 # the reason is a pattern
     [[ $(field '.refusal.retry + " " + .reason' "$answer") == $3 ]] || { echo "$answer" >&2; return 1; }
 }
 
@@ -31,12 +31,12 @@ refused() {
             [ "$(granted $name '{"runtime": "10ms", "period": "100ms", "priority": 5, "cpus": "1"}')" = 1 ]
         done
         [ "$(granted d '{"runtime": "10ms", "period": "100ms", "priority": 5, "cpus": "0,5"}')" = 0 ]
-        [ "$(granted e '{"runtime": "10ms", "period": "100ms", "priority": 5}')" = 0 ] # the least loaded
-        # A change moves it there, and one without the key leaves it.
+        [ "$(granted e '{"runtime": "10ms", "period": "100ms", "priority": 5}')" = 0 ] # this CPU has the least load
+        # A change with the key moves the task there, and a change without the key leaves it there.
         [ "$(granted e '{"runtime": "10ms", "period": "100ms", "priority": 5, "cpus": "1"}')" = 1 ]
         [ "$(granted e '{"runtime": "10ms", "period": "100ms", "priority": 5}')" = 1 ]
         refused f '{"runtime": "10ms", "period": "100ms", "priority": 5, "cpus": "700-702"}' "never P refused: the plugin has CPUs $ALL_CPUS, but the spec allows only CPUs 700-702"
-        # It holds over a restart.
+        # The CPUs stay the same over a restart.
         broker_stop INT
         broker_start
         [ "$(jq -r .grant.cpus "$OWN/a.verdict")" = 1 ]
@@ -80,7 +80,7 @@ refused() {
     done
 }
 
-# The kernel's limit has to stay lifted.
+# The kernel's limit must stay lifted meanwhile.
 # bats test_tags=machine
 @test "rtf-run takes the affinity that taskset has left it, unless --cpus says otherwise" {
     configure_plugins 'EDF edf - all partition=unthrottled'

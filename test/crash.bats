@@ -16,7 +16,7 @@ tidy() {
 
 cam='{"runtime": "1ms", "period": "10ms", "plugin": "EDF"}'
 
-# broker_dies: by kill -9, and its helper processes with it
+# broker_dies: ends the broker and its helper processes by kill -9
 broker_dies() {
     kill -KILL "$BROKER"
     wait "$BROKER" 2>/dev/null || true
@@ -111,7 +111,7 @@ answers_left() {
 @test "SIGTERM: a verdict reaches an owner while the owner's reader has crashed and waits for its restart" {
     broker_start
     attached_sleeper $ALICE cam "$cam"
-    for crashes in 1 2 3 4 5; do # each pause is twice as long: the last takes 1.6 s
+    for crashes in 1 2 3 4 5; do # each pause is twice as long as the one before: the last pause takes 1.6 s
         eventually helpers rtf-reader >/dev/null
         kill -KILL "$(helpers rtf-reader)"
         eventually has_seen_crashes "$crashes"
@@ -242,7 +242,7 @@ is_next_tick() {
     broker_dies
     for name in m z a q; do # 0.5 of 0.8 are left
         put $ALICE $name '{"runtime": "3ms", "period": "10ms", "plugin": "EDF"}'
-        next_tick # the grain of their times
+        next_tick # waits until files get another time stamp
     done
     put $ALICE first '{"runtime": "2ms", "period": "10ms", "plugin": "EDF"}'
     broker_start
@@ -275,7 +275,7 @@ is_next_tick() {
             esac
         done
     done
-    # After a reboot all are asked again, in the order of old.
+    # After a reboot all specs are asked again, in their former order.
     broker_stop INT
     grep -q '^boot=' "$SPOOL/state/current/journal"
     sed -i 's/^boot=.*/boot=another/' "$SPOOL/state/current/journal"
@@ -345,7 +345,7 @@ is_next_tick() {
     [ "$(kernel "$SLEEPER")" = "$FORMER" ]
 }
 
-# stream UID NAMES...: as that user: writes, attaches, changes, detaches, removes, without waiting
+# stream UID NAMES...: as this user, writes, attaches, changes, detaches and removes specs, without waiting
 stream() {
     setpriv --reuid "$1" --regid "$1" --groups "$GROUP" -- /usr/bin/python3 -S - "$SPECS/$1" "$SEED" "${@:2}" 3>&- >/dev/null <<'END' &
 import os, random, sys, time
@@ -389,7 +389,7 @@ END
     echo "$STREAM" >>"$WORK/pids"
 }
 
-# stream_ends: and every spec that is there has its verdict
+# stream_ends: waits until every spec has its verdict
 stream_ends() {
     kill "$STREAM" 2>/dev/null || true
     wait "$STREAM" 2>/dev/null || true
@@ -438,7 +438,7 @@ all_agree() {
 
 # From now on each reader dies when it is about to put a verdict in place.
 readers_die_at_verdicts() {
-    # shellcheck disable=SC2046 # any number of them
+    # shellcheck disable=SC2046 # a word for each process id
     strace -qq -f -o /dev/null -e trace=rename,renameat -e inject=rename,renameat:signal=SIGKILL -p "$(launcher)" $(helpers rtf-reader | sed 's/^/-p /') 3>&- &
     STRACE=$!
     echo "$STRACE" >>"$WORK/pids"
@@ -467,7 +467,7 @@ is_decided() { jq -e -n --arg token "$1" 'any(inputs; .stage == "verdict" and .t
     put $ALICE cam '{"runtime": "2ms", "period": "10ms", "plugin": "EDF", "token": "second"}'
     eventually is_decided second
     [ "$(jq -r .token "$SPECS/$ALICE/cam.verdict")" = null ]
-    kill -KILL "$STRACE" # it could not let go of a launcher that waits for a reader of its to call execve
+    kill -KILL "$STRACE" # strace cannot leave a launcher that waits until a reader calls execve
     run verdict $ALICE cam
     [ "$(field .token "$output")" = second ]
     [ "$(field .grant.runtime "$output")" = 2000 ]
@@ -519,7 +519,7 @@ is_told_alone() { grep -q 'there is no cam.json beside cam.tid' "$SPECS/$ALICE/c
     left_of_edf 800000
 }
 
-# eight threads of $ALICE, in the array $threads
+# eight_threads: starts eight threads of $ALICE, in the array $threads
 eight_threads() {
     threads=()
     for place in 0 1 2 3 4 5 6 7; do
@@ -592,7 +592,7 @@ edf_is_up() { answers_left x || [ "$(jq -r '.replies[0].answer' "$SPECS/$CAROL/w
         detach $ALICE "cam$bytes" >/dev/null
         [ "$(kernel "$SLEEPER")" = "$FORMER" ]
     done
-    left_of_edf 500000 # three of a tenth
+    left_of_edf 500000 # three reservations of 0.1
 }
 
 @test "a journal that was begun and is not in force yet counts for nothing" {
@@ -604,7 +604,7 @@ edf_is_up() { answers_left x || [ "$(jq -r '.replies[0].answer' "$SPECS/$CAROL/w
     broker_start
     [ ! -e "$SPOOL/state/current/journal.new" ]
     detach $ALICE cam >/dev/null
-    [ "$(kernel "$SLEEPER")" = "$FORMER" ] # the earlier journal does not know what the thread had
+    [ "$(kernel "$SLEEPER")" = "$FORMER" ] # the earlier journal does not have the thread's former attributes
 }
 
 @test "a journal that is damaged in the middle stops the start, with a sentence" {
@@ -643,7 +643,7 @@ edf_is_up() { answers_left x || [ "$(jq -r '.replies[0].answer' "$SPECS/$CAROL/w
 import os, sys
 os.chdir(sys.argv[1])
 open(".a", "w").close()
-for number in range(9000): # two events each; the queue has 16384 places
+for number in range(9000): # two events for each file; the queue has 16384 places
     os.rename(".a", ".b")
     os.rename(".b", ".a")
 END
@@ -652,7 +652,7 @@ END
     put $ALICE changed '{"runtime": "2ms", "period": "10ms", "plugin": "EDF"}'
     as $ALICE rm "$SPECS/$ALICE/gone.json" "$SPECS/$ALICE/cam.tid"
     as $ALICE sh -c 'echo "$2" >"$1"' sh "$SPECS/$ALICE/changed.tid" "$SLEEPER"
-    [ "$(field .grant.runtime "$(verdict $BOB first)")" = 1000 ] # hers keeps nobody else waiting
+    [ "$(field .grant.runtime "$(verdict $BOB first)")" = 1000 ] # Alice's events keep no other user waiting
     kill -CONT "$reader"
     [ "$(field .grant.runtime "$(verdict $ALICE fresh)")" = 1000 ]
     run verdict $ALICE changed
@@ -741,7 +741,7 @@ rt_runtime() { cat /proc/sys/kernel/sched_rt_runtime_us; }
     [ ! -e /run/rtf/throttle ]
 }
 
-# other_broker NAME: one with a spool and a configuration of its own, in $OTHER.
+# other_broker NAME: prepares a second broker with a spool and a configuration of its own, in $OTHER.
 other_broker() {
     mkdir -p "$WORK/$1"
     cp -r "$CONFIG" "$WORK/$1/etc"
@@ -768,7 +768,7 @@ other_ends() { # SIGNAL
     other_ends TERM
     [ "$(rt_runtime)" = "$RT_RUNTIME" ]
     [ "$between" = -1 ]
-    # A killed broker needs the setting until its spool is put back or gone.
+    # A killed broker counts as needing the setting until its settings are put back, or its spool is removed.
     broker_start
     other_broker third
     other_ends KILL

@@ -1,4 +1,4 @@
-# Many clients at once: each gets its own answer, and none wakes for another's.
+# Many clients at once: each gets its own answer, and no client wakes for another's answer.
 load helper
 
 # The 20 users of this crowd.
@@ -29,13 +29,13 @@ prepare() {
     done
     wait $runs
     [ $((SECONDS - began)) -le 20 ]
-    # In each file: the verdict that this client was shown, and its own process id.
+    # Each file has the verdict that a client got, and the client's process id.
     cat "$WORK/out"/* >"$WORK/all"
     [ "$(wc -l <"$WORK/all")" -eq 1000 ]
     jq -s -e '[range(0; length; 2) as $i | select(.[$i].result == "OK" and .[$i].thread.tid == .[$i + 1])] | length == 500' "$WORK/all"
     [ "$(jq -r 'select(type == "object") | .token' "$WORK/all" | sort -u | wc -l)" -eq 500 ]
     [ "$(jq -r 'select(.stage == "verdict" and .request == "create" and .decision != "error") | .token' "$EVENTS" | sort -u | wc -l)" -eq 500 ]
-    # They have ended, and so have their specs.
+    # The clients have ended, and their specs have ended, too.
     eventually nothing_left
     run spec $ALICE after '{"priority": 15, "plugin": "FP"}'
     [ "$(field .result "$output")" = OK ]
@@ -58,7 +58,7 @@ nothing_left() { [ -z "$(find "$SPECS" -name '*.json' -o -name '*.verdict' -o -n
 
 # bats test_tags=turn:2
 @test "a burst of specs does not make a plugin look late that is not" {
-    # A two-hundredth of a second would do for each of these; all of them together take the broker longer to read.
+    # 5 ms would be enough for each request; the broker takes longer to read all answers together.
     configure_plugins 'FP fp 11-20 all timeout=5ms'
     broker_start
     spec $ALICE first '{"priority": 15}' >/dev/null
@@ -112,14 +112,14 @@ END
     done
     wait "$slow" || true
     grep -q 'SLOW' "$WORK/out/slow"
-    # The signal of the directory wakes rtf-wait eight times at most. Then only its own spec does.
+    # The directory's signal wakes rtf-wait eight times at most. From then on only rtf-wait's own spec wakes it.
     [ "$(grep -c 'poll(' "$WORK/out/trace")" -le 12 ]
 }
 
 # bats test_tags=turn:2
 @test "the spec beyond --max-specs is refused, the others stay, and a removal makes room" {
     broker_start --max-specs 5
-    # Accounts have a limit each, and so have uids that acl.conf names; root has none.
+    # Each account has a limit of its own, and so has each uid that acl.conf names. Root has no limit.
     for uid in 1 2 $ALICE; do
         for n in 1 2 3 4 5; do
             [ "$(field .result "$(spec $uid w$n '{"priority": 15}')")" = OK ]
@@ -131,17 +131,17 @@ END
     [ "$(field .grant "$output")" = null ]
     run spec $BOB first '{"priority": 15}'
     [ "$(field .result "$output")" = OK ]
-    # All other uids without an account are one stranger, however many they are.
+    # All other uids without an account share one limit.
     for n in 1 2 3 4 5; do
         [[ $(field .reason "$(spec 20071 w$n '{"priority": 15}')") == *'not a member'* ]]
     done
     [[ $(field .reason "$(spec 20072 first '{"priority": 15}')") == 'you have 5 specs already'* ]]
-    # Nobody lost anything, and changes are free.
+    # No user has lost a reservation, and changes still work.
     for uid in 1 2 $ALICE; do
         run spec $uid w3 '{"priority": 16}'
         [ "$(field '.request + " " + .result' "$output")" = 'change OK' ]
     done
-    # A removal makes room, for a spec that is asked again.
+    # The end of a reservation makes room, and a refused spec is asked again.
     rm "$SPECS/1/w2.json"
     eventually test ! -e "$SPECS/1/w2.verdict"
     as 1 touch "$SPECS/1/sixth.json"
@@ -162,7 +162,7 @@ END
     for n in 1 2 3 4 5 6 7; do
         [ "$(field .result "$(spec 0 w$n '{"priority": 15}')")" = OK ]
     done
-    eventually test ! -e "$SPECS/1/seventh.verdict" # the answer to a spec goes with it
+    eventually test ! -e "$SPECS/1/seventh.verdict" # the verdict goes with the spec
 }
 
 # bats test_tags=turn:0
@@ -171,7 +171,7 @@ END
     broker_start --max-specs 4
     for n in 1 2 3 4; do [ "$(field .result "$(spec $ALICE "w$n" '{"priority": 15}')")" = OK ]; done
     [ "$(field .refusal.by "$(spec $ALICE w5 '{"priority": 15}')")" = broker ]
-    # All of it is told to the broker at once.
+    # The broker gets all of these reports at once.
     kill -STOP "$BROKER"
     as $ALICE sh -c 'cd "$1" && rm w*.json && for n in 1 2 3 4; do echo "$2" >.new && mv .new "x$n.json"; done' sh "$SPECS/$ALICE" '{"priority": 15}'
     kill -CONT "$BROKER"
@@ -198,14 +198,14 @@ memory_of() { for pid; do cat "/proc/$pid/smaps_rollup" 2>/dev/null || true; don
     clients=$!
     echo "$clients" >>"$WORK/pids"
     exec 5>"$WORK/go"
-    eventually test -s "$WORK/verdicts" # each has one
+    eventually test -s "$WORK/verdicts" # each user has a verdict
     eventually has_readers $crowd
     active=$(memory_of "$BROKER" "$(launcher)" $(helpers 'rtf-reader|rtf-adopter'))
-    # However many they are: readers may have the uid of plugins, which are to have few processes.
+    # The number of readers does not matter: they may have the uid of the plugins, which may have few processes.
     kill -KILL "$(helpers 'plugins/fp')"
     eventually fp_grants $first
     exec 5>&-
-    wait $clients # all is granted
+    wait $clients # all specs are granted
     eventually readers_have_ended
     idle=$(memory_of "$BROKER")
     echo "# each: $(((active - empty) / crowd)) KiB, then $(((idle - empty) / crowd))" >&3

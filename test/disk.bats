@@ -1,4 +1,4 @@
-# Claims on a disk: the plugin admits them by the share of the disk's time that they take (rtf-spec(5), plugins.conf(5)).
+# Claims on a disk: the plugin admits each claim by its share of the disk's time (rtf-spec(5), plugins.conf(5)).
 
 load helper
 
@@ -14,7 +14,7 @@ pool() { jq -r --arg name "$1" '.pools[] | select(.name == $name) | "\(.unit) \(
 shows() { [ "$(pool "$1")" = "$2" ]; }
 books() { "$RTF_LIBEXEC/rtf-invariants" --spool "$SPOOL" >&2; }
 
-# stream BYTES [MORE]: a claim of so many each 50 ms, in blocks of 32 KiB.
+# stream BYTES [MORE]: prints a claim of this many bytes each 50 ms, in blocks of 32 KiB.
 stream() { printf '{"disk": {"bytes": "%s", "period": "50ms", "block": "32KiB"%s}}' "$1" "${2:-}"; }
 
 # 32 KiB of 5,400,000 bytes a second each 50 ms are 0.121362963 of the disk's time, rounded up.
@@ -28,7 +28,7 @@ stream() { printf '{"disk": {"bytes": "%s", "period": "50ms", "block": "32KiB"%s
     answer=$(spec $ALICE more "$(stream 32KiB)")
     told '.result == "SCHEDULE_FAIL" and .refusal.by == "SDA" and .refusal.retry == "when-freed" and .refusal.nearest == null' "$answer"
     told '.reason == "SDA refused: the disk has 0.071822222 of 0.8 of its time left, 0.121362963 asked"' "$answer"
-    # Small blocks take longer: 4 KiB of 900 kB/s in 0.0718 of 200 ms is three.
+    # Small blocks take longer: three streams of 4 KiB blocks fit.
     answer=$(spec $ALICE more '{"disk": {"bytes": "16KiB", "period": "200ms"}}')
     told '.refusal.nearest == 12288' "$answer"
     told '.grant.claims == [{"resource": "disk", "plugin": "SDA", "bytes": 12288, "accepted_bytes": 12288, "desired_bytes": null, "period": 200000, "block": 4096, "device": "sda"}]' \

@@ -1,4 +1,4 @@
-# A spec with "dry_run": true is asked like any other, and holds nothing.
+# A spec with "dry_run": true is asked about like any other spec, and holds nothing.
 load helper
 load many
 
@@ -7,7 +7,7 @@ prepare() {
     configure_rules "$ALICE - max_utilization 0.5" "$ALICE FP max_priority 15" "$BOB RR max_utilization 1" '- - min_period 2ms'
 }
 
-# edf MILLISECONDS [MORE]: so many of 10 ms, as a dry run or not.
+# edf MILLISECONDS [MORE]: prints a spec for this time in each 10 ms, as a dry run or not.
 edf() { echo "{\"runtime\": \"$1ms\", \"period\": \"10ms\", \"plugin\": \"EDF\"${2:-}}"; }
 dry() { edf "$1" ', "dry_run": true'"${2:-}"; }
 
@@ -50,7 +50,7 @@ recover() { broker_stop "$1"; broker_start; }
     [ "$(books)" = "$before" ]
     said '[.result, .reason, .refusal]' "$(jq -c '[.result, .reason, .refusal]' <<<"$answer")" "$(spec $ALICE new "$(edf 2)")"
     said .refusal.nearest 1000 "$answer"
-    # A bound for one plugin and one for all; and the room of the CPUs.
+    # One rule bounds one plugin, another rule bounds all plugins; and the CPUs have a bound.
     answer=$(spec $ALICE high '{"priority": 16, "plugin": "FP", "runtime": "1ms", "period": "10ms", "dry_run": true}')
     said '[.result, (.rules[] | [.line, .says])]' '["ACL_FAIL",[1,"opens"],[2,"refuses"],[4,"passes"]]' "$answer"
     answer=$(spec $BOB fast '{"period": "1ms", "dry_run": true}')
@@ -77,14 +77,14 @@ recover() { broker_stop "$1"; broker_start; }
     spec $ALICE cam "$(edf 4)" >/dev/null
     attach $ALICE cam "$SLEEPER" >/dev/null
     before=$(books)
-    answer=$(spec $ALICE cam "$(dry 5)") # its own 0.4 is not in the way
+    answer=$(spec $ALICE cam "$(dry 5)") # the spec's own 0.4 does not count against it
     said '[.request, .result, .grant.runtime, .would_grant.runtime, .thread.state]' '["change","OK",4000,5000,"attached"]' "$answer"
     said '.rules[0] | [.used, .asked, .says]' '["0","0.5","opens"]' "$answer"
     said '[.result, .grant.runtime, .would_grant, .refusal.nearest]' '["ACL_FAIL",4000,null,5000]' "$(spec $ALICE cam "$(dry 6)")"
     said '[.result, .grant.plugin, .would_grant.plugin]' '["OK","EDF","FP"]' "$(spec $ALICE cam '{"priority": 12, "runtime": 1, "period": 10000, "plugin": "FP", "dry_run": true}')"
     [ "$(books)" = "$before" ]
     is_policy "$SLEEPER" deadline
-    # Its thread may be detached and attached all the same; and a restart leaves all as it is.
+    # The thread can be detached and attached as before a dry run, and a restart changes nothing.
     as $ALICE rm "$SPECS/$ALICE/cam.tid"
     said '[.request, .result, .grant.runtime, has("dry_run")]' '["detach","OK",4000,false]' "$(verdict $ALICE cam)"
     said '[.request, .thread.state]' '["attach","attached"]' "$(attach $ALICE cam "$SLEEPER")"
@@ -103,7 +103,7 @@ recover() { broker_stop "$1"; broker_start; }
     cp "$SPECS/$ALICE/cam.verdict" "$WORK/before"
     for signal in INT TERM KILL; do
         recover $signal
-        said .result '"OK"' "$(spec $ALICE "after$signal" "$(dry 5)")" # the directory has been looked at
+        said .result '"OK"' "$(spec $ALICE "after$signal" "$(dry 5)")" # the reader has looked through the directory
         cmp "$SPECS/$ALICE/cam.verdict" "$WORK/before"
         [ "$(books)" = "$empty" ]
     done
@@ -119,7 +119,7 @@ recover() { broker_stop "$1"; broker_start; }
     eventually is_asked cam
     said '[.result, .grant.plugin]' '["OK","RR"]' "$(spec $ALICE all '{"runtime": "5ms", "period": "10ms", "priority": 5, "plugin": "RR"}')"
     kill -CONT "$(helpers plugins/edf)"
-    # And when it was asked, it was there to be had.
+    # The dry run said OK because the runtime was free at that time.
     said '[.result, .would_grant.runtime]' '["OK",5000]' "$(verdict $ALICE cam)"
 }
 
@@ -139,7 +139,7 @@ is_asked() {
     spec $ALICE cam "$(dry 1)" >/dev/null
     said '[.request, .result, .reason]' '["attach","ATTACH_FAIL","cam.json has no grant to attach a thread to"]' "$(attach $ALICE cam "$SLEEPER")"
     is_policy "$SLEEPER" other
-    # false is as if the key were not there.
+    # "dry_run": false means the same as no key.
     said '[.result, .grant.runtime, has("dry_run")]' '["OK",1000,false]' "$(spec $ALICE two "$(edf 1 ', "dry_run": false, "attach": '"$SLEEPER")")"
 }
 
@@ -151,7 +151,7 @@ is_asked() {
     spec $ALICE cam '{"runtime": "600ms", "period": "1s"}' >/dev/null
     from=$(milliseconds)
     attach $ALICE cam "$HOG" >/dev/null
-    eventually has_consumed "$HOG" $(($(consumed "$HOG") + 600)) # in the second period, for it had used some before
+    eventually has_consumed "$HOG" $(($(consumed "$HOG") + 600)) # in the second period, because the thread had used some of the first runtime before
     as $ALICE rm "$SPECS/$ALICE/cam.json"
     eventually is_policy "$HOG" other
     answer=$(spec $ALICE next '{"runtime": "600ms", "period": "1s", "dry_run": true}')
@@ -183,7 +183,7 @@ run_dry() {
     configure_plugins 'EDF edf - all partition=global threshold=0.9 desired=kept' 'FP fp 11-20 all enforce=runtime desired=kept' 'RR rr 1-10 all desired=kept'
     configure_rules "$ALICE - max_utilization 0.9" "$BOB - max_utilization 1.5" '- - max_runtime 30ms' "$BOB EDF min_runtime 500us" "$ALICE FP max_priority 15" "$BOB RR max_runtime 400us"
     broker_start
-    for seed in ${DRY_SEEDS:-1}; do run_dry "$seed" EDF,FP,RR; done # more with make faults
+    for seed in ${DRY_SEEDS:-1}; do run_dry "$seed" EDF,FP,RR; done # make faults runs more seeds
     [[ $(<"$WORK/said") == *' '[1-9]*' with a nearest_minimum' ]]
 }
 

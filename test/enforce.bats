@@ -1,25 +1,25 @@
 # bats file_tags=lane:alone
-# enforce=runtime: FIFO and RR threads have no more CPU time than their grant, and have their policy and priority otherwise.
+# enforce=runtime: FIFO and RR threads get no more CPU time than their grant, and otherwise keep their policy and priority.
 load helper
 
 prepare() { configure_plugins 'FP fp 11-20 1 enforce=runtime' 'RR rr 1-10 1 enforce=runtime'; }
 
 SPEC='{"plugin": "FP", "priority": 15, "runtime": "2ms", "period": "10ms"}'
 
-# rival: starts an ordinary thread that takes all CPU time of CPU 1 that ordinary threads get, but for a hundredth
+# rival: starts an ordinary thread that uses nearly all the CPU time of ordinary threads on CPU 1: all but a hundredth
 rival() {
-    # shellcheck disable=SC2016 # for its own shell
+    # shellcheck disable=SC2016 # the inner shell expands it
     nice -n -20 taskset -c 1 sh -c 'while [ -d "/proc/$1" ]; do :; done' sh $$ 3>&- &
     echo "$!" >>"$WORK/pids"
 }
 
-# granted NAME TID [SPEC]: Alice's, and attached
+# granted NAME TID [SPEC]: grants Alice's spec, and attaches the thread
 granted() {
     local spec=${3:-$SPEC}
     [ "$(field .result "$(spec $ALICE "$1" "${spec%\}}, \"attach\": $2}")")" = OK ]
 }
 
-# had TID: how many ms of 1,000 the thread ran. This shell may have to wait for a CPU: the function measures the time, too.
+# had TID: prints how many ms of 1,000 the thread ran. This shell may have to wait for a CPU, so the function measures the time, too.
 had() {
     local before began
     began=$(milliseconds)
@@ -38,7 +38,7 @@ has_a_fifth() {
     [ "$ms" -ge 100 ]
 }
 
-# Seen from the other CPU: on CPU 1 no ordinary process runs while the thread is in force.
+# Looks from the other CPU, because on CPU 1 no ordinary process runs while the thread is real-time.
 seen() { taskset -c 0 "$RTF_STAGE/kernel-view" "$1"; }
 is_suspended() { [[ $(seen "$1") == "other 0 "*" reset=1" ]]; }
 is_in_force() { [[ $(seen "$1") == "fifo "*" cpus=1 reset=1" ]]; }
@@ -111,7 +111,7 @@ is_on_time() {
     [ "$(wc -l <"$WORK/times")" -eq 1000 ] && [ "$late" -le 100 ]
 }
 
-# is_held TID: at most 100 ms of 1,000, and 10 for the ordinary thread; and two wakeups of the guard in 4 ms
+# is_held TID: the thread gets at most 100 ms of 1,000 ms, and 10 ms as an ordinary thread; the guard wakes twice in 4 ms
 is_held() {
     local ms before after began
     began=$(milliseconds)
@@ -271,7 +271,7 @@ granted_unreadable() {
     chown $ALICE "$WORK/$1"
     chmod 0100 "$WORK/$1"
     mkfifo -m 666 "$WORK/go"
-    # shellcheck disable=SC2016 # for its own shell
+    # shellcheck disable=SC2016 # the inner shell expands it
     become $ALICE sh -c 'read -r _ <"$1"; exec "$2"' sh "$WORK/go" "$WORK/$1" 3>&- &
     TID=$!
     echo "$TID" >>"$WORK/pids"

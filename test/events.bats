@@ -1,4 +1,4 @@
-# log/events.ndjson is as rtf-events(5) says. A full disk costs lines and time, never a grant.
+# log/events.ndjson is as rtf-events(5) says. A full disk costs lines and time, but no grant.
 load helper
 
 page=man/rtf-events.5.scd
@@ -16,13 +16,13 @@ tidy() {
     done
 }
 
-# tiny PART SIZE: that directory of the spool is a file system of its own
+# tiny PART SIZE: mounts a file system of its own on this directory of the spool
 tiny() {
     mkdir -p "$SPOOL/$1"
     mount -t tmpfs -o "size=$2" none "$SPOOL/$1"
 }
 
-# tiny_place SIZE: the directory of the journal is a file system of its own
+# tiny_place SIZE: mounts a file system of its own on the directory of the journal
 tiny_place() {
     mkdir -p "$SPOOL"
     PLACE=$(place_of "$SPOOL")
@@ -31,13 +31,13 @@ tiny_place() {
     mount -t tmpfs -o "size=$1,mode=700" none "$PLACE"
 }
 
-# fill_up DIRECTORY: to the last byte
+# fill_up DIRECTORY: fills the file system to the last byte
 fill_up() {
     cat /dev/zero >"$1/.filler" 2>/dev/null || true
     [ "$(df --output=avail "$1" | tail -n 1)" -eq 0 ]
 }
 
-# something_of_everything that the log has lines for
+# something_of_everything: causes each event that the log has lines for
 something_of_everything() {
     sleeper $ALICE
     spec $ALICE cam '{"runtime": "1ms", "period": "10ms", "token": "t-1", "comment": "x"}'
@@ -62,10 +62,10 @@ something_of_everything() {
     eventually test ! -e "$SPECS/somebody"
 }
 
-# logged CONDITION: there is a line like that
+# logged CONDITION: the log has a line that meets the condition
 logged() { jq -e -n -R "any(inputs | fromjson?; $1)" "$EVENTS" >/dev/null; }
 
-# every_line CONDITION: jq takes each for one object, and it is like that
+# every_line CONDITION: jq takes each line for one object that meets the condition
 every_line() {
     local lines
     lines=$(wc -l <"$EVENTS")
@@ -115,7 +115,7 @@ well_formed='(keys_unsorted - ["times", "left_out"] == ["schema", "time", "stage
     answer=$(spec $ALICE cam '{"runtime": "1ms", "desired_runtime": "2ms", "period": "20ms"}')
     [ "$(jq -c 'select(.stage == "verdict") | .grant' "$EVENTS")" = "$(jq -c .grant <<<"$answer")" ]
     [ "$(jq -r 'select(.stage == "verdict") | .grant.accepted_runtime' "$EVENTS")" = 2000 ]
-    # A change that is refused leaves the grant.
+    # of_page TEXT: prints the literal block of the page that has this text, with this spool
     spec $ALICE cam '{"runtime": "21ms", "period": "20ms"}' >/dev/null
     [ "$(jq -r 'select(.stage == "verdict" and .decision == "refused") | .grant.accepted_runtime' "$EVENTS")" = 2000 ]
     spec $ALICE high '{"priority": 15}' >/dev/null
@@ -175,7 +175,7 @@ well_formed='(keys_unsorted - ["times", "left_out"] == ["schema", "time", "stage
     grep -q '"decision":"stopped"' "$WORK/told"
 }
 
-# of_page TEXT: the literal block of the page that has this text, with this spool
+# still goes into the old file
 of_page() {
     awk -v wanted="$1" '/^```/ { inside = !inside; if (!inside && index(block, wanted)) { printf "%s", block; exit } block = ""; next }
         inside { block = block $0 "\n" }' "$RTF_SOURCE/$page" | sed "s,/var/spool/rtf,$SPOOL,g; s,\\\\\\\\$,\\\\,"
@@ -224,7 +224,7 @@ of_page() {
     broker_start
     spec $ALICE one "$cam" >/dev/null
     mv "$EVENTS" "$EVENTS.1"
-    spec $ALICE two "$cam" >/dev/null # still into the old one
+    spec $ALICE two "$cam" >/dev/null # The log takes at most ten of these in ten seconds from each user, so three users cause them.
     kill -HUP "$BROKER"
     eventually test -s "$EVENTS"
     spec $ALICE three "$cam" >/dev/null
@@ -266,7 +266,7 @@ i" && echo 1 >"$(printf "j\377")"' sh "$SPECS"
     broker_start
     spec $ALICE before "$cam" >/dev/null
     fill_up "$SPOOL/log"
-    room=$((4096 - $(stat -c %s "$EVENTS") % 4096)) # the rest of its last page
+    room=$((4096 - $(stat -c %s "$EVENTS") % 4096)) # the rest of the log's last page
     for n in $(seq $((room / 250 + 3))); do
         run spec $ALICE w$n '{"runtime": "1us", "period": "1s"}'
         [ "$(field .result "$output")" = OK ] || [ "$(field .result "$output")" = SCHEDULE_FAIL ]
@@ -275,7 +275,7 @@ i" && echo 1 >"$(printf "j\377")"' sh "$SPECS"
     spec $ALICE cam "$cam" >/dev/null
     attach $ALICE cam "$SLEEPER" >/dev/null
     is_policy "$SLEEPER" deadline
-    every_line "$well_formed" # no half line
+    every_line "$well_formed" # no line is cut
     kept=$(jq -c 'select(.stage == "verdict")' "$EVENTS" | wc -l)
     rm "$SPOOL/log/.filler"
     spec $ALICE after "$cam" >/dev/null
@@ -317,7 +317,7 @@ i" && echo 1 >"$(printf "j\377")"' sh "$SPECS"
     attach $ALICE early "$SLEEPER" >/dev/null
     fill_up "$PLACE"
     refused=
-    for n in $(seq 50); do # the rest of its last page
+    for n in $(seq 50); do # fills the rest of the log's last page
         run spec $BOB w$n '{"runtime": "10us", "period": "10ms"}'
         if [ "$(field .result "$output")" != OK ]; then
             refused=w$n
@@ -328,7 +328,7 @@ i" && echo 1 >"$(printf "j\377")"' sh "$SPECS"
     [[ $(field .reason "$output") == *"state"* ]]
     [ "$(field '.refusal.by + " " + .refusal.retry' "$output")" = "broker when-freed" ]
     [ "$(field .grant "$output")" = null ]
-    # Threads cannot be attached now, but they can be let go.
+    # Threads cannot be attached now, but they can be detached.
     run spec $ALICE other "$cam"
     as $ALICE rm "$SPECS/$ALICE/early.tid"
     [ "$(field .request "$(verdict $ALICE early)")" = detach ]
@@ -337,15 +337,15 @@ i" && echo 1 >"$(printf "j\377")"' sh "$SPECS"
     [ "$(field .result "$output")" = ATTACH_FAIL ]
     [ "$(kernel "$SLEEPER")" = "$before" ]
     rm "$PLACE/.filler"
-    # The thread was let go, and the journal says so as soon as it can: nothing else is about to be written.
+    # The thread was detached, and the journal says so as soon as it can be written, although no other record is due.
     eventually logged '.stage == "broker" and .decision == "ok" and (.reason | test("journal"))'
     "$RTF_LIBEXEC/rtf-invariants" --spool "$SPOOL"
     run spec $BOB $refused "$cam"
     [ "$(field .grant.runtime "$output")" = 1000 ]
-    as $ALICE touch "$SPECS/$ALICE/early.tid" # asks again
+    as $ALICE touch "$SPECS/$ALICE/early.tid" # touching the file asks again
     run verdict $ALICE early
     [ "$(field .thread.tid "$output")" = "$SLEEPER" ]
-    # And it is all there after a crash.
+    # All grants are there after a crash.
     rm "$SPECS/$ALICE/other.json"
     eventually test ! -e "$SPECS/$ALICE/other.verdict"
     held=$(cat "$SPECS"/*/*.verdict | jq -s 'map(.grant.utilization // 0) | add')
@@ -361,11 +361,11 @@ i" && echo 1 >"$(printf "j\377")"' sh "$SPECS"
 # bats test_tags=turn:1
 @test "a journal that cannot be written afresh is still a journal" {
     tiny_place 4400k
-    tiny specs 16m # quicker than a disk
+    tiny specs 16m # a file system in memory is quicker than a disk
     configure_rules "$ALICE - max_utilization 1000" "$BOB - max_utilization 2"
     broker_start
     spec $BOB first "$cam" >/dev/null
-    # It is written afresh when it has passed 4 MiB; there is no room for that then.
+    # The broker writes the journal anew when it has passed 4 MiB; at that time there is no room.
     dd if=/dev/zero of="$PLACE/.filler" bs=1k count=296 status=none || true
     as $ALICE /usr/bin/python3 -S - "$SPECS/$ALICE" <<'END'
 import os, sys, time
@@ -403,7 +403,7 @@ END
     broker_start
     as $BOB rm "$SPECS/$BOB/first.tid"
     verdict $BOB first >/dev/null
-    [ "$(kernel "$SLEEPER")" = "$before" ] # which is in the journal only
+    [ "$(kernel "$SLEEPER")" = "$before" ] # only the journal knows the former attributes
 }
 
 @test "with a full stage/ the verdict is written as soon as there is room, and rtf-run gets it" {
@@ -433,7 +433,7 @@ END
     began=${EPOCHREALTIME/./}
     wait "$runner" || true
     [ "$(cat "$WORK/ran")" = ran ]
-    [ $((${EPOCHREALTIME/./} - began)) -lt 4000000 ] # it did not look at the end of its patience only
+    [ $((${EPOCHREALTIME/./} - began)) -lt 4000000 ] # the broker did not only look when its patience ended
 }
 
 @test "a verdict that was late does not come after a newer one" {
@@ -443,7 +443,7 @@ END
     spec $ALICE other "$cam" >/dev/null
     fill_up "$SPECS"
     for name in cam other; do
-        as $ALICE chmod 644 "$SPECS/$ALICE/$name.json" # another change time: to be judged again
+        as $ALICE chmod 644 "$SPECS/$ALICE/$name.json" # the change time differs, so the spec is judged again
         eventually logged ".stage == \"verdict\" and .decision == \"error\" and .name == \"$name\" and .request == \"change\""
     done
     rm "$SPECS/.filler"

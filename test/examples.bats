@@ -1,4 +1,4 @@
-# contrib/examples: each is compiled and run as a user would, under the configuration as shipped.
+# contrib/examples: each example is compiled and run as a user would do it, under the shipped configuration.
 load helper
 
 prepare() {
@@ -10,7 +10,7 @@ prepare() {
 as_alice() {
     as $ALICE env USER=$ALICE RTF_SPOOL="$SPOOL" LD_LIBRARY_PATH="$RTF_STAGE/usr/lib" PYTHONPATH="$RTF_SOURCE/contrib/python" PYTHONDONTWRITEBYTECODE=1 timeout 60 "$@"
 }
-# compiled NAME: by the command that stands in the file itself.
+# compiled NAME: compiles the example by the command in the file itself.
 compiled() {
     cp "$EXAMPLES/$1.c" "$WORK/$1.c"
     (cd "$WORK" && eval "$(sed -n 's/^ \*  *\(cc .*librtf)\( -pthread\)\{0,1\}\).*/\1/p' "$1.c")")
@@ -46,7 +46,7 @@ plugins_that_granted() { jq -r 'select(.stage == "verdict" and .decision == "ok"
     [[ $output == 'periodic.py: no broker '* ]]
 }
 
-# looping: eight ordinary threads that never sleep.
+# looping: starts eight ordinary threads that never sleep.
 looping() {
     local i
     for i in 1 2 3 4 5 6 7 8; do

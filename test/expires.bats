@@ -11,7 +11,7 @@ prepare() {
 reservation_is_gone() { [ ! -e "$OWN/$1.json" ] && [ ! -e "$OWN/$1.verdict" ]; }
 logged() { [ -n "$(jq -c "select($1)" "$EVENTS")" ]; }
 
-# other_clock SECONDS: the broker sees that much more time since boot than has been, from now on.
+# other_clock SECONDS: starts a broker that sees this much more time since boot than has passed.
 other_clock() {
     unshare --time --boottime "$1" "$RTF_LIBEXEC/rtf-brokerd" --foreground --spool "$SPOOL" --config "$CONFIG" --group "$GROUP" \
         ${RTF_PLUGIN_USER:+--plugin-user "$RTF_PLUGIN_USER"} >>"$WORK/broker.out" 2>&1 3>&- &
@@ -56,11 +56,11 @@ is_granted() { [ "$(field .result "$(spec $ALICE other "$1")")" = OK ]; }
     put $ALICE cam '{"runtime": "2ms", "period": "20ms", "expires": "1h"}'
     is_over() { [ "$(milliseconds)" -ge "$over" ]; }
     eventually is_over
-    spec $BOB none bad >/dev/null # the broker has looked at its clock since
+    spec $BOB none bad >/dev/null # the broker has looked at its clock meanwhile
     kill -CONT "$edf"
     [ "$(field .grant.accepted_runtime "$(verdict $ALICE cam)")" = 2000 ]
     no logged '.name == "cam" and .decision == "ended"'
-    kill -KILL "$(helpers "rtf-reader.* $ALICE ")" # the next reader asks what to remove
+    kill -KILL "$(helpers "rtf-reader.* $ALICE ")" # the next reader asks which files to remove
     spec $ALICE other '{"runtime": "1ms", "period": "20ms"}' >/dev/null
     [ "$(field .grant.accepted_runtime "$(verdict $ALICE cam)")" = 2000 ]
 }
@@ -95,7 +95,7 @@ is_waiting() { told '.result == "WAITING" and .grant.accepted_runtime == 1000' "
     spec $ALICE eye '{"runtime": "1ms", "period": "20ms", "expires": "2500ms"}' >/dev/null
     attach $ALICE eye "$SLEEPER" >/dev/null
     for _ in 1 2 3; do
-        sleep 0.9 # the time that is renewed is the time that passes
+        sleep 0.9 # the lease of 2.5 s is renewed each 0.9 s
         as $ALICE touch "$OWN/cam.json"
         as $ALICE sh -c 'echo "$2" >"$1"' sh "$OWN/arm.json" '{"runtime": "2ms", "period": "20ms", "expires": "2500ms"}'
         [ -e "$OWN/leg.json" ] || continue
@@ -114,7 +114,7 @@ is_waiting() { told '.result == "WAITING" and .grant.accepted_runtime == 1000' "
     broker_start
     spec $ALICE cam '{"runtime": "1ms", "period": "20ms", "expires": "700ms"}' >/dev/null
     reader=$(helpers rtf-reader)
-    kill -STOP "$reader" # both at once, for it
+    kill -STOP "$reader" # the reader gets both at once
     as $ALICE sh -c 'cd "$1" && rm cam.json && echo 1 >cam.tid' sh "$OWN"
     kill -CONT "$reader"
     eventually logged '.name == "cam" and (.reason // "" | startswith("there is no cam.json"))'
@@ -183,7 +183,7 @@ is_waiting() { told '.result == "WAITING" and .grant.accepted_runtime == 1000' "
 @test "the file of a lease is not removed while its owner renews it" {
     broker_start
     spec $ALICE cam '{"runtime": "1ms", "period": "20ms", "expires": "20ms"}' >/dev/null
-    # Each spec is written anew in the moment of its end: the last writer finds the new spec, or an end after its grant.
+    # Each spec is written anew at the moment of its end: the last writer finds the new spec, or an end that came after its grant.
     for i in {1..30}; do
         answer=$(spec $ALICE cam "{\"runtime\": \"${i}00us\", \"period\": \"20ms\", \"expires\": \"20ms\"}")
         [ -z "$answer" ] || [ "$(field .grant.runtime "$answer")" = "${i}00" ]
@@ -197,14 +197,14 @@ is_waiting() { told '.result == "WAITING" and .grant.accepted_runtime == 1000' "
     broker_start
     as $ALICE mkdir -p "$OWN"
     sleeper $ALICE
-    # As rtf-run --name arm in a unit of a machine that crashes.
+    # The spec is as rtf-run --name arm writes it, in a unit of a machine that crashes.
     spec $ALICE arm "{\"runtime\": \"1ms\", \"period\": \"20ms\", \"attach\": $SLEEPER, \"lifetime\": \"thread\"}" >/dev/null
     spec $ALICE leg "{\"runtime\": \"1ms\", \"period\": \"20ms\", \"attach\": $SLEEPER}" >/dev/null
     kill_broker
     kill -KILL "$SLEEPER"
     rm -rf "$SPOOL/state" "$(place_of "$SPOOL")"
     sleep 2.5
-    other_clock "-$(($(cut -d. -f1 /proc/uptime) - 1))" # it is up for a second, and what it finds is older
+    other_clock "-$(($(cut -d. -f1 /proc/uptime) - 1))" # the machine has been up for a second, and the files are older
     eventually reservation_is_gone arm
     [ "$(field .refusal.code "$(verdict $ALICE leg)")" = no-thread ] # this one's owner is to be asked
     begin=$(field .time "$(jq -c 'select(.name == "arm" and .decision == "ended")' "$EVENTS")")
@@ -225,6 +225,6 @@ is_waiting() { told '.result == "WAITING" and .grant.accepted_runtime == 1000' "
     broker_start
     [ -e "$OWN/run-1.verdict" ]
     kill_broker
-    other_clock 60 # and a minute is over
+    other_clock 60 # the time of a minute is over
     eventually reservation_is_gone run-1
 }

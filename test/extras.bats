@@ -104,7 +104,7 @@ time.sleep(1000)' "$WORK/more" >"$WORK/children" 3>&- &
     prlimit --pid "$one" --memlock=$MIB:$((8 * MIB))
     limited
     other=$SLEEPER
-    prlimit --pid "$other" --memlock=$((30 * MIB)):$((30 * MIB)) # before the reservation
+    prlimit --pid "$other" --memlock=$((30 * MIB)):$((30 * MIB)) # the limit before the reservation
     lend cam "$one" "$locks"
     limited $BOB
     bobs=$SLEEPER
@@ -115,7 +115,7 @@ time.sleep(1000)' "$WORK/more" >"$WORK/children" 3>&- &
     cat "$WORK/children" >>"$WORK/pids"
     children=$(cat "$WORK/children")
     for child in $children; do [ "$(lock_limit "$child" | cut -d ' ' -f 2)" -gt $((8 * MIB)) ]; done
-    kill -KILL "$one" # the children go on
+    kill -KILL "$one" # only the children go on
     for child in $children; do
         below() { [ "$(lock_limit "$child" | cut -d ' ' -f 2)" -le $((8 * MIB)) ]; }
         eventually below
@@ -169,7 +169,7 @@ released() { [ ! -e "$SPECS/$ALICE/$1.verdict" ]; }
     kill -KILL "$BROKER"
     wait "$BROKER" || true
     eventually none_of_ours
-    configure_plugins 'EDF edf - all partition=global threshold=0.9' # no grant of FP is taken up
+    configure_plugins 'EDF edf - all partition=global threshold=0.9' # the grant of FP is not taken over
     broker_start
     eventually limit_is "$two" $((2 * MIB)) $((4 * MIB))
     told '.result != "OK" and .thread == null' "$(cat "$SPECS/$ALICE/mic.verdict")"
@@ -329,7 +329,7 @@ released() { [ ! -e "$SPECS/$ALICE/$1.verdict" ]; }
     refused rule-used-up "lock_memory 34603008B asked, 67108864B used" "$verdict"
     told '.refusal.available == "33554432B" and .refusal.retry == "when-freed"' "$verdict"
     reserve $ALICE two '{"runtime": "1ms", "period": "100ms", "lock_memory": "32MiB"}'
-    reserve $ALICE one '{"runtime": "1ms", "period": "100ms", "lock_memory": "64MiB"}' # its own does not count
+    reserve $ALICE one '{"runtime": "1ms", "period": "100ms", "lock_memory": "64MiB"}' # the reservation's own amount does not count
     as $ALICE rm "$SPECS/$ALICE/one.json"
     could_have_more() { told '.result == "OK"' "$(spec $ALICE three '{"dry_run": true, "runtime": "1ms", "period": "100ms", "lock_memory": "64MiB"}')"; }
     eventually could_have_more

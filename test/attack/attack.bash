@@ -50,7 +50,7 @@ bob_is_answered_beside() {
     read -r -a quiet <"$BATS_FILE_TMPDIR/quiet"
     "$@"
     attacked=($(observe)) || { echo "${attacked[*]}"; return 1; }
-    for pid in "${ATTACKERS[@]}"; do kill -0 "$pid"; done # the attack has gone on until now
+    for pid in "${ATTACKERS[@]}"; do kill -0 "$pid"; done # the attackers have run until now
     attack_ends
     echo "# $*: p50 ${attacked[0]} us, p99 ${attacked[1]}, worst ${attacked[2]} of $REQUESTS; quiet ${quiet[*]}" >&3
 }

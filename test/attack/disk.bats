@@ -78,7 +78,7 @@ except PermissionError:
 import ctypes, sys, threading, time
 libc = ctypes.CDLL(None)
 def work():
-    libc.syscall(117, *3 * [int(sys.argv[1])])  # setresuid, of this thread alone
+    libc.syscall(117, *3 * [int(sys.argv[1])])  # setresuid(2), for this thread alone
     print(threading.get_native_id(), flush=True)
     time.sleep(300)
 threading.Thread(target=work, daemon=True).start()
@@ -165,7 +165,7 @@ end_storm() {
     broker_start
     reserve $ALICE cam
     sleeper $ALICE
-    ionice -c 1 -n 7 -p "$SLEEPER" # has it from him, as good as
+    ionice -c 1 -n 7 -p "$SLEEPER" # the same priority as if it had inherited it from a raised thread
     begin_storm 30
     told '.result == "OK"' "$(attach $ALICE cam "$STORM")"
     echo >"$WORK/storming.go"
@@ -188,7 +188,7 @@ END
     eventually is_over
     end_storm
     none || echo '# it was faster' >&3
-    reserve $ALICE other # the next process that is detached
+    reserve $ALICE other # when another process is detached, the rest is found
     sleeper $ALICE
     told '.result == "OK"' "$(attach $ALICE other "$SLEEPER")"
     as $ALICE rm "$SPECS/$ALICE/other.json"
@@ -350,7 +350,7 @@ stops_at_once() {
     run -0 "$RTF_LIBEXEC/rtf-brokerd" --put-back --spool "$SPOOL" --config "$CONFIG" --group "$GROUP"
     put_back
     [[ "$output" == *"process $HANGING is ending but does not end"* ]]
-    broker_start # without an error
+    broker_start # the broker starts without an error
     reserve $BOB cam
     hangs_no_more
     broker_stop TERM

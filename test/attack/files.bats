@@ -4,7 +4,7 @@ load attack
 @test "a link that takes turns with a spec never shows its target" {
     broker_start
     flood swapped swapped
-    answers_shown_nothing() { # or it fails at once
+    answers_shown_nothing() { # and the flood is still running
         if grep -qs 'root:' "$SPECS/$ALICE"/*.verdict; then exit 1; fi
         [ "$(grep -c '"stage":"verdict"' "$EVENTS")" -ge 100 ]
     }
@@ -44,7 +44,7 @@ END
 tidy() {
     if [ -n "${MOUNTED:-}" ]; then umount "$MOUNTED"; fi
     if [ -n "${FUSE:-}" ]; then
-        kill -KILL "$FUSE" 2>/dev/null || true # and each process that waits for an answer gets an error
+        kill -KILL "$FUSE" 2>/dev/null || true # each process that waits for an answer of the file system gets an error
         grep -o " $WORK[^ ]* fuse" /proc/mounts | while read -r path _; do umount "$path"; done
     fi
 }

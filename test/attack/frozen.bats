@@ -51,6 +51,6 @@ thaw() { echo THAWED >"$GROUP_OF_ICE/freezer.state"; }
 @test "a reader cannot be put on ice by its user" {
     broker_start
     spec $ALICE cam '{"priority": 2, "plugin": "RR"}' >/dev/null
-    no puts_on_ice "$(helpers rtf-reader)" 2>/dev/null # of the user it has the uid for files alone
+    no puts_on_ice "$(helpers rtf-reader)" 2>/dev/null # the reader has the user's uid only for access to files
     [ ! -s "$GROUP_OF_ICE/cgroup.procs" ]
 }

@@ -133,7 +133,7 @@ after_a_zombie() { # JSON
             attacker 2
             attached "cam$i" "${TIDS[0]}"
             tell 'exit 0'
-            eventually is_not_attached "cam$i" # a zombie, and as it was
+            eventually is_not_attached "cam$i" # the first thread is a zombie, and has its former attributes
             attached "cam$i" "${TIDS[1]}"
             all+=("${TIDS[0]}")
             tells+=("$TELL")
@@ -180,7 +180,7 @@ after_a_zombie() { # JSON
         tell 'exec 1 0 /usr/bin/sleep'
         eventually execed "${TIDS[0]}"
         none_stray_soon
-        # So is it behind one of ours: the first thread gets that back at its end.
+        # The same holds behind a thread that the broker had attached: the first thread gets its former attributes back when it ends.
         attacker 1
         chrt $how "${TIDS[0]}"
         granted first "$FP"
@@ -207,7 +207,7 @@ after_a_zombie() { # JSON
         before=$(kernel "${TIDS[0]}")
         tell 'name 1 renamed' 'exit 1'
         eventually is_not_attached second
-        granted third "$FP" # what came before has been dealt with
+        granted third "$FP" # when this is granted, the broker has handled the earlier events
         [ "$(kernel "${TIDS[0]}")" = "$before" ]
         chrt -o -p 0 "${TIDS[0]}"
         nothing_left
@@ -250,7 +250,7 @@ after_a_zombie() { # JSON
             tell "exec 0 0 $program"
             eventually execed "${TIDS[0]}" "${program##*/}"
             [ "$program" = /usr/bin/sleep ] || eventually reason_of_second_is "thread ${TIDS[0]} called execve and runs a program that its user cannot read: it is attached anew"
-            granted third "$FP" # what came before has been dealt with
+            granted third "$FP" # when this is granted, the broker has handled the earlier events
             has_thread second "${TIDS[0]}"
             is_policy "${TIDS[0]}" fifo
             as $ALICE rm "$SPECS/$ALICE/second.json"
@@ -293,7 +293,7 @@ reason_of_second_is() { [ "$(jq -r .reason "$SPECS/$ALICE/second.verdict")" = "$
                 nothing_left
             done
         done
-        # Both are attached: both are let go.
+        # Both threads are attached: both are made ordinary.
         beginning "$FP" first
         eventually has_watches 2
         tell 'exec 1 0 /usr/bin/sleep'

@@ -25,7 +25,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static int *lock, *door; /* two words of the file */
+static int *lock, *door; /* addresses of two words of the file */
 
 static long futex(int *word, int operation, int value, long other, int *second, int third)
 {

@@ -48,7 +48,7 @@ is_boosted() { [ "$(awk '{ print $18 }' "/proc/$1/stat")" -lt 0 ]; }
 holder_had_at_most() {
     local before had began
     before=$(consumed "$HOLDER") began=$(milliseconds)
-    sleep $((3 * PATIENCE)) # what is measured
+    sleep $((3 * PATIENCE)) # this time is measured
     had=$(($(consumed "$HOLDER") - before))
     kill -0 "$HOLDER"
     echo "# of $(($(milliseconds) - began)) ms the holder had $had ms" >&3
@@ -73,7 +73,7 @@ is_dealt_with() { is_logged || grep -q 'the thread sleeps and is attached when i
     broker_start
     holder $ALICE
     lends $ALICE deadline "$EDF"
-    eventually is_logged # each boost lasts 2 ms in 100
+    eventually is_logged # each boost lasts 2 ms in each 100 ms
     holder_had_at_most 300
     eventually is_told
     as $ALICE rm "$SPECS/$ALICE/cam.json"
@@ -84,7 +84,7 @@ is_dealt_with() { is_logged || grep -q 'the thread sleeps and is attached when i
     broker_start
     holder $ALICE
     lends $ALICE fifo "$FP"
-    eventually is_logged # each boost lasts 2 ms in 100
+    eventually is_logged # each boost lasts 2 ms in each 100 ms
     holder_had_at_most 300
     eventually is_told
 }
@@ -149,7 +149,7 @@ is_taken() { [ "$(taken)" = "$1" ]; }
         eventually is_policy "$lender" other
         kill -KILL "$(helpers rtf-guard)"
         eventually is_decided
-        if will_be_attached; then break; fi # or a tick came
+        if will_be_attached; then break; fi # otherwise the kernel's tick came meanwhile
         kill -KILL "$HOLDER" "$lender"
     done
     is_policy "$lender" other
@@ -176,7 +176,7 @@ may_be_replaced() { [ "$(ps -o etimes= -p "$1")" -ge 2 ]; } # at once: a guard t
     holder $ALICE
     eventually is_boosted "$HOLDER"
     kill -KILL "$guard"
-    holder_had_at_most 500 # that takes a moment
+    holder_had_at_most 500 # the restart takes a moment
 }
 
 # Threads that wait for a lock stay ordinary, because without a broker no process bounds the lending.
@@ -245,7 +245,7 @@ sleeps_in_futex() { is_inherit "$1" && [ "$(cut -d ' ' -f 1 "/proc/$1/syscall")"
     done
     began=$(date +%s%N)
     for HOLDER in "${holders[@]}"; do used+=("$(consumed "$HOLDER")"); done
-    sleep $((3 * PATIENCE)) # what is measured
+    sleep $((3 * PATIENCE)) # this time is measured
     for i in "${!holders[@]}"; do
         kill -0 "${holders[i]}"
         had=$(($(consumed "${holders[i]}") - used[i])) of=$((($(date +%s%N) - began) / 1000000))
@@ -253,7 +253,7 @@ sleeps_in_futex() { is_inherit "$1" && [ "$(cut -d ' ' -f 1 "/proc/$1/syscall")"
         # The holder is entitled to 400 of 1,000 ms, to a hundredth of the rest as an ordinary thread, and to a tick in each period.
         [ "$had" -le $((of * 46 / 100)) ]
     done
-    as $ALICE sh -c 'rm "$1"/*.json' sh "$SPECS/$ALICE" # both at once: the helper that takes their priority away can run
+    as $ALICE sh -c 'rm "$1"/*.json' sh "$SPECS/$ALICE" # both specs at once, so that the helper that makes the threads ordinary can run
     for lender in "${lenders[@]}"; do eventually is_policy "$lender" other; done
     for HOLDER in "${holders[@]}"; do kill -0 "$HOLDER"; done
 }
@@ -340,7 +340,7 @@ switches() { awk '/ctxt_switches/ { sum += $2 } END { print sum }' "/proc/$1/sta
     [ "$(field .result "$(spec $BOB still "${EDF%\}}, \"attach\": $SLEEPER}")")" = OK ]
     guard=$(helpers rtf-guard)
     before=$(switches "$guard") used=$(consumed "$guard")
-    sleep 3 # what is measured
+    sleep 3 # this time is measured
     woke=$(($(switches "$guard") - before)) used=$(($(consumed "$guard") - used))
     echo "# in 3 s the guard woke $woke times, and used $used ms" >&3
     [ "$woke" -le 4500 ]
@@ -368,7 +368,7 @@ switches() { awk '/ctxt_switches/ { sum += $2 } END { print sum }' "/proc/$1/sta
     guard=$(helpers rtf-guard)
     ulimit -t $((20 * PATIENCE))
     kill -STOP "$guard"
-    eventually has_consumed "$flood" $(($(consumed "$flood") + 500)) # ms; a record each 10 us or so, and there is room for 1,000
+    eventually has_consumed "$flood" $(($(consumed "$flood") + 500)) # ms; the flood causes a record each 10 us or so, and the buffer has room for about 1,000 records
     kill -STOP "$flood"
     taskset -p -c 0 $BASHPID >/dev/null # away from the holder, which nothing bounds until the guard goes on
     holder $ALICE

@@ -9,10 +9,10 @@ errors() { [ "$(grep -c '"stage":"verdict".*"decision":"error"' "$EVENTS")" -ge 
     as $ALICE sh -c 'mkdir -p "$1" && cd "$1" && for n in $(seq 900); do mkdir "w$n.verdict"; echo bad >"w$n.json"; done' sh "$SPECS/$ALICE"
     eventually errors 900
     before=$(consumed "$BROKER")
-    sleep 4 # what is measured
+    sleep 4 # this time is measured
     spent=$(($(consumed "$BROKER") - before))
     echo "# $spent ms of CPU time in 4 s" >&3
-    [ "$spent" -le $((40 * PATIENCE)) ] # a broker that tried all of them each second would use 300
+    [ "$spent" -le $((40 * PATIENCE)) ] # a broker that tried all verdicts each second would use 300 ms
     as $ALICE rmdir "$SPECS/$ALICE/w900.verdict" "$SPECS/$ALICE/w1.verdict"
     as $ALICE sh -c 'rm -r "$1"/w[2-8]*' sh "$SPECS/$ALICE"
     eventually test -f "$SPECS/$ALICE/w900.verdict"
@@ -43,7 +43,7 @@ while True: os.utime(sys.argv[1]), os.utime(sys.argv[2])' "$SPECS" "$SPOOL/alive
     chmod 700 "$SPOOL/log"
     eventually log_is 2750
     before=$(consumed "$BROKER")
-    sleep 3 # what is measured
+    sleep 3 # this time is measured
     spent=$(($(consumed "$BROKER") - before))
     echo "# $spent ms of CPU time in 3 s" >&3
     kill -0 "${ATTACKERS[0]}"
@@ -79,7 +79,7 @@ END
     done
     known=$(the_books | jq .accounts)
     echo "# $known accounts" >&3
-    [ "$known" -lt 1000 ] # twice as many as there were at once, and 256
+    [ "$known" -lt 1000 ] # twice the number of accounts at once, plus 256
 }
 
 # bats test_tags=turn:0
@@ -120,10 +120,10 @@ can_make() { as "$1" mkdir "$SPECS/$1" 2>/dev/null; }
     echo "# $made directories" >&3
     [ "$made" -ge 64 ]
     [ "$made" -lt 20000 ]
-    eventually has_aside $BOB "$made" # each of them
+    eventually has_aside $BOB "$made" # all of these directories were moved aside
     eventually says_full $BOB 1
     [ "$(stat -c %04a "$SPECS")" = 3730 ]
-    # The user keeps the grants, and others have all their rights.
+    # The user keeps the grants, and other users keep all their rights.
     [ "$(field .result "$(spec $BOB other "$OBSERVED")")" = OK ]
     as $ALICE mkdir "$SPECS/not-alice" "$SPECS/$ALICE"
     [ "$(field .result "$(spec $ALICE cam "$OBSERVED")")" = OK ]
@@ -174,5 +174,5 @@ can_make() { as "$1" mkdir "$SPECS/$1" 2>/dev/null; }
     eventually test ! -e "$SPECS/$ALICE"
     eventually test ! -e "$SPECS/.late"
     bob_is_answered_beside true
-    no grep -q 'rtf-adopter, which looks after specs/' "$EVENTS" # the adopter has not ended meanwhile
+    no grep -q 'rtf-adopter, which looks after specs/' "$EVENTS" # the adopter was not restarted meanwhile
 }

@@ -149,7 +149,7 @@ is_served_again() { [ "$(field .grant.plugin "$(spec $BOB "w$RANDOM" '{"priority
 
 # bats test_tags=turn:1
 @test "a plugin that is asked much, and a plugin that is asked nothing, are not killed" {
-    cp "$BATS_TEST_DIRNAME/../fixtures/plugins/faulty" "$WORK/faulty" # a Python program, which is slow to answer
+    cp "$BATS_TEST_DIRNAME/../fixtures/plugins/faulty" "$WORK/faulty" # a Python program answers slowly
     configure_plugins "FP $WORK/faulty 11-20 all good=$RTF_LIBEXEC/plugins/fp switch=$WORK/switch/FP" 'RR rr 1-10 all'
     broker_start --plugin-user $PLUGIN_USER
     OBSERVED='{"priority": 15, "plugin": "FP"}' REQUESTS=2000

@@ -93,13 +93,13 @@ has_books() { jq -e . "$SPOOL/state/current/books.json" >/dev/null 2>&1; }
     granted=$output
     # Alice has no more than the rules allow, and only what a file of Alice's could have asked for.
     [ "$(wc -l <<<"$granted")" -le 50 ]
-    [ "$(wc -l <<<"$granted")" -gt 30 ] # the broker read the claims
+    [ "$(wc -l <<<"$granted")" -gt 30 ] # the broker has read what the reader claims
     [[ $granted != *'"high"'* && $granted != *'"much"'* ]]
     jq -s -e 'all(.[]; .[1] == "RR" and .[2] == 5 and .[3] == null)' <<<"$granted"
     is_policy "$SLEEPER" other
     jq -s -e "any(.[]; .name == \"thread\" and .decision == \"refused\")" "$EVENTS"
     is_over
-    eventually only_cam_is_left || { jq -c ".reservations[]" "$SPOOL/state/current/books.json"; return 1; } # the ghosts are gone
+    eventually only_cam_is_left || { jq -c ".reservations[]" "$SPOOL/state/current/books.json"; return 1; } # the reservations without files have ended
 }
 
 @test "threads of program files that a taken-over reader makes up are judged as its user's, and it hears nothing of others' processes" {
@@ -177,7 +177,7 @@ has_books() { jq -e . "$SPOOL/state/current/books.json" >/dev/null 2>&1; }
     # A pidfd only names a process.
     [ "$(said | grep ': done$' | cut -d : -f 1 | paste -sd ,)" = 'own file,pidfd Bob,pidfd broker,pidfd Alice,all' ]
     [ "$(said | wc -l)" -ge 56 ]
-    [[ $(kernel "$(reader)") == 'fifo 11 '*' reset=1' || $(kernel "$(reader)") == 'other 0 nice=0 '* ]] # below the broker; or ordinary, having used much
+    [[ $(kernel "$(reader)") == 'fifo 11 '*' reset=1' || $(kernel "$(reader)") == 'other 0 nice=0 '* ]] # real-time, one below the broker; or ordinary, after much CPU time
     [ "$(ls -la "$SPECS/$BOB")" = "$was" ]
     for pid in "$theirs" "$SLEEPER" "$BROKER"; do [[ $(cat "/proc/$pid/stat") != *') T '* ]]; done
     bob_is_served

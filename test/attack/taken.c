@@ -80,7 +80,7 @@ static void talk_nonsense(int told)
     case 2: send_text(-1, files, "../20018/dog", 1UL, 5); break;
     case 3:
         (void)!pipe(ends);
-        send_text(SOCKET, files, "passed", 2UL, 5); /* a socket in the place of an open file */
+        send_text(SOCKET, files, "passed", 2UL, 5); /* passes a socket instead of an open file */
         break;
     case 4:
         send_text(-1, files, "twice", 3UL, 5);
@@ -88,7 +88,7 @@ static void talk_nonsense(int told)
         break;
 
     default:
-        /* and sends more after the end */
+        /* sends more after event=ended */
         send_text(
             -1,
             "event=scanned\n\nevent=ended\n\nevent=scanning\nsince=1\n\nevent=files\nname=ended\n\n");

@@ -111,7 +111,7 @@ runs_as_root() { [ "$(awk '/^Uid/ { print $3 }' "/proc/$1/status")" = 0 ]; }
     [ -n "$them" ]
     for child in $them; do is_policy "$child" other; done
 }
-is_hers() { [ "$(cat "/proc/$1/comm")" = sh ]; } # setpriv has ended
+is_hers() { [ "$(cat "/proc/$1/comm")" = sh ]; } # setpriv has become the shell
 has_children() { [ "$(pgrep -P "$1" -x sleep | wc -l)" -ge "$2" ]; }
 
 @test "one thread cannot be attached to two specs, nor for two users" {

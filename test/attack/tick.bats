@@ -11,7 +11,7 @@ prepare() {
     sed -i '/ max_user_threads /!b; w '"$CONFIG/threads"'
 d' "$CONFIG/acl.conf" # the last test has these rules
     TICK=$(/usr/bin/python3 -S -c 'import time; print(round(time.clock_getres(6) * 1000000))')
-    RUNTIME=$((TICK > 4000 ? TICK : 4000)) # of the victim, in us; the period is two and a half times as long
+    RUNTIME=$((TICK > 4000 ? TICK : 4000)) # the runtime of the victim, in us; the period is two and a half times as long
     ATTACKERS=()
     cc -O2 -o "$WORK/jobs" "$RTF_SOURCE/test/experiments/jobs.c"
     cat >"$WORK/crumbs.c" <<'END_OF_C'
@@ -66,7 +66,7 @@ crumbs_come() {
     eventually have_come "$PARENT" "$1"
     pgrep -P "$PARENT" | tee -a "$WORK/pids" | as $ALICE sh -c 'mkdir -p "$1" && cd "$1" && rm -f ./* && n=0 && while read -r tid; do
         n=$((n + 1)); echo "{$2, \"attach\": $tid}" >.new; mv .new "c$n.json"; done' sh "$SPECS/$ALICE" "$4"
-    eventually are_decided "$1" # some wait until the bandwidth of earlier threads is free
+    eventually are_decided "$1" # some threads wait until the bandwidth of earlier threads is free
 }
 
 # A thread that has used up its runtime ignores SIGKILL: its reservation ends first.
@@ -93,7 +93,7 @@ in_time() {
         victim_starts "$shot"
         eventually is_policy "$VICTIM" deadline
     fi
-    awk -v shot="$shot" -v earlier="$4" '{ exit $1 >= shot - earlier }' /proc/uptime # all is ready in time
+    awk -v shot="$shot" -v earlier="$4" '{ exit $1 >= shot - earlier }' /proc/uptime # everything was ready before the victim's first second
     wait "$VICTIM"
     crumbs_go
     read -r late < <(awk -v period=$((RUNTIME * 5 / 2)) '{ by = $3 - $1 - period; late += by > 0; if (by > worst) worst = by }

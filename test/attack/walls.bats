@@ -2,7 +2,7 @@
 # broker's and the attach helper's. Each test tries one check alone, with programs that lack the other check.
 load attack
 
-# without FILE SED-EXPRESSION PROGRAM: builds PROGRAM for this test from a source that the sed expression has changed.
+# without FILE SED-EXPRESSION PROGRAM: builds PROGRAM for this test from the source FILE, changed by the sed expression.
 without() {
     local tree=$WORK/changed
     mkdir "$tree"
@@ -36,7 +36,7 @@ tidy() { if [ -n "$BROKER" ]; then broker_stop TERM; fi; }
         fi
     done
     [ "$(ls -la "$SPECS/$ALICE")" = "$before" ]
-    # This shows that the check is gone: root puts a verdict there, and the broker accepts the file as the user's.
+    # This shows that the check is missing: root puts a verdict there, and the broker accepts the file as the user's.
     echo '{"priority": 6, "plugin": "RR"}' >"$SPECS/$ALICE/roots.json"
     [ "$(field .result "$(verdict $ALICE roots)")" = OK ]
 }
@@ -48,7 +48,7 @@ tidy() { if [ -n "$BROKER" ]; then broker_stop TERM; fi; }
     spec $ALICE cam '{"priority": 5, "plugin": "RR"}' >/dev/null
     as $ALICE chmod 2777 "$SPECS/$ALICE"
     as $BOB sh -c 'echo "{\"priority\": 5, \"plugin\": \"RR\"}" >"$1/his.json"; echo "$2" >"$1/cam.tid"' sh "$SPECS/$ALICE" "$SLEEPER"
-    [ "$(stat -c %a "$SPECS/$ALICE")" = 2777 ] # the wall is gone
+    [ "$(stat -c %a "$SPECS/$ALICE")" = 2777 ] # this permission is open now
     run verdict $ALICE his
     [ "$(field '.result + ": " + .reason' "$output")" = "BAD_SPEC: his.json belongs to uid $BOB; it must belong to uid $ALICE as its directory does" ]
     run verdict $ALICE cam

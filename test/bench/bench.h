@@ -13,16 +13,16 @@ struct bench {
     const char *only;          /* only runs with this text in their heading */
     int rounds;
     bool quick;
-    const char *json_file; /* a file that gets the figures, too; or NULL */
+    const char *json_file; /* a file that also gets the figures; or NULL */
     json_t *results;       /* one object for each heading */
 };
 
 bool is_wanted(const struct bench *bench, const char *heading);
-/* writes all figures so far; `figures` belongs to this function then */
+/* writes all figures so far, and takes `figures` over */
 void bench_keep(const struct bench *some, json_t *figures);
-void must_succeed(int status); /* of a child that measured */
+void must_succeed(int status); /* ends the benchmark unless a child that measured has succeeded */
 
-/* Each operation against the floor, for each plugin, pinned and not. */
+/* Measures each operation against the floor, for each plugin, pinned and not. */
 void bench_operations(struct bench *bench);
 
 /* Each operation among many reservations against the same operation among none; how fast many specs
@@ -32,7 +32,7 @@ void bench_flat(struct bench *bench);
 /* The cost of a scheduling domain: the kernel's own work against the whole operation of rtf. */
 void bench_domain(struct bench *bench);
 
-/* Whole programs; many clients at once; an idle broker. */
+/* Measures whole programs, many clients at once, and an idle broker. */
 void bench_others(struct bench *bench);
 
 #endif

@@ -99,7 +99,7 @@ void broker_remove(const struct broker *broker)
     (void)waitpid(child, NULL, 0);
 }
 
-/* A number of /proc/PID/status. */
+/* Returns a number of /proc/PID/status. */
 static uint64_t status_number(pid_t pid, const char *key)
 {
     char path[64], line[256];

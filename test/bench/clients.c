@@ -126,7 +126,7 @@ static int compare(const void *one, const void *other)
     return (a > b) - (a < b);
 }
 
-/* True if all specs were granted. */
+/* Prints the figures. True if all specs were granted. */
 static bool report(const struct record *records, int users)
 {
     size_t count = 0;

@@ -25,8 +25,8 @@ static const char
     leaf[] = "rtf-1/bench",
     spec[] = "{\"runtime\": \"1ms\", \"period\": \"100ms\", \"plugin\": \"EDF\", \"attach\": %d}";
 
-/* The last two: how long another user waits for an unrelated grant, without and with a thread that
- * is being moved. */
+/* QUIET and MEANWHILE: how long another user waits for an unrelated grant, without and with a
+ * thread that is being moved. */
 enum measured { BARE, OURS, QUIET, MEANWHILE, MEASURED };
 
 static pid_t start_sleeper(void)
@@ -168,7 +168,7 @@ static void measure(struct samples *samples, const struct broker *broker, enum c
         stand_by(broker, samples, what);
     close(asked[0]);
     close(told[1]);
-    (void)poll(NULL, 0, 20); /* the threads sleep by then */
+    (void)poll(NULL, 0, 20); /* by then the threads sleep */
     for (int round = 0; round < rounds; round++) {
         int64_t ns;
         samples_add(&samples[BARE], bare(root, file, former, one));

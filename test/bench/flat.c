@@ -20,7 +20,7 @@
 #include "client.h"
 #include "samples.h"
 
-/* The CPUs need not exist, because nothing is attached. */
+/* the CPUs need not exist, because nothing is attached */
 static const struct kind {
     const char *name, *plugins, *spec, *other;
 } kinds[] = {
@@ -234,7 +234,8 @@ static void run_one(struct bench *bench, const struct kind *kind, const struct s
     broker_await_readers(&brokers[FULL]);
     double kib = (double)(broker_sum(brokers[FULL].pid, "VmRSS:") - before) / size->present;
     for (int i = 0; i < BROKERS; i++)
-        broker_pin(&brokers[i], 1); /* otherwise the ratio would compare two places */
+        /* both brokers have the same CPU: otherwise the ratio would compare two CPUs */
+        broker_pin(&brokers[i], 1);
     pid_t child = fork();
     if (child == 0) {
         pin(0);

@@ -16,7 +16,7 @@
 #include <sysexits.h>
 #include <unistd.h>
 
-/* As long as most requests to a plugin, its answers, records and verdicts. */
+/* lengths of most requests to a plugin, and of their answers, records and verdicts */
 enum { QUESTION = 200, REPLY = 60, RECORD = 450, VERDICT = 760 };
 
 static int coprocess_start(void)

@@ -30,7 +30,7 @@ static const struct floor_kind {
 enum { FLOORS = sizeof floors / sizeof *floors, WHOLE_FLOOR = FLOORS - 1 };
 
 static const struct kind {
-    /* beside: the reservation of another thread meanwhile, if nothing is pinned */
+    /* beside: the spec of another thread that is attached meanwhile, if nothing is pinned */
     const char *name, *plugins, *spec, *other, *attached, *beside;
 } kinds[] = {
     {"fp", "FP fp 1-50 all\n", "{\"priority\": 5}", "{\"priority\": 6}",
@@ -74,7 +74,7 @@ static const char *const operation_names[] = {"create",           "change",
 
 static const struct pinning {
     const char *name;
-    int client, broker; /* CPUs; -1: any */
+    int client, broker; /* the CPUs of the client and the broker; -1: any */
 } pinnings[] = {{"one CPU", 1, 1}, {"two CPUs", 0, 1}, {"not pinned", -1, -1}};
 enum { PINNINGS = sizeof pinnings / sizeof *pinnings };
 
@@ -83,7 +83,7 @@ enum { PINNINGS = sizeof pinnings / sizeof *pinnings };
 struct run {
     struct broker broker;
     char floor_names[FLOORS][96], stage[96];
-    struct samples *floors, *operations; /* FLOORS, OPERATIONS */
+    struct samples *floors, *operations; /* one for each of FLOORS and OPERATIONS */
 };
 
 static void check(struct run *run, enum operation operation, const struct client *client,
@@ -114,7 +114,7 @@ static void do_operations(struct run *run, struct client *client, const struct k
     samples_add(&run->operations[RELEASE_ATTACHED], client_release(client, "b.json"));
 }
 
-/* A thread of this user, which sleeps. */
+/* Starts a thread of this user that sleeps. */
 static pid_t sleeper(void)
 {
     pid_t child = fork();

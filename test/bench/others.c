@@ -169,7 +169,7 @@ static int64_t run_program(char *const words[], bool as_user, int most)
     return now() - begun;
 }
 
-/* As whole programs, one after the other in each round. */
+/* Measures whole programs, one after the other in each round. */
 static void bench_program(struct bench *bench, const char *heading, const char *lines,
                           const char *const options[], char *const theirs[])
 {
@@ -208,7 +208,7 @@ static void bench_programs(struct bench *bench)
                   "EDF edf - all partition=global threshold=0.9\n", by_time, deadline);
 }
 
-/* A process of the user to attach, with so many further threads. */
+/* A thread of a process that is to be attached. */
 static void *rest(void *nothing)
 {
     for (;;)
@@ -277,7 +277,7 @@ static void tell_commands(struct bench *bench, const char *heading, const struct
     }
 }
 
-/* The commands of rtf(1), as a user types them, one after the other in each round. */
+/* Measures the commands of rtf(1) as a user types them, one after the other in each round. */
 static void bench_commands(struct bench *bench)
 {
     static const char heading[] = "commands of rtf";
@@ -363,8 +363,8 @@ static void end_restarted(const struct bench *bench, const struct broker *broker
     broker_remove(broker);
 }
 
-/* As root, with reservations and attached threads: from the check of the configuration to a broker
- * that serves. */
+/* Measures rtf restart as root, with reservations and attached threads: from the check of the
+ * configuration to a broker that serves. */
 static void bench_restart(struct bench *bench)
 {
     static const char heading[] = "rtf restart";

@@ -7,10 +7,10 @@
 
 enum { SAMPLES_MAX = 100000 };
 
-/* Has no pointers, because processes share it. */
+/* The struct has no pointers, because processes share it. */
 struct samples {
     uint32_t count;
-    uint32_t failed; /* wrong answers; these have no time */
+    uint32_t failed; /* wrong answers, whose times do not count */
     uint32_t ns[SAMPLES_MAX];
 };
 

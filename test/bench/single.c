@@ -19,7 +19,7 @@
 #include "client.h"
 #include "samples.h"
 
-enum { PROCESSES_MAX = 16, PATIENCE = 20 }; /* s, for a verdict */
+enum { PROCESSES_MAX = 16, PATIENCE = 20 }; /* s: the longest wait for a verdict */
 static const int64_t millisecond = 1000000, pause_ns = 5000000;
 
 struct account {

@@ -60,7 +60,8 @@ static int watch(void)
     return one;
 }
 
-/* Returns the time. The file's name begins with a dot until the file is complete. */
+/* Writes a spec, and returns the time. The file's name begins with a dot until the file is
+ * complete. */
 static int64_t spec(int priority)
 {
     char text[64];
@@ -86,7 +87,7 @@ static bool is_granted(void)
     return strstr(text, "\"OK\"") != NULL;
 }
 
-/* Waits at most so long; marks each watch that has seen a verdict. */
+/* Takes the verdicts that come within this time; marks each watch that has seen a verdict. */
 static int take_verdicts(int milliseconds, void (*tell)(int watched))
 {
     struct pollfd one = {.fd = events, .events = POLLIN};

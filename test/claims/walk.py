@@ -4,8 +4,8 @@
 # walk.py sums SPECS: what all that is granted there takes of each pool, as status.json would say it: EDF NET SDA, one line. Exact: whole numbers.
 import glob, json, os, random, sys, time
 
-NAMES, PATIENCE = 12, 20  # specs of a user; seconds
-THROUGHPUT = 5400000      # of the disk, in blocks of 32 KiB
+NAMES, PATIENCE = 12, 20  # the number of names of a user's specs; seconds
+THROUGHPUT = 5400000      # the throughput of the disk, in blocks of 32 KiB
 
 
 def claims(dice):

@@ -1,4 +1,4 @@
-# The clients in Go and Rust (contrib/go, contrib/rust): the same steps of each against a real broker. Their compilers are large, so that these tests are no part
+# The clients in Go and Rust (contrib/go, contrib/rust): each takes the same steps against a real broker. Their compilers are large, so these tests are no part
 # of the check: `make check-clients` runs them with go(1) and rustc(1) of the user's PATH.
 load ../helper
 

@@ -26,8 +26,8 @@ JOBS = f"{OUT}/jobs"
 CPU = 1          # all measured programs run on this CPU
 OTHER_CPU = 0    # the measuring programs run on this CPU
 QUICK = bool(os.environ.get("QUICK"))
-PATIENCE = 30    # s: for the broker and for processes to come and go
-NICE = -20       # of the measuring programs
+PATIENCE = 30    # s: how long to wait for the broker, and for processes to come and go
+NICE = -20       # the nice value of the measuring programs
 FOREVER = 10**9  # us of work; no test waits for its end
 
 
@@ -165,7 +165,7 @@ class Machine:
 
     def __init__(self, *plugins, rules=(), options=()):
         self.rules = rules    # "PLUGIN PROPERTY VALUE", beside those that open the CPUs
-        self.options = options    # of the broker
+        self.options = options    # the options of the broker
         self.plugins, self.processes, self.starting, self.broker = plugins, [], [], None
 
     def __enter__(self):

@@ -85,7 +85,7 @@ int main(int argc, char **argv)
     }
     struct sigaction action = {.sa_handler = stop};
     sigaction(SIGTERM, &action, NULL);
-    memset(done, 1, sizeof done); /* no page fault later */
+    memset(done, 1, sizeof done); /* no page fault comes later */
     int jobs = 0;
     for (int64_t turn = 0; turn < count && !stopped; turn++)
         for (int argument = FIRST_JOB; argument < argc && !stopped; argument++) {

@@ -121,8 +121,8 @@ int main(int argc, char **argv)
          !parse_number(argv[3], TIME_MAX, &period_us) || period_us == 0))
         fail("usage: periodic job BURN PERIOD | periodic spin");
 
-    memset(&record, 0, sizeof record); /* the pages are there before they are needed */
-    mlockall(MCL_CURRENT);             /* as far as the limit of an ordinary user goes */
+    memset(&record, 0, sizeof record); /* touches the pages before they are needed */
+    mlockall(MCL_CURRENT);             /* locks as much as an ordinary user may */
     puts("ready");
     if (fflush(stdout) != 0 || fgets(line, sizeof line, stdin) == NULL)
         return 0;

@@ -1,6 +1,6 @@
 # bats file_tags=lane:alone
-# The machine's clock is set forth and back by a minute and a half, as a late time server does: grants stay, and requests are answered. The clock is wrong
-# for some seconds.
+# The machine's clock is set forth and back by a minute and a half, as a late time server would do it: grants stay, and requests are answered. The clock
+# is wrong for some seconds.
 load fault
 
 jumped=0
@@ -17,7 +17,7 @@ tidy() {
     fi
 }
 
-# All that can be asked for, of a thread that was there before and of a new one; nothing is left of it.
+# is_served: each kind of request is answered, for a thread that was there before and for a new thread; nothing is left of it.
 is_served() {
     eventually ask create && eventually ask attach && eventually ask change && eventually ask detach && eventually ask release || return 1
     as $BOB env USER=$BOB timeout 10 "$RTF_BIN/rtf-run" --spool "$SPOOL" --priority 12 -- true || return 1
@@ -36,13 +36,13 @@ is_served() {
     attach $CAROL held "$held" >/dev/null
     granted=$(kernel "$held")
     [[ $granted == deadline* ]]
-    sleeper $ALICE # from before all jumps
+    sleeper $ALICE # this thread was there before all jumps
     for seconds in 90 -180 90; do
         jump "$seconds"
         is_served
         [ "$(kernel "$held")" = "$granted" ]
     done
-    # The same with a broker that starts under another clock than its journal's.
+    # The broker starts under another clock than its journal's.
     for seconds in 90 -180 90; do
         kill -KILL "$BROKER"
         jump "$seconds"
@@ -50,7 +50,7 @@ is_served() {
         [ "$(kernel "$held")" = "$granted" ]
         is_served
     done
-    # Another clock measures durations: a 0-lag time, a wait.
+    # A 0-lag time and a wait are measured by another clock.
     jump 90
     status=0
     as $BOB env USER=$BOB "$RTF_BIN/rtf-wait" --spool "$SPOOL" --timeout 200ms nothing 2>"$WORK/err" || status=$?

@@ -6,10 +6,10 @@ load fault
 ERRORS='ENOSPC EIO EINTR ENOMEM EMFILE EAGAIN'
 CALLS=openat,openat2,pread64,rename,unlink,chmod,fchownat,read,write,pwrite64,newfstatat,fstat,statx,renameat,renameat2,unlinkat,fchown,fchmod,utimensat,fcntl,mmap,sendmsg,recvmsg,pidfd_open,epoll_ctl,inotify_add_watch,getdents64,sched_setattr,sched_setscheduler,sched_setaffinity,sched_getattr,perf_event_open,setsockopt,pidfd_getfd,readlinkat,mkdirat,faccessat,faccessat2,fgetxattr,fsetxattr,ioprio_get,ioprio_set
 
-# A plugin that was lost over it is there again in a moment.
+# If the fault has cost a plugin, the plugin is there again in a moment.
 asked_again() { eventually ask "$1" || { cat "$SPECS/$ALICE/cam.verdict"; kernel "$SLEEPER"; tail -n 15 "$EVENTS"; return 1; }; }
 
-# fail_at PROCESS OPERATION ERROR CALLS N: true if it came to that, 2 if it did not end well
+# fail_at PROCESS OPERATION ERROR CALLS N: true if the call was made and failed, 2 if the operation did not end well
 fail_at() {
     "before_$2" || return 2
     trace_part "$1" -e "trace=$4" -e "inject=$4:error=$3:when=$5" || return 2
@@ -18,7 +18,7 @@ fail_at() {
     ends_well_after_errors "$2" "$1" || { grep INJECTED "$WORK/trace"; return 2; }
     grep -q INJECTED "$WORK/trace"
 }
-# Free capacity is shared out after the verdict: the trace has to go on until then.
+# Free capacity is shared out after the verdict, so the trace has to go on until then.
 has_come() { is_answered "$1" && { [ "$1" != raise ] || grep -q INJECTED "$WORK/trace" || is_raise; }; }
 ends_well_after_errors() {
     eventually has_come "$1" || { echo "no answer to $1"; return 1; }
@@ -30,7 +30,7 @@ ends_well_after_errors() {
     cleans_up "$1"
 }
 
-# try PROCESS OPERATION ERROR CALLS N: as fail_at, counts, and says where
+# try PROCESS OPERATION ERROR CALLS N: calls fail_at, counts the faults, and prints the place of a failure
 try() {
     local status=0
     fail_at "$@" || status=$?
@@ -47,7 +47,7 @@ fails_everywhere() { # PROCESS OPERATION
     calls_of "$1" "$2" | grep -wE "^(${CALLS//,/|})" >"$WORK/calls"
     for error in $ERRORS; do sed "s/$/ $error/" "$WORK/calls"; done >"$WORK/faults"
     mapfile -t calls <"$WORK/faults"
-    # Of few calls one in two at least: not each one comes in every run.
+    # If there are few calls, at least every second call is tried, because not each call comes in every run.
     step=$((STEP < ${#calls[@]} / 2 ? STEP : ${#calls[@]} / 2 + 1))
     mapfile -t at < <(sample "${#calls[@]}" "$step")
     for i in "${at[@]}"; do
@@ -189,7 +189,7 @@ fails_at_once() { # PROCESS OPERATION ERROR...
 # bats test_tags=turn:2
 @test "calls of the publisher fail for a create that is told" { fails_everywhere publisher tell; }
 
-# Some errors where all would take too long.
+# only some errors, because all errors would take too long
 SOME=$([ "$STEP" -gt 1 ] && echo EMFILE || echo "$ERRORS")
 # bats test_tags=turn:1
 @test "calls of each kind fail at once while the broker creates" { fails_at_once broker create $SOME; }

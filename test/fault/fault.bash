@@ -26,9 +26,9 @@ claims_more() { # PLUGIN RULE CLAIM OTHER
     configure_rules "$ALICE - max_utilization 100" "$BOB - max_utilization 100" "$ALICE $2"
     CAM="{\"priority\": 12, \"plugin\": \"FP\", $3}" OTHER="{\"priority\": 14, \"plugin\": \"FP\", $4}"
 }
-# has_share [SHARE [attached]]: the kernel has the share of CAM (first), or of OTHER (second)
+# has_share [SHARE [attached]]: the kernel has the share of CAM (first), or of OTHER (second); attached: with its thread
 has_share() { :; }
-desired() { :; } # raised or lowered
+desired() { :; } # desired raised|lowered: true if the grant has all that the spec desires, or less; some specs replace this
 
 # A claim on a network: the share is in the classes of a real interface.
 is_on_a_wire() {
@@ -63,11 +63,11 @@ is_on_a_disk() {
     }
 }
 
-# The same, with an I/O priority, which has no figures.
+# is_first_on_a_disk: like is_on_a_disk, with an I/O priority, for which the kernel has no figures.
 is_first_on_a_disk() {
     is_on_a_disk
     sed -i '/^DISK/s/$/ enforce=ioprio/' "$CONFIG/plugins.conf"
-    ionice -c 2 -n 2 -p $$ $BASHPID # and all that is started from here
+    ionice -c 2 -n 2 -p $$ $BASHPID # also for all processes that this shell starts
     has_share() {
         [ "$(scheduler)" = bfq ] && [ "$(ionice -p "$SLEEPER")" = "$([ "${2:-}" = attached ] && echo 'realtime: prio 7' || echo 'best-effort: prio 2')" ]
     }
@@ -189,7 +189,7 @@ files_after() {
 }
 has_files() { [ "$(cd "$SPECS/$ALICE" && ls | tr '\n' ' ')" = "${1:+$1 }$(ls "$SPECS/$ALICE/$NOTES" >/dev/null 2>&1 && echo "$NOTES ")" ]; }
 
-# No request waits for ever, and none is half done.
+# is_answered: no request waits for ever, and no request is half done.
 is_answered() {
     case $1 in
     release) [ ! -e "$SPECS/$ALICE/cam.verdict" ] ;;
@@ -200,13 +200,13 @@ is_answered() {
     esac
 }
 
-# ask OPERATION: asks once; a plugin that is being restarted is a refusal
+# ask OPERATION: asks once; true unless a plugin that is being restarted has caused a refusal
 ask() {
     local deadline=$((SECONDS + 2))
     case $1 in
     detach) if is_detach; then return; fi; do_attach ;;
     release | adopt | move | aside) if "is_$1"; then return; fi ;;
-    raise) if is_raise; then return; fi; bob_is_served && eventually is_raise; return ;; # at the next occasion
+    raise) if is_raise; then return; fi; bob_is_served && eventually is_raise; return ;; # the capacity comes at the next occasion
     lower) if is_lower; then return; fi ;;
     esac
     "do_$1"
@@ -280,7 +280,7 @@ untrace() {
     wait "$TRACER" 2>/dev/null || true
 }
 
-# At the end nothing is left. A directory that was moved away is put back before, and its specs are granted again.
+# cleans_up: at the end nothing is left. A directory that was moved away is put back before, and its specs are granted again.
 cleans_up() {
     if [ "$1" = move ]; then
         if [ ! -e "$SPECS/$ALICE" ]; then as $ALICE mv "$WORK/elsewhere/kept" "$SPECS/$ALICE"; fi

@@ -1,9 +1,9 @@
 # bats file_tags=lane:disk
-# SIGKILL at each system call of broker, helper and plugin, of reader, adopter, log, publisher and guard, while a spec is made, attached, changed, detached
-# and released, and while a broker starts: afterwards journal, kernel and files agree, the request is answered, and the thread gets back its former scheduling.
+# SIGKILL at each system call of broker, helper and plugin, of reader, adopter, log, publisher and guard, while a spec is made, attached, changed, detached and
+# released, and while a broker starts: afterwards journal, kernel and files agree, the request is answered, and the thread has its former scheduling again.
 load fault
 
-# kill_at PROCESS OPERATION CALL N: true if it came to that, 2 if it did not end well
+# kill_at PROCESS OPERATION CALL N: true if the call was made and the process killed, 2 if the operation did not end well
 kill_at() {
     local hit=no
     "before_$2" || return 2
@@ -17,8 +17,8 @@ goes_on_after_kill() { # as kill_at
     is_another "$1" || bob_is_served || return 2
     if is_gone "$TRACED"; then hit=yes; fi
     untrace
-    if is_gone "$TRACED"; then hit=yes; fi # by what it did after its answer
-    if [ "$1" = plugin ] || [ "$1" = edf ] || [ "$1" = counter ]; then # which costs that request, if only that
+    if is_gone "$TRACED"; then hit=yes; fi # the process may have been killed after its answer
+    if [ "$1" = plugin ] || [ "$1" = edf ] || [ "$1" = counter ]; then # the death of a plugin may refuse this request, and only this request
         eventually is_answered "$2" || return 2
         [ "$2" = raise ] || eventually ask "$2" || return 2 # nobody asks for that: when the plugin is back it is given
     fi
