@@ -14,13 +14,13 @@ prepare() {
 # A spec that any of the three plugins can take, and a spec for EDF only.
 any='{"runtime": "1ms", "period": "10ms", "priority": 15}'
 
-# switch_on PLUGIN FAULT...: at its next accept
+# switch_on PLUGIN FAULT...: the plugin misbehaves in this way at its next accept
 switch_on() {
     echo "${EPOCHREALTIME/./} ${*:2}" >"$WORK/switch/.new"
     mv "$WORK/switch/.new" "$WORK/switch/$1"
 }
 
-# begin_with_grants: an attached thread of each of the two plugins, and 0.3 of 0.8 CPUs given away by EDF
+# begin_with_grants: attaches a thread of each of the two plugins, and grants 0.3 of 0.8 CPUs by EDF
 begin_with_grants() {
     broker_start
     sleeper $ALICE
@@ -38,12 +38,12 @@ begin_with_grants() {
     [[ $fp_before == "fifo 14 "* ]]
 }
 
-# restarted PLUGIN COUNT: that often it has been started again
+# restarted PLUGIN COUNT: the plugin has been started again this many times
 restarted() {
     [ "$(jq -c --arg plugin "$1" 'select(.stage == "plugin" and .plugin == $plugin and .decision == "restarted")' "$EVENTS" | wc -l)" -ge "$2" ]
 }
 
-# left_of_edf MICROSECONDS: EDF has exactly so much left for a period of 10 ms: it knows its earlier grants
+# left_of_edf MICROSECONDS: EDF has exactly this much left for a period of 10 ms, so it knows its earlier grants
 left_of_edf() {
     local answer
     answer=$(spec $BOB whole '{"runtime": "10ms", "period": "10ms", "plugin": "EDF"}')
@@ -186,7 +186,7 @@ costs_only() {
     begin_with_grants
     costs_only EDF FP other-id
     all_is_as_before
-    switch_on EDF two-answers # the first one counts
+    switch_on EDF two-answers # only the first answer counts
     run spec $ALICE hit "$any"
     [ "$(field .result "$output")" = OK ]
     eventually restarted EDF 2
@@ -257,7 +257,7 @@ costs_only() {
     begin_with_grants
     costs_only EDF FP moves 31337 cpus 0-1
     all_is_as_before
-    # Numbers are given in the order of the specs: 2 is FP's.
+    # Tasks have numbers in the order of the specs: 2 is FP's task.
     costs_only EDF FP moves 2 cpus 0-1
     all_is_as_before
     losses=0
@@ -301,12 +301,12 @@ costs_only() {
     as $ALICE rm "$SPECS/$ALICE/strong.tid"
     run verdict $ALICE strong
     [ "$(field .request "$output")" = detach ]
-    [ ! -e "$SPECS/$ALICE/slow.verdict" ] # all of that while it hung
+    [ ! -e "$SPECS/$ALICE/slow.verdict" ] # all of this happened while the plugin hung
     run verdict $ALICE slow
     [ "$(field .grant.plugin "$output")" = FP ]
 }
 
-# pid_of PLUGIN: of the running process of that line
+# pid_of PLUGIN: prints the id of the process that runs for this line
 pid_of() { helpers " name=$1 "; }
 
 # bats test_tags=turn:1
@@ -318,7 +318,7 @@ pid_of() { helpers " name=$1 "; }
     eventually restarted FP 1
     all_is_as_before
     run spec $ALICE late '{"priority": 20, "plugin": "FP"}'
-    [ "$(field .grant.priority "$output")" = 20 ] # above 14, which it knows
+    [ "$(field .grant.priority "$output")" = 20 ] # the new priority is above 14, which FP knows from before
 }
 
 # bats test_tags=turn:2
@@ -339,7 +339,7 @@ for number in range(900):
         file.write('{"runtime": 2, "period": 1000000, "priority": 15}')
     os.rename(".new", f"w{number}.json")
 END
-    eventually count_is 902 "$SPECS/$BOB" verdict # with those of big and whole
+    eventually count_is 902 "$SPECS/$BOB" verdict # together with the verdicts of big and whole
     [ "$(cd "$SPECS/$BOB" && cat w[0-9]*.verdict | jq -r .result | sort | uniq -c | tr -s ' ')" = " 900 OK" ]
     rm "$SPECS/$BOB"/w*.json
     all_is_as_before
@@ -393,7 +393,7 @@ count_is() {
     local n
     configure_plugins 'RM rm 11-13 0 timeout=1000ms'
     broker_start
-    # More periods than levels: each that goes lets others move.
+    # There are more periods than levels: each task that goes lets other tasks move.
     for n in 1 2 3 4 5 6; do [ "$(field .result "$(spec $ALICE "w$n" "{\"runtime\": \"1ms\", \"period\": \"${n}00ms\"}")")" = OK ]; done
     kill -STOP "$(pid_of RM)"
     as $ALICE sh -c 'cd "$1" && rm w*.json' sh "$SPECS/$ALICE"
@@ -404,7 +404,7 @@ count_is() {
     [ "$output" = '' ]
 }
 
-# Sets of CPUs are walked word by word.
+# The broker goes through sets of CPUs word by word.
 # bats test_tags=turn:0
 @test "a plan on several CPUs counts on each of them and on no other" {
     local cpu here=2,62-65,1023 there=0-1,127-128

@@ -1,5 +1,5 @@
 # bats file_tags=lane:alone
-# The files that a first run makes on a machine that never had rtf, and removes again.
+# The files that a first run makes on a machine that never had rtf, and then removes again.
 load helper
 
 prepare() {
@@ -19,7 +19,7 @@ for kept in "$RTF_STAGE" "$WORK" "$RTF_SOURCE"; do
     mount --bind "/mnt$kept" "$kept"
 done
 
-serve() { # SPOOL: a broker, its process in $broker, as soon as it serves
+serve() { # SPOOL: starts a broker, and returns when it serves; $broker is its process
     "$RTF_LIBEXEC/rtf-brokerd" --foreground --spool "$1" --config "$CONFIG" --group "$GROUP" >>"$WORK/broker.out" 2>&1 &
     broker=$!
     echo $broker >>"$WORK/pids"
@@ -36,15 +36,15 @@ end() { # PROCESS SIGNAL
 
 inode() { stat -c %i /run/rtf; }
 
-what_is_there() { # without what is kept of /tmp
+what_is_there() { # without the files that /tmp keeps
     find /run /var/spool /var/tmp /tmp -xdev -printf '%p %y %m %u %g\n' | grep -Ev "^(/tmp|$RTF_STAGE|$WORK|$RTF_SOURCE)" | sort
     grep -r '' /proc/sys/kernel/sched_* | sort
 }
 END
 }
 
-# fresh SCRIPT: with these functions, in a mount namespace where /run, /var/spool, /var/tmp and /tmp are empty, but for what the tests
-# themselves have in /tmp.
+# fresh SCRIPT: runs the script with these functions in a mount namespace where /run, /var/spool, /var/tmp and /tmp are empty, except
+# for the files of the tests in /tmp.
 fresh() {
     echo "$1" >"$WORK/script"
     unshare --mount --propagation private sh -c '. "$WORK/fresh" && . "$WORK/script"' 3>&-
@@ -86,7 +86,7 @@ fresh() {
 exec $tree/libexec/rtf/rtf-real "\$@"
 END
         chmod 755 $tree/libexec/rtf/rtf-brokerd
-        finds() { # FOUND MEANWHILE: what the demo finds when that happens
+        finds() { # FOUND MEANWHILE: prints what the demo finds at the end if that happens meanwhile
             echo "$2" >$WORK/meanwhile
             "$RTF_SOURCE/contrib/demo" --quick $WORK/tree >$WORK/said 2>&1 || :
             sed -n "s/^ *found: *//p" $WORK/said >$WORK/found
@@ -96,7 +96,7 @@ END
         finds "file /var/spool/rtf" "mkdir /var/spool/rtf"
         finds "file /run/rtf" "mkdir /run/rtf"
         finds "" "touch /tmp/rtf-others /var/tmp/rtf-others; mkdir -p /var/spool/others && mount -t tmpfs none /var/spool/others"
-        # Another broker starts, and goes on.
+        # Another broker starts, and still runs at the end.
         rmdir /run/rtf
         finds "" "$RTF_LIBEXEC/rtf-brokerd --spool $WORK/spool --config $CONFIG --group $GROUP"
         pkill -TERM -f "^$RTF_LIBEXEC/rtf-brokerd --spool $WORK/spool "

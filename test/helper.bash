@@ -1,4 +1,4 @@
-# All tests share this: a broker on a private spool, unprivileged users, and the kernel's view of a thread.
+# All tests share this file: a broker on a private spool, unprivileged users, and the kernel's view of a thread.
 #
 # Users are numeric uids without accounts; GROUP is the spool's group. Every process that a test starts is
 # recorded in $WORK/pids and ended in teardown, which also proves that the machine is as it was.
@@ -65,7 +65,7 @@ rt_limit() {
 }
 rt_limit_is_back() { ! grep -qs "^by=$WORK/" /run/rtf/throttle && [ "$(rt_limit)" = "$RT_RUNTIME" ]; }
 
-# place_of SPOOL: the directory of its journal
+# place_of SPOOL: prints the directory of its journal
 place_of() { printf '/run/rtf/%s-%x\n' $(stat -c '%D %i' "$1"); }
 
 # The journal of a spool stays in memory when the spool is removed, until the next boot. $WORK/places has the journals of spools that a test may have
@@ -106,8 +106,8 @@ helpers() {
     return $status
 }
 
-# once_of NUMBER COMMAND...: tries so often until the command succeeds. This is for measurements of time: the host of a virtual machine stops it for
-# 10 ms now and then. A fault fails each time.
+# once_of NUMBER COMMAND...: tries at most this many times until the command succeeds. This is for measurements of time: the host of a virtual
+# machine stops it for 10 ms now and then. A fault fails each time.
 once_of() {
     local tries=$1
     shift
@@ -126,8 +126,8 @@ private_tree() {
     RTF_LIBEXEC=$WORK/tree/usr/libexec/rtf
 }
 
-# has_watches NUMBER: the broker watches so many threads. rtf-attach hands the broker a perf event for each thread, a moment after the thread is
-# attached. A thread that is made ordinary before this may be another one, which took over the id by execve(2).
+# has_watches NUMBER: the broker watches this many threads. rtf-attach hands the broker a perf event for each thread, a moment after the thread
+# is attached. A thread that is made ordinary before this may be another one, which took over the id by execve(2).
 has_watches() { [ "$(find "/proc/$BROKER/fd" -lname 'anon_inode:*perf_event*' | wc -l)" = "$1" ]; }
 
 # grep takes a third of the time of pgrep. The brackets keep grep's own command line from matching.
@@ -224,7 +224,7 @@ as() {
     setpriv --reuid "$uid" --regid "$uid" --groups "$GROUP" -- "$@"
 }
 
-# become UID COMMAND...: the same for the background, where $! must be the command itself: become ... &
+# become UID COMMAND...: like `as`, for the background, where $! must be the command itself: become ... &
 become() { exec setpriv --reuid "$1" --regid "$1" --groups "$GROUP" -- "${@:2}"; }
 
 # stranger UID COMMAND...: runs a command as this user, without the spool's group.
@@ -254,7 +254,7 @@ verdict() {
 # Tests run Python without its site packages (-S) for the same reason: they take most of its start.
 jq() { command gojq "$@"; }
 
-# field EXPRESSION JSON: the raw result of jq.
+# field EXPRESSION JSON: prints the raw result of jq.
 field() { jq -r "$1" <<<"$2"; }
 
 # attach UID NAME TID: writes NAME.tid, and prints the verdict.
@@ -264,7 +264,7 @@ attach() {
 }
 
 # sleeper [UID]: starts a sleeping process of this user. $SLEEPER is its id.
-SLEEPS=${BATS_TEST_TIMEOUT:-300} # s: as long as a test may take
+SLEEPS=${BATS_TEST_TIMEOUT:-300} # s: the time that a test may take
 sleeper() {
     if [ -n "${1:-}" ]; then
         setpriv --reuid "$1" --regid "$1" --clear-groups -- sleep "$SLEEPS" >/dev/null 2>&1 3>&- &
@@ -279,18 +279,18 @@ sleeper() {
 is_program() { local comm; { read -r comm <"/proc/$1/comm"; } 2>/dev/null && [ "$comm" = "$2" ]; }
 is_sleep() { is_program "$1" sleep; }
 
-# kernel TID: policy, priority, nice, runtime/deadline/period in us, affinity, reset-on-fork, on one line, as
-# "fifo 15 nice=0 0/0/0 cpus=1 reset=1".
+# kernel TID: prints policy, priority, nice, runtime/deadline/period in us, affinity and reset-on-fork on one
+# line, as "fifo 15 nice=0 0/0/0 cpus=1 reset=1".
 kernel() { "$RTF_STAGE/kernel-view" "$1"; }
 
 # with_debugfs COMMAND...: runs a command in a mount namespace with debugfs.
 with_debugfs() { unshare --mount sh -c '[ -e /sys/kernel/debug/sched ] || mount -t debugfs none /sys/kernel/debug; exec "$@"' sh "$@"; }
-# The sum of the bandwidth of SCHED_DEADLINE threads in the kernel.
+# taken: prints the sum of the bandwidth of SCHED_DEADLINE threads in the kernel.
 taken() { with_debugfs grep -m 1 total_bw /sys/kernel/debug/sched/debug; }
 
 is_policy() { [[ $(kernel "$1") == "$2 "* ]]; }
 
-# hog UID: starts a process of this user that spins, not longer than this test. $HOG is its id.
+# hog UID: starts a process of this user that spins, until this test ends at the latest. $HOG is its id.
 hog() {
     become "$1" sh -c 'while [ -d "/proc/$1" ]; do :; done' sh $$ 3>&- &
     HOG=$!
@@ -299,7 +299,7 @@ hog() {
 }
 is_sh() { is_program "$1" sh; }
 
-# consumed TID: its CPU time in ms.
+# consumed TID: prints its CPU time in ms.
 consumed() { awk '{ printf "%d\n", $1 / 1000000 }' "/proc/$1/task/$1/schedstat"; }
 has_consumed() { [ "$(consumed "$1")" -ge "$2" ]; }
 
@@ -342,19 +342,19 @@ says() {
     [ "$(field "$3" "$answer")" = true ] || { echo "$1/$2: $answer" >&2; return 1; }
 }
 
-# shows TID VIEW: the kernel has this view of the thread, in the words of `kernel`.
+# shows TID VIEW: the kernel has this view of the thread, in the form of `kernel`.
 shows() {
     local view
     view=$(kernel "$1")
     [ "$view" = "$2" ] || { echo "thread $1 is $view" >&2; return 1; }
 }
 
-# logged COUNT EXPRESSION: the expression is true of so many events.
+# logged COUNT EXPRESSION: the expression is true of this number of events.
 logged() { [ "$(jq -s "[.[] | select($2)] | length" "$EVENTS")" = "$1" ]; }
 
 has_ended() { ! kill -0 "$1" 2>/dev/null; }
 is_stopped() { [[ $(cat "/proc/$1/stat") == *') T '* ]]; }
 is_traced() { [ "$(awk '/^TracerPid/ { print $2 }' "/proc/$1/status" 2>/dev/null)" != 0 ]; }
 
-# has_misbehaved NAME: the plugin of test/fixtures has done the wrong that $WORK/switch/NAME asks for.
+# has_misbehaved NAME: the plugin of test/fixtures has done the fault that $WORK/switch/NAME names.
 has_misbehaved() { grep -qx "misbehaved $WORK/switch/$1 $(stat -c %i "$WORK/switch/$1")" "$WORK/broker.out"; }

@@ -16,7 +16,7 @@ tidy() {
     fi
 }
 
-# hog NAME JSON: a process that will spin when it is told to, attached; its pid in $HOG
+# hog NAME JSON: starts a process that will spin when a file tells it to, and attaches it; $HOG is its id
 hog() {
     # shellcheck disable=SC2016 # for the hog's own shell, which does not fork
     become $ALICE bash -c 'read -r _ <"$0"; end=$((SECONDS + 60)); while ((SECONDS < end)); do :; done' "$WORK/go" 3>&- &
@@ -28,14 +28,14 @@ hog() {
 
 is_bash() { [ "$(stat -c %u "/proc/$1") $(tr '\0' ' ' <"/proc/$1/cmdline" | cut -c1-7)" = "$ALICE bash -c" ]; }
 
-# runs_as PID POLICY: the kernel's number of it (0 ordinary, 1 FIFO, 6 SCHED_DEADLINE), without another process
+# runs_as PID POLICY: the kernel has this number for the policy (0 ordinary, 1 FIFO, 6 SCHED_DEADLINE); uses no other process
 runs_as() {
     local stat
     read -r -a stat <"/proc/$1/stat"
     [ "${stat[40]}" = "$2" ]
 }
 
-# since MICROSECONDS: how many ms ago that was
+# since MICROSECONDS: prints how many ms ago this time was
 since() { echo $(((${EPOCHREALTIME/./} - $1) / 1000)); }
 
 # bats test_tags=turn:1
@@ -76,7 +76,7 @@ since() { echo $(((${EPOCHREALTIME/./} - $1) / 1000)); }
     [ "$(</proc/sys/kernel/sched_rt_runtime_us)" = "$RT_RUNTIME" ]
 }
 
-# The broker must say it in the log and at the start, not find it out when it is too late.
+# The broker must report this in the log at its start, and not notice it when it is too late.
 
 @test "a broker that may not outrank its grants does not start, and names the missing right" {
     status=0
@@ -91,7 +91,7 @@ since() { echo $(((${EPOCHREALTIME/./} - $1) / 1000)); }
     [ -z "${ASAN_OPTIONS:-}" ] || skip 'AddressSanitizer makes mlockall(2) do nothing'
     configure_plugins 'FP fp 11-20 all' 'RR rr 1-10 all'
     broker_start
-    for pid in "$BROKER" $(launcher) $(helpers | grep -vxE "$(helpers rtf-logger)|$(helpers rtf-publisher)"); do # which may wait for the disk
+    for pid in "$BROKER" $(launcher) $(helpers | grep -vxE "$(helpers rtf-logger)|$(helpers rtf-publisher)"); do # these may wait for the disk
         [ "$(awk '/VmLck/ { print $2 }' "/proc/$pid/status")" -gt 0 ] || { cat "/proc/$pid/cmdline"; return 1; }
     done
     [ "$(jq -s '[.[] | select(.decision == "warning" and (.reason | test("is not locked in memory")))] | length' "$EVENTS")" = 0 ]
@@ -110,13 +110,13 @@ since() { echo $(((${EPOCHREALTIME/./} - $1) / 1000)); }
     done
 }
 
-# Root in a container may lock memory, and mostly may not lift the limit on it: the broker must not lock all of the limit then.
+# Root in a container may lock memory, but mostly may not raise its limit: then the broker must not lock all of the limit.
 # bats test_tags=turn:2
 @test "a limit on locked memory keeps neither the broker nor a reader from growing" {
     configure_plugins 'RR rr 1-10 all'
     configure_rules "$ALICE - max_utilization 100000"
     mkdir -p "$SPOOL/specs"
-    mount -t tmpfs -o size=128m none "$SPECS" # quicker than a disk
+    mount -t tmpfs -o size=128m none "$SPECS" # a file system in memory is quicker than a disk
     for each in '8192 -sys_resource' '8192 -ipc_lock,-sys_resource' '2048 -sys_resource'; do
         read -r limit without <<<"$each"
         prlimit --memlock=$((limit * 1024)) setpriv --bounding-set "$without" -- "$RTF_LIBEXEC/rtf-brokerd" --foreground --spool "$SPOOL" --config "$CONFIG" --group $GROUP \

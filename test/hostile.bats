@@ -8,17 +8,17 @@ prepare() { ROUNDS=0; }
 
 tidy() {
     if [ -n "${HELPER:-}" ]; then kill -CONT "$HELPER" 2>/dev/null || true; fi
-    # A broker that is deaf to SIGTERM must not hang the tests.
+    # A broker that ignores SIGTERM must not stop the tests.
     if [ -p "$WORK/full" ] && [ -n "$BROKER" ]; then broker_stop KILL; fi
 }
 
-# reads UID NAME JQ: JQ is true of the verdict that is there now.
+# reads UID NAME JQ: JQ is true of the present verdict.
 reads() { [ "$(field "$3" "$(cat "$SPECS/$1/$2.verdict")" 2>/dev/null)" = true ]; }
 
-# reserve UID NAME PRIORITY: at FP.
+# reserve UID NAME PRIORITY: makes a reservation with FP.
 reserve() { [ "$(field .result "$(spec "$1" "$2" "{\"priority\": $3, \"plugin\": \"FP\"}")")" = OK ]; }
 
-# release UID NAME: and returns when it is done.
+# release UID NAME: removes the spec, and returns when it is released.
 release() {
     as "$1" rm "$SPECS/$1/$2.json"
     eventually test ! -e "$SPECS/$1/$2.verdict"
@@ -36,7 +36,7 @@ bob_is_answered() {
     rm "$SPECS/$BOB/round$ROUNDS.json"
 }
 
-# broker_is_idle: it uses less than a quarter of a CPU for half a second.
+# broker_is_idle: the broker uses less than a quarter of a CPU for half a second.
 broker_is_idle() {
     local before
     before=$(awk '{ print $14 + $15 }' "/proc/$BROKER/stat")
@@ -44,12 +44,12 @@ broker_is_idle() {
     [ $(($(awk '{ print $14 + $15 }' "/proc/$BROKER/stat") - before)) -lt $(($(getconf CLK_TCK) / 8)) ]
 }
 
-# readers_have_rest: none of them is asked anything, or looks, any more.
+# readers_have_rest: no reader has work any more.
 readers_have_rest() { eventually readers_have_ended; }
 
 stack_kb() { awk '/^VmStk/ { print $2 }' "/proc/$BROKER/status"; }
 
-# broker_dies: by kill -9, and its helper processes with it
+# broker_dies: ends the broker and its helper processes by kill -9
 broker_dies() {
     kill -KILL "$BROKER"
     wait "$BROKER" 2>/dev/null || true
@@ -57,14 +57,14 @@ broker_dies() {
     eventually none_of_ours
 }
 
-# The attach helper of this broker, in $HELPER; stopped, it is as slow as it may ever be.
+# stop_helper: stops the attach helper of this broker, $HELPER; so it is as slow as it may ever be.
 stop_helper() {
     HELPER=$(helpers "$RTF_LIBEXEC/rtf-attach")
     kill -STOP "$HELPER"
 }
 
-# two_threads SETPRIV-OPTION...: a process of Alice's with a thread besides its first; their ids in $FIRST $SECOND. The
-# second obeys the words that `order` gives.
+# two_threads SETPRIV-OPTION...: starts a process of Alice's with a second thread; their ids are in $FIRST and $SECOND.
+# The second thread obeys the words that `order` gives.
 two_threads() {
     mkfifo -m 666 "$WORK/order"
     cat >"$WORK/two.py" <<'END'
@@ -98,7 +98,7 @@ order() {
     esac
 }
 
-# It is attached, and said to be, or it is ordinary.
+# answered_for: the first thread is attached, and the verdict says so; or it is ordinary.
 answered_for() { [[ $(kernel "$FIRST") == other* ]] || reads $ALICE cam ".thread.tid == $FIRST"; }
 
 # ---- no user keeps the broker busy ----
@@ -130,7 +130,7 @@ END
         echo "$!" >>"$WORK/pids"
     done
     for _ in 1 2 3 4; do bob_is_answered; done
-    kill "${loops[@]}" # which go on until now
+    kill "${loops[@]}" # the loops have run until now
     echo "stack: $stack kB, then $(stack_kb) kB"
     [ "$(stack_kb)" -le $((stack + 128)) ]
 }
@@ -176,7 +176,7 @@ END
     bob_is_answered
     broker_is_idle
     echo >"$WORK/go"
-    says $ALICE cam '.result == "ATTACH_FAIL"' # thread 1 is not hers
+    says $ALICE cam '.result == "ATTACH_FAIL"' # thread 1 is not Alice's
 }
 
 # bats test_tags=turn:2
@@ -289,14 +289,14 @@ for i in range(10000):
     attach $ALICE cam "$SECOND" >/dev/null
     stop_helper
     as $ALICE rm "$SPECS/$ALICE/leader.json"
-    bob_is_answered # so the helper has been asked
+    bob_is_answered # when Bob is answered, the helper has been asked
     order exec
-    bob_is_answered # and the broker has seen the end of the thread
+    bob_is_answered # when Bob is answered, the broker has seen the end of the thread
     kill -CONT "$HELPER"
     eventually test ! -e "$SPECS/$ALICE/leader.verdict"
     release $ALICE cam
     bob_is_answered
-    sleeper $ALICE # and the helper has done all that it was asked to do
+    sleeper $ALICE # when this thread is attached, the helper has carried out all earlier orders
     reserve $ALICE last 13
     attach $ALICE last "$SLEEPER" >/dev/null
     is_policy "$SLEEPER" fifo
@@ -328,7 +328,7 @@ for i in range(10000):
     is_policy "$SECOND" fifo
     stop_helper
     as $ALICE rm "$SPECS/$ALICE/cam.json"
-    bob_is_answered # so the helper has been asked
+    bob_is_answered # when Bob is answered, the helper has been asked
     order exec
     kill -CONT "$HELPER"
     eventually test ! -e "$SPECS/$ALICE/cam.verdict"
@@ -379,7 +379,7 @@ for i in range(10000):
     attach $ALICE cam "$SECOND" >/dev/null
     is_policy "$SECOND" fifo
     stop_helper
-    order uid # so that the helper will refuse the change
+    order uid # then the helper will refuse the change
     put $ALICE cam '{"priority": 19, "plugin": "FP"}'
     bob_is_answered
     put $BOB big '{"runtime": "80ms", "period": "100ms", "plugin": "RM"}'
@@ -405,7 +405,7 @@ for i in range(10000):
     attach $ALICE cam "$SECOND" >/dev/null
     is_policy "$SECOND" fifo
     stop_helper
-    order uid # so that the helper will refuse the change
+    order uid # then the helper will refuse the change
     put $ALICE cam '{"priority": 19, "plugin": "FP"}'
     bob_is_answered
     put $BOB late '{"runtime": "70ms", "period": "150ms", "plugin": "RM"}' # 70 + 2 * 45 > 150
@@ -430,7 +430,7 @@ for i in range(10000):
     order uid
     put $ALICE cam '{"priority": 19, "plugin": "FP"}'
     bob_is_answered
-    # Bob gets all of the CPU when the bandwidth that the change gives up is paid back, and releases it.
+    # Bob gets all of the CPU when the debts of the change are paid back, and releases it.
     [ "$(field .result "$(spec $BOB all '{"runtime": "950ms", "period": "1s", "plugin": "EDF"}')")" = OK ]
     release $BOB all
     kill -CONT "$HELPER"
@@ -677,7 +677,7 @@ for i in range(10000):
     echo "$new lines"
     [ "$new" -ge 1 ]
     [ "$new" -le 8 ]
-    bob_is_answered # who is known already
+    bob_is_answered # Bob's account is known already
     mv "$RTF_LIBEXEC/kept" "$RTF_LIBEXEC/rtf-names"
     reserve $CAROL cam 12
 }

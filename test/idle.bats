@@ -4,7 +4,7 @@ load helper
 
 prepare() { configure_rules "$ALICE - max_utilization 1000" "$BOB - max_utilization 2"; }
 
-# everybody: the broker and all that it started
+# everybody: prints the ids of the broker and of all processes that it started
 everybody() { echo "$BROKER" $(launcher) $(helpers); }
 
 tidy() {
@@ -14,21 +14,22 @@ tidy() {
     fi
 }
 
-# switches: how often each of them has run
+# switches: prints how often each of these processes has run
 switches() {
     for pid in $(everybody); do
         echo "$(tr '\0' ' ' <"/proc/$pid/cmdline" | cut -c -60): $(grep ctxt_switches "/proc/$pid/status" | tr -s '\t\n' ' ')"
     done
 }
 
-# descriptors: how many each has; memory: bytes that malloc has given out in the broker, then resident KiB of each other
+# descriptors: prints how many descriptors each process has; memory: prints the bytes that malloc has given out in the broker, and the resident KiB of
+# each other process
 descriptors() { for pid in $(everybody); do ls "/proc/$pid/fd" | wc -l; done; }
 memory() {
     in_use
     for pid in $(launcher) $(helpers); do awk '/^VmRSS/ { print $2 }' "/proc/$pid/status"; done
 }
 in_use() {
-    eventually nothing_is_owed # what was released is kept until its 0-lag time, and how much that is depends on how fast the cycles were
+    eventually nothing_is_owed # released capacity stays in the books until its 0-lag time, and its amount depends on the speed of the cycles
     jq .memory "$SPOOL/state/current/books.json"
 }
 nothing_is_owed() {
@@ -47,7 +48,7 @@ nothing_is_owed() {
         attach $ALICE w$n "$SLEEPER" >/dev/null
     done
     spec $BOB refused '{"runtime": 0}' >/dev/null
-    eventually no_readers # they end when there is nothing to do
+    eventually no_readers # readers end when they have nothing to do
     [ "$(everybody | wc -w)" -eq 12 ] # broker, launcher, helper, guard, rtf-tasks, log, publisher, names, adopter, three plugins
     sleep 0.2
     before=$(switches)
@@ -88,13 +89,13 @@ sleeps_at_rest() {
 no_readers() { ! helpers rtf-reader >/dev/null; }
 
 @test "no process wakes up for a request that was answered long ago" {
-    configure_plugins 'FP fp 11-20 all timeout=4s' # readers end after two
+    configure_plugins 'FP fp 11-20 all timeout=4s' # readers end after two seconds
     broker_start
     sleeper $ALICE
     spec $ALICE cam '{"priority": 15}' >/dev/null
     attach $ALICE cam "$SLEEPER" >/dev/null
     spec $ALICE other '{"priority": 16}' >/dev/null
-    eventually one_perf_event # the thread is watched: the last that was to be done
+    eventually one_perf_event # the watch of the thread is the last thing that is done
     eventually no_readers
     eventually settled # before a plugin's or the helper's time to answer is over
     before=$(switches)
@@ -118,10 +119,10 @@ os.write(fd, b'{"priority": 16}')
 held = os.open(f"/proc/self/fd/{fd}", os.O_PATH)
 os.close(fd)
 open(sys.argv[2]).read()
-os.link(f"/proc/self/fd/{held}", sys.argv[1] + "/arm.json", src_dir_fd=held)  # linkat(2), and it follows
+os.link(f"/proc/self/fd/{held}", sys.argv[1] + "/arm.json", src_dir_fd=held)  # linkat(2), which follows the link
 END
     echo "$!" >>"$WORK/pids"
-    exec 4>"$WORK/go" # opened by both: it has been made
+    exec 4>"$WORK/go" # this opens when the other end is open, so the file has been made
     diff <(echo "$before") <(switches)
     as $ALICE mv "$SPECS/$ALICE/.new/cam" "$SPECS/$ALICE/cam.json"
     exec 4>&-
@@ -132,11 +133,11 @@ END
 settled() {
     local before
     before=$(switches)
-    sleep 0.02 # if anybody is still at it, the next round will tell
+    sleep 0.02 # if a process still works, the next round finds it
     [ "$(switches)" = "$before" ]
 }
 
-# perf_events: how many the helper holds; a watch goes to the broker
+# perf_events: prints how many the helper holds; it hands a watch on to the broker
 perf_events() {
     for pid in $(helpers); do
         [ "$(cat "/proc/$pid/comm")" != rtf-attach ] || find "/proc/$pid/fd" -lname 'anon_inode:*perf_event*' | wc -l
@@ -149,7 +150,7 @@ perf_events() {
     [ "$(perf_events)" = 0 ]
     for name in cam other; do
         spec $ALICE $name "{\"priority\": 15, \"attach\": $SLEEPER}" >/dev/null
-        eventually one_perf_event # a moment later
+        eventually one_perf_event # the watch comes a moment later
         as $ALICE rm "$SPECS/$ALICE/$name.json"
         eventually test ! -e "$SPECS/$ALICE/$name.verdict"
         one_perf_event
@@ -157,7 +158,7 @@ perf_events() {
 }
 one_perf_event() { [ "$(perf_events)" = 1 ]; }
 
-# cycles NUMBER: create, attach, change, be refused, detach and release, by $ALICE, that often
+# cycles NUMBER: creates, attaches, changes, is refused, detaches and releases, as $ALICE, this many times
 cycles() {
     setpriv --reuid $ALICE --regid $ALICE --groups "$GROUP" -- /usr/bin/python3 -S - "$SPECS/$ALICE" "$1" "$2" 3>&- <<'END'
 import os, sys, time
@@ -168,7 +169,7 @@ SPECS = (
     '{"runtime": 10, "period": 100000}', '{"priority": 15}', '{"priority": 5, "plugin": "RR"}', '{"runtime": "no"}',
     '{"runtime": 10, "period": 100000, "cpus": "0-1023", "expires": "1000s", "modes": {"a": {}, "b": {"runtime": 20}}, "mode": "a"}',
 )
-BATCH = 100 # below that many at once, the user would have reason to wait
+BATCH = 100 # with more at once, the user would have to wait
 
 
 def put(name, text):
@@ -205,26 +206,26 @@ says_rest() { [ "$(spec $ALICE rest '{"runtime": "1s", "period": "1s", "plugin":
 # bats test_tags=turn:1
 @test "10,000 create and release cycles leave memory and descriptors where they were" {
     mkdir "$SPOOL"
-    mount -t tmpfs -o size=128m,mode=755 none "$SPOOL" # quicker than a disk
+    mount -t tmpfs -o size=128m,mode=755 none "$SPOOL" # a file system in memory is quicker than a disk
     broker_start
     sleeper $ALICE
     journal() { stat -c %i "$SPOOL/state/current/journal"; }
     first=$(journal)
-    # Buffers keep the size of the most that was ever in them: so first as many cycles as it takes until the journal is made anew.
+    # Buffers keep their largest size. So the test first makes as many cycles as it takes until the journal is written anew.
     for _ in $(seq 60); do
         cycles 1000 "$SLEEPER" || { jq -c 'select(.name == "w0-0" or .stage == "plugin" or .stage == "broker")' "$EVENTS" | tail -n 12; false; }
         [ "$(journal)" = "$first" ] || break
     done
     [ "$(journal)" != "$first" ]
     memory_before=$(memory)
-    eventually readers_have_ended # when they do is their affair
+    eventually readers_have_ended # readers end at a time of their own
     descriptors_before=$(descriptors)
     cycles 10000 "$SLEEPER" || { jq -c 'select(.name == "w0-0" or .stage == "plugin" or .stage == "broker")' "$EVENTS" | tail -n 12; false; }
     memory_after=$(memory)
     echo "# memory: $(echo $memory_before) / $(echo $memory_after)" >&3
     eventually readers_have_ended
     are_as_before() { [ "$(descriptors)" = "$descriptors_before" ]; }
-    # The adopter may be looking at a directory.
+    # The adopter may be looking at a directory meanwhile.
     eventually are_as_before || { diff <(echo "$descriptors_before") <(descriptors) >&2; false; }
     # Sanitizers keep freed memory for a time, and look for leaks themselves. The bounds do not apply to them.
     paste <(echo "$memory_before") <(echo "$memory_after") | {
@@ -238,5 +239,5 @@ says_rest() { [ "$(spec $ALICE rest '{"runtime": "1s", "period": "1s", "plugin":
     run spec $ALICE whole '{"runtime": "1s", "period": "1s"}'
     [ "$(field .grant.accepted_runtime "$output")" = 1000000 ]
     run spec $ALICE rest '{"runtime": "1s", "period": "1s", "plugin": "EDF"}'
-    eventually says_rest 800000 # of 1.8: when all is paid back, the sums are exactly what they were
+    eventually says_rest 800000 # of 1.8: when all debts are paid back, the sums are exactly the former sums
 }

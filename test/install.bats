@@ -225,7 +225,7 @@ copy_tree() {
 
 snapshot() { (cd "$TREE" && find . -printf '%y %m %P %l\n' | sort && find . -type f -exec sha256sum {} + | sort -k 2); }
 
-# parsed_root: a directory that systemd's tools take for a machine, with the files of $ROOT.
+# parsed_root: makes a directory that systemd's tools take for a machine, with the files of $ROOT.
 parsed_root() {
     echo 'root:x:0:0::/root:/bin/sh' >"$ROOT/etc/passwd"
     printf 'root:x:0:\nadm:x:4:\n' >"$ROOT/etc/group"
@@ -272,7 +272,7 @@ parsed_root() {
     [ "$(grep -c '^Exec[A-Za-z]*=/opt/rtf/libexec/rtf/rtf-brokerd ' "$unit")" -eq 2 ]
     run grep -rnI '@[A-Z]*@' "$ROOT"/opt/rtf/lib "$ROOT/etc"
     [ "$status" -eq 1 ]
-    # Nothing speaks of where it was built or staged.
+    # No file names the directory in which it was built or staged.
     run grep -rlIF -e "$RTF_SOURCE/" -e "$ROOT" "$ROOT/etc" "$ROOT"/opt/rtf/lib "$ROOT"/opt/rtf/share
     [ "$status" -eq 1 ]
 }
@@ -353,7 +353,8 @@ parsed_root() {
 @test "the shipped configuration is correct, and as careful as its comments say" {
     installed PREFIX=/usr
     "$ROOT/usr/libexec/rtf/rtf-brokerd" --check --config "$ROOT/etc/rtf"
-    # The same rules for a user without an account here: half a CPU in all, and nothing for a spec without a runtime, or with one too small to enforce.
+    # The shipped rules for a user without an account: half a CPU in all, and nothing for a spec without a runtime, or with a runtime that is too
+    # small to be enforced.
     sed "s/^@rtf/$ALICE/" "$ROOT/etc/rtf/acl.conf" >"$CONFIG/acl.conf"
     cp "$ROOT/etc/rtf/plugins.conf" "$CONFIG/plugins.conf"
     broker_start
@@ -457,7 +458,7 @@ parsed_root() {
     [ "$(cd "$ROOT" && find . ! -type d | sort)" = "$(printf './usr/bin/other\n./usr/share/man/man1/other.1')" ]
     [ ! -e "$ROOT/usr/libexec/rtf" ]
     [ ! -e "$ROOT/etc/rtf" ]
-    # Once more, there is nothing to do.
+    # The second time there is nothing to do.
     make -s -C "$RTF_SOURCE" uninstall DESTDIR="$ROOT" PREFIX=/usr </dev/null 3>&- >"$WORK/out" 2>&1
     [ ! -s "$WORK/out" ]
 }
@@ -485,7 +486,7 @@ parsed_root() {
     [ ! -e "$ROOT/usr/bin/rtf-run" ]
 }
 
-# purge [SCRIPT]: the package's postrm for this spool, on a machine without the accounts.
+# purge [SCRIPT]: runs the package's postrm for this spool, on a machine without the accounts.
 purge() {
     mkdir -p "$WORK/stubs"
     printf '#!/bin/sh\necho "$2" >>%s\nexit 2\n' "$WORK/asked" >"$WORK/stubs/getent"
@@ -520,7 +521,7 @@ purge() {
 # bats test_tags=turn:2
 @test "purge comes to its end though a directory's lock is held for ever" {
     mkdir -p "$WORK/stubs" "$SPECS/held" "$SPECS/other" "$SPOOL/state"
-    # Such a call never returns.
+    # The removal of the held directory never returns.
     printf '#!/bin/sh\ncase "$*" in *held*) echo $$ >>"%s"; exec sleep 300 ;; esac\nexec /bin/rm "$@"\n' "$WORK/pids" >"$WORK/stubs/rm"
     chmod 755 "$WORK/stubs/rm"
     purge 1

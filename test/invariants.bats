@@ -1,7 +1,7 @@
 # rtf-invariants(8) is silent when journal, broker, kernel and files agree, and finds each difference.
 load helper
 
-# Its other output, above all about threads that do not concern this broker, goes to $WORK/said.
+# The other output, mostly about threads that do not concern this broker, goes to $WORK/said.
 invariants() { "$RTF_LIBEXEC/rtf-invariants" --spool "$SPOOL" 2>"$WORK/said"; }
 
 agree() {
@@ -28,7 +28,7 @@ granted() {
     spec $BOB mine '{"priority": 3, "plugin": "RR"}' >/dev/null
     attach $ALICE pump "$SLEEPER" >/dev/null
     is_policy "$SLEEPER" fifo
-    eventually has_watches 1 # or what is done to it just now is taken for an execve(2) that was missed
+    eventually has_watches 1 # otherwise a change by the test could be taken for an execve(2) that the broker has missed
 }
 
 # bats test_tags=turn:0
@@ -40,7 +40,7 @@ granted() {
     agree
     spec $BOB bad '{bad' >/dev/null
     spec $BOB big '{"runtime": "10ms", "period": "10ms", "plugin": "EDF"}' >/dev/null
-    attach $BOB alone 1 >/dev/null # a .tid without a spec is answered, too
+    attach $BOB alone 1 >/dev/null # a .tid without a spec gets a verdict, too
     agree
     as $ALICE rm "$SPECS/$ALICE/cam.json" "$SPECS/$ALICE/pump.json"
     eventually test ! -e "$SPECS/$ALICE/pump.verdict"
@@ -102,7 +102,7 @@ granted() {
     finds "kernel: thread $SLEEPER of uid $BOB is rr, and nothing is granted to it"
 }
 
-# left_over POLICY PRIORITY: the thread that was attached is detached, and made real-time behind the broker's back as if it had not been
+# left_over POLICY PRIORITY: the thread is detached, and then made real-time without the broker, as if it had not been detached
 left_over() {
     as $ALICE rm "$SPECS/$ALICE/pump.tid"
     eventually is_policy "$SLEEPER" other
@@ -114,17 +114,17 @@ left_over() {
     granted
     left_over fifo 12
     finds "kernel: thread $SLEEPER of uid $ALICE is fifo, and nothing is granted to it"
-    # No plugin gives that: but this broker has attached the thread, as its journal knows.
+    # No plugin gives this policy and priority. But the journal says that this broker has attached the thread.
     chrt -R -r -p 40 "$SLEEPER"
     finds "kernel: thread $SLEEPER of uid $ALICE is rr, and nothing is granted to it"
-    # The next journal does not name it, but the log does. Its owner has no directory any more.
+    # The next journal does not name the thread, but the log does. The thread's owner has no directory any more.
     as $ALICE rm "$SPECS/$ALICE/cam.json" "$SPECS/$ALICE/pump.json"
     eventually rmdir "$SPECS/$ALICE"
     broker_stop INT
     broker_start
     [ "$(grep -c "^tid=$SLEEPER\$" "$SPOOL/state/current/journal")" = 0 ]
     finds "kernel: thread $SLEEPER of uid $ALICE is rr, and nothing is granted to it"
-    # Another thread of that number would have started later.
+    # Another thread with this id would have started later.
     sed -i 's/"time":"20[0-9][0-9]/"time":"1999/' "$EVENTS"
     agree
 }
@@ -146,8 +146,8 @@ left_over() {
     finds "kernel: thread $HOG of uid $ALICE is rr, and nothing is granted to it"
 }
 
-# beside [OPTION...]: a broker of another spool, $OTHER, with a thread of $ALICE, who has a directory in this one, too, and one of $CAROL, who
-# has not.
+# beside [OPTION...]: starts a broker of another spool, $OTHER, with a thread of $ALICE, who also has a directory in this spool, and a thread
+# of $CAROL, who has none here.
 beside() {
     local here=$SPOOL mine=$BROKER
     mkdir -p "$WORK/beside"
@@ -160,7 +160,7 @@ beside() {
     is_policy "$SLEEPER" fifo
     THEIRS=$SLEEPER
     become $CAROL /usr/bin/python3 -S -c 'import time
-while True: time.sleep(0.05)' 3>&- & # one that sleeps for long could not be moved into a domain
+while True: time.sleep(0.05)' 3>&- & # a thread that sleeps for long could not be moved into a domain
     SLEEPER=$!
     echo "$SLEEPER" >>"$WORK/pids"
     spec $CAROL cam '{"runtime": "1ms", "period": "100ms", "plugin": "EDF"}' >/dev/null
@@ -178,7 +178,7 @@ while True: time.sleep(0.05)' 3>&- & # one that sleeps for long could not be mov
     calls_foreign "thread $SLEEPER of uid $CAROL is deadline: another broker has attached it"
     cat "$WORK/said"
     plugins=$(id -u "${RTF_PLUGIN_USER:-rtf-plugin}" 2>/dev/null || echo 65534)
-    grep -q "^rtf-invariants: foreign: thread [0-9]* of uid $plugins is fifo 21: uid $plugins has no directory in this spool$" "$WORK/said" # its plugins
+    grep -q "^rtf-invariants: foreign: thread [0-9]* of uid $plugins is fifo 21: uid $plugins has no directory in this spool$" "$WORK/said" # the plugins of the other broker
 
     sleeper 65534
     chrt -f -p 15 "$SLEEPER"
@@ -248,7 +248,7 @@ is_called() { [ "$(cat "/proc/$2/comm" 2>/dev/null)" = "$1" ]; }
     finds "journal: $ALICE/pump: priority is 13, the broker says 12"
 }
 
-# Brokers of other lanes may have it lifted.
+# Brokers of other lanes may have lifted the limit.
 # bats test_tags=machine
 @test "a limit of the kernel that was put back behind the broker's back is found" {
     configure_plugins 'EDF edf - 1 partition=unthrottled threshold=0.9' 'FP fp 11-20 0' 'RR rr 1-10 0'
@@ -282,7 +282,7 @@ is_called() { [ "$(cat "/proc/$2/comm" 2>/dev/null)" = "$1" ]; }
     [ "$(<"$WORK/said")" = "rtf-invariants: no broker serves $SPOOL" ]
 }
 
-# Another user's process may have a file open of a FUSE server that never answers.
+# Another user's process may have an open file of a FUSE server that never answers.
 @test "a user's process that is called rtf-brokerd is not looked into" {
     broker_start
     cp /bin/sleep "$WORK/rtf-brokerd"

@@ -1,5 +1,6 @@
 # bats file_tags=lane:disk
-# Threads that come first on a disk: enforce=ioprio and rtf-disk(8), on a disk of known speed (slow-disk.bash).
+# Threads whose reads and writes come first on a disk: enforce=ioprio and rtf-disk(8), on a disk of known speed
+# (slow-disk.bash).
 
 load helper
 load slow-disk
@@ -17,13 +18,13 @@ keep_by() { configure_plugins 'EDF edf - all partition=global threshold=0.5' "DI
 stream='{"disk": {"bytes": "4KiB", "period": "50ms", "block": "4KiB"}}'
 reserve() { told '.result == "OK"' "$(spec "$1" "$2" "${3:-$stream}")"; }
 
-# class_is TID SENTENCE: the output of ionice(1).
+# class_is TID SENTENCE: ionice(1) prints this.
 class_is() { [ "$(ionice -p "$1")" = "$2" ]; }
 raised='realtime: prio 7'
 former() { class_is "$1" 'best-effort: prio 2'; }
 raised() { class_is "$1" "$raised"; }
 
-# family UID: a process, FAMILY, which starts a child, CHILD, and a thread, OTHER, when there is $WORK/more.
+# family UID: starts a process, $FAMILY, which starts a child, $CHILD, and a thread, $OTHER, when $WORK/more exists.
 family() {
     cat >"$WORK/family.py" <<'END'
 import os, sys, threading, time
@@ -38,7 +39,7 @@ END
     become "$1" /usr/bin/python3 -S "$WORK/family.py" "$WORK" >"$WORK/said" 3>&- &
     FAMILY=$!
     echo "$FAMILY" >>"$WORK/pids"
-    is_his() { [[ $(cat "/proc/$FAMILY/comm") == python3* ]]; } # no longer setpriv
+    is_his() { [[ $(cat "/proc/$FAMILY/comm") == python3* ]]; } # setpriv has become python3
     eventually is_his
 }
 family_grows() {
@@ -56,7 +57,7 @@ broker_dies() {
 }
 put_back() { "$RTF_LIBEXEC/rtf-brokerd" --put-back --spool "$SPOOL" --config "$CONFIG" --group "$GROUP"; }
 
-# alice's thread, raised by the reservation cam, SLEEPER; it had best-effort 2.
+# raise_one: starts Alice's thread $SLEEPER, which had best-effort 2 and is raised by the reservation cam.
 raise_one() {
     reserve $ALICE cam "$@"
     sleeper $ALICE
@@ -251,8 +252,8 @@ raise_one() {
     done
 }
 
-# light_reader UID: for four seconds, single reads of 4 KiB with a pause of 20 ms after each; attached to cam if it is alice's.
-# READS is how many it got, TIMES the shortest, median and worst of them in microseconds.
+# light_reader UID: reads 4 KiB at a time for four seconds, with a pause of 20 ms after each read; Alice's process is attached
+# to cam. $READS is the number of reads, $TIMES has the shortest, median and longest time in microseconds.
 light_reader() {
     load_begins "$WORK/reads" "$1" thinker 4096 20 4
     if [ "$1" = $ALICE ]; then attach $ALICE cam "$LOAD" >"$WORK/attached" && raised "$LOAD" || return 1; fi
@@ -263,8 +264,8 @@ light_reader() {
     TIMES=$(sed 1d "$WORK/reads" | sort -n | awk '{ all[NR] = $1 } END { print all[1], all[int((NR + 1) / 2)], all[NR] }')
 }
 
-# The test compares how many reads each process got, not the median of their times: BFQ by itself serves some reads of a light reader at once and delays
-# others by seconds, so that now and then most of its few reads were fast.
+# The test compares the numbers of reads of the processes, and not the medians of their times: BFQ itself serves some reads of a light reader at once,
+# and delays others by seconds, so most of its few reads may be fast.
 # bats test_tags=machine,turn:2
 @test "beside deep readers a raised thread gets several times the single reads that another one gets" {
     broker_start

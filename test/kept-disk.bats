@@ -1,5 +1,5 @@
 # bats file_tags=lane:disk
-# Reservations of a disk that are kept: rtf-disk(8), on a disk of known speed (slow-disk.bash).
+# Reservations of a disk that rtf-disk(8) keeps, on a disk of known speed (slow-disk.bash).
 
 load helper
 load slow-disk
@@ -16,7 +16,7 @@ tidy() {
     [ ! -d "$blkio/rtf-test" ]
     hand_on_as_before
 }
-# The root of version 2 hands on the controllers again that it handed on before the function ours.
+# hand_on_as_before: the root of version 2 again has the controllers for its children that it had before the function `ours`.
 hand_on_as_before() {
     local each
     [ -n "${CONTROLLERS+known}" ] || return 0
@@ -25,11 +25,11 @@ hand_on_as_before() {
     done
 }
 
-# The least part of its bytes that a reserved stream gets, in hundredths: 100 where nothing else runs. An emulated machine is late by itself (47 to 58 were
-# seen, 4 to 14 without a reservation): there the test shows that a reserved stream gets several times as much as others.
+# The smallest part of its bytes that a reserved stream gets, in hundredths: 100 where nothing else runs. An emulated machine is late by itself (47 to 58
+# were seen, and 4 to 14 without a reservation): there the test shows that a reserved stream gets several times as much as others.
 LEAST=$((PATIENCE > 1 ? 25 : 90))
 
-# Each stream has CPU time, too: a read that is late for want of CPU time is not the disk's fault.
+# Each stream has CPU time, too, because a read may also be late for want of CPU time.
 stream='{"runtime": "1ms", "period": "50ms", "disk": {"bytes": "32KiB", "period": "50ms", "block": "32KiB"}}'
 reserve() { told '.result == "OK"' "$(spec "$1" "$2" "${3:-$stream}")"; }
 
@@ -51,7 +51,7 @@ reserve() { told '.result == "OK"' "$(spec "$1" "$2" "${3:-$stream}")"; }
     attach $ALICE cam "$LOAD"
     [[ $(group_of "$LOAD") == /rtf-disk/c* ]]
     has_bounds() { [ "$(bounds "$(group_of "$LOAD")")" = "$1" ]; }
-    has_bounds '819201 35 112' # a quarter more than 655360, in blocks of 32 KiB ten more
+    has_bounds '819201 35 112' # a quarter more than 655360 bytes a second, and ten blocks of 32 KiB more
     reserve $ALICE cam '{"runtime": "1ms", "period": "50ms", "disk": {"bytes": "16KiB", "period": "50ms", "block": "16KiB"}}'
     has_bounds '409601 35 108'
     told '.result == "SCHEDULE_FAIL" and .grant.claims[0].bytes == 16384' "$(spec $ALICE cam '{"runtime": "1ms", "period": "50ms", "disk": {"bytes": "1MiB", "period": "50ms", "block": "32KiB"}}')"
@@ -65,7 +65,7 @@ reserve() { told '.result == "OK"' "$(spec "$1" "$2" "${3:-$stream}")"; }
     [ ! -s "$SPOOL/state/disks" ]
 }
 
-# Its memory takes time to be given back, and no CPU time is left for that.
+# The process needs time to free its memory, and gets no CPU time for that.
 @test "a process that is ending while the disk is given back leaves no group" {
     read -r cpu <<<"$(taskset -pc "$BASHPID" | sed 's/.*: //; s/[,-].*//')"
     broker_start
@@ -75,7 +75,7 @@ import mmap, os, signal, sys
 memory = mmap.mmap(-1, 256 << 20)
 try:
     memory.madvise(mmap.MADV_NOHUGEPAGE)
-except OSError: # with PREEMPT_RT there are none
+except OSError: # with PREEMPT_RT there are no such threads
     pass
 for at in range(0, len(memory), 4096):
     memory[at] = 1
@@ -93,7 +93,7 @@ os.kill(os.getpid(), signal.SIGKILL)' "$WORK/go" >"$WORK/ready" 3>&- &
     is_ending() { read -r _ _ _ _ _ _ _ _ flags _ <"/proc/$ending/stat" && [ $((flags & 4)) -ne 0 ]; }
     eventually is_ending
     kill -TERM "$BROKER"
-    sleep 1 # so long it has no CPU time
+    sleep 1 # the process has no CPU time for this second
     is_ending
     kill -KILL "$loop"
     eventually is_gone "$BROKER"
@@ -135,9 +135,9 @@ six_streams_are_kept() {
     done
     [ "$least" -ge "$LEAST" ]
 }
-has_said() { [ "$(wc -l <"$WORK/$1")" = 2 ]; } # the second line when it has ended
+has_said() { [ "$(wc -l <"$WORK/$1")" = 2 ]; } # the process writes the second line when it has ended
 
-# Alone, as the test of six streams.
+# Alone, for the same reason as the test of six streams.
 # bats test_tags=machine
 @test "a greedy process has at most 1.4 times its grant, and the others their whole grants" {
     broker_start
@@ -158,7 +158,7 @@ has_said() { [ "$(wc -l <"$WORK/$1")" = 2 ]; } # the second line when it has end
     took=$(tail -n 1 "$WORK/greedy")
     echo "# greedy: $took of 655360 bytes/s" >&3
     [ "$took" -le $((655360 * 14 / 10)) ]
-    # The disk's time for small blocks counts, not their bytes: a small block takes 4.186 ms, a granted one 5.489.
+    # The disk's time for small blocks counts, not their bytes: a small block takes 4.186 ms, a granted block 5.489 ms.
     load_begins "$WORK/small" $BOB greedy 4096 3
     attach $BOB greedy "$LOAD"
     go "$WORK/small"
@@ -191,7 +191,7 @@ has_said() { [ "$(wc -l <"$WORK/$1")" = 2 ]; } # the second line when it has end
     kill -KILL "$BROKER"
     wait "$BROKER" || true
     eventually none_of_ours
-    # One that keeps no disk any more leaves nothing, either.
+    # A broker that keeps no disk any more restores the disk, too.
     cp "$CONFIG/plugins.conf" "$WORK/kept"
     configure_plugins 'EDF edf - all partition=global threshold=0.5' "DISK disk - - resource=disk device=$DISK throughput=4KiB:950kB,32KiB:5800kB enforce=none"
     broker_start
@@ -245,7 +245,7 @@ has_said() { [ "$(wc -l <"$WORK/$1")" = 2 ]; } # the second line when it has end
     [ "$(scheduler)" = bfq ]
     kill -KILL "$BROKER"
     wait "$BROKER" || true
-    broker_start # at once: the helper of the one before may still be there
+    broker_start # at once: the helper of the killed broker may still be there
     [ "$(groups_of_ours)" = "$group" ]
     agree() { "$RTF_LIBEXEC/rtf-invariants" --spool "$SPOOL"; }
     agree
@@ -272,7 +272,7 @@ has_said() { [ "$(wc -l <"$WORK/$1")" = 2 ]; } # the second line when it has end
     [ "$(scheduler)" = bfq ]
     broker_stop TERM
     [ "$(scheduler)" = mq-deadline ]
-    [ "$(cat "$SPOOL/state/disks")" = nosuchdisk ] # else what root chooses from here on would be put back at the next end
+    [ "$(cat "$SPOOL/state/disks")" = nosuchdisk ] # otherwise the next end would restore the old scheduler, even after root has chosen another one
 }
 
 # ours: makes the group rtf-test, whose children can have limits. Needs version 2: with version 1 each kind of limit has its own hierarchy.
@@ -322,7 +322,7 @@ attached() { # NAME TID
     as $ALICE rm "$SPECS/$ALICE/cam.json"
     eventually has_groups 0
     [ "$(group_of "$first")" = /rtf-test/some ]
-    # A process without limits does not get those of the processes before.
+    # A process without limits does not get the limits of the processes before.
     reserve $ALICE cam
     sleeper_in /rtf-test/some
     attached cam "$SLEEPER"
@@ -339,7 +339,7 @@ attached() { # NAME TID
     broker_start
     own /rtf-test/alice
     echo 9 >"$blkio/rtf-test/alice/pids.max"
-    # The second time the owner has also made rtf-returned, and spoilt it.
+    # The second time, the owner has also made rtf-returned, and made it unusable.
     for spoil in : 'mkdir rtf-returned && echo +memory >rtf-returned/cgroup.subtree_control'; do
         sleeper_in /rtf-test/alice
         reserve $ALICE cam
@@ -352,7 +352,7 @@ attached() { # NAME TID
         eventually has_ended "$SLEEPER"
         as $ALICE sh -c "cd '$blkio/rtf-test/alice' && rmdir rtf-returned* && echo -memory >cgroup.subtree_control"
     done
-    # No further group may be made.
+    # Now no further group may be made.
     sleeper_in /rtf-test/alice
     reserve $ALICE cam
     attached cam "$SLEEPER"

@@ -8,14 +8,14 @@ prepare() {
     export PKG_CONFIG_PATH=$RTF_STAGE/usr/lib/pkgconfig PKG_CONFIG_SYSROOT_DIR=$RTF_STAGE
 }
 
-# compile FILE PROGRAM [FLAG...]: as a user of the installed library does.
+# compile FILE PROGRAM [FLAG...]: compiles as a user of the installed library does.
 compile() {
     # shellcheck disable=SC2046 # flags
     cc -std=c17 -D_GNU_SOURCE -Wall -Wextra -Werror -O1 -g "$1" -o "$WORK/$2" $(pkg-config --cflags librtf) "${@:3}" $(pkg-config --libs librtf) -pthread
 }
 as_alice() { as $ALICE env USER=$ALICE RTF_SPOOL="$SPOOL" LD_LIBRARY_PATH="$RTF_STAGE/usr/lib" "$@"; }
 
-# row NAME: of rows.c.
+# row NAME: runs this row of rows.c.
 row() {
     compile "$RTF_SOURCE/test/library/rows.c" rows
     broker_start

@@ -11,7 +11,7 @@ prepare() {
     done
 }
 
-lint() { # OPTION...: with either awk, which say the same
+lint() { # OPTION...: runs rtf-lint with either awk, and compares the output
     for awk in gawk mawk; do
         run env PATH="$WORK/$awk:$PATH" "$RTF_LIBEXEC/rtf-lint" --config "$CONFIG" --root "$ROOT" "$@"
         [ "$awk" = gawk ] || [ "$status: $output" = "$before" ] || { echo "gawk: $before"; echo "mawk: $status: $output"; return 1; }
@@ -20,7 +20,7 @@ lint() { # OPTION...: with either awk, which say the same
     echo "$status: $output"
 }
 
-says() { # LINE...: these, and no others
+says() { # LINE...: rtf-lint prints these lines, and no others
     lint
     [ "$status" -eq 1 ]
     [ "$output" = "$(printf '%s\n' "$@")" ]
@@ -51,10 +51,10 @@ bounded="$ALICE - max_runtime 5ms"
         "acl.conf:4: $BOB RR max_utilization 1: this opens, and nothing bounds runtime, period, deadline or priority"
     configure_rules "$ALICE - max_utilization 0.5" "$ALICE - min_runtime 5ms" "$ALICE - ignore_adm_test true"
     says "acl.conf:1: $ALICE - max_utilization 0.5: this opens, and nothing bounds runtime, period, deadline or priority"
-    # A rule for all users is for each user, and the first of several rules for one subject stands for all.
+    # A rule for all users holds for each user. The first of several rules for one subject opens for all of them.
     configure_rules '- - max_user_utilization 0.5' "$ALICE FP max_priority 12" "$ALICE FP max_period 1s" '- - max_runtime 1ms'
     silent
-    # Of another plugin.
+    # The rule bounds another plugin than the one that is open.
     configure_rules "$ALICE FP max_utilization 0.5" "$ALICE FP max_priority 12" "$ALICE RR max_priority 5"
     says "acl.conf:3: $ALICE RR max_priority 5: this bounds, but no rule opens anything there (max_utilization or max_user_utilization)"
 }
@@ -94,7 +94,7 @@ bounded="$ALICE - max_runtime 5ms"
     says "acl.conf:3: $ALICE - min_runtime 5001us: no runtime passes this and line 2: $ALICE EDF max_runtime 5ms"
     configure_rules "$ALICE - max_utilization 0.5" "$ALICE - max_runtime 1999" '- - min_runtime 2ms' '- - max_runtime 1s'
     says "acl.conf:3: - - min_runtime 2ms: no runtime passes this and line 2: $ALICE - max_runtime 1999"
-    # A tick is for SCHED_DEADLINE.
+    # `tick` bounds only SCHED_DEADLINE.
     configure_rules "$ALICE FP max_utilization 0.5" "$ALICE FP max_runtime 1us" "$ALICE - min_runtime tick"
     silent --tick 4000
     configure_rules "$ALICE EDF max_utilization 0.5" "$ALICE EDF max_runtime 3ms" "$ALICE - min_runtime tick"
@@ -129,7 +129,7 @@ bounded="$ALICE - max_runtime 5ms"
     servant 16 kswapd0 2 1 1
     servant 17 ktimers/1 2 0 0
     silent
-    # A user's process with such a name is no thread of the kernel.
+    # A user's process with such a name is not a thread of the kernel.
     servant 99 ktimers/9 1 1 1
     servant 98 'rcuc/1) S 2 0' 1 1 1
     servant 97 $'rcuc/1) S 2\nx' 1 1 1

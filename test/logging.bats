@@ -14,7 +14,7 @@ tidy() {
     if mountpoint -q "$SPOOL/log"; then eventually umount "$SPOOL/log"; fi
 }
 
-# The writer of the log. The broker may serve before the launcher has executed the program.
+# has_writer: the writer of the log runs. The broker may serve before the launcher has executed the program.
 has_writer() { helpers rtf-logger >/dev/null; }
 writer() {
     eventually has_writer
@@ -102,7 +102,7 @@ on_disk() {
     writer=$(writer)
     kill -STOP "$writer"
     eventually is_stopped "$writer"
-    # Root's, which have no budget.
+    # Root writes the specs, because root's lines have no budget.
     /usr/bin/python3 -S - "$SPECS/root" <<'END'
 import os, sys, time
 os.makedirs(sys.argv[1], exist_ok=True)
@@ -132,13 +132,13 @@ END
     jq -e -n 'all(inputs; .schema == 1)' "$EVENTS" >/dev/null
     missing=$(told '.decision == "error"')
     echo "# $missing" >&3
-    # A short line may still have had room after a long one had not: then it is said twice.
+    # A short line may fit after a long line did not: then the log reports missing lines twice.
     no grep -vxE 'the log could not be written for a time: [0-9]+ lines are missing' <<<"$missing"
     missing=$(grep -oE '[0-9]+' <<<"$missing" | awk '{ sum += $1 } END { print sum }')
     lines=$(jq -c 'select(.user == "root" and .stage == "verdict" or .stage == "spec")' "$EVENTS" | wc -l)
     all=$(jq -c 'select(.user == "root")' "$EVENTS" | wc -l)
     [ "$((all + missing))" -ge 6000 ]
-    [ "$lines" -ge 2000 ] # what a pipe and a buffer hold
+    [ "$lines" -ge 2000 ] # a pipe and a buffer hold this many lines
 }
 is_written() { [ "$(awk '$1 == "State:" { print $2 }' "/proc/$1/status")" = S ]; }
 

@@ -1,6 +1,6 @@
 # A loop device as a disk with one partition and a file system, for tests that only have to find a disk.
 
-# loop_make: LOOP is its name, $WORK/mounted the root of the file system.
+# loop_make: makes the disk. $LOOP is its name, $WORK/mounted the root of the file system.
 loop_make() {
     truncate -s 32M "$WORK/image"
     LOOP=$(losetup --partscan --find --show "$WORK/image")

@@ -7,7 +7,7 @@ prepare() {
     configure_rules "$ALICE - max_utilization 0.9" "$BOB - max_utilization 0.9"
 }
 
-# section PAGE [HEADING]: its text with literal blocks, or the whole page.
+# section PAGE [HEADING]: prints the text of the section with its literal blocks, or the whole page.
 section() {
     awk -v wanted="$2" '
         /^```/ { literal = !literal }
@@ -15,7 +15,7 @@ section() {
         inside || wanted == ""' "$MAN/$1.scd"
 }
 
-# blocks PAGE [HEADING]: each literal block to a file of its own, $WORK/block.N, as it is seen on the page.
+# blocks PAGE [HEADING]: writes each literal block to a file of its own, $WORK/block.N, as a reader of the page sees it.
 blocks() {
     rm -f "$WORK"/block.*
     section "$@" | awk -v base="$WORK/block." '
@@ -24,13 +24,13 @@ blocks() {
     [ -e "$WORK/block.01" ]
 }
 
-# is_json FILE: looks like JSON, not like a script.
+# is_json FILE: the file looks like JSON, not like a script.
 is_json() { [[ $(head -c 1 "$1") == '{' ]] && ! grep -q '^ *\(weekly\|rotate\)' "$1"; }
 
-# program PROGRAM: where it is installed.
+# program PROGRAM: prints the path of the program.
 program() { if [ -e "$RTF_BIN/$1" ]; then echo "$RTF_BIN/$1"; else echo "$RTF_LIBEXEC/$1"; fi; }
 
-# plainly PAGE [HEADING]: without scdoc's marks.
+# plainly PAGE [HEADING]: prints the text without scdoc's marks.
 plainly() { section "$@" | sed -e 's/\\\(.\)/\1/g' -e 's/\*//g'; }
 
 # with_tools: programs under their names in $PATH, each with the spool of this test, as it would be installed.
@@ -42,7 +42,7 @@ with_tools() {
     done
 }
 
-# session UID FILE: as a shell script of that user, with errors fatal, here and in the spool of this test.
+# session UID FILE: runs the file as a shell script of this user, with errors fatal, here and with the spool of this test.
 session() {
     sed -i "s,/var/spool/rtf,$SPOOL,g" "$2"
     chmod 644 "$2"
@@ -92,7 +92,7 @@ session() {
             return 1
         fi
     done
-    # The tour leads everywhere.
+    # The tour names every page.
     for page in $known; do
         [ "$page" = 'rtf(7)' ] || plainly rtf.7 'SEE ALSO' | grep -qF "$page" || { echo "rtf(7) does not name $page" >&2; false; }
     done
@@ -157,7 +157,7 @@ session() {
     eventually test -e "$SPOOL/state/programs"
     "$RTF_BIN/rtf" --spool "$SPOOL" metrics >/dev/null
     eventually test -e "$SPOOL/state/current/books.json"
-    touch "$SPOOL/draining" # as rtf drain does
+    touch "$SPOOL/draining" # does the same as rtf drain
     paths=$(sed 's/\\//g' "$MAN"/*.scd "$RTF_SOURCE/README.md" | grep -oE '/var/spool/rtf[a-zA-Z./:]*' | sed -E 's/[.:/]$//' | sort -u)
     [ -n "$paths" ]
     for path in $paths; do
@@ -194,7 +194,7 @@ session() {
         for block in "$WORK"/block.*; do
             if is_json "$block"; then cp "$block" "$WORK/specs"; else sed -n "s/.*echo '\({.*}\)' *>.*/\1/p" "$block" >"$WORK/specs"; fi
             while read -r json; do
-                # A verdict or an event is none.
+                # A verdict or an event is not a spec.
                 if jq -e 'has("result") or has("schema") or has("by") or has("tid")' <<<"$json" >/dev/null; then continue; fi
                 answer=$(spec $ALICE cam "$json")
                 [ "$(field .result "$answer")" != BAD_SPEC ] || { echo "$name: $json: $answer" >&2; false; }
@@ -205,7 +205,7 @@ session() {
         done
     done
     [ "$count" -ge 10 ]
-    # One of them is EDF's, another FP's.
+    # EDF grants one of the specs, FP another one.
     [ "$(field '.grant.utilization' "$(spec $ALICE cam '{"runtime": "5ms", "period": "20ms", "deadline": "10ms"}')")" = 250000000 ]
 }
 
@@ -252,7 +252,7 @@ session() {
     [ "$(names FIELDS 'A dry run')" = "$(command jq -r --argjson answer "$answer" '(keys_unsorted - ($answer | keys))[], (.rules[0] | keys_unsorted[])' <<<"$dry")" ]
     modes=$(spec $ALICE modes '{"period": "20ms", "modes": {"a": {"runtime": "1ms"}}, "mode": "a"}')
     [ "$(names FIELDS 'A grant with modes')" = "$(command jq -r --argjson answer "$dry" '.grant | keys_unsorted - ($answer.would_grant | keys) | .[]' <<<"$modes")" ]
-    # The examples on the page have them too, and rtf-wait's sort of stamp.
+    # The examples on the page have these keys, too, and the stamp that rtf-wait compares.
     blocks rtf-verdict.5 EXAMPLES
     for block in "$WORK/block.01" "$WORK/block.02"; do
         [ "$(command jq -r 'keys_unsorted[]' "$block")" = "$(command jq -r 'keys_unsorted[]' <<<"$answer")" ]
@@ -375,13 +375,13 @@ session() {
     grep -qE '^\{"tid":[0-9]+,"state":"attached"\}$' "$WORK/out"
     grep -q 'SCHED_DEADLINE|SCHED_RESET_ON_FORK$' "$WORK/out"
     grep -qx 20000 "$WORK/out"
-    # The grant as on the page, but for the CPUs.
+    # The grant is as on the page, except for the CPUs.
     shown=$(sed -n '/^## As user/,/^## The same/p' "$WORK/text" | sed -n '/^{$/,/^}$/p' | jq -c .)
     got=$(sed -n '/^{$/,/^}$/p' "$WORK/out" | jq -c .)
     [ "$(jq -c 'del(.cpus)' <<<"$shown")" = "$(jq -c 'del(.cpus)' <<<"$got")" ] || { printf '%s\n' "$shown" "$got" >&2; false; }
     nothing_left() { [ -z "$(ls -A "$SPECS/$ALICE")" ]; }
     eventually nothing_left
-    # The same for one command.
+    # The same for the single command.
     sed -n '/^## The same/,$p' "$WORK/text" | sed -n 's/^\$ //p' >"$WORK/script"
     printf '#!/bin/sh\nchrt -p $$; echo "$@"\n' >"$WORK/camera"
     chmod 755 "$WORK/camera"
@@ -408,7 +408,7 @@ session() {
     with_tools
     blocks rtf.7 'CRON AND SCRIPTS'
     script=$(grep -lE '^trap' "$WORK"/block.*)
-    # Users of these tests have no account, so id -un does not know them: they go by number.
+    # Users of these tests have no account, and id -un does not know them, so their numbers are used.
     sed -i 's/id -un/id -u/' "$script"
     printf '#!/bin/sh\nwhile ! grep -q deadline= /dev/null && [ "$(ps -o cls= -p $$)" != DLN ]; do sleep 0.01; done; echo real-time\n' >"$WORK/poller"
     chmod 755 "$WORK/poller"
@@ -430,7 +430,7 @@ session() {
     [ "$status" -ne 0 ]
 }
 
-# The kernel's bandwidth has to be there.
+# The kernel's bandwidth must be free.
 # bats test_tags=machine
 @test "the examples of rtf-run(1) and rtf-wait(1) that need nothing else work" {
     broker_start
@@ -447,7 +447,7 @@ session() {
     cp "$WORK/block.01" "$WORK/script"
     session $ALICE "$WORK/script"
     [ "$(jq -r .grant.runtime "$WORK/out")" = 5000 ]
-    # Takes all there is.
+    # Takes all the capacity that is there.
     become $BOB "$RTF_BIN/rtf-run" --spool "$SPOOL" -T 16ms -P 20ms -- sleep 300 >/dev/null 2>&1 3>&- &
     eventually is_policy "$!" deadline
     echo '{"runtime": "19ms", "period": "20ms"}' | as $ALICE tee "$SPECS/$ALICE/cam.json" >/dev/null
@@ -463,7 +463,7 @@ session() {
     awk '/^## /{ inside = $0 == "## A first session" } inside && /As that user:$/ { user = 1 } inside && /^Or all of that/ { user = 0 } user && /^    /' \
         "$RTF_SOURCE/README.md" | sed 's/^ *//' >"$WORK/script"
     [ "$(wc -l <"$WORK/script")" -ge 7 ]
-    # The text between the commands: the answer to each, and the thread.
+    # Prints what the text between the commands says: the answer to each command, and the thread.
     sed -i -E 's/^(.*> *cam\.(json|tid)|rm cam\.tid)( .*)?$/\1; rtf-wait cam; chrt -p $$/' "$WORK/script"
     session $ALICE "$WORK/script"
     [ "$(grep -c '"result":"OK"' "$WORK/out")" -ge 4 ]
@@ -488,7 +488,7 @@ session() {
         [ -e "$path" ] || { echo "$path" >&2; false; }
     done
     [ -x contrib/bootstrap ]
-    # "The house" names all of its rooms.
+    # The section "The house" names all rooms.
     for directory in */; do
         [ "$directory" = build/ ] || grep -q "^    $directory" README.md || { echo "$directory is not in README.md" >&2; false; }
     done

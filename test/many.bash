@@ -1,4 +1,4 @@
-# Many specs at once. One by one they would take a thousand processes.
+# Many specs at once, because one by one they would take a thousand processes.
 
 # put_all UID NAME JSON [NAME JSON]...: puts the specs in place, in this order.
 put_all() {
@@ -8,7 +8,7 @@ put_all() {
         printf "%s\n" "$2" >.new && mv .new "$1.json" && shift 2 || exit; done' sh "$SPECS/$uid" "$@"
 }
 
-# verdicts UID NAME...: prints each verdict, as `verdict`, on one line.
+# verdicts UID NAME...: prints each verdict on one line, as `verdict` does.
 verdicts() {
     local uid=$1
     shift

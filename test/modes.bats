@@ -14,7 +14,7 @@ pool() { jq -r --arg name "$1" '.pools[] | select(.name == $name).used' "$SPOOL/
 uses() { [ "$(pool "$1")" = "$2" ]; }
 books() { "$RTF_LIBEXEC/rtf-invariants" --spool "$SPOOL" >&2; }
 
-# camera MODE: 5 ms of each 50, 2 in low, 10 in hd, where it wants three units.
+# camera MODE: prints a spec of 5 ms in each 50 ms; 2 ms in mode low; 10 ms and three units in mode hd.
 camera() {
     printf '{"runtime": "5ms", "period": "50ms", "plugin": "EDF", "units": {"count": 1}, "modes": {"sd": {}, "low": {"runtime": "2ms"}, "hd": {"runtime": "10ms", "units": {"count": 3}}}, "mode": "%s"}' "$1"
 }
@@ -47,7 +47,7 @@ runs() { [[ $(kernel "$SLEEPER") == "deadline 0 "*" $1/50000/50000 "* ]]; }
     told '.result == "OK"' "$(spec $ALICE cam "$(camera low)")"
     attach $ALICE cam "$SLEEPER"
     runs 2000
-    # The room that cam leaves on the CPUs, however many there are, in parts that one thread can have.
+    # Takes the room that cam leaves on the CPUs, in parts that one thread can have.
     left=$(jq '.pools[] | select(.name | startswith("EDF")).capacity | (tonumber - 0.2) * 100000 | floor' "$SPOOL/status.json")
     told '.result == "OK"' "$(spec $BOB units '{"units": {"count": 2}}')"
     for ((part = 0; left > 0; part++, left -= runtime)); do
@@ -59,7 +59,7 @@ runs() { [[ $(kernel "$SLEEPER") == "deadline 0 "*" $1/50000/50000 "* ]]; }
         told ".result == \"OK\" and .grant.mode == \"$mode\"" "$(spec $ALICE cam "$(camera "$mode")")"
     done
     eventually runs 10000
-    # More than was admitted is another matter.
+    # A mode above what was admitted needs a new admission.
     told '.result == "SCHEDULE_FAIL" and .grant.mode == "hd"' "$(spec $ALICE cam "$(camera hd | sed 's/10ms/20ms/')")"
     runs 10000
     books

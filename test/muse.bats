@@ -8,7 +8,7 @@ prepare() {
     cd "$WORK/muse"
 }
 
-# experiment DURATION THREAD...: some threads that are analysed, each NAME or NAME=JSON of more keys.
+# experiment DURATION THREAD...: writes an experiment with these threads, which are analysed; THREAD is NAME, or NAME=JSON with more keys.
 experiment() {
     local duration thread comma=
     duration=$(awk "BEGIN { print $1 * 1000 }")ms
@@ -22,13 +22,13 @@ experiment() {
     printf '\n }}\n'
 }
 
-# server THREAD BUDGET PERIOD PHASE JOB COUNT: marks of a server that gives its budget at the start of each period, in us.
+# server THREAD BUDGET PERIOD PHASE JOB COUNT: prints the marks of a server that gives its budget at the start of each period, in us.
 server() {
     awk -v thread="$1" -v q="$2" -v p="$3" -v phase="$4" -v job="$5" -v count="$6" 'BEGIN {
         for (j = 0; j < count; j++) { n = j * job; printf "%d,%d,%d,%d\n", thread, phase + int(n / q) * p + n % q, int(n / q) % 2, j } }'
 }
 
-# near VALUE WANTED: to a billionth.
+# near VALUE WANTED: the two are equal to a billionth.
 near() { awk -v a="$1" -v b="$2" 'BEGIN { d = a - b; if (d < 0) d = -d; exit !(d <= 1e-9) }' || { echo "$1 instead of $2" >&2; return 1; }; }
 
 of() { jq -r "$1" "${2:-out}/result.json"; }
@@ -373,7 +373,7 @@ no_specs() { [ -z "$(ls "$SPECS/$ALICE")" ]; }
     fails 65 'rtf-muse: e.json: key "sweep" must be *' "$MUSE" sweep --no-picture e.json
 }
 
-# far_away RELAY: an ssh that runs the command here, as sshd would; with a relay its datagrams go by that port.
+# far_away RELAY: makes an ssh that runs the command here, as sshd would; with a relay, its datagrams go through that port.
 far_away() {
     mkdir -p bin
     cat >bin/ssh <<END_OF_SSH
@@ -539,13 +539,13 @@ has_instance() { in_tracefs ls instances | grep -q "rtf-watch-$1-"; }
     command jq -n '{tick: 0.004, threads: {a: {cpu_time: 4}}}' >out/run.json
     "$MUSE" analyse out >said
     no grep 'the longest silence exceeds' said
-    # With twice the period each job waits for thirty milliseconds.
+    # With twice the period each job waits for 30 ms.
     server 1 1000 4000 0 10000 200 >marks.csv
     "$MUSE" import e.json marks.csv -o out >said
     command jq -n '{tick: 0.004, threads: {a: {cpu_time: 2}}}' >out/run.json
     "$MUSE" analyse out >said
     grep -qx 'a: the longest silence exceeds 11 (P - Q) = 11ms and a tick of 4ms' said
-    # The looks at a command were far apart.
+    # The samples of a command were far apart.
     for apart in 0.02 0.01; do
         command jq -n --argjson apart $apart '{tick: 0.004, threads: {a: {cpu_time: 2, looked_every: $apart}}}' >out/run.json
         "$MUSE" analyse out >"said.$apart"
@@ -558,15 +558,16 @@ has_instance() { in_tracefs ls instances | grep -q "rtf-watch-$1-"; }
     command jq -n '{global: {duration: "2s", default_policy: "SCHED_OTHER"}, threads: {w: {phases: {w0: {duration: "100us"}}, analysis: {}}, c: {phases: {w0: {duration: "2us"}}},
         hog1: {phases: {c0: {loops: 100000}}}, hog2: {phases: {c0: {loops: 100000}}}}}' >e.json
     as $ALICE "$MUSE" run --quiet -o out e.json
-    # A thread that was away for longer than 100 us has no such job, once each time. An interrupt of a host can last as long: one of a hundred.
+    # When a thread was preempted for longer than 100 us, one of its jobs is not 100 us long. An interrupt or the host can also make a job longer: at
+    # most one job in a hundred.
     "$MUSE" marks out | awk -F, -v away="$(jq .threads.w.preempted out/run.json)" '$1 == 1 { us = sprintf("%.3f", $2 - time); time = $2; jobs++; whole += us == "100.000"; early += us + 0 < 100 && jobs > 1 }
         END { if (jobs < 300 || early > 0 || jobs - whole > away + jobs / 100) { print jobs, whole, early, away; exit 1 } }' >&2
     [ "$(jq '.threads | .c.jobs > 65536 and .c.faults < 64 and .w.faults < 64' out/run.json)" = true ]
     [ "$(jq '.threads | [.[].preempted] | add > 0' out/run.json)" = true ]
 }
 
-# measured LINE Q:P...: reservations under this plugin, all at once and beside hogs. A line for each in the file `each`: its share, alpha, period, runtime,
-# delta and longest blackout.
+# measured LINE Q:P...: makes these reservations under this plugin, all at once and beside hogs. Writes a line for each into the file `each`: its share,
+# alpha, period, runtime, delta and longest blackout.
 measured() {
     has_reservations "$@"
     measure $(($# - 1))
@@ -592,8 +593,9 @@ measure() { # HOW-MANY
     [ "$(wc -l <each)" -eq "$1" ]
 }
 
-# Within 1 % and what a switch costs in each period, and no longer delay than 2 (P - Q) and a tick; one that lacks more than 1 % has its sentence, and no other. The kernel counts a
-# switch and its timer as the thread's time: 50 us a period on one virtual machine, next to nothing on another (`make bench-muse` says how much).
+# The supply is within 1 % of the grant and the cost of a switch in each period, and the delay is at most 2 (P - Q) and a tick. A thread that lacks more than 1 % has a sentence
+# about this, and no other sentence. The kernel counts a switch and its timer as the thread's time: 50 us a period on one virtual machine, next to nothing on another (`make
+# bench-muse` says how much).
 kept() {
     has_reservations "$@"
     once_of 3 is_kept $(($# - 1))
@@ -711,7 +713,7 @@ is_kept() { # HOW-MANY
     done
 }
 
-# A kernel with a lifted limit refuses no thread.
+# A kernel whose limit is lifted refuses no thread.
 # bats test_tags=machine
 @test "muse run: a phase of the user's own is called, and what cannot be set up is said" {
     experiment 0.3 a | sed 's,"c0": {"loops": 20000},"u0": {"library": "./phase.so"\, "loops": 7},' >e.json

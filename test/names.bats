@@ -19,7 +19,7 @@ is_granted() {
     [ "$(field '.result == "OK" and .grant != null' "$answer")" = true ] || { echo "$1/$2: $answer" >&2; return 1; }
 }
 
-# Nobody else notices. As the broker takes events in their order, it has also looked at all that came before.
+# bob_is_answered: no other user notices. The broker takes events in their order, so it has also looked at all earlier files.
 bob_is_answered() {
     ROUNDS=$((ROUNDS + 1))
     put $BOB "round$ROUNDS" '{"runtime": 100, "period": "100ms"}'
@@ -58,7 +58,7 @@ looks() { [ "$(stat -c "$2" "$1" 2>/dev/null)" = "$3" ]; }
         done
         [ -z "$(find "$SPECS/$uid" -name '*.verdict')" ]
     }
-    # Two events each, and ten lines are logged of one user.
+    # Each file causes two events, and ten lines are logged for one user.
     left_alone $ALICE '-a.json' '@a.json' ':a.json' 'a b.json' 'a+b.json'
     left_alone $CAROL 'a~.json' 'a.jsonx' 'cam' 'cam.txt'
 }
@@ -72,7 +72,7 @@ my cam.json: $1" ]; }
     a_name='ignored: a name is [A-Za-z0-9_][A-Za-z0-9_.@:-]{0,63} followed by .json or .tid'
     eventually told "$a_name"
     [ "$(stat -c '%u %a' "$SPECS/$ALICE/.ignored")" = "$ALICE 600" ]
-    # The broker tells the names again that are there at its start, and no others.
+    # The broker reports the names again that are there at its start, and no others.
     rm "$SPECS/$ALICE/Cam.JSON"
     broker_stop TERM
     broker_start
@@ -116,7 +116,7 @@ has_been_looked_through() { [ "$(stat -c %a "$SPECS/$ALICE")" = 2700 ] && ! help
     [ "$lines" -ge 1 ]
     [ "$lines" -le 20 ]
     [ "$(find "$SPECS/$ALICE" -name 'bad name*' | wc -l)" = 500 ]
-    # The limit is Alice's: another user's ignored name is still told.
+    # The limit is Alice's: another user's ignored name is still reported.
     here $BOB ": >'bad name'"
     bob_is_answered
     grep '"ignored"' "$EVENTS" | grep -q "\"uid\":$BOB"
@@ -158,7 +158,7 @@ has_been_looked_through() { [ "$(stat -c %a "$SPECS/$ALICE")" = 2700 ] && ! help
         [ "$(jq -r .result "$WORK/verdict")" = OK ]
         looks "$SPECS/$directory" '%u %g %a' "1 $GROUP 2700"
     done
-    # Nobody else's.
+    # These names belong to no user.
     for directory in root daemon1 01 "+1" ' 1'; do
         as 1 mkdir "$SPECS/$directory"
         eventually test ! -e "$SPECS/$directory"
@@ -185,7 +185,7 @@ has_been_looked_through() { [ "$(stat -c %a "$SPECS/$ALICE")" = 2700 ] && ! help
     bob_is_answered
     [ ! -e "$aside/cam.verdict" ]
     as $BOB rm -r "$aside"
-    # Time and again.
+    # The same happens each time.
     for round in 1 2 3; do
         as $BOB sh -c 'mkdir "$1/dir" && : >"$1/dir/file" && mv "$1/dir" "$2"' sh "$HOME_OF_BOB" "$SPECS/$CAROL"
         eventually test ! -e "$SPECS/$CAROL"
@@ -250,7 +250,7 @@ has_been_looked_through() { [ "$(stat -c %a "$SPECS/$ALICE")" = 2700 ] && ! help
         for n in $(seq 70); do chmod 600 /proc/self/fd/3; touch -c /proc/self/fd/3; done' sh "$SPECS"
     before=$(find "$SPECS" -name ".aside-$BOB-*")
     [ "$(cat "$before")" = mine ]
-    # The adopter takes events in their order.
+    # when this is granted, the adopter has taken all earlier events
     spec $ALICE cam "$PERIODIC" >/dev/null
     is_granted $ALICE cam
     bob_is_answered
@@ -293,7 +293,7 @@ has_been_looked_through() { [ "$(stat -c %a "$SPECS/$ALICE")" = 2700 ] && ! help
 @test "a stranger's specs are refused until acl.conf names the stranger, and after acl.conf no longer does" {
     configure_rules "$BOB - max_utilization 1"
     broker_start
-    # A directory that a user made with the group's rights, whom neither the account database nor acl.conf knows.
+    # A user with the group's rights has made a directory. Neither the account database nor acl.conf knows the user.
     spec $CAROL cam "$PERIODIC" >"$WORK/verdict"
     jq -e ".result == \"ACL_FAIL\" and .grant == null and (.reason | test(\"uid $CAROL is not a member of the spool's group $GROUP\"))" "$WORK/verdict"
     bob_is_answered
@@ -308,7 +308,7 @@ has_been_looked_through() { [ "$(stat -c %a "$SPECS/$ALICE")" = 2700 ] && ! help
     eventually logged 2 '.decision == "reloaded"'
     spec $CAROL more "$PERIODIC" >"$WORK/verdict"
     jq -e '.result == "ACL_FAIL" and .grant == null' "$WORK/verdict"
-    # The user does not keep the grants either.
+    # The user loses the grants, too.
     eventually jq -e '.grant == null' "$SPECS/$CAROL/cam.verdict"
 }
 

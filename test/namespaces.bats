@@ -1,4 +1,4 @@
-# Programs in pid and user namespaces (containers): a thread has another number in there, and the user another uid.
+# Programs in pid and user namespaces (containers): a thread has another number inside, and the user another uid.
 load helper
 load command
 
@@ -9,14 +9,14 @@ prepare() {
     as $ALICE env USER=$ALICE "$RTF_BIN/rtf-run" --version >/dev/null
 }
 
-# inside SCRIPT [OPTION...]: Alice's shell in namespaces of its own, as root of these without other options.
+# inside SCRIPT [OPTION...]: runs a shell script of Alice in namespaces of its own; without options as root of these namespaces.
 inside() {
     local script=$1
     shift
     [ $# -gt 0 ] || set -- --map-root-user
     as $ALICE env USER="${AS-$ALICE}" SPOOL="$SPOOL" BIN="$RTF_BIN" unshare --user "$@" --pid --fork --kill-child --mount-proc sh -euc "$script"
 }
-# container: a sleeping process of Alice's, number 1 of a new pid namespace, is $SLEEPER. A FIFO gives it commands to run: $GIVE.
+# container: starts a sleeping process of Alice, $SLEEPER, which is number 1 of a new pid namespace. The FIFO $GIVE gives it commands to run.
 container() {
     mkfifo -m 666 "$WORK/in.$1" "$WORK/out.$1"
     become $ALICE env USER=$ALICE SPOOL="$SPOOL" BIN="$RTF_BIN" unshare --user --map-root-user --pid --fork --kill-child --mount-proc \
@@ -28,7 +28,7 @@ container() {
     CONTAINED=$(pgrep -P "$outer")
     echo "$CONTAINED" >>"$WORK/pids"
 }
-# within NAME COMMAND: runs in that container, and prints what it says.
+# within NAME COMMAND: runs the command in this container, and prints the command's output.
 within() { echo "$2" >"$WORK/in.$1"; timeout 20 cat "$WORK/out.$1"; }
 
 @test "rtf-run attaches its own thread in a pid namespace of its user" {
@@ -45,7 +45,7 @@ within() { echo "$2" >"$WORK/in.$1"; timeout 20 cat "$WORK/out.$1"; }
 
 @test "rtf attach in a pid namespace attaches the thread of this namespace, whatever number it has outside" {
     broker_start
-    sleeper $ALICE # has another number
+    sleeper $ALICE # the thread has another number inside
     container one
     one=$CONTAINED
     container two

@@ -1,4 +1,4 @@
-# Claims on a network: the plugin admits them by the exact transmission time over the period (rtf-spec(5), plugins.conf(5)).
+# Claims on a network: the plugin admits each by its exact transmission time over the period (rtf-spec(5), plugins.conf(5)).
 
 load helper
 
@@ -14,10 +14,10 @@ pool() { jq -r --arg name "$1" '.pools[] | select(.name == $name).used' "$SPOOL/
 uses() { [ "$(pool "$1")" = "$2" ]; }
 books() { "$RTF_LIBEXEC/rtf-invariants" --spool "$SPOOL" >&2; }
 
-# stream BYTES [MORE]: a claim of so many each 20 ms.
+# stream BYTES [MORE]: prints a claim of this many bytes each 20 ms.
 stream() { printf '{"network": {"bytes": %s, "period": "20ms"%s}}' "$1" "${2:-}"; }
 
-# 1024 bytes and 42 of headers, 50 times a second.
+# 1024 bytes and 42 bytes of headers, 50 times a second.
 stream_weighs=53300
 
 eight_streams() {

@@ -1,8 +1,9 @@
 # bats file_tags=lane:compute
-# The plugins' admission against simulated schedules; `make oracle` does the same with more sets.
+# The plugins' admission, compared with simulated schedules; `make oracle` does the same with more
+# sets.
 bats_require_minimum_version 1.5.0
 
-setup_file() { # whatever the programs under test are built with, the oracle is built plainly
+setup_file() { # the oracle is built without sanitizers, even if the tested programs have them
     env -u MAKEFLAGS -u MAKELEVEL make -s -C "$RTF_SOURCE" build/test/oracle </dev/null 3>&-
 }
 
@@ -17,8 +18,8 @@ teardown() {
     rm -rf "$scratch"
 }
 
-# finds ANSWER VIOLATION MODE...: plugins that always answer so are found out in these modes and no others, and what is
-# printed tells the same when it is replayed
+# finds ANSWER VIOLATION MODE...: plugins that always give this answer are found in these modes and in no others, and a
+# replay of the output finds the same
 finds() {
     local answer=$1 violation=$2
     shift 2

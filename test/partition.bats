@@ -3,7 +3,7 @@
 # threads) the kernel's bandwidth is as before.
 load helper
 
-CPUSETS=/sys/fs/cgroup/cpuset # version 1, which some machines have; else
+CPUSETS=/sys/fs/cgroup/cpuset # the hierarchy of version 1, which some machines have; otherwise of version 2
 [ -e "$CPUSETS/cpuset.sched_load_balance" ] || CPUSETS=/sys/fs/cgroup
 
 prepare() {
@@ -11,7 +11,7 @@ prepare() {
     configure_rules "$ALICE - max_utilization 100" "$BOB - max_utilization 100"
     mkdir -m 777 "$WORK/out"
     HOG=
-    HOME_GROUP=$(group $$) # where all that a test starts begins
+    HOME_GROUP=$(group $$) # the group in which all processes of a test begin
 }
 
 # Removes what a failed test left: no other domain may exist.
@@ -29,16 +29,16 @@ has_v1() { [ "$CPUSETS" != /sys/fs/cgroup ]; }
 group() { sed -n "s/^[0-9]*:$(if has_v1; then echo cpuset; fi)://p" "/proc/$1/cgroup"; }
 is_home() { [ "$(group "$1")" = "$HOME_GROUP" ]; }
 
-# The CPUs that are left to all: with version 2, without the CPUs of domains.
+# everywhere: prints the CPUs that are open to all; with version 2, without the CPUs of domains.
 everywhere() { sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' /proc/self/status; }
 last_of() { sed 's/.*[,-]//' <<<"$1"; }
 
-# The kernel's bandwidth account, CPU by CPU, in 2^-20 of a CPU; where debugfs is not mounted, it is for this one look only.
+# account: prints the kernel's bandwidth account, CPU by CPU, in 2^-20 of a CPU. Where debugfs is not mounted, it is mounted only for this look.
 account() {
     unshare --mount sh -c '[ -e /sys/kernel/debug/sched ] || mount -t debugfs none /sys/kernel/debug; sed -n "s/^ *.dl_bw->total_bw *: //p" /sys/kernel/debug/sched/debug' | paste -sd ' '
 }
 
-# The state that must be the same afterwards: bandwidth, cpusets, sysctls.
+# machine: prints the state that must be the same afterwards: bandwidth, cpusets, sysctls.
 machine() {
     account
     find "$CPUSETS" -name 'rtf-*' | sort
@@ -49,7 +49,7 @@ machine() {
 
 is_machine() { [ "$(machine)" = "$1" ]; }
 
-# waker UID: sleeps until its FIFO $WORK/wake.PID is written; its id in $WAKER
+# waker UID: starts a process that sleeps until its FIFO $WORK/wake.PID is written; its id is $WAKER
 waker() {
     mkfifo -m 666 "$WORK/wake"
     become "$1" sh -c 'read -r _ <"$1"; while :; do read -r _ <"$1" || sleep 1; done' sh "$WORK/wake" 3>&- &
@@ -59,7 +59,7 @@ waker() {
 
 wake() { echo >"$WORK/wake"; }
 
-# pending_waker: Alice's, attached while it sleeps on the other CPU
+# pending_waker: attaches Alice's waker while it sleeps on the other CPU
 pending_waker() {
     waker $ALICE
     taskset -pc 0 "$WAKER" >/dev/null
@@ -90,7 +90,7 @@ as_granted='deadline 0 nice=0 1000/10000/10000 cpus=1 reset=1'
 @test "a thread that sleeps is pending, and attached when it wakes" {
     broker_start
     waker $ALICE
-    taskset -pc 0 "$WAKER" >/dev/null # so that it sleeps on the other CPU
+    taskset -pc 0 "$WAKER" >/dev/null # then the thread sleeps on the other CPU
     wake
     spec $ALICE cam "$cam" >/dev/null
     [ "$(attach $ALICE cam "$WAKER" | jq -r '.result + " " + .thread.state')" = "OK pending" ]
@@ -168,7 +168,7 @@ as_granted='deadline 0 nice=0 1000/10000/10000 cpus=1 reset=1'
     echo "$child" >>"$WORK/pids"
     echo "$(cat "$WORK/out/child")" >>"$WORK/pids"
     [[ $(group "$child") == /rtf-1/t$second.* ]]
-    is_home "$(cat "$WORK/out/child")" # it was started before
+    is_home "$(cat "$WORK/out/child")" # this child was started before the attachment
     kill -KILL "$second"
     eventually says $BOB mine .request exit
     eventually is_home "$child"
@@ -281,13 +281,13 @@ is_pinned() { [ "$(kernel "$HOG")" = 'fifo 2 nice=0 0/0/0 cpus=0 reset=1' ]; }
     before=$(machine)
     "$RTF_LIBEXEC/rtf-partition" setup 1
     [ "$("$RTF_LIBEXEC/rtf-partition" show | tail -1 | tr -s ' ')" = '1 0 rtf-partition' ]
-    "$RTF_LIBEXEC/rtf-partition" setup 1 # is there already
+    "$RTF_LIBEXEC/rtf-partition" setup 1 # the domain is there already
     broker_start
     broker_stop TERM
     [ -d "$CPUSETS/rtf-1" ]
     "$RTF_LIBEXEC/rtf-partition" restore
     is_machine "$before"
-    "$RTF_LIBEXEC/rtf-partition" restore # nothing to do
+    "$RTF_LIBEXEC/rtf-partition" restore # there is nothing to restore
     run "$RTF_LIBEXEC/rtf-partition" setup "$ALL_CPUS"
     [ "$status" -eq 69 ]
     [[ $output == *"at least one CPU has to stay outside"* ]]
@@ -357,7 +357,7 @@ is_pinned() { [ "$(kernel "$HOG")" = 'fifo 2 nice=0 0/0/0 cpus=0 reset=1' ]; }
     [[ $(spec $ALICE cam '{"runtime": "1ms", "period": "10ms", "move": "all"}' | jq -r .reason) == *'key "move" (line 1) must be "thread" or "process"' ]]
 }
 
-# of_two UID: a process of two threads, $FIRST and $SECOND, as the program on standard input makes them; argv[1] is the test
+# of_two UID: starts a process of two threads, $FIRST and $SECOND, by the Python program on standard input; argv[1] is the test
 of_two() {
     cat >"$WORK/two.py"
     become "$1" /usr/bin/python3 -S "$WORK/two.py" $$ 3>&- &
@@ -367,7 +367,7 @@ of_two() {
     SECOND=$(ls "/proc/$FIRST/task" | grep -vx "$FIRST")
 }
 
-# two_threads UID: a process that wakes often, of $FIRST and $SECOND, and the second has only CPU 0
+# two_threads UID: starts a process of two threads that wake often, $FIRST and $SECOND; the second thread may only use CPU 0
 two_threads() {
     of_two "$1" <<'END'
 import os, sys, threading, time
@@ -460,7 +460,7 @@ END
 
 is_in_scope() { [ "$(group "$HOG")" = "/user.slice/user-$ALICE.slice/rtf-test.scope" ] && [ "$(cat "/proc/$HOG/comm")" = sh ]; }
 
-# again_and_again STATE-AFTER THREAD: attach and detach it, as its owner does; it must be STATE-AFTER the last time.
+# again_and_again STATE-AFTER THREAD: attaches and detaches the thread, as its owner does; the last time its state must be STATE-AFTER.
 again_and_again() {
     local after=$1 thread=$2
     spec $ALICE cam "$cam" >/dev/null
@@ -598,7 +598,7 @@ END
     HOG=$SECOND
 }
 
-# Whatever timer of the kernel's there was for such a thread has fired by then.
+# By then, any timer of the kernel for such a thread has fired.
 second_passes() { eventually has_consumed "$1" $(($(consumed "$1") + 1000)); }
 
 # bats test_tags=turn:2
@@ -623,8 +623,8 @@ second_passes() { eventually has_consumed "$1" $(($(consumed "$1") + 1000)); }
     [ "$(account)" = "$before" ]
 }
 
-# spins_beside_the_broker: attached with a long runtime, on the only CPU of both, $HOG comes before the helper, and has used it all
-# up by right when that can look.
+# spins_beside_the_broker: attaches $HOG with a long runtime, on the only CPU of both. There $HOG runs before the helper, and has
+# rightly used up its runtime when the helper can look.
 spins_beside_the_broker() {
     taskset -pc 1 "$BASHPID" >/dev/null
     configure_plugins 'EDF edf - 1 partition=unthrottled'
@@ -666,13 +666,13 @@ spins_beside_the_broker() {
         answer=$(spec $ALICE cam '{"priority": 2, "plugin": "LOW"}')
         echo "$answer"
         [ "$(field '.result + " " + .grant.plugin' "$answer")" = "OK LOW" ]
-        [ $(($(milliseconds) - from)) -ge 50 ] # it could not leave the domain yet
+        [ $(($(milliseconds) - from)) -ge 50 ] # the thread could not leave the domain earlier
         [ "$(kernel "$HOG")" = 'fifo 2 nice=0 0/0/0 cpus=0 reset=1' ]
         is_home "$HOG"
     done
     eventually has_watches 1
     eventually readers_have_ended
-    eventually has_descriptors "$before" # it is watched anew some ms after it was attached
+    eventually has_descriptors "$before" # the broker watches the thread some ms after it was attached
 }
 descriptors() { ls "/proc/$BROKER/fd" | wc -l; }
 has_descriptors() { [ "$(descriptors)" = "$1" ]; }
@@ -735,7 +735,7 @@ is_as_before() { [ "$(kernel "$HOG")" = "other 0 nice=0 0/0/0 cpus=$(everywhere)
 import ctypes, os, sys, threading, time
 threading.Thread(target=time.sleep, args=(300,)).start()
 os.read(0, 1)
-ctypes.CDLL(None).syscall({"x86_64": 60, "aarch64": 93}[os.uname().machine], 0) # exit(2): of this thread alone
+ctypes.CDLL(None).syscall({"x86_64": 60, "aarch64": 93}[os.uname().machine], 0) # exit(2), which ends this thread alone
 END
     mkfifo -m 666 "$WORK/go"
     become $ALICE sh -c 'exec /usr/bin/python3 -S "$1" <"$2"' sh "$WORK/first.py" "$WORK/go" 3>&- &

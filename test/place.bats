@@ -6,7 +6,8 @@ cam='{"priority": 12, "plugin": "FP"}'
 prepare() {
     configure_plugins 'FP fp 11-20 all'
     configure_rules "$ALICE - max_utilization 100"
-    # with-run MOUNT COMMAND...: the command, with another /run: of these words of mount(8)
+    # with-run MOUNT COMMAND...: runs the command with another /run, which mount(8) makes from these
+    # words
     # shellcheck disable=SC2016 # the script's
     printf '%s\n' '#!/bin/sh' 'exec unshare --mount --propagation private sh -c '\''mount $0 /run && exec "$@"'\'' "$@"' >"$WORK/with-run"
     chmod 755 "$WORK/with-run"
@@ -26,19 +27,19 @@ broker_dies() {
     BROKER=
     eventually none_of_ours
 }
-# refuses STATUS WORDS [COMMAND...]: the broker does not start, beneath that command, and says so.
+# refuses STATUS WORDS [COMMAND...]: the broker, run by this command, does not start, and prints these words.
 refuses() {
     run timeout 10 "${@:3}" "$RTF_LIBEXEC/rtf-brokerd" --foreground --spool "$SPOOL" --config "$CONFIG" --group "$GROUP"
     [[ $status == "$1" && $output == *"$2"* ]] || { echo "$output"; return 1; }
 }
-# holds: a thread of Alice's, in $SLEEPER, with a grant
+# holds: starts a thread of Alice's, $SLEEPER, with a grant
 holds() {
     sleeper $ALICE
     spec $ALICE cam "$cam" >/dev/null
     attach $ALICE cam "$SLEEPER" >/dev/null
     is_policy "$SLEEPER" fifo
 }
-# gives_back: the thread gets back its former attributes
+# gives_back: the thread has its former attributes again
 gives_back() {
     as $ALICE rm "$SPECS/$ALICE/cam.json"
     eventually is_policy "$SLEEPER" other
@@ -137,7 +138,7 @@ warned() { eventually grep -q "$1" "$EVENTS"; }
     sed -i '/^record=whole/,$d' "$(place)/journal"
     refuses 71 "$(place)/journal cannot be read: the file is cut short"
     good
-    # One that has begun, and has never had the name, is nothing.
+    # A new journal that was begun, and never got its final name, does not count.
     sed '/^record=whole/,$d' "$WORK/journal" >"$(place)/journal.new"
     broker_start
     agree
@@ -230,7 +231,7 @@ warned() { eventually grep -q "$1" "$EVENTS"; }
     [ ! -e "$first" ]
     broker_start
     [ "$(place)" = "$first" ]
-    [ "$(stat -c %i "$SPOOL/state/current")" = "$link" ] # which is not written anew
+    [ "$(stat -c %i "$SPOOL/state/current")" = "$link" ] # the link is not written anew
 }
 
 @test "a spool with the inode number of a removed one does not take up the removed spool's journal" {
@@ -249,7 +250,7 @@ warned() { eventually grep -q "$1" "$EVENTS"; }
     broker_start
     PLACE=$(place)
     broker_stop TERM
-    # Somebody else's directory, or a link to one, of that name.
+    # Another user's directory of this name, or a link to one.
     mkdir "$WORK/evil"
     mkdir -p /run/rtf
     ln -s "$WORK/evil" "$PLACE"

@@ -1,6 +1,6 @@
 # bats file_tags=lane:alone
-# The broker and its helper processes run on one CPU, so that a question crosses no CPU. They run apart only where SCHED_DEADLINE threads may run before
-# them for long.
+# The broker and its helper processes run on one CPU, so that no question goes to another CPU. They run on several CPUs only where SCHED_DEADLINE
+# threads may run before them for long.
 load helper
 
 prepare() {
@@ -9,10 +9,10 @@ prepare() {
     read -r FIRST SECOND _ <<<"$(taskset -pc "$BASHPID" | sed 's/.*: //' | tr , '\n' | while IFS=- read -r from to; do seq "$from" "${to:-$from}"; done | tr '\n' ' ')"
 }
 
-# The guard runs where something happens.
+# The guard runs on the CPU where the event happens.
 placed_helpers() { comm -23 <(helpers | sort) <(helpers rtf-guard | sort); }
 
-# cpus: of the broker and each part, where they may run; the same ones once
+# cpus: prints the CPUs on which the broker and its helper processes may run; equal lists once
 cpus() {
     for pid in "$BROKER" $(placed_helpers); do
         sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' "/proc/$pid/status"
@@ -21,11 +21,11 @@ cpus() {
 
 are_on() { [ "$(cpus)" = "$1" ]; }
 
-# moves: how often the launcher, which moves the processes, has woken; has_moves_beyond NUMBER
+# moves: prints how often the launcher, which moves the processes, has woken; has_moves_beyond NUMBER: it has woken more often
 moves() { awk '/^voluntary_ctxt_switches/ { print $2 }' "/proc/$(launcher)/status"; }
 has_moves_beyond() { [ "$(moves)" -gt "$1" ]; }
 
-# reserve NAME SPEC: with a thread, in $SLEEPER.
+# reserve NAME SPEC: makes a reservation with a thread, $SLEEPER.
 reserve() {
     spec $ALICE "$1" "$2" >/dev/null
     sleeper $ALICE
@@ -38,10 +38,10 @@ release() { as $ALICE rm "$SPECS/$ALICE/$1.json"; }
     eventually are_on "$FIRST"
     reserve cam '{"priority": 15}'
     [[ $(kernel "$SLEEPER") == "fifo "* ]]
-    eventually are_on "$FIRST" # it is below them; who is kept waiting is apart for a second
+    eventually are_on "$FIRST" # the thread runs below the broker; a broker that was kept waiting is on several CPUs for a second
     spec $ALICE other '{"runtime": "1ms", "period": "10ms"}' >/dev/null
-    spec $ALICE cam '{"priority": 16}' >/dev/null # a turn after that
-    eventually are_on "$FIRST"                    # no thread has it
+    spec $ALICE cam '{"priority": 16}' >/dev/null # the broker takes a turn after the grant
+    eventually are_on "$FIRST"                    # no thread has the grant
     reserve other '{"runtime": "1ms", "period": "10ms"}'
     [[ $(kernel "$SLEEPER") == "deadline "* ]]
     eventually are_on "$ALL_CPUS"
@@ -108,7 +108,7 @@ release() { as $ALICE rm "$SPECS/$ALICE/$1.json"; }
     broker_start --max-specs 100000
     as $ALICE mkdir "$SPECS/$ALICE"
     eventually are_on "$FIRST"
-    # More comes together while it is stopped than it can answer without a pause.
+    # While the broker is stopped, more requests come than it can answer without a pause.
     backlog() {
         kill -STOP "$BROKER"
         as $ALICE sh -c 'cd "$1" && for n in $(seq 2000); do echo "{\"priority\": 15}" >"a$n.json"; done' sh "$SPECS/$ALICE"
@@ -155,7 +155,7 @@ release() { as $ALICE rm "$SPECS/$ALICE/$1.json"; }
     eventually are_on "$SECOND"
     reserve cam '{"runtime": "1ms", "period": "10ms"}'
     [[ $(kernel "$SLEEPER") == "deadline "*" cpus=$FIRST "* ]]
-    spec $ALICE other '{"priority": 15}' >/dev/null # a turn after that
+    spec $ALICE other '{"priority": 15}' >/dev/null # the broker takes a turn after the grant
     eventually are_on "$SECOND"
 }
 
@@ -176,7 +176,7 @@ release() { as $ALICE rm "$SPECS/$ALICE/$1.json"; }
         reserve "$1" '{"runtime": "1ms", "period": "10ms"}'
         [ "$(moves)" = "$before" ]
     }
-    # The launcher wakes up for other reasons, too: a reader that is started, or has used up its budget.
+    # The launcher also wakes for other reasons: a reader is started, or has used up its budget.
     leaves_the_launcher_asleep cam1 || leaves_the_launcher_asleep cam2 || leaves_the_launcher_asleep cam3
     are_on "$SECOND"
 }
@@ -185,7 +185,7 @@ release() { as $ALICE rm "$SPECS/$ALICE/$1.json"; }
 @test "where somebody else has put them they stay" {
     broker_start
     eventually are_on "$FIRST"
-    spec $ALICE early '{"priority": 15}' >/dev/null # her reader is there
+    spec $ALICE early '{"priority": 15}' >/dev/null # starts Alice's reader
     eventually are_on "$FIRST"
     for pid in "$BROKER" $(placed_helpers); do taskset -pc "$SECOND" "$pid" >/dev/null; done
     before=$(moves)

@@ -14,7 +14,7 @@ teardown() {
     rm -rf "$scratch"
 }
 
-# So it is the fault that is found. Once for each plugin and its options.
+# is_good_without: without the fault nothing is found, so it is the fault that is found. Runs once for each plugin and its options.
 is_good_without() {
     local known
     known=$BATS_FILE_TMPDIR/$(cksum <<<"$*" | tr ' ' -)
@@ -24,7 +24,7 @@ is_good_without() {
     touch "$known"
 }
 
-# finds FAULT SENTENCE PLUGIN [OPTION...]: one of the sentences on stderr says this, and the status is 1
+# finds FAULT SENTENCE PLUGIN [OPTION...]: the checker exits with 1, and one of its sentences on stderr contains this one
 finds() {
     local fault=$1 sentence=$2 plugin=$3
     shift 3
@@ -37,7 +37,7 @@ finds() {
     [ "$(wc -l <<<"$output")" -eq 1 ]
 }
 
-# clean PLUGIN [OPTION...]: so many steps, one line, nothing on stderr
+# clean PLUGIN [OPTION...]: after this many steps the checker prints one line, and nothing on stderr
 STEPS=2000
 clean() {
     local plugin=$1
@@ -251,7 +251,7 @@ assert weight(None, "sufficient", **plan) == Fraction(1, 2)
 assert weight(None, "exact", **plan) == Fraction(1, 10)'
 }
 
-# between MARK and the end of the next literal block of the manual page
+# prints the next literal block of the manual page after MARK
 literal() {
     awk -v mark="# $1" '$0 == mark { on = 1 } on && /^```/ { n++; next } on && n == 1 { print } n == 2 { exit }' \
         "$RTF_SOURCE/man/rtf-plugin.7.scd"
@@ -260,7 +260,7 @@ literal() {
 @test "the plugin in rtf-plugin(7) works" {
     literal "A COMPLETE PLUGIN" >"$scratch/solo"
     chmod +x "$scratch/solo"
-    run ! grep -F "\\" "$scratch/solo" # scdoc would take it away
+    run ! grep -F "\\" "$scratch/solo" # scdoc would remove it
     clean "$scratch/solo"
     clean "$scratch/solo" --cpus 0,3-5 --priority 7
 }
@@ -279,14 +279,14 @@ literal() {
     scdoc <"$RTF_SOURCE/man/rtf-plugin.7.scd" >/dev/null
 }
 
-# CPUs that are one, few, and many that do not exist
+# one CPU, few CPUs, and many CPUs that do not exist
 in_all_sizes() {
     for cpus in 0 0-3 64-127; do
         clean "$@" --cpus $cpus
     done
 }
 
-# They wait for their plugins more than they compute. (`jobs` would name bats's own timer, too.)
+# The checks wait for their plugins more than they compute. (`jobs` would name bats's own timer, too.)
 checks=()
 beside() {
     "$@" 3>&- &

@@ -11,8 +11,8 @@ as_itself() { /usr/bin/python3 -S -c 'import ctypes, sys; sys.exit(ctypes.CDLL(N
 
 status_of() { awk -v key="$2:" '$1 == key { $1 = ""; print substr($0, 2) }' "/proc/$1/status"; }
 
-# powers PID [unbound]: the names of its capabilities. Effective, permitted and bounding ones are the same; with `unbound` there are no bounding ones. The
-# inheritable and ambient ones are none.
+# powers PID [unbound]: prints the names of its capabilities. Effective, permitted and bounding capabilities are the same; with `unbound` there are no
+# bounding ones. There are no inheritable and ambient ones.
 powers() {
     local effective bounding
     effective=$(status_of "$1" CapEff)
@@ -28,7 +28,7 @@ print(" ".join(names.get(bit, str(bit)) for bit in range(64) if value >> bit & 1
 END
 }
 
-# resource: " sys_resource", unless root lacks this capability, as in some containers.
+# resource: prints " sys_resource", unless root lacks this capability, as in some containers.
 resource() { (((16#$(status_of $$ CapBnd) >> 24 & 1) == 0)) || echo " sys_resource"; }
 
 descriptors() { find "/proc/$1/fd" -mindepth 1 -printf '%f\n' | sort -n | paste -sd ' '; }
@@ -37,7 +37,7 @@ ids() { echo "$(status_of "$1" Uid | tr -s ' \t' ' ') / $(status_of "$1" Gid | t
 
 tries() { "$RTF_SOURCE/test/fixtures/inject" "$@"; }
 
-# A user that nothing else runs as.
+# as_plugin_user: starts a broker whose plugins have a user of their own.
 as_plugin_user() { broker_start --plugin-user $PLUGIN_USER; }
 
 @test "the broker can neither handle files of users nor schedule" {
@@ -95,7 +95,7 @@ as_plugin_user() { broker_start --plugin-user $PLUGIN_USER; }
     done
 }
 
-# reader_of UID: the process that looks after that user's directory, after it has been given something to do.
+# reader_of UID: gives the reader of that user's directory something to do, and prints its process id.
 reader_of() {
     spec "$1" "${2:-occasion}" '{"priority": 12}' >/dev/null
     pgrep -P "$(launcher)" -f "rtf-reader $1 "
@@ -135,8 +135,8 @@ reader_of() {
     as $ALICE sh -c 'echo mine >"$1/hers" && chmod 600 "$1/hers"' sh "$WORK/open"
     echo "root's" >"$SPECS/$ALICE/.roots"
     chmod 600 "$SPECS/$ALICE/.roots"
-    [ "$(tries "$reader" open .roots 0)" = EACCES ] # she may not
-    [ "$(tries "$reader" open "$WORK/open/hers" 0)" = EACCES ]      # she may, but it is elsewhere
+    [ "$(tries "$reader" open .roots 0)" = EACCES ] # Alice may not read the file
+    [ "$(tries "$reader" open "$WORK/open/hers" 0)" = EACCES ]      # Alice may read the file, but it is outside of her directory
     [ "$(tries "$reader" open "$WORK/open/new" 0x41 0x180)" = EACCES ]
     [ "$(tries "$reader" open .new 0x41 0x180)" -ge 3 ]
     [ "$(stat -c %u "$SPECS/$ALICE/.new")" = $ALICE ]
@@ -184,7 +184,7 @@ reader_of() {
     for call in 'socket 1 1 0' 'execve /bin/true 0 0' 'kill 1 0' "mkdir $SPOOL/new 0x1c0" 'fchmod 3 0x1ff' 'mprotect 0 0 7' 'open /etc/shadow 0'; do
         [ "$(tries "$publisher" $call)" = EPERM ] || { echo "$call"; false; }
     done
-    # Not even the file itself, by a name that is not its own: it makes a new one each time.
+    # The publisher may not even open status.json, or its own new file by other flags: it makes a new file each time.
     before=$(ls -lai "$SPOOL" "$SPOOL/state" "$SPOOL/log")
     for call in "openat 3 status.json 0" "openat 3 status.json 1" "openat 3 .status.json.new 0xa0c1 0x1a0" "openat 3 state/lock 1" "openat 3 new 0x41 0x180" \
         "unlinkat 3 status.json 0" "unlinkat 3 alive 0" "renameat 3 status.json 3 other" "renameat 3 state 3 other" "rename $SPOOL/state $SPOOL/other" \
@@ -251,7 +251,7 @@ is_another_than() { # PID
     [ "$(tries "$BROKER" tgkill 1 1 0)" = EPERM ]
     [ "$(tries "$BROKER" ioctl 0 0x5412 0)" = EPERM ] # TIOCSTI
     [ "$(tries "$BROKER" fcntl 0 8 1)" = EPERM ]      # F_SETOWN
-    [ "$(field .result "$(spec $ALICE cam '{"priority": 12}')")" = OK ] # and goes on
+    [ "$(field .result "$(spec $ALICE cam '{"priority": 12}')")" = OK ] # and the broker goes on
 }
 
 @test "broker and helper write where they have to, and nowhere else" {
@@ -284,7 +284,7 @@ is_another_than() { # PID
     [ "$(tries "$plugin" unshare 0x10000000)" = EPERM ]
     [ "$(tries "$plugin" setsid)" = EPERM ]
     [ "$(tries "$plugin" sched_setscheduler 0 0 0)" = EPERM ]
-    [ "$(tries "$plugin" open /etc/passwd 0)" -ge 3 ] # what anybody may read it may
+    [ "$(tries "$plugin" open /etc/passwd 0)" -ge 3 ] # a plugin may read what every user may read
     requires_landlock
     [ "$(tries "$plugin" mkdir "$WORK/open/new" 0x1c0)" = EACCES ]
     [ "$(tries "$plugin" open "$WORK/open/new" 0x41 0x180)" = EACCES ]
@@ -359,7 +359,7 @@ END
     chmod 755 "$WORK/parent"
     configure_plugins "PARENT $WORK/parent 1-10 all" 'FP fp 11-20 all'
     as_plugin_user
-    [ "$(pgrep -u $PLUGIN_USER -fx 'sleep 287' | wc -l)" = 1 ] # the other one could not leave
+    [ "$(pgrep -u $PLUGIN_USER -fx 'sleep 287' | wc -l)" = 1 ] # the other process could not leave the session
     broker_stop TERM
     eventually no_process_of $PLUGIN_USER
 }
@@ -407,7 +407,7 @@ no_process_of() { ! pgrep -u "$1"; }
     eventually is_policy "$SLEEPER" other
 }
 
-# catch_programs: runs rtf-programs until it waits for its broker, which does not read, to take the line about a wrong file. PROGRAMS is its process.
+# catch_programs: runs rtf-programs until it waits for its broker, which does not take the line about a wrong file. $PROGRAMS is its process.
 catch_programs() {
     /usr/bin/python3 -S - "$RTF_LIBEXEC/rtf-programs" "$CONFIG" "$SPOOL" >"$WORK/programs.pid" 3>&- <<'END' &
 import os, socket, subprocess, sys, time
@@ -438,7 +438,7 @@ waits_to_send() { [ "$(cut -d ' ' -f 1 "/proc/$1/syscall")" = 46 ]; } # sendmsg
     requires_x86_64
     mkdir "$CONFIG/programs.d"
     chmod 755 "$CONFIG" "$CONFIG/programs.d"
-    as_plugin_user # makes the spool
+    as_plugin_user # a start that makes the spool
     echo '{"wrong": 1}' >"$CONFIG/programs.d/wrong.json"
     catch_programs
     [ "$(powers "$PROGRAMS")" = 'kill setgid setuid setpcap' ]

@@ -1,4 +1,4 @@
-# rtf-probe(8): the throughput of a disk at random places, on a disk of known speed (slow-disk.bash); and the disk of a path.
+# rtf-probe(8): measures the throughput of a disk at random places, on a disk of known speed (slow-disk.bash); and finds the disk of a path.
 
 load helper
 load slow-disk
@@ -11,7 +11,7 @@ tidy() {
     disk_remove
 }
 
-# within RATE PERCENT OF: of a rate as it is printed.
+# within RATE PERCENT OF: the printed rate is within this percentage of the other.
 within() {
     local bytes=${1%kB}
     [ "$bytes" != "$1" ] && bytes=$((bytes * 1000)) && [ $((bytes * 100)) -ge $(($3 * (100 - $2))) ] && [ $((bytes * 100)) -le $(($3 * (100 + $2))) ]

@@ -1,5 +1,6 @@
 # bats file_tags=lane:alone
-# "budget": "process": all threads of a process have one runtime together, and are what they were when the reservation ends.
+# "budget": "process": all threads of a process have one runtime together, and have their former attributes when the
+# reservation ends.
 load helper
 
 prepare() {

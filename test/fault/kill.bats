@@ -10,7 +10,7 @@ kill_at() {
     trace_part "$1" -e "trace=$3" -e "inject=$3:signal=KILL:when=$4" || return 2
     goes_on_after_kill "$@"
 }
-goes_on_after_kill() { # as kill_at
+goes_on_after_kill() { # the same arguments as kill_at
     LOGGED=$(wc -l <"$EVENTS")
     "do_$2"
     eventually hit_or_done "$TRACED" "$2" || return 2
@@ -20,7 +20,7 @@ goes_on_after_kill() { # as kill_at
     if is_gone "$TRACED"; then hit=yes; fi # the process may have been killed after its answer
     if [ "$1" = plugin ] || [ "$1" = edf ] || [ "$1" = counter ]; then # the death of a plugin may refuse this request, and only this request
         eventually is_answered "$2" || return 2
-        [ "$2" = raise ] || eventually ask "$2" || return 2 # nobody asks for that: when the plugin is back it is given
+        [ "$2" = raise ] || eventually ask "$2" || return 2 # `raise` is no request: when the plugin is back, the capacity is given
     fi
     is_another "$1" || has_lost_nothing "$1" "$2" || return 2
     ends_well "$2" || return 2
@@ -29,7 +29,7 @@ goes_on_after_kill() { # as kill_at
 }
 is_another() { [[ broker\ helper\ net\ disk\ plugin\ edf\ counter == *"$1"* ]]; }
 
-# The request is done, once, without being asked again, and Alice has her files.
+# has_lost_nothing: the request is done once, without being asked again, and Alice has her files.
 has_lost_nothing() { # PROCESS OPERATION
     local files
     eventually "is_$2" || { echo "no answer to $2"; tail -n 5 "$EVENTS"; return 1; }
@@ -38,7 +38,7 @@ has_lost_nothing() { # PROCESS OPERATION
     [ "$(answers "$2")" -le 1 ] || { tail -n "+$((LOGGED + 1))" "$EVENTS"; return 1; }
 }
 
-# The program runs again. The pause before a restart grows with each kill; the test does not wait for long pauses.
+# begins_anew: the program runs again. The pause before a restart grows with each kill; the test does not wait for long pauses.
 begins_anew() { # PROCESS
     [ -n "$(process_of "$1")" ] || eventually has_part "$1" || return 1
     if [ "$1" = reader ]; then
@@ -57,7 +57,7 @@ killed_everywhere() { # PROCESS OPERATION
     kill_at_each "$STEP" kill_at "$@"
     echo "# $1 killed $kills times while it served $2: it makes ${#calls[@]} system calls, and this was every ${STEP}th; number $FIRST of today" >&3
 }
-kill_at_each() { # STEP FUNCTION PROCESS OPERATION: of $WORK/calls; how often it came to that in $kills
+kill_at_each() { # STEP FUNCTION PROCESS OPERATION: kills at a sample of the calls in $WORK/calls; $kills counts the kills
     local i at call n status tried=0
     kills=0
     mapfile -t calls <"$WORK/calls"
@@ -193,7 +193,7 @@ killed_between() { # PROCESS OPERATION CALLS
 # bats test_tags=turn:0
 @test "the publisher is killed at each system call of a create that is told" { killed_everywhere publisher tell; }
 
-# Of a thread with a runtime that it is held to.
+# The thread has a runtime that the guard enforces.
 is_guarded() {
     configure_plugins 'FP fp 11-20 all enforce=runtime' 'RR rr 1-10 all'
     CAM='{"priority": 12, "plugin": "FP", "runtime": "10ms", "period": "100ms"}' OTHER='{"priority": 14, "plugin": "FP", "runtime": "10ms", "period": "100ms"}'
@@ -221,7 +221,7 @@ killed_from_start() { # PROCESS OPERATION
     echo "# $1 killed $kills times from its start to the end of $2: it makes ${#calls[@]} system calls, and this was every $((STEP > 1 ? STEP * 7 : 1))th; number $FIRST of today" >&3
     broker_stop TERM
 }
-kill_at_start() { # as kill_at
+kill_at_start() { # the same arguments as kill_at
     local hit=no
     "before_$2" || return 2
     begin_traced "$1" -e "trace=$3" -e "inject=$3:signal=KILL:when=$4" || return 2
@@ -245,7 +245,7 @@ kill_at_start() { # as kill_at
     sleeper $ALICE
     before_attach
     [ "$(field .result "$(spec $ALICE other "$OTHER")")" = OK ]
-    # Each helper, from here on, dies when it has pinned the thread and is about to make it real-time.
+    # From here on, each helper dies when it has pinned the thread and is about to make it real-time.
     trace "$(launcher)" -f -p "$(helpers rtf-attach)" -e trace=sched_setattr -e inject=sched_setattr:signal=KILL
     do_attach
     eventually has_died_twice
@@ -308,7 +308,7 @@ kill_at_restart() { # as kill_at
     is_attach && agree || return 2
     [ "$hit" = yes ]
 }
-# Another helper has done all messages, and waits for more.
+# Another helper has carried out all messages, and waits for more.
 has_another() { ! is_gone "$TRACED" || { [ "$(helpers rtf-disk)" != "$TRACED" ] && [[ $(cat "/proc/$(helpers rtf-disk)/wchan") == *wait_for_more_packets ]]; }; }
 
 killed_while_starting() {
@@ -341,7 +341,7 @@ killed_while_starting() {
     eventually is_release
 }
 
-# traced_start STRACE-OPTION...: it serves, or has ended
+# traced_start STRACE-OPTION...: starts a traced broker, and returns when it serves or has ended
 traced_start() {
     strace -qq "$@" -- "$RTF_LIBEXEC/rtf-brokerd" --foreground --spool "$SPOOL" --config "$CONFIG" --group "$GROUP" >>"$WORK/broker.out" 2>&1 3>&- &
     BROKER=$!
@@ -354,7 +354,7 @@ traced_end() {
 }
 serves_or_gone() { is_gone "$BROKER" || broker_serves; }
 
-# Spare capacity that is shared out.
+# The broker is killed while it shares out spare capacity.
 # bats test_tags=turn:0
 @test "the broker is killed at each system call while a spec is given more of CPU time" { desires_time; killed_everywhere broker raise; }
 # bats test_tags=turn:1

@@ -1,6 +1,6 @@
 # bats file_tags=lane:disk
-# SIGKILL at random moments of a stream of specs, attachments and removals: broker, launcher, helpers, lookup, plugins.
-# FAULT_KILLS: how many; FAULT_SEED.
+# SIGKILL at random moments of a stream of specs, attachments and removals: broker, launcher, helpers, lookup and
+# plugins are killed. FAULT_KILLS: the number of kills; FAULT_SEED: their seed.
 load fault
 
 # bats test_tags=turn:2
@@ -54,7 +54,7 @@ storm() { # [HELPER PLUGIN RULE]
     RANDOM=$seed
     for ((n = 0; n < kills; n++)); do
         sleep "0.0$((RANDOM % 60 + 10))"
-        fatal= # to the broker, too: without its launcher it ends by itself
+        fatal= # this kill also ends the broker, which ends by itself without its launcher
         case $((RANDOM % ($# > 0 ? 8 : 6))) in
         0 | 1) victim=$BROKER fatal=1 ;;
         2) victim=$(launcher || true) fatal=1 ;;
@@ -63,7 +63,7 @@ storm() { # [HELPER PLUGIN RULE]
         5) victim=$(helpers rtf-names || true) ;;
         6 | 7) victim=$(helpers "rtf-$1" || true) ;;
         esac
-        [ -n "$victim" ] || continue # it is being started again
+        [ -n "$victim" ] || continue # the program is being started again
         kill -KILL "$victim" 2>/dev/null || true
         [ -z "$fatal" ] || eventually is_gone "$BROKER"
         if is_gone "$BROKER"; then broker_is_back; fi

@@ -4,7 +4,7 @@ load ../command
 load front
 
 prepare() {
-    cp "$RTF_SOURCE/contrib/plugins/units" "$WORK" # plugins can read this place
+    cp "$RTF_SOURCE/contrib/plugins/units" "$WORK" # the plugins' user can read this directory
     configure_plugins 'EDF edf - all partition=global threshold=0.9' 'FP fp 11-20 all' "CAMERA $WORK/units - - resource=units capacity=3"
     configure_rules "$ALICE - max_utilization 0.5 # a comment" "$ALICE EDF max_user_utilization 0.25" "$ALICE - max_runtime 20ms" "$BOB FP max_utilization 0" \
         "$BOB EDF max_utilization 0.3" "$ALICE CAMERA max_amount 3" "- - max_period 1s"
@@ -164,7 +164,7 @@ END
     [ "$(wc -l <"$WORK/out")" -eq 3 ]
     prints 0 acl who FP --noheadings
     tr -s ' ' <"$WORK/out" | grep -qx "uid $ALICE FP 0.5 0.4"
-    # The members of the group are found by the database.
+    # The account database names the members of the group.
     cp /etc/group "$WORK/group"
     cp /etc/passwd "$WORK/passwd"
     echo "rtftest:x:$GROUP:rtfann" >>"$WORK/group"

@@ -1,4 +1,4 @@
-# rtf-adopt(1): a thread's present scheduling is reserved for the thread, and counted.
+# rtf-adopt(1): reserves the present scheduling of a thread for the thread, and counts it.
 load ../helper
 load ../command
 load front

@@ -19,7 +19,7 @@ prepare() { front_prepare; }
 
 @test "a user without real-time limits, who may gain no privileges, gets a reservation all the same" {
     broker_start
-    # As a session or a user's unit has it: RLIMIT_RTPRIO and RLIMIT_NICE 0, RLIMIT_RTTIME 0.
+    # With the limits of a session or of a user's unit: RLIMIT_RTPRIO and RLIMIT_NICE 0, RLIMIT_RTTIME 0.
     run as $ALICE setpriv --no-new-privs --inh-caps=-all --bounding-set=-all prlimit --rtprio=0 --nice=0 --rttime=0 \
         "$RTF_BIN/rtf-run" --spool "$SPOOL" -T 5ms -P 50ms -- chrt -p 0
     [ "$status" -eq 0 ]

@@ -1,11 +1,12 @@
-# rtf-attach(1) and rtf-detach(1): one thread to a reservation; or each of several threads to a reservation of its own, all of them or none.
+# rtf-attach(1) and rtf-detach(1): one thread gets a reservation that exists; or each of several threads gets a reservation of its own, all of them or
+# none.
 load ../helper
 load ../command
 load front
 
 prepare() { front_prepare; }
 
-# threads NUMBER [NAME]: a process of Alice with so many threads besides the first, called worker-N; its id in $MANY.
+# threads NUMBER [NAME]: starts a process of Alice with this many threads besides the first, called worker-N; $MANY is its id.
 threads() {
     cat >"$WORK/threads.py" <<'PYTHON'
 import ctypes, sys, threading, time
@@ -166,7 +167,7 @@ JSON
     [ "$(<"$WORK/err")" = "rtf attach: thread $SLEEPER was pinned to CPU $ONE, and may run on CPU $ALL_CPUS now; --cpus=$ONE keeps it there" ]
     pinned
     silent rtf attach arm -T 2ms -P 20ms --cpus "$ALL_CPUS" "$SLEEPER"
-    silent rtf declare low --priority 3 --plugin FP # on one CPU
+    silent rtf declare low --priority 3 --plugin FP # the thread runs on one CPU
     ONE=$(jq -r .grant.cpus "$OWN/low.verdict")
     pinned
     silent rtf attach low "$SLEEPER"
@@ -174,7 +175,7 @@ JSON
     fails 65 'rtf attach: dog-*' rtf attach dog -T 30ms -P 20ms "$SLEEPER"
 }
 
-# Alone: where others have SCHED_DEADLINE threads, too, the kernel may refuse before EDF does.
+# Alone: where other tests have SCHED_DEADLINE threads, too, the kernel may refuse before EDF does.
 # bats test_tags=turn:2,machine
 @test "all or none: if one thread does not fit, none is attached and no file stays" {
     broker_start

@@ -5,7 +5,7 @@ load front
 
 prepare() {
     front_prepare
-    # `rtf` as in a user's PATH, on the spool of this test.
+    # Puts `rtf` into a user's PATH, with the spool of this test.
     mkdir "$WORK/bin"
     printf '#!/bin/sh\n[ "${1:-}" != --complete ] || { shift; exec %s --complete --spool %s "$@"; }\nexec %s --spool %s "$@"\n' \
         "$RTF_BIN/rtf" "$SPOOL" "$RTF_BIN/rtf" "$SPOOL" >"$WORK/bin/rtf"

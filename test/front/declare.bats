@@ -1,4 +1,4 @@
-# rtf-declare(1): makes a reservation under a name; a refused one leaves no spec.
+# rtf-declare(1): makes a reservation under a name; a refused spec is removed.
 load ../helper
 load ../command
 load front

@@ -35,13 +35,13 @@ rtf_run() { as $ALICE env USER=$ALICE "$RTF_BIN/rtf-run" --spool "$SPOOL" "$@"; 
     done
     [ "$(cd "$WORK/mounted" && prepared ./rec:1B)" = '{"bandwidth":"1B",'"$disk"'}' ]
     [ "$(cd "$WORK/mounted" && prepared .:1B)" = '{"bandwidth":"1B",'"$disk"'}' ]
-    [ "$(prepared nosuchdisk:1B)" = '{"bandwidth":"1B","device":"nosuchdisk"}' ] # as in a spec: the broker refuses a disk without a line
+    [ "$(prepared nosuchdisk:1B)" = '{"bandwidth":"1B","device":"nosuchdisk"}' ] # rtf-run takes the name as it is, and the broker refuses a disk without a line
 }
 
 @test "a path that is on no disk of this machine, or that the user cannot see, is refused with the reason" {
     mkdir -m 700 "$WORK/closed"
     touch "$WORK/closed/rec"
-    refused() { # SENTENCE TEXT: rtf-run and the other commands refuse in the same words
+    refused() { # SENTENCE TEXT: rtf-run and the other commands refuse the text with the same sentence
         fails 125 "rtf-run: --disk $2: $1" rtf_run --disk "$2" true
         fails 64 "rtf declare: --disk $2: $1" rtf declare cam --disk "$2"
     }
@@ -76,7 +76,7 @@ rtf_run() { as $ALICE env USER=$ALICE "$RTF_BIN/rtf-run" --spool "$SPOOL" "$@"; 
     fails 65 'rtf change: cam: DISK refused: *; at most * bytes would fit' rtf change cam --disk "$LOOP:320KiB/50ms,block=32KiB"
     claims cam 32768 50000 32768
     prints 0 rtf what-if --disk "$WORK/mounted:1MB,block=32KiB"
-    rtf what-if --disk "$WORK/mounted:5MB,block=32KiB" --json >"$WORK/out" 2>"$WORK/err" || [ $? = 65 ] # the disk has less
+    rtf what-if --disk "$WORK/mounted:5MB,block=32KiB" --json >"$WORK/out" 2>"$WORK/err" || [ $? = 65 ] # the disk has less time than this claim needs
     says '.refusal.by == "DISK" and .refusal.nearest == 3637248'
     sleeper $ALICE
     silent rtf attach job "$SLEEPER" -T 1ms -P 100ms --disk "$LOOP:4KiB/50ms"

@@ -1,7 +1,7 @@
-# rtf doctor: the tests make each cause that doctor knows, for real where the kernel allows. Without a cause there is no finding.
+# rtf doctor: the tests make each cause that doctor knows, really where the kernel allows that. Without a cause there is no finding.
 #
-# Other processes may be real-time on this machine meanwhile. So the tests ask only whether a finding is there, and expect no finding only where processes
-# of others cannot be seen.
+# Other processes may be real-time on this machine meanwhile. So the tests ask only whether a finding is there. They expect no finding only where
+# processes of other users cannot be seen.
 load ../helper
 load ../command
 load front
@@ -18,7 +18,7 @@ tidy() {
 
 doctor() { "$RTF_LIBEXEC/front/rtf-doctor" --spool "$SPOOL" --config "$CONFIG" "$@"; }
 
-# finds CODE PATTERN [COMMAND...]: the command, or doctor, prints exactly one such line, and exits with 1.
+# finds CODE PATTERN [COMMAND...]: the command, or doctor, prints exactly one line with this code and pattern, and exits with 1.
 finds() {
     local code=$1 pattern=$2 status=0
     shift 2
@@ -27,14 +27,14 @@ finds() {
     # A command in a finding can be pasted: it begins with a small letter.
     lacks '\. \(Sysctl\|Taskset\|Ch\(mod\|own\|grp\)\|Newgrp\|Systemctl\|Echo\|Rtf\|Rtf-brokerd\|Touch\|Rm\) ' "$WORK/said" || return 1
     while read -r line; do
-        # shellcheck disable=SC2053 # it is a pattern
+        # shellcheck disable=SC2053 # the sentence is a pattern
         if [[ $line == "$code: "$pattern ]] && [ "$status" -eq 1 ] && [ ! -s "$WORK/err" ]; then return 0; fi
     done <"$WORK/said"
     printf 'status %s; said: %s\n' "$status" "$(cat "$WORK/said" "$WORK/err")" >&2
     return 1
 }
 
-# finds_not CODE [COMMAND...]: the command, or doctor, prints no such line.
+# finds_not CODE [COMMAND...]: the command, or doctor, prints no line with this code.
 finds_not() {
     local code=$1
     shift
@@ -116,7 +116,7 @@ END
     finds_not broker-stopped as_alice
     kill -STOP "$BROKER"
     finds broker-stopped "the broker of $SPOOL (process $BROKER) is stopped: it answers no spec. 'kill -CONT $BROKER' as root." as_alice
-    at_once finds broker-stopped "the broker of $SPOOL (process $BROKER) is stopped: *" # and does not wait for its books
+    at_once finds broker-stopped "the broker of $SPOOL (process $BROKER) is stopped: *" # root's doctor does not wait for the books of a stopped broker
     kill -CONT "$BROKER"
     finds_not broker-stopped as_alice
 }
@@ -124,7 +124,7 @@ END
 # bats test_tags=turn:1
 @test "doctor finds parts of a spool that have other owners or modes, or that are missing" {
     broker_start
-    kill -STOP "$BROKER" # which would put it right
+    kill -STOP "$BROKER" # the broker would correct the mode
     chmod 755 "$SPECS"
     # Run by a user: root's doctor asks the broker for its books, and waits for 10 s.
     finds spool "$SPECS has the mode 2755, not 3730. 'chmod 3730 $SPECS'." as_alice
@@ -144,7 +144,7 @@ END
     mv "$WORK/status.json" "$SPOOL/status.json"
     finds_not spool
     spec $ALICE cam '{"runtime": "1ms", "period": "20ms"}' >/dev/null
-    kill -STOP "$(helpers rtf-adopter)" # which would put it right
+    kill -STOP "$(helpers rtf-adopter)" # the adopter would correct the mode
     chmod 2755 "$SPECS/$ALICE"
     finds directory "$SPECS/$ALICE has the mode 2755, not 2700*" as_alice
     kill -CONT "$(helpers rtf-adopter)"
@@ -179,7 +179,7 @@ END
     echo "$SLEEPER" >/sys/fs/cgroup/cpu/rtf-doctor/tasks
     finds rt-group "process $SLEEPER (sleep) is in the cpu cgroup /sys/fs/cgroup/cpu/rtf-doctor, which has no real-time runtime*SCHED_FIFO or SCHED_RR. 'echo 10000 > */cpu.rt_runtime_us'*" \
         as_alice -p "$SLEEPER"
-    # The kernel does refuse.
+    # The kernel really refuses.
     no chrt -f -p 1 "$SLEEPER"
     echo 1000 >/sys/fs/cgroup/cpu/rtf-doctor/cpu.rt_runtime_us
     finds_not rt-group as_alice -p "$SLEEPER"
@@ -223,7 +223,7 @@ END
     finds taken "SCHED_DEADLINE threads outside of rtf have 0.*of a CPU (*$other*): *"
     as_alice >"$WORK/said" || true
     grep -q "^taken: .*$other" "$WORK/said"
-    # A thread that a broker has attached is not.
+    # doctor does not report a thread that a broker has attached.
     sleeper $ALICE
     spec $ALICE cam "{\"runtime\": \"1ms\", \"period\": \"100ms\", \"attach\": $SLEEPER}" >/dev/null
     eventually is_policy "$SLEEPER" deadline
@@ -244,7 +244,7 @@ END
     lacks "\b$SLEEPER\b" "$WORK/said"
 }
 
-# made_up ROOT FILE CONTENT: an imitated machine has this file in /proc or /sys.
+# made_up ROOT FILE CONTENT: writes a file in /proc or /sys of an imitated machine.
 made_up() { mkdir -p "$(dirname "$1/$2")" && printf '%s\n' "$3" >"$1/$2"; }
 
 # bats test_tags=turn:1
@@ -511,7 +511,7 @@ cgroup2 /groups/two cgroup2 rw 0 0'
     as_alice -p "$SLEEPER" | grep -qx "Nothing prevents a reservation for process $SLEEPER."
     chrt -f -p 3 "$SLEEPER"
     finds own-policy "thread $SLEEPER (sleep) is real-time, and no reservation of yours has made it so. *" as_alice -p "$SLEEPER"
-    cp "$(readlink -f /usr/bin/python3)" "$WORK/player" # by its own name it is known to be able to
+    cp "$(readlink -f /usr/bin/python3)" "$WORK/player" # under the name python3, doctor would know that the program may set its policy
     become $ALICE env PYTHONHOME=/usr "$WORK/player" -c 'import time; time.sleep(300)' 3>&- &
     player=$!
     echo $player >>"$WORK/pids"
@@ -529,7 +529,7 @@ cgroup2 /groups/two cgroup2 rw 0 0'
     broker_start
     printf 'import os, time\ntime.sleep(300)\nos.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(5))\nlibc.mlockall(3)\n' >"$WORK/script.py"
     chmod 755 "$WORK"
-    program_of() { # RTPRIO WORD...: as Alice, in the directory of the script
+    program_of() { # RTPRIO WORD...: runs a script as Alice, in the directory of the script
         (cd "$WORK" && exec prlimit --memlock=65536 --rtprio="$1" setpriv --reuid $ALICE --regid $ALICE --groups $GROUP "${@:2}" 3>&- >"$WORK/said.program" 2>&1) &
         PROGRAM=$!
         echo $PROGRAM >>"$WORK/pids"
@@ -571,7 +571,8 @@ is_player() { [ "$(cat "/proc/$1/comm" 2>/dev/null)" = player ]; }
     says 'all(.findings[]; .severity == "error" or .severity == "warning")'
 }
 
-# Carol makes a directory that looks like a spool. A FIFO in the configuration that it names would keep its readers waiting, and its words command a terminal.
+# Carol makes a directory that looks like a spool. A FIFO in the configuration that it names would keep its readers waiting, and the words of the
+# files would command a terminal.
 @test "a spool of another user leads no reader to its files, and none of its bytes to the terminal" {
     theirs=$WORK/theirs
     install -d -o $CAROL "$theirs" "$theirs/specs" "$theirs/state" "$theirs/log" "$theirs/etc"
@@ -593,7 +594,7 @@ is_player() { [ "$(cat "/proc/$1/comm" 2>/dev/null)" = player ]; }
             [ "$command" != doctor ] || no grep -F "$theirs/etc" "$WORK/out"
         done
     done
-    # Regular files there do not count either.
+    # Regular files there are not read either.
     mkdir "$theirs/other"
     echo 'EDF edf - all' >"$theirs/other/plugins.conf"
     sed -i "s,$theirs/etc,$theirs/other," "$theirs/status.json"

@@ -1,4 +1,4 @@
-# rtf-every(1): runs a command once a period inside a reservation, at the right times, and tells late activations.
+# rtf-every(1): runs a command once a period inside a reservation, at the right times, and reports late activations.
 load ../helper
 load ../command
 load front

@@ -1,4 +1,4 @@
-# The tests of rtf's commands share this: the command as a user types it.
+# The tests of rtf's commands share this file: rtf runs as a user types it.
 bats_require_minimum_version 1.5.0
 # shellcheck shell=bash disable=SC2034
 
@@ -34,9 +34,9 @@ prints() {
     return 1
 }
 
-# out PATTERN: the output matches.
+# out PATTERN: the output in $WORK/out matches the pattern.
 out() {
-    # shellcheck disable=SC2053 # it is a pattern
+    # shellcheck disable=SC2053 # the sentence is a pattern
     [[ $(<"$WORK/out") == $1 ]] || { printf 'printed: %s\n' "$(<"$WORK/out")" >&2; return 1; }
 }
 

@@ -39,7 +39,7 @@ fresh() {
 @test "each line works in its order, and a user's spec is granted" {
     fresh '
         printed 1,8
-        printed 9 || [ $? -eq 1 ] # others may have real-time threads here
+        printed 9 || [ $? -eq 1 ] # other processes may have real-time threads here
         [ "$(getent group rtf)" != "" ]
         [ "$(stat -c %G /var/spool/rtf/specs)" = rtf ]
         ps -o user= -C fp | grep -q rtf

@@ -1,4 +1,4 @@
-# rtf log and rtf history: the broker's log in columns, over rotated files, too.
+# rtf log and rtf history: print the broker's log in columns, also over rotated files.
 load ../helper
 load ../command
 load front
@@ -122,7 +122,7 @@ begins() {
     spec $ALICE last '{"runtime": "2ms", "period": "20ms"}' >/dev/null
     eventually followed last
     [ ! -s "$WORK/err" ]
-    # Killed by its number, it leaves nobody behind.
+    # When rtf-log is killed by its number, no process of it stays.
     pkill -TERM -o -f "front/rtf-log --spool $SPOOL -f"
     eventually nobody_follows
 }
@@ -270,7 +270,7 @@ END
     eventually kept 'last | .stage == "release" and .name == "cam" and (.time | fromdate? // (sub("[.][0-9]+"; "") | fromdate) | now - . < 60)'
     kept 'map(select(.request == "change"))[0] | .grant.accepted_runtime == 4000 and .token == "t-1" and .decision == "ok"'
     kept "all(.[]; .uid == $ALICE)"
-    # The keys are those of the log.
+    # The keys are the same as in the log.
     [ "$(command jq -r 'keys_unsorted | @csv' "$WORK/out" | sort -u)" = "$(command jq -r 'keys_unsorted | @csv' "$EVENTS" | sort -u)" ]
     prints 0 rtf history --json
     [ "$(jq -r '"\(.name) \(.accepted_runtime) \(.end != null) \(.ended)"' "$WORK/out" | paste -sd ,)" = 'cam 2000 true change,cam 4000 true user' ]
@@ -283,7 +283,7 @@ END
     eventually followed huge
     spec $ALICE next '{"runtime": "2ms", "period": "20ms"}' >/dev/null
     eventually followed next
-    # Killed by its number, it leaves nobody behind.
+    # When rtf-log is killed by its number, no process of it stays.
     pkill -TERM -o -f "front/rtf-log --spool $SPOOL -f"
     eventually nobody_follows
 }
@@ -301,7 +301,7 @@ END
     eventually names
     [ "$(stat -c %u "$OWN/.events.1")" = $ALICE ]
     [ "$(rtf log --since 1h --json | jq -r .name | xargs)" = 'n1 n2 n3 n4 n5 n6 n7 n8 more' ]
-    # A link, a FIFO, a directory, another user's file: the broker writes nothing there, no request waits, and answers come.
+    # A link, a FIFO, a directory, a file of another user: the broker writes nothing there, no request waits, and answers come.
     echo keep >"$WORK/precious"
     chmod 666 "$WORK/precious"
     for odd in "ln -s $WORK/precious" mkfifo mkdir "ln $WORK/precious"; do

@@ -50,7 +50,7 @@ TEXT
     out drifted
     prints 0 rtf ls --json
     says '.reservations[0].state == "drifted"'
-    # The kernel lets an owner move a thread with a fixed priority.
+    # The kernel lets an owner change the CPUs of a thread with a fixed priority.
     sleeper $ALICE
     silent rtf declare arm --priority 7 --plugin FP --attach "$SLEEPER"
     prints 0 rtf ls --noheadings -o state arm
@@ -207,7 +207,7 @@ TEXT
     as $BOB sh -c 'echo "{}" >"$1/fifo.json"' sh "$SPECS/$BOB"
     prints 0 timeout 5 "$RTF_BIN/rtf" --spool "$SPOOL" ls --all --noheadings -o user,name
     [[ $(tr -s ' ' <"$WORK/out") == "$ALICE cam"$'\n'"$BOB dog"* ]] || { cat "$WORK/out" >&2; false; }
-    # The state and the grants come from the broker's journal. Refused specs are known, their reasons are not.
+    # The state and the grants come from the broker's journal, which knows refused specs, but not their reasons.
     spec $ALICE big '{"runtime": "30ms", "period": "20ms"}' >/dev/null
     prints 0 "$RTF_BIN/rtf" --spool "$SPOOL" ls --user $ALICE --noheadings -o name,state,plugin,runtime,period,share,result,reason
     [[ $(tr -s ' ' <"$WORK/out") == "big refused - - - - - -"$'\n'"cam granted EDF 2ms 20ms 0.1 OK -" ]] || { cat "$WORK/out" >&2; false; }

@@ -1,4 +1,5 @@
-# rtf preload: unchanged programs of Debian, run by a user without any right. Their real-time requests become reservations, and the kernel has them.
+# rtf preload: runs unchanged programs of Debian, as a user without any right. Their requests for real-time scheduling become reservations, and the
+# kernel shows them.
 load ../helper
 load ../command
 load front
@@ -11,12 +12,12 @@ prepare() {
     chown $ALICE "$WORK/home"
 }
 
-# preloaded OPTION... -- COMMAND: as Alice, without rights.
+# preloaded OPTION... -- COMMAND: runs rtf preload as Alice, without rights.
 preloaded() { as $ALICE env -u XDG_CONFIG_HOME HOME="$WORK/home" USER=$ALICE "$RTF_BIN/rtf" --spool "$SPOOL" preload "$@"; }
 compiled() { cc -std=c17 -D_GNU_SOURCE -Wall -Wextra -Werror -o "$WORK/$1" "$RTF_SOURCE/test/library/$1.c" -pthread; }
 nothing_is_left() { eventually test -z "$(find "$OWN" -name '*.json')"; }
 
-# threads PROCESS: policies of its threads, one a line, from the kernel.
+# threads PROCESS: prints the policies of its threads, one a line, from the kernel.
 threads() { for task in /proc/"$1"/task/*; do kernel "${task##*/}" | cut -d ' ' -f 1,2; done | sort; }
 has_threads() { [ "$(threads "$1" | grep -c "^$2")" -ge "$3" ]; }
 
@@ -281,7 +282,7 @@ END
     rtf declare arm -T 1ms -P 20ms
     run -1 preloaded -T 1ms -P 20ms -- chrt -f 15 true
     [[ $output == *'rtf-preload: chrt ('*') does not get SCHED_FIFO: '*'Device or resource busy'* ]]
-    # The rule never allows so much.
+    # The rule never allows this runtime.
     run -1 preloaded -T 10ms -P 20ms -- chrt -f 15 true
     [[ $output == *'Operation not permitted'* ]]
     rtf release cam arm
@@ -310,7 +311,7 @@ with_profile() {
     mkdir -p "$WORK/above/rtf/preload.d"
     echo "$1" >"$WORK/above/rtf/preload.d/50-site.conf"
     sleeper $ALICE
-    # shellcheck disable=SC2016 # the other shell expands it
+    # shellcheck disable=SC2016 # the inner shell expands it
     unshare --mount sh -c 'mount -t overlay overlay -o "lowerdir=$1:/etc" /etc && shift && exec "$@"' sh "$WORK/above" \
         setpriv --reuid $ALICE --regid $ALICE --groups "$GROUP" env -u XDG_CONFIG_HOME HOME="$WORK/home" USER=$ALICE ${2:+"$2"} \
         "$RTF_BIN/rtf" --spool "$SPOOL" preload -- chrt -f -p 12 "$SLEEPER" && jq -c '[.grant.runtime, .grant.period]' "$OWN/preload-$SLEEPER.verdict"

@@ -11,7 +11,7 @@ prepare() {
     chmod 755 "$WORK"/bin/*
 }
 
-# lines HEADING: the commands in this section.
+# lines HEADING: prints the commands in this section.
 lines() { awk -v heading="## $1" '/^## / { inside = $0 == heading } inside && /^    /' "$RTF_SOURCE/README.md" | sed -e 's/^ *//' -e 's/ *#.*//'; }
 
 # typed: runs the script on standard input as Alice, and errors are fatal. $WORK/out has the output.
@@ -42,7 +42,7 @@ typed() {
     grep -q '"result":"OK"' "$WORK/out"
 }
 
-# sentences HEADING: the commands within the sentences there.
+# sentences HEADING: prints the commands within the sentences of this section.
 sentences() { awk -v heading="## $1" '/^## / { inside = $0 == heading } inside && !/^    /' "$RTF_SOURCE/README.md" | grep -oE '`rtf [^`]*`' | tr -d '`' | sort -u; }
 
 @test "List and watch: the commands within its sentences print something, and JSON with --json" {
@@ -55,7 +55,7 @@ sentences() { awk -v heading="## $1" '/^## / { inside = $0 == heading } inside &
     [ "$(sentences 'List and watch' | wc -l)" -eq 7 ]
     count=0
     while read -r _ words; do
-        [ "$words" != top ] || continue # of a terminal: top.bats
+        [ "$words" != top ] || continue # top.bats runs top in a terminal
         for option in '' --json; do
             [ "$words $option" != 'metrics --json' ] || continue
             # shellcheck disable=SC2086 # words

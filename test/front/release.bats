@@ -1,4 +1,4 @@
-# rtf-release(1): when it returns, capacity is free and threads have their former attributes.
+# rtf-release(1): when it returns, the capacity is free, and the threads have their former attributes.
 load ../helper
 load ../command
 load ../many

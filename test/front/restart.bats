@@ -48,7 +48,7 @@ tidy() {
     echo 'NET net - - resource=network interface=nosuch0 rate=10Mbit' >>"$CONFIG/plugins.conf"
     fails 69 'rtf restart: plugins.conf:4: NET would be off: there is no interface nosuch0; *' rtf_root restart
     [ "$(process)" = "$BROKER" ]
-    # A reload does not read that line.
+    # The broker reads this line only at its start.
     fails 0 'rtf reload: after a restart plugins.conf:4: NET would be off: there is no interface nosuch0' rtf_root reload
     cp "$WORK/plugins.conf" "$CONFIG/plugins.conf"
     cp -r "$CONFIG" "$WORK/other"
@@ -83,9 +83,9 @@ END
     configure_plugins 'EDF edf - all' 'SDX disk - - resource=disk device=nosuch throughput=1MB'
     fails 69 'rtf restart: plugins.conf:2: SDX would be off: there is no disk nosuch; *' rtf_root restart
     [ "$(process)" = "$BROKER" ]
-    for option in --force ''; do # the second time the line is already off
+    for option in --force ''; do # the second time, the line is off already
         before=$(process)
-        # shellcheck disable=SC2086 # no word, or one
+        # shellcheck disable=SC2086 # no word, or one word
         fails 0 'rtf restart: plugins.conf:2: SDX would be off: there is no disk nosuch' rtf_root restart $option
         [ "$(process)" != "$before" ]
         [ "$(jq -r '.plugins[] | select(.name == "SDX") | .state' "$SPOOL/status.json")" = off ]

@@ -40,7 +40,7 @@ END
     eventually test ! -e "$OWN/arm.verdict"
     silent rtf_root revoke $ALICE
     fails 66 "rtf revoke: $ALICE/cam: there is no such reservation" rtf_root revoke $ALICE/cam
-    # A revoked spec may be asked for again; and the order may have a pattern.
+    # A revoked spec may be asked for again, and an order may have a pattern.
     granted $ALICE cam '{"runtime": "2ms", "period": "20ms"}'
     granted $ALICE call '{"runtime": "2ms", "period": "20ms"}'
     granted $BOB arm '{"runtime": "2ms", "period": "20ms"}'
@@ -64,7 +64,7 @@ END
     kill -STOP $reader
     silent rtf_root revoke $ALICE
     revoked() { [ "$(jq -r 'select(.stage == "verdict" and .name == "cam" and .grant == null) | .reason' "$EVENTS")" = 'an administrator has revoked the reservation' ]; }
-    eventually revoked # rtf-logger writes later
+    eventually revoked # rtf-logger writes a moment later
     # The broker is killed, and the next broker knows the order: revoked specs are not granted anew.
     broker_stop KILL
     kill -KILL $reader || true # the reader may have ended with its broker
@@ -74,7 +74,8 @@ END
     [ "$(jq -r 'select(.name == "cam" and .stage == "verdict" and .grant != null) | .request' "$EVENTS")" = create ]
 }
 
-# order_slowly USER: sends the order of rtf revoke, by a client that reads nothing until all is revoked. Prints the messages, counted.
+# order_slowly USER: sends the order of rtf revoke by a client that reads nothing until all reservations are revoked. Prints each message with its
+# number.
 order_slowly() {
     /usr/bin/python3 -S - "$SPOOL/state/current/orders" "$1" "$OWN" <<'END'
 import collections, os, socket, sys, time
@@ -120,7 +121,7 @@ END
     order=$!
     echo $order >>"$WORK/pids"
     before=$(consumed "$BROKER")
-    sleep 2 # what is measured
+    sleep 2 # this time is measured
     spent=$(($(consumed "$BROKER") - before))
     prlimit --pid "$BROKER" --nofile="$most:"
     wait $order
@@ -250,7 +251,7 @@ END
     done
     fails 64 'rtf drain: *a time needs a unit*' rtf_root drain --timeout 5
     fails 64 'rtf drain: --timeout 5m: a time is *, 1us to 366d' rtf_root drain --timeout 5m
-    # A wrong file of rules does not stand in the way, and is told.
+    # A wrong acl.conf does not stop the command, and is reported.
     echo 'one word' >>"$CONFIG/acl.conf"
     rtf_root drain --no-wait 2>"$WORK/err"
     grep -q '^rtf drain: acl.conf:.*the rules in force stay$' "$WORK/err"

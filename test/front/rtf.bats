@@ -1,4 +1,4 @@
-# rtf(1): finds the command, and helps a user who does not.
+# rtf(1): finds the command, and helps a user who does not know its name.
 load ../helper
 load ../command
 load front
@@ -85,7 +85,7 @@ prepare() { front_prepare; }
     setsid --wait bash -c 'exec </dev/null >/dev/null 2>&1; exec "$@"' bash "$RTF_BIN/rtf" --spool "$SPOOL" ls
 }
 
-# The status for wrong usage: 125 of commands that become another command.
+# Prints the status for wrong usage: 125 for commands that become another command.
 usage_status() { case $1 in run | every | preload) echo 125 ;; *) echo 64 ;; esac; }
 
 # help_of COMMAND SECTION STATUS: the command answers --help, --version and an unknown option without a spool and without a terminal, and its page has the
@@ -114,14 +114,14 @@ help_of() {
         fails 64 "rtf $command: there is no option -x *" rtf $command -x
         fails 64 "rtf $command: --spool needs a value *" rtf $command --spool
         fails 64 "rtf $command: --help takes no value *" rtf $command --help=yes
-        prints 0 rtf $command name --hel # behind an operand, and abbreviated
+        prints 0 rtf $command name --hel # the option stands behind an operand, and is abbreviated
         prints 0 rtf $command '-?'
         POSIXLY_CORRECT=1 prints 0 rtf $command name --help
     done
 }
 
+# The statuses are those of chrt and sleep.
 # bats test_tags=turn:2
-# As chrt and sleep.
 @test "a help or a version that cannot be written causes a message and a failure" {
     unwritten() { # STATUS PROGRAM...
         status=0

@@ -1,4 +1,4 @@
-# Rare exit statuses of rtf's commands: a full disk, a name that is taken, a missing right.
+# Rare exit statuses of rtf's commands, after a full disk, a name that is taken, or a missing right.
 load ../helper
 load ../command
 load front
@@ -105,7 +105,7 @@ nothing_stays() { [ "$(paste -sd ' ' "$WORK/left")" = 'cam.json rest' ] || { cat
     fails 69 'rtf-invariants: jq is not installed: install the package jq' env PATH="$WORK/bin" "$RTF_LIBEXEC/rtf-invariants" --spool "$SPOOL"
 }
 
-# printing COMMAND: the options with which the command or the program for administrators prints; - if only --help and --version print.
+# printing COMMAND: prints the options with which the command, or the program for administrators, prints; - if only --help and --version print.
 printing() {
     case $1 in
     run) echo --dry-run -T 1ms -P 20ms ;;
@@ -151,7 +151,7 @@ each_to_full() {
 }
 
 @test "74: each command and each program for administrators says that its output cannot be written" {
-    configure_rules "$ALICE - max_utilization 4" '- - max_utilization 50' # rtf-lint warns of it
+    configure_rules "$ALICE - max_utilization 4" '- - max_utilization 50' # rtf-lint warns of this line
     broker_start
     sleeper $ALICE
     RR=$SLEEPER
@@ -169,7 +169,7 @@ each_to_full() {
         if [ "$section" = 8 ]; then each_to_full "$name" "$RTF_BIN/rtf" --spool "$SPOOL" "$name"; else each_to_full "$name" rtf "$name"; fi
         count=$((count + 1))
     done <"$RTF_LIBEXEC/front/commands"
-    rm "$OWN/cam.verdict" # rtf-invariants finds it
+    rm "$OWN/cam.verdict" # rtf-invariants finds the difference
     for name in $(sed -n 's/^SBIN = //p' "$RTF_SOURCE/Makefile"); do
         each_to_full "$name" "$RTF_LIBEXEC/$name"
         count=$((count + 1))

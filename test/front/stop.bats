@@ -25,7 +25,7 @@ ended() {
     CLIENT=
     echo "status $status: $(<"$WORK/client")"
     [ "$status" -eq "$1" ]
-    grep -qE 'ended before it answered|no broker is running' "$WORK/client" # the second message: the client looks a moment later
+    grep -qE 'ended before it answered|no broker is running' "$WORK/client" # the client prints the second message if it looks a moment later
 }
 
 helper_stops() {

@@ -1,4 +1,4 @@
-# rtf top: the tests compare its screen as a terminal shows it.
+# rtf top: the tests compare its screen with what a terminal shows.
 load ../helper
 load ../command
 load front
@@ -151,7 +151,7 @@ in_lines_of_their_own() { [ "$(seen | grep -cE 'nnnn')" -eq 1 ] && sees '^nnnn+~
     spec $ALICE cam "{\"priority\": 5, \"runtime\": \"10ms\", \"period\": \"100ms\", \"plugin\": \"RR\", \"attach\": $HOG}" >/dev/null
     top 120x24
     eventually sees '^cam .* attached +RR .* >100 .* 0 +'"$HOG"' '
-    # It is not red after some more looks either.
+    # The row stays as it is after some more refreshes.
     eventually sees '^cam .* >100 '
     run ! seen_in_red '^cam '
     tmux -L rtf kill-server

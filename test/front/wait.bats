@@ -1,4 +1,4 @@
-# rtf wait --for: waits until a spec is granted or has ended, or until there is room.
+# rtf wait --for: waits until a spec is granted, has ended, or would have room.
 load ../helper
 load ../command
 load front

@@ -32,7 +32,7 @@ struct account *account_find(uid_t uid)
 bool account_ready(struct account *of)
 {
     must(of == &account);
-    return account.uid % 7 != 3; /* for some, the account lookup has not finished */
+    return account.uid % 7 != 3; /* for some users, the account lookup has not finished */
 }
 
 bool account_ready_last(struct account *of)
@@ -89,7 +89,7 @@ void scan_forget(struct user *user)
 
 void reservation_queue(struct reservation *reservation)
 {
-    must(reservation != NULL && false); /* nobody has any */
+    must(reservation != NULL && false); /* no user has a reservation */
 }
 
 /* ---- the target ---- */

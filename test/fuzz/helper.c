@@ -1,6 +1,6 @@
 /* Fuzzes the answers of an attach helper that has been taken over; or, if the first byte says so,
  * the requests to the attach helper, which reads paragraphs, too. */
-#include "../../libexec/broker/helper/helper.c" /* NOLINT(bugprone-suspicious-include): what is fuzzed is static there */
+#include "../../libexec/broker/helper/helper.c" /* NOLINT(bugprone-suspicious-include): the fuzzed function is static there */
 #include "../../libexec/broker/threads/attach.c" /* NOLINT(bugprone-suspicious-include) */
 
 #include "fuzz.h"
@@ -12,7 +12,7 @@ bool grant_is_enforced(const struct grant *grant)
     return plugin_line(grant->plugin)->enforced && grant->plan.runtime != 0;
 }
 
-/* Without the groups of processes that share a runtime. */
+/* There are no groups of processes that share a runtime here. */
 bool budget_record_is_left(void)
 {
     return false;

@@ -1,6 +1,6 @@
 /* Fuzzes the output of a plugin, which may be any program: its greeting, and answers to requests of
  * every kind, in any order. The first byte tells which requests are under way. */
-#include "../../libexec/broker/plugin/plugins.c" /* NOLINT(bugprone-suspicious-include): what is fuzzed is static there */
+#include "../../libexec/broker/plugin/plugins.c" /* NOLINT(bugprone-suspicious-include): the fuzzed function is static there */
 
 #include "fuzz.h"
 
@@ -57,7 +57,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
     must(paragraph_feed(&input, bytes + 1, length - 1));
     while (supervise_runs(&plugin->program) && paragraph_take(&input, &said, &why) == 1)
         must(plugin_on_message(&plugin->program, &said, &fd));
-    plugin_fail(0, "the end"); /* requests without an answer */
+    plugin_fail(0, "the end"); /* ends the requests without an answer */
     loss_is_due(&plugin->loss);
     timer_end(&plugin->loss);
     supervise_stop(&plugin->program);

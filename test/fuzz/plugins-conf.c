@@ -1,5 +1,5 @@
 /* plugins.conf */
-#include "../../libexec/broker/config/plugin-lines.c" /* NOLINT(bugprone-suspicious-include): what is fuzzed is static there */
+#include "../../libexec/broker/config/plugin-lines.c" /* NOLINT(bugprone-suspicious-include): the fuzzed function is static there */
 
 #include "fuzz.h"
 

@@ -1,5 +1,5 @@
 /* Fuzzes the messages of a reader that its user has taken over. */
-#include "../../libexec/broker/users/readers.c" /* NOLINT(bugprone-suspicious-include): what is fuzzed is static there */
+#include "../../libexec/broker/users/readers.c" /* NOLINT(bugprone-suspicious-include): the fuzzed function is static there */
 
 #include "fuzz.h"
 #include "units.h"

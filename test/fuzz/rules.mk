@@ -1,4 +1,4 @@
-# Each parser takes random bytes for so many seconds, beginning with the inputs in test/fuzz/corpus (test/fuzz/seeds). Needs clang and libclang-rt-dev.
+# Each fuzzer runs for this many seconds, and begins with the inputs in test/fuzz/corpus (test/fuzz/seeds). Needs clang and libclang-rt-dev.
 SECONDS ?= 60
 FUZZERS = spec acl plugins-conf plugin helper state reader adopter muse-experiment muse-marks
 fuzzers: $(FUZZERS:%=$(B)/fuzz/%)

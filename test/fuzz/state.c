@@ -1,6 +1,6 @@
-/* Fuzzes state/journal, the broker's own file, as after a crash, a full disk, or a restore from
+/* Fuzzes the journal, the broker's own file, as after a crash, a full disk, or a restore from
  * another machine. */
-#include "../../libexec/broker/reservations/journal.c" /* NOLINT(bugprone-suspicious-include): what is fuzzed is static there */
+#include "../../libexec/broker/reservations/journal.c" /* NOLINT(bugprone-suspicious-include): the fuzzed function is static there */
 
 #include <sys/stat.h>
 

@@ -19,7 +19,7 @@ IS(sizeof(void *), sizeof(struct rtf_spec));
 IS(512, sizeof(struct rtf_params));
 IS(1, _Alignof(struct rtf_params));
 
-/* The result and the parameters of calls of each kind. */
+/* Checks the result and the parameters of calls of each kind. */
 /* NOLINTNEXTLINE(bugprone-macro-parentheses): a type has none */
 #define TYPE(call, type) _Static_assert(_Generic(&(call), type : 1, default : 0), #call)
 

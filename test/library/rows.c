@@ -74,7 +74,7 @@ static void row_connect(void)
     IS(strstr(rtf_reason(&none), "/nonexistent") != NULL);
     IS(rtf_spec_create(&none, &spec, &params) == RTF_CONNECTION_ERR);
     rtf_disconnect(&none);
-    rtf_disconnect(&none); /* any number of times */
+    rtf_disconnect(&none); /* may be called any number of times */
 }
 
 static void row_create(void)
@@ -83,9 +83,10 @@ static void row_create(void)
     IS(rtf_spec_is_granted(&spec));
     IS(rtf_spec_get_accepted_runtime(&spec) == 2000);
     IS(strcmp(rtf_spec_get_policy(&spec), "deadline") == 0);
-    IS(rtf_spec_create(&connection, &spec, &params) == RTF_ERROR); /* it holds one */
+    /* the handle holds a spec already */
+    IS(rtf_spec_create(&connection, &spec, &params) == RTF_ERROR);
     IS(strcmp(rtf_spec_code(&spec), "misuse") == 0);
-    static struct rtf_spec other = RTF_SPEC_INIT; /* until rtf_disconnect */
+    static struct rtf_spec other = RTF_SPEC_INIT; /* the handle is in use until rtf_disconnect */
     state(17000, 20000);
     IS(rtf_spec_create(&connection, &other, &params) == RTF_SCHEDULE_FAIL);
     IS(strcmp(rtf_spec_code(&other), "full") == 0);
@@ -99,7 +100,7 @@ static void row_create(void)
     state(1, 20000); /* the kernel takes no less than 2 us */
     IS(rtf_spec_create(&connection, &other, &params) == RTF_SCHEDULE_FAIL);
     IS(rtf_spec_nearest(&other) == nearest && rtf_spec_nearest_minimum(&other) == 2);
-    state(900, 100); /* contradicts itself */
+    state(900, 100); /* a runtime above the period is wrong */
     IS(rtf_spec_create(&connection, &other, &params) == RTF_BAD_SPEC);
     rtf_spec_release(&other);
 }
@@ -277,7 +278,7 @@ static void row_loop(void)
     reserve(2000, 20000);
     const unsigned long before = taken;
     IS(rtf_spec_get_accepted_runtime(&spec) == 2000);
-    IS(taken > before); /* this call counts */
+    IS(taken > before); /* this call of malloc counts, too */
     rtf_spec_release(&spec);
     reserve(2000, 20000);
     IS(rtf_task_start(&spec) == RTF_OK);
@@ -330,7 +331,7 @@ static void row_wait_period(void)
     }
     const int64_t last = rtf_task_activation(&spec);
     const uint64_t before = rtf_task_missed(&spec);
-    while (now() < last + 70000000) /* into the fourth period */
+    while (now() < last + 70000000) /* sleeps into the fourth period */
         ;
     const uint64_t missed = rtf_task_wait_period(&spec);
     IS(missed >= 2 && missed == (uint64_t)((rtf_task_activation(&spec) - last) / 20000000 - 1));
@@ -421,7 +422,7 @@ static void row_more_parameters(void)
     rtf_params_set_expires(&params, 60000000);
     reserve(1000, 20000);
     IS(strcmp(rtf_spec_get_name(&spec), "cam") == 0 && strcmp(rtf_spec_get_cpus(&spec), "0") == 0);
-    static struct rtf_spec other = RTF_SPEC_INIT; /* until rtf_disconnect */
+    static struct rtf_spec other = RTF_SPEC_INIT; /* the handle is in use until rtf_disconnect */
     IS(rtf_spec_create(&connection, &other, &params) == RTF_ERROR &&
        strcmp(rtf_spec_code(&other), "taken") == 0);
     rtf_disconnect(&connection); /* the grant lasts */
@@ -438,7 +439,7 @@ static void row_more_parameters(void)
 
 static void row_wait(void)
 {
-    static struct rtf_spec other = RTF_SPEC_INIT; /* until rtf_disconnect */
+    static struct rtf_spec other = RTF_SPEC_INIT; /* the handle is in use until rtf_disconnect */
     rtf_set_timeout(&connection, 200000);
     reserve(12000, 20000);
     IS(rtf_spec_create(&connection, &other, &params) == RTF_SCHEDULE_FAIL);
@@ -450,7 +451,7 @@ static void row_wait(void)
     rtf_tasks_free(tasks);
 }
 
-/* Until rtf_process has taken the answer. */
+/* Waits until rtf_process has taken the answer; returns its result. */
 static enum rtf_result processed(struct rtf_spec *of)
 {
     struct pollfd fd = {.fd = rtf_fd(&connection), .events = POLLIN};
@@ -464,7 +465,7 @@ static enum rtf_result processed(struct rtf_spec *of)
 
 static void row_poll(void)
 {
-    static struct rtf_spec other = RTF_SPEC_INIT; /* until rtf_disconnect */
+    static struct rtf_spec other = RTF_SPEC_INIT; /* the handle is in use until rtf_disconnect */
     IS(rtf_fd(&connection) >= 0);
     rtf_set_blocking(&connection, false);
     state(12000, 20000);
@@ -542,7 +543,7 @@ static int descriptors(void)
 
 static void row_restart(void)
 {
-    static struct rtf_spec other = RTF_SPEC_INIT; /* until rtf_disconnect */
+    static struct rtf_spec other = RTF_SPEC_INIT; /* the handle is in use until rtf_disconnect */
     reserve(2000, 20000);
     IS(rtf_spec_attach(&spec, 0) == RTF_OK);
     const int open = descriptors();
@@ -551,7 +552,7 @@ static void row_restart(void)
     IS(rtf_spec_create(&connection, &other, &params) == RTF_CONNECTION_ERR &&
        strcmp(rtf_spec_code(&other), "no-broker") == 0);
     IS(rtf_process(&connection) == RTF_CONNECTION_ERR);
-    await_test(); /* and started again */
+    await_test(); /* the broker is started again */
     IS(rtf_spec_create(&connection, &other, &params) == RTF_OK);
     IS(rtf_process(&connection) == RTF_OK);
     IS(policy(0) == SCHED_DEADLINE);
@@ -579,13 +580,13 @@ static void row_yield(void)
         longest = took > longest ? took : longest;
     }
     printf("sched_yield: %lld to %lld us\n", (long long)shortest / 1000, (long long)longest / 1000);
-    /* in all, because a thread that wakes late has a short wait next */
+    /* the sum counts, because a thread that wakes late has a short wait next */
     IS(last - began > 19 * 20000000LL && longest < 200000000);
 }
 
 /* ---- what happens without a call ---- */
 
-/* Until rtf_fd and rtf_process tell of it. */
+/* Waits until rtf_fd and rtf_process report this result. */
 static void tells_of(enum rtf_result result)
 {
     struct pollfd fd = {.fd = rtf_fd(&connection), .events = POLLIN};
@@ -612,7 +613,7 @@ static void waits_until(enum rtf_result result)
 
 static void row_loses(enum rtf_result result, bool is_granted, enum rtf_result told)
 {
-    static struct rtf_spec other = RTF_SPEC_INIT; /* until rtf_disconnect */
+    static struct rtf_spec other = RTF_SPEC_INIT; /* the handle is in use until rtf_disconnect */
     IS(rtf_task_wait(&spec, NULL) == RTF_ERROR);
     IS(rtf_params_set_name(&params, "cam") == RTF_OK);
     reserve(2000, 20000);
@@ -681,7 +682,7 @@ static void row_told(void)
     await_test(); /* the broker stops */
     tells_of(RTF_CONNECTION_ERR);
     IS(rtf_spec_get_thread(&spec) == 0);
-    await_test(); /* and is started again */
+    await_test(); /* the broker is started again */
     tells_of(RTF_OK);
     IS(rtf_spec_get_thread(&spec) == gettid() && policy(0) == SCHED_DEADLINE);
     await_test(); /* another program removes it */
@@ -721,7 +722,7 @@ static void row_refused(void)
 
 static void row_release_pending(void)
 {
-    static struct rtf_spec other = RTF_SPEC_INIT; /* until rtf_disconnect */
+    static struct rtf_spec other = RTF_SPEC_INIT; /* the handle is in use until rtf_disconnect */
     reserve(2000, 20000);
     IS(rtf_spec_attach(&spec, 0) == RTF_OK && policy(0) == SCHED_DEADLINE);
     IS(rtf_fd(&connection) >= 0);
@@ -730,11 +731,11 @@ static void row_release_pending(void)
     IS(rtf_spec_release(&spec) == RTF_PENDING && rtf_spec_result(&spec) == RTF_PENDING);
     IS(rtf_spec_create(&connection, &spec, &params) == RTF_ERROR);
     IS(rtf_spec_release(&spec) == RTF_PENDING && policy(0) == SCHED_DEADLINE);
-    await_test(); /* and goes on */
+    await_test(); /* the broker goes on */
     IS(processed(&spec) == RTF_OK && policy(0) == SCHED_OTHER);
     IS(rtf_spec_create(&connection, &other, &params) == RTF_PENDING && processed(&other) == RTF_OK);
     const enum rtf_result result = rtf_spec_release(&other);
-    IS(result == RTF_PENDING || result == RTF_OK); /* the broker may be that fast */
+    IS(result == RTF_PENDING || result == RTF_OK); /* the broker may have answered already */
     rtf_set_blocking(&connection, true);
     IS(rtf_spec_release(&other) == RTF_OK && rtf_spec_release(&spec) == RTF_OK);
 }
@@ -744,7 +745,7 @@ static void row_release_pending(void)
 static void row_from_spec(void)
 {
     struct rtf_params read = RTF_PARAMS_INIT, none = RTF_PARAMS_INIT;
-    static struct rtf_spec other = RTF_SPEC_INIT; /* until rtf_disconnect */
+    static struct rtf_spec other = RTF_SPEC_INIT; /* the handle is in use until rtf_disconnect */
     IS(rtf_params_from_spec(&read, &spec) == RTF_ERROR);
     IS(rtf_params_set_name(&params, "cam") == RTF_OK);
     rtf_params_set_deadline(&params, 15000);
@@ -791,7 +792,7 @@ static void row_texts(void)
     IS(rtf_params_set_mode(&params, "hd") == RTF_OK && rtf_spec_change(&spec, &params) == RTF_OK);
     IS(rtf_spec_get_runtime_in_mode(&spec) == 4000);
     text[10] = '9';
-    IS(rtf_spec_change(&spec, &params) == RTF_SCHEDULE_FAIL); /* the text is the caller's */
+    IS(rtf_spec_change(&spec, &params) == RTF_SCHEDULE_FAIL); /* the text belongs to the caller */
     IS(rtf_params_set_claim(&params, "units", NULL) == RTF_OK &&
        rtf_spec_change(&spec, &params) == RTF_OK &&
        rtf_spec_get_accepted_amount(&spec, "units") == 0);
@@ -832,7 +833,7 @@ static void row_keys(void)
 static void row_importance(void)
 {
     rtf_params_set_importance(&params, 5);
-    state(2000, 20000); /* the rules do not open importance */
+    state(2000, 20000); /* no rule allows an importance */
     IS(rtf_spec_create(&connection, &spec, &params) == RTF_ACL_FAIL);
     rtf_params_set_importance(&params, 0);
     rtf_params_set_weight(&params, 101);

@@ -1,7 +1,8 @@
-/* storm SECONDS|FILE: 64 threads create, attach, change, detach and release for so long, and one takes news. Half of the threads share one connection; each other thread has its
- * own. The exit status is 1 if a call has an impossible result. FILE begins with a slash: the storm lasts until FILE exists, and the broker may end
- * meanwhile. A broker must serve again before FILE exists, and each thread must find this broker. RTF_SPOOL: the
- * spool. */
+/* storm SECONDS|FILE: 64 threads create, attach, change, detach and release specs for this time,
+ * and one thread calls rtf_process. Half of the threads share one connection; each other thread has
+ * its own. The exit status is 1 if a call has an impossible result. FILE begins with a slash: the
+ * storm lasts until FILE exists, and the broker may end meanwhile. A broker must serve again before
+ * FILE exists, and each thread must find this broker. RTF_SPOOL: the spool. */
 #include <pthread.h>
 #include <rtf.h>
 #include <stdatomic.h>
@@ -34,7 +35,7 @@ static void expect(const struct rtf_spec *spec, enum rtf_result result, const ch
 {
     if (result == RTF_OK || result == RTF_SCHEDULE_FAIL || result == RTF_ACL_FAIL)
         return;
-    /* the kernel's own sums are late for a moment */
+    /* the kernel's sums are wrong for a moment */
     if (result == RTF_ATTACH_FAIL && rtf_spec_code(spec)[0] == 'k')
         return;
     /* the next broker detaches the threads that were attached when the broker ended */
@@ -72,7 +73,7 @@ static void one_round(struct rtf_connection *connection, struct rtf_spec *spec, 
     atomic_fetch_add(&rounds, 1);
 }
 
-/* Beside the calls of others, as an event loop does. */
+/* Calls rtf_process beside the calls of other threads, as an event loop does. */
 static void *process(void *argument)
 {
     const struct timespec pause = {.tv_nsec = 1000000};

@@ -17,7 +17,8 @@
 #include "plugin-process.h"
 
 enum { TASKS_PER_CPU = 8 };
-enum { BATCH = 16 };                            /* in sets, whose requests fit into one pipe */
+/* number of sets whose requests fit into one pipe */
+enum { BATCH = 16 };
 enum { FROM = 400, TO = 1050, STEP = 25 };      /* thousandths of all CPUs */
 enum { SEED = 1, SETS = 1000 / BATCH * BATCH }; /* sets for each point */
 

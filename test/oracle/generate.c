@@ -2,9 +2,10 @@
 
 #include <math.h>
 
-enum { LEAST = 2, MOST = 12 };   /* tasks */
-enum { HYPERPERIOD_MAX = 1000 }; /* in shortest periods; this bound keeps the simulation short */
-enum { RUNTIME_MIN = 2 };        /* in us, SCHED_DEADLINE's bound */
+enum { LEAST = 2, MOST = 12 }; /* tasks */
+/* number of shortest periods in a hyperperiod; the bound keeps the simulation short */
+enum { HYPERPERIOD_MAX = 1000 };
+enum { RUNTIME_MIN = 2 }; /* us: SCHED_DEADLINE's bound */
 
 /* ---- Random numbers: splitmix64 ---- */
 
@@ -156,7 +157,7 @@ static double largest_density(const struct task_set *set)
 enum focus { DENSITY, LIU_LAYLAND, HYPERBOLIC, EDGE_EDF, EDGE_RM, EDGE_TWO, EDGE_THREE, FOCUSES };
 enum { GFB, PARTITIONED, POOL_FOCUSES };
 
-/* The left side of a test, divided by its right side. */
+/* Returns the left side of a test, divided by its right side. */
 static double filling(const struct task_set *set, int focus, int cpus)
 {
     if (cpus > 1)
@@ -198,7 +199,8 @@ static bool meets_all(const struct task_set *set, int focus)
     return !partitioned_misses(&arranged, &miss);
 }
 
-/* The largest runtime of one task with which no task misses; or one microsecond more. */
+/* Sets one task's runtime to the largest one with which no task misses, or to one microsecond
+ * more. */
 static void go_to_edge(struct random *random, struct task_set *set, int focus)
 {
     struct task *task = &set->task[random_below(random, set->count)];
@@ -229,9 +231,9 @@ static void draw_octave(struct random *random, struct task_set *set)
     }
 }
 
-/* Where the sufficient bounds of rate monotonic are tight: each runtime is the step to the next
- * period. The product is at the hyperbolic bound then, and with equal ratios of periods the sum at
- * that of Liu and Layland. */
+/* Makes sets for which the sufficient bounds of rate monotonic are tight: each runtime is the
+ * difference to the next period. Then the product is at the hyperbolic bound; with equal ratios of
+ * periods, the sum is at Liu and Layland's bound, too. */
 static void make_critical(struct random *random, struct task_set *set, struct draft *draft)
 {
     do

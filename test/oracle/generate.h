@@ -16,8 +16,9 @@ int64_t random_below(struct random *random, int64_t limit);
  * a sum of 1). */
 void uunifast(struct random *random, int count, double sum, double utilization[]);
 
-/* 2 to 12 tasks for so many CPUs. Number by number the load is brought near the boundary of another
- * test; those of the exact tests are found by simulation, to the microsecond. */
+/* Makes 2 to 12 tasks for this number of CPUs. Depending on `number`, the load is brought near the
+ * boundary of another test; the boundaries of the exact tests are found by simulation, to the
+ * microsecond. */
 void generate(struct task_set *set, uint64_t seed, uint64_t number, int cpus);
 
 #endif

@@ -21,7 +21,7 @@
 
 /* sets: their requests fit into one pipe, so that writing never waits for reading */
 enum { BATCH = 32 };
-enum { SHOWN = 10 }; /* sets that are printed for each mode */
+enum { SHOWN = 10 }; /* the number of sets that are printed for each mode */
 
 /* ---- The modes ---- */
 
@@ -48,7 +48,7 @@ struct layer {
     const char *words[WORDS_MAX];
 };
 
-/* Exact: the test counts nothing but the tasks. */
+/* These words make the test exact: it counts nothing but the tasks. */
 #define PURE "blocking=0us", "fair_server=0us"
 #define EDF(cpus, partition, ...)                                                          \
     {                                                                                      \
@@ -76,7 +76,7 @@ static struct mode {
     enum system system;
     enum claim claim;
     struct layer layer[LAYERS];
-    int64_t overrun; /* of each thread of other users; 0: nobody overruns */
+    int64_t overrun; /* the overrun of each thread of other users; 0: no thread overruns */
 
     int layers;
     struct plugin_process plugin[LAYERS];
@@ -190,17 +190,18 @@ enum { MODES = sizeof modes / sizeof *modes };
 /* ---- A set and its result ---- */
 
 enum { POOLS = 3 };
-static const int pools[POOLS] = {1, 2, 4}; /* the set is made for so many CPUs */
+static const int pools[POOLS] = {1, 2, 4}; /* the numbers of CPUs for which the set is made */
 
 struct verdict {
     bool known, misses;
     struct miss miss;
-    struct task_set set; /* as arranged */
+    struct task_set set; /* the set, as `arrange` has left it */
 };
 
 struct trial {
     struct task_set set[POOLS];
-    struct task_set loose[POOLS]; /* the same with shorter runtimes, to leave room for overruns */
+    /* the same set with shorter runtimes, to leave room for overruns */
+    struct task_set loose[POOLS];
     struct verdict verdict[SYSTEMS];
 };
 
@@ -243,7 +244,8 @@ static json_t *tasks_as_json(const struct task_set *set)
     return tasks;
 }
 
-/* A miss: the task, from 1 on, and its deadline. A refusal: the plugin's reason. */
+/* Prints a set that breaks a rule. A miss has the task, from 1 on, and its deadline. A refusal has
+ * the plugin's reason. */
 static void show(const struct mode *mode, const struct task_set *set, const struct miss *miss,
                  const char *reason)
 {
@@ -393,7 +395,7 @@ static void try_batch(struct trial *trials, int count)
             try_mode(&modes[i], &trials[j]);
 }
 
-/* Runtimes from a fiftieth on: of many loose tasks a few are admitted beside overruns. */
+/* Divides the runtimes by up to fifty, so that a few of the tasks are admitted beside overruns. */
 static void loosen(struct task_set *loose, const struct task_set *set, uint64_t seed,
                    uint64_t number)
 {

@@ -4,11 +4,11 @@ LINKED += $(ORACLE)
 $(ORACLE): $(B)/test/%: $(B)/obj/test/oracle/%.o $(call objects,$(addprefix test/oracle/,generate.c simulate.c plugin-process.c)) $(LIB)
 $(ORACLE): LDLIBS = -ljansson -lm
 
-# Simulated schedules against what the plugins admit; a part of this is in test/oracle.bats.
+# Compares simulated schedules with what the plugins admit; test/oracle.bats runs a part of this.
 oracle: programs $(B)/test/oracle
 	$(B)/test/oracle --sets 100000 $(B)/libexec/plugins
 
-# How much each mode admits: build/acceptance.svg, and its data beside it. Needs gnuplot. Each run gives the same data.
+# Measures how much each mode admits: build/acceptance.svg, and its data beside it. Needs gnuplot. Each run gives the same data.
 acceptance: programs $(B)/test/acceptance
 	$(B)/test/acceptance $(B)/libexec/plugins > $(B)/acceptance.data
 	gnuplot -e 'set terminal svg size 1150,520 dynamic background "white" font "sans,13"; data = "$(B)/acceptance.data"' test/oracle/acceptance.gnuplot > $(B)/acceptance.svg

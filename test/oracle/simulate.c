@@ -30,7 +30,7 @@ struct job {
     int64_t left;
     bool loses_ties;
     bool running;
-    bool may_be_late; /* of a user whose threads overrun */
+    bool may_be_late; /* the task's user has threads that overrun */
 };
 
 struct run {
@@ -104,7 +104,7 @@ static void release(struct run *run, int64_t now)
     }
 }
 
-/* The next release or completion. */
+/* Returns the time of the next release or completion. */
 static int64_t next_event(const struct run *run, int64_t now)
 {
     int64_t next = INT64_MAX;
@@ -208,8 +208,9 @@ static int64_t shortest_deadline(const struct task_set *set, int user)
     return shortest;
 }
 
-/* The others' deadlines: as short as they can be and still come before those of the user; the same
- * for every second thread; their own; and the shortest that the user has. */
+/* Returns how long before its deadline a thread of another user wakes. Variants: 0: as short as
+ * possible, but before the deadlines of the user; 1: the same for every second thread; 2: its own
+ * deadline; 3: the shortest deadline of the user. */
 static int64_t laxity_in(int variant, int place, const struct task *task, int64_t shortest)
 {
     const bool own = variant == 2 || (variant == 1 && place % 2 == 0);
@@ -282,7 +283,8 @@ bool partitioned_misses(const struct task_set *set, struct miss *miss)
 
 /* ---- Arrangements ---- */
 
-/* Distinct longer periods: the shortest period gets the highest priority. */
+/* Returns the priority of a period: 1, and one more for each distinct longer period. So the shortest
+ * period gets the highest priority. */
 static int rate_monotonic(const struct task_set *set, int64_t period)
 {
     int longer = 0;

@@ -27,7 +27,7 @@ struct task_set {
 
 struct miss {
     int task;   /* the task's place in the set */
-    int64_t at; /* its deadline, from the synchronous release */
+    int64_t at; /* the job's deadline, from the synchronous release on */
 };
 
 /* Policies and priorities for a set on one CPU. */
@@ -42,14 +42,14 @@ enum arrangement {
  * periods do not. */
 void arrange(struct task_set *set, enum arrangement arrangement);
 
-/* Whether both have the same order of priorities and the same CPUs. */
+/* True if both sets have the same order of priorities and the same CPUs. */
 bool same_order(const struct task_set *a, const struct task_set *b);
 
 /* True if a job misses its deadline within a hyperperiod, with all tasks released at 0; each CPU is
  * simulated separately. With overruns only jobs of the user count whose threads do not overrun. */
 bool partitioned_misses(const struct task_set *set, struct miss *miss);
 
-/* The same under global EDF on this number of CPUs. */
+/* Like misses, under global EDF on this number of CPUs. */
 bool global_misses(const struct task_set *set, int cpus, struct miss *miss);
 
 int64_t hyperperiod(const struct task_set *set);
