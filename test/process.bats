@@ -10,7 +10,7 @@ prepare() {
 
 SPEC='{"plugin": "FP", "priority": 15, "runtime": "20ms", "period": "100ms", "budget": "process"}'
 
-# team N [WAY]: Alice's process of N threads that never sleep, see test/team.c; its id is in TEAM
+# team N [WAY]: starts a process of Alice's with N threads that never sleep (test/team.c), and sets TEAM to its id.
 team() {
     become $ALICE nice -n 19 "$WORK/team" "$@" >/dev/null 3>&- &
     TEAM=$!
@@ -26,7 +26,7 @@ released() { # [NAME]
     eventually test ! -e "$SPECS/$ALICE/${1:-cam}.verdict"
 }
 
-# views: policy, CPUs and group of all threads, each another one on a line
+# views: prints the policy, the allowed CPUs and the cgroup of all threads. Each different combination is one line.
 views() {
     local task
     for task in "/proc/$TEAM/task"/*; do
@@ -47,7 +47,7 @@ has_its_runtime_at_most() { # PERIODS of 100 ms, and the least mean in us
     echo "$periods periods: $mean us in the mean, $most at most; $more of them had too much. Each had, and might have:"
     cat "$WORK/times"
     [ "$periods" -eq "$1" ]
-    [ "$mean" -ge "${2:-10000}" ] # and has it
+    [ "$mean" -ge "${2:-10000}" ] # and it gets its runtime
     [ "$mean" -le "$bound" ]
     [ "$more" -le $((($1 + 9) / 10)) ]
 }
@@ -66,7 +66,7 @@ has_its_runtime_at_most() { # PERIODS of 100 ms, and the least mean in us
     broker_start
     team 8 roam
     granted
-    has_its_runtime_at_most 20 500 # the process is ordinary for a period each time that one of its threads is on another CPU
+    has_its_runtime_at_most 20 500 # The process is ordinary for a period each time that one of its threads moves to another CPU.
     released
     kill -KILL "$TEAM"
     team 4 storm
@@ -95,7 +95,7 @@ has_its_runtime_at_most() { # PERIODS of 100 ms, and the least mean in us
     eventually has_no_group
     is_as "$before"
 }
-# Each thread, at one moment or another: all of them are ordinary most of the time.
+# Each thread is real-time at some moment. Most of the time all threads are ordinary.
 are_real_time() {
     local task
     for task in "/proc/$TEAM/task"/*; do
@@ -106,7 +106,7 @@ are_real_time() {
 is_real_time() { [[ $(taskset -c 0 "$RTF_STAGE/kernel-view" "$1") == 'fifo 15 '*' cpus=1 '* ]]; }
 
 @test "rtf-run --whole runs a command whose threads have one runtime" {
-    eventually no_team # of the test before
+    eventually no_team # the process of the test before
     broker_start
     become $ALICE env USER=$ALICE "$RTF_BIN/rtf-run" --spool "$SPOOL" --whole --plugin FP --priority 15 -T 20ms -P 100ms -- nice -n 19 "$WORK/team" 4 3>&- &
     TEAM=$!
@@ -134,7 +134,7 @@ joins() {
     umount "$WORK/groups"
     return $joined
 }
-# other_joins COMMAND...: a sleeping process of Bob's, which the command of root gives a policy, is in the group. OTHER is its id.
+# other_joins COMMAND...: starts a sleeping process of Bob's in the group. COMMAND, which root runs, gives it a policy. OTHER is its id.
 other_joins() {
     become $BOB sleep 300 3>&- &
     OTHER=$!
@@ -145,7 +145,7 @@ other_joins() {
 }
 is_sleep() { [ "$(cat "/proc/$1/comm")" = sleep ]; }
 view() { taskset -c 0 "$RTF_STAGE/kernel-view" "$1" | cut -d ' ' -f 1,2; }
-made_deadline() { # THREAD: the kernel wants it to be allowed on all CPUs
+made_deadline() { # made_deadline THREAD: makes the thread SCHED_DEADLINE. The kernel demands that it is allowed on all CPUs.
     taskset -pc "0-$(($(nproc --all) - 1))" "$1" && chrt -d --sched-runtime 1000000 --sched-deadline 10000000 --sched-period 10000000 -p 0 "$1"
 } >/dev/null 2>&1
 
@@ -162,10 +162,10 @@ made_deadline() { # THREAD: the kernel wants it to be allowed on all CPUs
     other_joins chrt -f -p 15
     same=$OTHER
     before=$(view "$ordinary")
-    eventually is_ordinary "$same" # from the first suspension on
+    eventually is_ordinary "$same" # the group has exceeded its runtime for the first time
     thread=$(ls "/proc/$TEAM/task" | tail -1)
     eventually made_deadline "$thread"
-    for ((i = 0; i < 50; i++)); do # five periods
+    for ((i = 0; i < 50; i++)); do # for five periods
         [ "$(view "$ordinary")" = "$before" ]
         [ "$(view "$higher")" = 'fifo 50' ]
         is_ordinary "$same"

@@ -7,10 +7,10 @@ prepare() {
     chmod 755 "$CONFIG" "$GIVEN"
 }
 
-# give NAME JSON: writes a file into programs.d, as root.
+# give NAME JSON: writes the program file NAME into programs.d, as root.
 give() { printf '%s\n' "$2" >"$GIVEN/$1.json"; }
 
-# has UID NAME TEXT: the user's directory has this file, blanks aside.
+# has UID NAME TEXT: the user's directory has the program file NAME with this text. Blanks do not count.
 has() { [ "$(tr -d ' \n' <"$SPECS/$1/admin:$2.json" 2>/dev/null)" = "$3" ]; }
 has_not() { [ ! -e "$SPECS/$1/admin:$2.json" ]; }
 
@@ -23,7 +23,7 @@ reload() {
     eventually has_reloaded "$before"
 }
 
-# tells DECISION REASON: the log has this line about the broker.
+# tells DECISION REASON: the log has a line about the broker with this decision and reason.
 tells() { jq -e -s --arg decision "$1" --arg reason "$2" 'any(.[]; .stage == "broker" and .decision == $decision and .reason == $reason)' "$EVENTS" >/dev/null; }
 
 RULES='"threads":[{"name":"*","runtime":"2ms","period":"20ms"}]'
@@ -42,13 +42,13 @@ RULES='"threads":[{"name":"*","runtime":"2ms","period":"20ms"}]'
     eventually has $BOB player "{\"program\":\"/usr/bin/player\",$RULES}"
     eventually has_not $ALICE player
     eventually has_not $ALICE mixer
-    # A file that the user has made under such a name stays: it is not given.
+    # A file that the user has made under such a name stays: rtf does not replace it.
     as $ALICE cp "$SPOOL/../etc/acl.conf" "$SPECS/$ALICE/admin:own.json"
     rm "$GIVEN/player.json"
     reload
     eventually has_not $BOB player
     [ -e "$SPECS/$ALICE/admin:own.json" ]
-    # The broker does not run while the file goes.
+    # The broker is stopped while the program file is removed.
     give player "{\"user\": \"$BOB\", \"program\": \"/usr/bin/player\", $RULES}"
     reload
     eventually has $BOB player "{\"program\":\"/usr/bin/player\",$RULES}"
@@ -120,13 +120,13 @@ END
     reload
     eventually tells error 'programs.d/player.json: key "porgram" (line 2) is unknown; did you mean "program"?; the file in force stays'
     has $ALICE player "{\"program\":\"/usr/bin/player\",$RULES}"
-    reload # the record still has it
+    reload # the broker's record of written files still names it
     rm "$GIVEN/player.json"
     reload
     eventually has_not $ALICE player
 }
 
-# check STATUS SENTENCE: rtf-brokerd --check exits with the status and says this.
+# check STATUS SENTENCE: rtf-brokerd --check exits with the status and prints the sentence.
 check() {
     run "$RTF_LIBEXEC/rtf-brokerd" --check --config "$CONFIG"
     [ "$status" -eq "$1" ]
@@ -158,7 +158,7 @@ END
     install -m 644 "$RTF_SOURCE"/etc/programs.d/*.json "$GIVEN"
     [ "$(ls "$GIVEN" | wc -l)" -ge 4 ]
     check 0 ''
-    # The machine need not have their users, groups and programs. Nothing else is wrong.
+    # The machine may lack the users, groups and programs of the example. The example has no other fault.
     [ -z "$(grep 'programs\.d' <<<"$output" | grep -vE 'programs\.d/[a-z0-9_]+\.json: there is no (user|group|program) ')" ] || { echo "$output" >&2; return 1; }
     for name in mpd ros2_control; do [[ $(jq -r .comment "$GIVEN/$name.json") == *'never run'*'ps -L'* ]]; done
 }
@@ -183,7 +183,7 @@ END
 is_caught() { ps -u $ALICE -o stat=,comm= | grep -q '^T.* rtf-programs$'; }
 has_ended_or_stopped() { is_caught || ! pgrep -u $ALICE '^rtf-programs$' >/dev/null; }
 
-# Bob comes after Alice.
+# Bob's files are written after Alice's.
 @test "a user who stops the process that writes their file delays nobody" {
     broker_start
     # Alice stops each of her processes except this one.
@@ -218,11 +218,11 @@ example() {
     sed -E 's/"(user|group)": "[^"]*"/"user": "'$ALICE'"/; '"${2:-}" "$RTF_SOURCE/$1" >"$GIVEN/$(basename "$1")"
 }
 
-# policies PROCESS: NAME=POLICY of each thread.
+# policies PROCESS: prints NAME=POLICY for each thread.
 policies() { for task in "/proc/$1/task"/*; do echo "$(<"$task/comm")=$(kernel "${task##*/}" | cut -d ' ' -f 1)"; done 2>/dev/null | sort | uniq -c | xargs; }
 are() { [ "$(policies "$1")" = "$2" ]; }
 
-# runs COMMAND...: starts the command as Alice, outside the group of the spool. $PROGRAM is its process.
+# runs COMMAND...: starts the command as Alice, outside the group of the spool. $PROGRAM is the id of its process.
 runs() {
     setpriv --reuid $ALICE --regid $ALICE --clear-groups -- env HOME="$WORK/home" "$@" >"$WORK/program" 2>&1 3>&- &
     PROGRAM=$!
@@ -254,7 +254,7 @@ as_shipped() {
     ends
     runs "$WORK/unaware"
     eventually are $PROGRAM "$all"
-    # All of it is Alice's.
+    # All attached threads are Alice's.
     [ "$(jq -r 'select(.stage == "attach" and .decision == "ok").user' "$EVENTS" | sort -u)" = $ALICE ]
     rm "$GIVEN/unaware.json"
     reload
@@ -278,14 +278,14 @@ as_shipped() {
     eventually jackd_waits
     ends
 }
-# Each server of JACK leaves shared memory and semaphores behind, which servers of other lanes share. So this one has its own.
+# Each server of JACK leaves shared memory and semaphores behind, and servers of other lanes share them. So this server has its own.
 runs_jackd() {
     unshare --mount --ipc sh -c 'mount -t tmpfs rtf-jack /dev/shm && exec "$@"' sh setpriv --reuid $ALICE --regid $ALICE --clear-groups -- \
         env HOME="$WORK/home" JACK_NO_AUDIO_RESERVATION=1 jackd -n "rtf$ALICE" -R -P 70 -d dummy >"$WORK/program" 2>&1 3>&- &
     PROGRAM=$!
     echo "$PROGRAM" >>"$WORK/pids"
 }
-# A signal before jackd waits for signals can leave jackd waiting for ever. This also happens without rtf.
+# A signal that comes before jackd waits for signals can make jackd wait for ever. This also happens without rtf.
 jackd_waits() { grep -q sigtimedwait "/proc/$PROGRAM/wchan"; }
 
 @test "PipeWire, as it is, is real-time for a user without rights" {

@@ -2,8 +2,8 @@
 
 load helper
 
-# program UID NAME...: starts a process of this user with threads of these names, in the cgroup with the directory $IN if that is set. $PROGRAM is its id;
-# `tell LINE` tells it something (test/fixtures/threads).
+# program UID NAME...: starts a process of this user with threads of these names, in the cgroup with the directory $IN if IN is set. $PROGRAM is its id.
+# `tell LINE` sends it a line (test/fixtures/threads).
 program() {
     local user=$1 kept
     shift
@@ -22,7 +22,7 @@ tidy() {
     if [ -n "${GROUP_DIRECTORY:-}" ]; then eventually group_remove 2>/dev/null; fi
 }
 
-thread() { # NAME: the thread of the process that has this name
+thread() { # thread NAME: prints the id of the process's thread with this name.
     local task
     for task in /proc/"${OF:-$PROGRAM}"/task/*; do
         [ "$(cat "$task/comm")" != "$1" ] || { echo "${task##*/}"; return; }
@@ -30,10 +30,10 @@ thread() { # NAME: the thread of the process that has this name
     return 1
 }
 
-policy() { chrt -p "$(thread "$1")" | sed -n 's/.*policy: //p'; } # of the thread with this name
+policy() { chrt -p "$(thread "$1")" | sed -n 's/.*policy: //p'; } # policy NAME: prints the policy of the thread with this name.
 is_ordinary() { [ "$(policy "$1")" = SCHED_OTHER ]; }
 is_deadline() { [[ "$(policy "$1")" = SCHED_DEADLINE* ]]; }
-says() { told "$2" "$(cat "$SPECS/$ALICE/$1.verdict")" 2>/dev/null; } # NAME EXPRESSION: what NAME.verdict of Alice says
+says() { told "$2" "$(cat "$SPECS/$ALICE/$1.verdict")" 2>/dev/null; } # says NAME EXPRESSION: the expression is true for the verdict of Alice's NAME.
 rules() { echo '{"process": '"$PROGRAM"', "threads": ['"$1"']'"${2:+, $2}"'}'; }
 
 camera='{"name": "camera*", "runtime": "1ms", "period": "20ms"}'
@@ -242,7 +242,7 @@ reservations() { [ "$(jq .reservations "$SPOOL/status.json")" = "$1" ]; } # so m
     eventually test ! -e "$SPECS/$ALICE/audio.verdict"
 }
 
-again() { # what a restart must not change
+again() { # again: prints what a restart must not change.
     before=$(jq -c '[.threads[] | [.name, .tid, .grant.plugin]]' "$SPECS/$ALICE/player.verdict")
     "$@"
     is_deadline camera-1
@@ -269,7 +269,7 @@ killed() { # PROGRAM
     again killed rtf-tasks
     again broker_kill_and_start
     again broker_stop_and_start
-    # a thread that ends meanwhile is released
+    # The broker releases a thread that ends while no broker runs.
     broker_stop INT
     tell '-camera-2'
     broker_start

@@ -1,4 +1,4 @@
-# Python (contrib/python): reservations of the interpreter's own threads, as the kernel has them.
+# Python (contrib/python): reservations of the interpreter's own threads, compared with the kernel's view of these threads.
 load helper
 
 prepare() {
@@ -295,7 +295,8 @@ async def main():
         except rtf.ScheduleFail as e:
             assert 0 < e.nearest < 17000
     assert policy() == 0
-    # A call that waits for room gives up in time, and the loop goes on meanwhile. (The use of the thread above must be paid back first.)
+    # A call that waits for room gives up when its time is over, and the event loop goes on while the call waits. (The bandwidth that the thread above
+    # used must be paid back first.)
     async with rtf.reserve(runtime="12ms", period="20ms", thread=False, wait=True, timeout="5s"):
         beats = 0
         async def beat():
@@ -316,7 +317,7 @@ END
     nothing_is_left
 }
 
-# The kernel's bandwidth has to be there.
+# These examples need all of the bandwidth that the kernel can give.
 # bats test_tags=machine
 @test "the examples of contrib/python/README.md do what the README says, under the configuration as shipped" {
     configure_as_shipped

@@ -69,7 +69,8 @@ c\d'
     run -74 sh -c '"$1/rtf-brokers" >/dev/full' sh "$RTF_LIBEXEC"
 }
 
-# faked: starts a process of root's with the name rtf-brokerd that holds a user's files, as su(1) does when a user runs it by a link of this name.
+# faked: starts a process of root's with the name rtf-brokerd that has a user's files open. su(1) is such a process when a user runs it by a link of
+# this name.
 faked() {
     cp /bin/sleep "$WORK/rtf-brokerd"
     mkfifo "$WORK/journal"
@@ -92,7 +93,7 @@ faked() {
     no grep -q "^$FAKED	" <(brokers)
 }
 
-# The init script for the broker that was just started.
+# init: runs the init script for the broker that was just started.
 init() { grep -v '^PATH=\|^LIBEXEC=\|^SPOOL=\|default/rtf' "$RTF_SOURCE/contrib/init/rtf" | sed "s|^set -eu|&\nLIBEXEC=$RTF_LIBEXEC SPOOL=$SPOOL|"; }
 
 @test "no tool looks at a user's descriptors, nor takes a user's spool for one of root's" {

@@ -1,5 +1,6 @@
 # bats file_tags=lane:alone
-# contrib/resources-demo in its short form: a wire, a disk and CPUs, reserved together, beside all that loads them.
+# contrib/resources-demo in its short form: it reserves a wire, a disk and CPUs together, while other programs load
+# all of them.
 
 load helper
 

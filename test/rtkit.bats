@@ -1,4 +1,4 @@
-# rtf-rtkit(8): RealtimeKit's interface on a system bus of the test's own, with real callers. The tests read the callers' threads from the kernel.
+# rtf-rtkit(8): RealtimeKit's interface on a system bus of the test's own, with real callers. The tests ask the kernel for the callers' threads.
 load helper
 
 prepare() {
@@ -8,12 +8,12 @@ prepare() {
     chmod 755 "$WORK"
 }
 
-# with_accounts COMMAND...: in its place, where the users of these tests have accounts and are in the spool's group: the bus lets nobody in whom it cannot
-# look up, and rtf-rtkit gives a worker the groups of the account.
+# with_accounts COMMAND...: replaces this shell by the command, in a mount namespace where the users of these tests have accounts and are in the spool's
+# group. The bus refuses a user without an account, and rtf-rtkit gives a worker the groups of the account.
 with_accounts() {
     { cat /etc/passwd; for uid in $ALICE $BOB $CAROL; do echo "user$uid:x:$uid:$uid::/:/bin/false"; done; } >"$WORK/passwd"
     { cat /etc/group; echo "rtf$GROUP:x:$GROUP:user$ALICE,user$BOB"; } >"$WORK/group"
-    # shellcheck disable=SC2016 # it is for the other shell
+    # shellcheck disable=SC2016 # the inner shell expands it
     exec unshare --mount sh -c 'mount --bind "$1/passwd" /etc/passwd && mount --bind "$1/group" /etc/group && shift && exec "$@"' sh "$WORK" "$@"
 }
 
@@ -46,10 +46,10 @@ END
     eventually test -S "$WORK/bus"
 }
 
-# serves [OPTION...]: rtf-rtkit on that bus; its process in $RTKIT.
+# serves [OPTION...]: starts rtf-rtkit on that bus, and sets RTKIT to its process id.
 serves() {
     bus_start
-    # The broker sees no such accounts: their directories bear their numbers.
+    # The broker does not see these accounts, so it names the users' directories by uid.
     for uid in $ALICE $BOB; do as $uid mkdir "$SPECS/$uid"; done
     with_accounts env DBUS_SYSTEM_BUS_ADDRESS="$ADDRESS" "$RTF_LIBEXEC/rtf-rtkit" --spool "$SPOOL" --user 20077 "$@" 3>&- 2>"$WORK/rtkit.err" &
     RTKIT=$!
@@ -58,7 +58,7 @@ serves() {
 }
 answers() { as $ALICE env DBUS_SYSTEM_BUS_ADDRESS="$ADDRESS" dbus-send --system --print-reply --dest=org.freedesktop.DBus / org.freedesktop.DBus.GetNameOwner string:org.freedesktop.RealtimeKit1 >/dev/null 2>&1; }
 
-# client UID PRIORITY [COMMAND...]: a process that asks for its thread; its id in $TID, the answer in $SAID.
+# client UID PRIORITY [COMMAND...]: starts a process that asks for its own thread. TID is the thread's id, and SAID is the answer.
 client() {
     local uid=$1 priority=$2
     shift 2
@@ -73,7 +73,7 @@ client() {
 }
 clients=0
 
-# asks_for UID PROCESS THREAD PRIORITY: with the process id, by dbus-send.
+# asks_for UID PROCESS THREAD PRIORITY: asks by dbus-send, with the process id.
 asks_for() {
     as "$1" env DBUS_SYSTEM_BUS_ADDRESS="$ADDRESS" dbus-send --system --print-reply --dest=org.freedesktop.RealtimeKit1 /org/freedesktop/RealtimeKit1 \
         org.freedesktop.RealtimeKit1.MakeThreadRealtimeWithPID "uint64:$2" "uint64:$3" "uint32:$4" 2>&1
@@ -171,7 +171,7 @@ property() {
     eventually test -s "$WORK/inside"
     grep -q '^unshare:' "$WORK/inside" && skip 'unprivileged users may not make user namespaces here'
     [ "$(cat "$WORK/inside")" = '1 ok' ]
-    inside=$(pgrep --newest -u $ALICE -x rtkit-client) # that of an earlier test may not have ended yet
+    inside=$(pgrep --newest -u $ALICE -x rtkit-client) # a client of an earlier test may still be there
     [[ $(kernel "$inside") == "fifo "* ]]
 }
 
@@ -205,13 +205,14 @@ property() {
     client $BOB 7
     [ "$SAID" = ok ]
     echo "# $(($(consumed "$RTKIT") - before)) ms of CPU time for 500 calls" >&3
-    [ $(($(consumed "$RTKIT") - before)) -lt 1000 ] # to read the status of each thread takes 3 s and more
+    [ $(($(consumed "$RTKIT") - before)) -lt 1000 ] # A look at the status of each thread would take 3 s or more.
 }
 
-# A program in a pid namespace may ask for its own threads only. When the program has ended, its child has the connection, and the bus still tells the parent's id.
+# A program in a pid namespace may only ask for its own threads. When the program has ended, its child has the connection, and the bus still reports
+# the parent's id.
 orphaned() { ! kill -0 "$caller" 2>/dev/null; }
 is_alices() { [ "$(stat -c %u "/proc/$1")" = $ALICE ]; }
-# says PROCESS: the child asks for it; prints the answer
+# says PROCESS: lets the child ask for the process, and prints the answer.
 says() {
     local lines
     lines=$(($(wc -l <"$WORK/inside") + 1))
@@ -220,7 +221,7 @@ says() {
     eventually has_lines "$lines"
     tail -n 1 "$WORK/inside"
 }
-# reuses ID: another process of Alice's has this id from now on
+# reuses ID: starts another process of Alice's with this id.
 reuses() {
     "$RTF_STAGE/reuse" "$1" setpriv --reuid $ALICE --regid $ALICE --clear-groups --pdeathsig KILL sleep infinity 3>&- &
     echo "$!" >>"$WORK/pids"
@@ -231,7 +232,7 @@ reuses() {
     serves
     sleeper $ALICE
     mkfifo -m 666 "$WORK/nested"
-    # shellcheck disable=SC2016 # it is for the other shell
+    # shellcheck disable=SC2016 # the inner shell expands it
     become $ALICE unshare --user --map-current-user --pid --fork --kill-child env DBUS_SYSTEM_BUS_ADDRESS="$ADDRESS" sh -c '"$0" orphan; exec sleep infinity' "$RTF_STAGE/rtkit-client" \
         <"$WORK/nested" >"$WORK/inside" 2>&1 3>&- &
     echo "$!" >>"$WORK/pids"
@@ -267,13 +268,13 @@ is_asked_for() { [ -e "$SPECS/$ALICE/rtkit-$1.json" ]; }
     kill -CONT "$BROKER"
     eventually grep -q "rtkit-$caller.json is older than thread $caller" "$EVENTS"
     ended=$caller
-    client $ALICE 7 # by the same worker, which has answered the first call by then
+    client $ALICE 7 # The same worker does this. It has answered the first call by then.
     [ "$SAID" = ok ]
     is_policy "$ended" other
     [ ! -e "$SPECS/$ALICE/rtkit-$ended.json" ]
 }
 
-# The owner's file system could make close(2) take for ever.
+# close(2) of a descriptor on a user's file system could last for ever.
 @test "no descriptor comes with a message" {
     broker_start
     serves
@@ -351,7 +352,7 @@ is_asked_for() { [ -e "$SPECS/$ALICE/rtkit-$1.json" ]; }
     echo "# a call that changes the priority: $measured us in the median" >&3
     [ "$measured" -gt 0 ]
     before=$(find "/proc/$RTKIT/fd" | wc -l)
-    # shellcheck disable=SC2016 # it is for the other shell
+    # shellcheck disable=SC2016 # the inner shell expands it
     as $BOB env DBUS_SYSTEM_BUS_ADDRESS="$ADDRESS" sh -c 'for i in $(seq 100); do
         timeout -s KILL 0.0$((i % 10)) "$1" 5 >/dev/null 2>&1 </dev/null & done; wait' sh "$RTF_STAGE/rtkit-client"
     nothing_left() { [ -z "$(find "$SPECS/$ALICE" "$SPECS/$BOB" -name '*.json')" ]; }
@@ -361,10 +362,11 @@ is_asked_for() { [ -e "$SPECS/$ALICE/rtkit-$1.json" ]; }
     [ "$SAID" = ok ]
 }
 
-# in_session COMMAND...: runs a command as Alice, headless, with a session bus and directories of Alice's own beside the system bus. $SESSION is its process.
+# in_session COMMAND...: runs a command as Alice, without a display, with a session bus and directories of Alice's own beside the system bus. SESSION
+# is the id of its process.
 in_session() {
     install -d -o $ALICE -m 700 "$WORK/run" "$WORK/home"
-    # Debian's own configuration puts the socket into /tmp, where it stays when the bus is killed.
+    # Debian's own configuration puts the socket into /tmp, where it remains when the bus is killed.
     cat >"$WORK/session.conf" <<END
 <!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN" "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
 <busconfig>
@@ -382,7 +384,7 @@ END
     SESSION=$!
     echo "$SESSION" >>"$WORK/pids"
 }
-# has_real_time NAME: a thread of Alice's program of that name is SCHED_FIFO or SCHED_RR, and has a grant.
+# has_real_time NAME: Alice's program NAME has a thread with SCHED_FIFO or SCHED_RR, and this thread has a grant.
 has_real_time() {
     local process thread
     for process in $(pgrep -u $ALICE -x "$1"); do
@@ -393,7 +395,7 @@ has_real_time() {
     return 1
 }
 
-# has_real_time_of NAME: the same under any policy that a grant can have.
+# has_real_time_of NAME: as has_real_time, but any policy that a grant can have will do.
 has_real_time_of() {
     local process thread
     for process in $(pgrep -u $ALICE -x "$1"); do

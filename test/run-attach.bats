@@ -1,5 +1,5 @@
 # rtf-run(1) --attach: rtf-run reserves before the command starts, and attaches the command's thread later: when the command says that it is ready, after
-# a time, or when a thread of a name appears. The command is then a child of rtf-run, and rtf-run passes on signals.
+# a time, or when a thread with a certain name appears. The command is then a child of rtf-run, and rtf-run passes on signals.
 load helper
 load command
 
@@ -7,7 +7,8 @@ prepare() {
     configure_rules "$ALICE - max_utilization 0.9"
     OWN=$SPECS/$ALICE
     cat >"$WORK/program.py" <<'END'
-# program.py FILE [THREAD]: writes its id there, says READY=1 when FILE.go is there, has a thread of that name then; goes on until FILE.end is there.
+# program.py FILE [THREAD]: writes its process id to FILE. When FILE.go exists, it says READY=1 and starts a thread with the name THREAD. It runs
+# until FILE.end exists.
 import ctypes, os, socket, sys, threading, time
 def wait(path):
     while not os.path.exists(path):
@@ -33,7 +34,7 @@ END
     AT=$WORK/open/at
 }
 
-# start OPTION...: rtf-run of Alice in the background; its pid in $PID.
+# start OPTION...: starts rtf-run as Alice in the background, and sets PID to its process id.
 start() {
     become "$ALICE" env --default-signal "${PREFIX[@]}" "$RTF_BIN/rtf-run" --spool "$SPOOL" "$@" </dev/null >"$WORK/out" 2>"$WORK/err" 3>&- &
     PID=$!
@@ -41,7 +42,7 @@ start() {
 }
 PREFIX=(env)
 
-# begins: the command's own id, in $CHILD.
+# begins: waits until the command has started, and sets CHILD to its process id.
 begins() {
     eventually test -s "$AT"
     CHILD=$(cat "$AT")
@@ -198,7 +199,7 @@ named_thread_is_attached() {
         start --attach=$when -T 5ms -P 20ms -- sh -c "echo \$\$ >$AT; exec sleep 300"
         begins
         before=$(stat -c %.Y "$OWN"/run-*.json)
-        eventually test -s "$WORK/err" || eventually test -s "$WORK/err" # rtf-run says nothing for ten seconds
+        eventually test -s "$WORK/err" || eventually test -s "$WORK/err" # rtf-run says nothing in the first ten seconds.
         case $when in
         ready) [ "$(<"$WORK/err")" = 'rtf-run: sh has not said yet that it is ready (READY=1, sd_notify(3)): it runs without a reservation until then' ] ;;
         *) [ "$(<"$WORK/err")" = 'rtf-run: sh has no thread named nosuch yet: it runs without a reservation until then' ] ;;
@@ -258,7 +259,7 @@ time.sleep(100)"
         ends $((128 + $(kill -l $signal)))
     done
     [ "$(ending "$RTF_BIN/rtf-run" --spool "$SPOOL" --attach=ready -T 5ms -P 20ms -- sh -c 'kill -KILL $$')" = -9 ]
-    # One that the command catches ends nothing.
+    # A signal that the command catches ends neither process.
     rm -f "$AT"
     start --attach=ready -T 5ms -P 20ms -- sh -c "trap 'exit 5' TERM; echo \$\$ >$AT; while :; do sleep 0.01; done"
     begins
@@ -331,7 +332,7 @@ on_terminal() {
 # bats test_tags=turn:0
 @test "the start of a program does not run on its budget: with 1 ms in 100 ms it is there at once" {
     broker_start
-    rtf_run --attach=10s -T 1ms -P 100ms -- /usr/bin/python3 -S -c pass # what has to be read has been
+    rtf_run --attach=10s -T 1ms -P 100ms -- /usr/bin/python3 -S -c pass # what Python reads from the disk is in memory now
     at_once rtf_run --attach=10s -T 1ms -P 100ms -- /usr/bin/python3 -S -c pass
 }
 

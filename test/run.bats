@@ -16,8 +16,8 @@ tidy() {
     fi
 }
 
-# start_with PREFIX... -- OPTION...: rtf-run of Alice in the background, under PREFIX; its pid in $PID. A shell
-# starts its background commands with INT and QUIT ignored, which is taken back here.
+# start_with PREFIX... -- OPTION...: starts rtf-run as Alice in the background, under PREFIX, and sets PID to
+# its process id. A shell starts its background commands with INT and QUIT ignored. The prefix undoes this.
 start_with() {
     local prefix=()
     while [ "$1" != -- ]; do prefix+=("$1"); shift; done
@@ -30,23 +30,23 @@ start_with() {
 
 start() { start_with -- "$@"; }
 
-# began OPTION... -- sleep 300: and returns when the sleep is there.
+# began OPTION... -- sleep 300: starts this, and returns when the sleep runs.
 began() {
     start "$@"
     eventually is_sleep "$PID" || { cat "$WORK/err" >&2; return 1; }
 }
 
-# waits: rtf-run has written its spec, and no broker answers.
+# waits: rtf-run has written its spec and waits, because no broker answers.
 waits() { eventually test -e "$OWN/run-$PID.json"; }
 
 rtf_run() { as "$ALICE" "$RTF_BIN/rtf-run" --spool "$SPOOL" "$@"; }
 
-# ending COMMAND...: its exit status, or the negative number of the signal that it died of.
+# ending COMMAND...: prints the command's exit status. If a signal has ended the command, prints the negative number of the signal.
 ending() {
     /usr/bin/python3 -S -c 'import subprocess, sys; print(subprocess.run(sys.argv[1:]).returncode)' "$@"
 }
 
-# unchanged COMMAND...: the command's output is the same with and without rtf-run before it.
+# unchanged COMMAND...: fails unless the command's output is the same with and without rtf-run before it.
 unchanged() {
     local plain reserved
     plain=$("${PREFIX[@]}" "$@")
@@ -62,7 +62,7 @@ is_stopped() { [[ $(cat "/proc/$1/stat") == *") T "* ]]; }
 has_ended() { ! kill -0 "$1" 2>/dev/null; }
 is_empty() { [ -d "$1" ] && [ -z "$(ls -A "$1")" ]; }
 
-# nothing_reserved: 0.8 of the 0.9 that Alice may have can be had; the broker takes specs in their order.
+# nothing_reserved: fails unless Alice can have 0.8 of her 0.9 CPUs. The broker answers specs in the order in which they come.
 nothing_reserved() {
     local answer
     answer=$(spec $ALICE probe '{"runtime": "80ms", "period": "100ms"}')
@@ -107,7 +107,7 @@ thread.join()'
     [[ $(kernel "$PID") =~ ^'fifo 15 nice=0 0/0/0 cpus='[0-9]+' reset=1'$ ]]
     began --priority 5 --plugin RR -T 1ms -P 10ms -- sleep 300
     [[ $(kernel "$PID") =~ ^'rr 5 nice=0 0/0/0 cpus='[0-9]+' reset=1'$ ]]
-    # Without a name: in the order of the file, and EDF needs times.
+    # Without a name the plugins are asked in the order of the file. EDF needs a period and a runtime.
     began --priority 12 -- sleep 300
     [[ $(kernel "$PID") =~ ^'fifo 12 nice=0 0/0/0 cpus='[0-9]+' reset=1'$ ]]
 }
@@ -178,7 +178,7 @@ thread.join()'
     broker_start
     echo here >"$WORK/given"
     chmod 666 "$WORK/given"
-    # shellcheck disable=SC2016 # for the sh of the command
+    # shellcheck disable=SC2016 # the command's sh expands it
     list='find /proc/$$/fd -type l -printf "%f %l\n"; :'
     for reserved in '' "$RTF_BIN/rtf-run --spool $SPOOL -T 5ms -P 20ms --"; do
         # shellcheck disable=SC2086 # words
@@ -195,7 +195,7 @@ thread.join()'
 @test "closed standard descriptors stay closed" {
     broker_start
     install -m 666 /dev/null "$WORK/seen"
-    # shellcheck disable=SC2016 # for the sh of the command
+    # shellcheck disable=SC2016 # the command's sh expands it
     list='for fd in 0 1 2; do [ ! -e "/proc/$$/fd/$fd" ] || seen="$seen $fd"; done; chrt -p $$ >>'$WORK/seen' 2>&1; echo "open:$seen" >>'$WORK/seen
     rtf_run -T 5ms -P 20ms -- sh -c "$list" <&-
     rtf_run -T 5ms -P 20ms -- sh -c "$list" >&-
@@ -216,7 +216,7 @@ thread.join()'
     rtf_run -v -T 5ms -P 20ms -- sh -c "cat $OWN/run-\$\$.json" >"$WORK/out" 2>&- || status=$?
     [ "$status" -eq 0 ]
     jq -e '.runtime == 5000 and .lifetime == "thread"' "$WORK/out"
-    # Nor into `alive`, the only thing there that it has open for writing while it waits.
+    # It does not write into `alive` either. This is the only file there that it has open for writing while it waits.
     freeze_broker
     rtf_run -T 5ms -P 20ms --timeout 20ms -- true <&- >&- 2>&- || true
     [ -z "$(dd if="$SPOOL/alive" iflag=nonblock status=none 2>/dev/null)" ]
@@ -240,7 +240,7 @@ thread.join()'
         PATH=/usr/bin:/bin LOGNAME=$ALICE sh -c "$RTF_BIN/rtf-run --spool $SPOOL -T 5ms -P 20ms -- sh -c 'chrt -p \$\$; exit 3'
             echo status \$?" </dev/null 2>&1 3>&- | cat)
     [[ $output == *SCHED_DEADLINE*"status 3" ]]
-    # A command that has nothing to say causes no mail.
+    # A command that prints nothing causes no mail.
     [ -z "$(as $ALICE setsid -w env -i sh -c "$RTF_BIN/rtf-run --spool $SPOOL -T 5ms -P 20ms -- true" </dev/null 2>&1)" ]
 }
 
@@ -251,7 +251,7 @@ thread.join()'
     [ "$output" = y ]
     as $ALICE env --default-signal=PIPE "$RTF_BIN/rtf-run" --spool "$SPOOL" -T 5ms -P 20ms -- yes | head -n 1 >"$WORK/out"
     [ "${PIPESTATUS[0]}" -eq 141 ]
-    # Input that is there before the broker has answered is the command's.
+    # Input that comes before the broker has answered goes to the command.
     freeze_broker
     echo early >"$WORK/input"
     become $ALICE "$RTF_BIN/rtf-run" --spool "$SPOOL" -T 5ms -P 20ms -- cat < <(cat "$WORK/input") >"$WORK/out" 3>&- &
@@ -395,7 +395,7 @@ print(child.wait(10))' "$OWN" "$(kill -l $signal)" "$RTF_BIN/rtf-run" --spool "$
     while rtf_run -T 4ms -P 20ms --name "fill$((count += 1))" -- true && [ "$count" -lt "$(nproc)" ]; do
         began -T 15ms -P 20ms -- sleep 300
     done
-    eventually knows_the_nearest # when what the commands above have used is paid back
+    eventually knows_the_nearest # the bandwidth that the commands above have used must be paid back first
     rtf_run -T "${nearest}us" -P 20ms --plugin EDF -- true
 }
 
@@ -463,7 +463,7 @@ knows_the_nearest() {
 }
 is_polling() { [[ $(cat "/proc/$1/wchan") == *poll* ]]; }
 
-# took_us COMMAND...: how long one takes, the median of 21.
+# took_us COMMAND...: prints how long one run of the command takes, in us: the median of 21 runs.
 took_us() {
     /usr/bin/python3 -S -c '
 import subprocess, sys, time
@@ -551,14 +551,14 @@ wait_for() { wait "$1" || status=$?; }
     began --name arm -T 5ms -P 20ms -- sleep 300
     fails 125 "rtf-run: $OWN/arm.json exists, and thread $PID (sleep) runs under it: 'rtf release arm' ends it" rtf_run --name arm --replace -T 5ms -P 20ms -- true
     is_granted_to "$PID"
-    # As when a service is started again at once.
+    # A service that is started again at once does the same.
     for _ in {1..10}; do
         kill -KILL "$PID"
         wait "$PID" || true
         began --name arm --replace -T 5ms -P 20ms -- sleep 300
         is_granted_to "$PID"
     done
-    # With none there it is as without.
+    # Without a broker, rtf-run behaves as if rtf were absent.
     kill -KILL "$PID"
     eventually is_empty "$OWN"
     rtf_run --name arm --replace -T 5ms -P 20ms -- true
@@ -672,7 +672,7 @@ END
     jq -e '(.attach | type) == "number" and (.token | test("^[0-9a-f]{16}$"))' "$WORK/out"
     [ ! -e "$SPOOL" ]
     [ ! -e "$WORK/ran" ]
-    # The command may be left out, and tokens differ.
+    # The command may be omitted, and each call has another token.
     [ "$("$RTF_BIN/rtf-run" --dry-run -T 5ms | jq -r .token)" != "$("$RTF_BIN/rtf-run" --dry-run -T 5ms | jq -r .token)" ]
     fails 125 'rtf-run: cannot print the spec: *' to_full "$RTF_BIN/rtf-run" --dry-run -T 5ms
     fails 125 'rtf-run: cannot print the spec: *' to_nowhere "$RTF_BIN/rtf-run" --dry-run -T 5ms
@@ -774,7 +774,7 @@ has_no_specs() { [ -z "$(find "$SPECS/$ALICE" -name '*.json')" ]; }
     plain -T 80ms -P 100ms --timeout 50ms
     kill -CONT "$BROKER"
     nothing_reserved
-    # Granted: nothing is said.
+    # If the reservation is granted, rtf-run prints nothing.
     status=0
     fallback -T 5ms -P 20ms || status=$?
     [ "$status" -eq 7 ]
@@ -868,7 +868,7 @@ has_no_specs() { [ -z "$(find "$SPECS/$ALICE" -name '*.json')" ]; }
     wait "$PID" 2>/dev/null || true
     kill -CONT "$BROKER"
     nothing_reserved
-    # The rest of the spec can be removed as any spec.
+    # The user can remove the rest of the spec as any other spec.
     rm -f "$OWN/run-$PID.json"
     eventually is_empty "$OWN"
 }
@@ -943,7 +943,8 @@ has_no_specs() { [ -z "$(find "$SPECS/$ALICE" -name '*.json')" ]; }
     done
     sleepers() { [ "$(ps -o comm= -p "${pids[*]}" | grep -cx sleep)" -eq 100 ]; }
     eventually sleepers || { cat "$WORK/out" >&2; false; }
-    # With PREEMPT_RT they lend to each other in the kernel, and one may be suspended until its next period for that, or until it wakes.
+    # With PREEMPT_RT, a thread lends its priority to others in the kernel. The guard may suspend a thread for this, until the thread's next period,
+    # or until it wakes.
     real_time() { [ $(($(ps -o cls= -p "${pids[*]}" | grep -c DLN) + $(asleep))) -eq 100 ]; }
     asleep() {
         case $(uname -v) in

@@ -5,7 +5,7 @@ load many
 DAVE=20020
 ONLINE=$(</sys/devices/system/cpu/online)
 
-# open_to_all [RULE...]: all that the plugins have, and these rules.
+# open_to_all [RULE...]: writes rules that open all of the plugins' capacity to all users, and then these rules.
 open_to_all() {
     configure_rules "$ALICE - max_utilization 1000" "$BOB - max_utilization 1000" "$CAROL - max_utilization 1000" "$DAVE - max_utilization 1000" "$@"
 }
@@ -25,7 +25,7 @@ replies() { jq -r '[.replies[] | "\(.plugin):\(.answer)"] | join(" ")' <<<"$1"; 
         [ "$(field .grant.plugin "$answer")" = $plugin ]
         [ "$(replies "$answer")" = "$plugin:ok" ]
     done
-    # A spec that this plugin refuses is refused, although others would take it.
+    # If the named plugin refuses a spec, the spec is refused, although another plugin would accept it.
     answer=$(spec $ALICE cam '{"priority": 5, "plugin": "EDF"}')
     said '[.result, .refusal.by, .refusal.retry, .grant]' '["SCHEDULE_FAIL","EDF","never",null]' "$answer"
     [ "$(replies "$answer")" = "EDF:no" ]
@@ -122,7 +122,7 @@ replies() { jq -r '[.replies[] | "\(.plugin):\(.answer)"] | join(" ")' <<<"$1"; 
 
 # ---- Table 6: which parameters each plugin needs ----
 
-# expected PLUGIN T Q QD D P: "RESULT ANSWER GRANT" for the spec with the keys that are 1.
+# expected PLUGIN T Q QD D P: prints the expected "RESULT ANSWER GRANT" for a spec that has the keys whose flag is 1.
 expected() {
     local plugin=$1 t=$2 q=$3 qd=$4 d=$5 p=$6 answer=no accepted=null utilization=0 policy=fifo priority=null window=0
     if ((qd && !q)); then
@@ -295,15 +295,16 @@ CASES
 
 # ---- nearest ----
 
-# Of each admission test: test/unit/nearest.c.
+# Tests of the nearest runtime for each admission test: test/unit/nearest.c.
 
-# nearest_is_exact UID TEMPLATE TOO_MUCH: TEMPLATE has %d for the runtime. Where TOO_MUCH is refused, and a nearest
-# is named, 1 us more is refused, and names the same; nearest itself is granted. Where none is named, nothing is
-# granted. `told` and `untold` count the two.
+# nearest_is_exact UID TEMPLATE TOO_MUCH: TEMPLATE has %d in the place of the runtime, and TOO_MUCH is a runtime
+# that is refused. If the verdict names a nearest runtime, this runtime is granted, and 1 us more is refused and
+# names the same nearest runtime. If the verdict names none, no runtime is granted. `told` and `untold` count the
+# two cases.
 nearest_is_exact() {
     local uid=$1 template=$2 too_much=$3 answer nearest name
     shift 3
-    # shellcheck disable=SC2059 # the template is ours
+    # shellcheck disable=SC2059 # the test itself writes the template
     answer=$(spec "$uid" ask "$(printf "$template" "$too_much")")
     if [ "$(field .result "$answer")" = OK ]; then
         take_back "$uid" ask
@@ -328,7 +329,7 @@ nearest_is_exact() {
 
 between() { echo $(($1 + (RANDOM * 32768 + RANDOM) % ($2 - $1 + 1))); }
 
-# random_times: sets period and deadline (its text for a template, ", " before it, or empty) and window.
+# random_times: sets `period`, `deadline` and `window` at random. `deadline` is text for a template: ", " and the deadline, or empty.
 random_times() {
     period=$(between 1000 100000)
     window=$period
@@ -339,7 +340,7 @@ random_times() {
     fi
 }
 
-# fill UID COUNT PERMILLE: so many specs of random sizes up to that; the first two are taken back if granted.
+# fill UID COUNT PERMILLE: writes COUNT specs of random sizes up to PERMILLE of a CPU. The first two are taken back if they are granted.
 fill() {
     local uid=$1 count=$2 most=$3 n
     local -a specs=()
@@ -352,7 +353,7 @@ fill() {
     take_back "$uid" f0 f1
 }
 
-# at_random_fills SEED ROUNDS COUNT PERMILLE UID...: asks of each in turn.
+# at_random_fills SEED ROUNDS COUNT PERMILLE UID...: fills the CPUs at random, and then checks the nearest runtimes for each user in turn.
 at_random_fills() {
     local seed=$1 rounds=$2 count=$3 most=$4 round uid
     shift 4
@@ -421,7 +422,7 @@ at_random_fills() {
     broker_start
     answer=$(spec $ALICE cam '{"runtime": "1ms", "period": "4ms"}')
     said '[.result, .refusal.by, .refusal.nearest, .refusal.retry]' '["ACL_FAIL","access",null,"never"]' "$answer"
-    # More than a rule ever gives, and more than it has left now.
+    # The spec asks for more than a rule ever gives, and for more than the rule has left now.
     answer=$(spec $BOB cam '{"runtime": "2ms", "period": "10ms"}')
     said '[.result, .refusal.asked, .refusal.available, .refusal.nearest, .refusal.retry]' '["ACL_FAIL","0.2","0.1",1000,"never"]' "$answer"
     spec $BOB some '{"runtime": "500us", "period": "10ms"}' >/dev/null
@@ -444,7 +445,7 @@ at_random_fills() {
         "$CAROL - max_utilization 0.123456789"
     configure_plugins 'EDF edf - all partition=global threshold=0.9 desired=kept' 'FP fp 11-20 all' 'RR rr 1-10 all'
     broker_start
-    # All CPUs but 0.35: the sum may be 0.9 for each.
+    # All CPUs except 0.35 CPUs are reserved: the sum may be 0.9 for each CPU.
     specs=(last '{"runtime": "55ms", "period": "100ms"}')
     for ((n = 1; n < $(nproc); n++)); do
         specs+=("f$n" '{"runtime": "90ms", "period": "100ms"}')
@@ -473,7 +474,7 @@ CASES
     attach $ALICE cam "$SLEEPER" >/dev/null
     [ "$(kernel "$SLEEPER")" = "deadline 0 nice=0 3500/10000/10000 cpus=$ONLINE reset=1" ]
     said '[.grant, .refusal.nearest]' '[null,null]' "$(spec $BOB cam '{"runtime": 2, "period": "10ms"}')"
-    # No charge beyond the accepted runtime stays.
+    # After the release, no charge is left.
     take_back $ALICE cam
     said .grant.accepted_runtime 1234 "$(spec $CAROL cam '{"runtime": 2, "desired_runtime": "10ms", "period": "10ms"}')"
 }
@@ -497,14 +498,14 @@ CASES
     done
     answer=$(spec $CAROL cam "$over")
     said '[.result, .refusal.rule]' "[\"ACL_FAIL\",\"acl.conf:6: $CAROL RM ignore_adm_test false\"]" "$answer"
-    # With the permission, but without the word, the test holds.
+    # A user with the permission, but without the key "ignore_admission", still has the test.
     said .result '"SCHEDULE_FAIL"' "$(spec $BOB cam "$json")"
     sleeper $BOB
     answer=$(spec $BOB cam "$over")
     said '[.result, .grant.plugin, .grant.accepted_runtime]' '["OK","RM",8000]' "$answer"
     attach $BOB cam "$SLEEPER" >/dev/null
     is_policy "$SLEEPER" fifo
-    # Root needs no rule. Everybody else still has the test.
+    # Root needs no rule. The admission test still holds for all others.
     said .result '"OK"' "$(spec 0 cam "$over")"
     said '[.result, .refusal.nearest]' '["SCHEDULE_FAIL",null]' "$(spec $ALICE cam '{"runtime": 1, "period": "10ms", "plugin": "RM"}')"
     [ "$(jq -s '[.[] | select(.decision == "killed")] | length' "$EVENTS")" = 0 ]
@@ -529,11 +530,12 @@ CASES
     broker_start
     found=
     n=0
-    for runtime in 4000 3000 1000 1000 500 500; do # sums: 0.4|0  0.4|0.3  0.4|0.4  (as many tasks on 0) 0.5|0.4 ...
+    for runtime in 4000 3000 1000 1000 500 500; do # The sums on CPUs 0 and 1: 0.4|0  0.4|0.3  0.4|0.4 (both have the same number of tasks) 0.5|0.4 ...
         n=$((n + 1))
         found+=" $(field .grant.cpus "$(spec $ALICE "w$n" "{\"runtime\": $runtime, \"period\": 10000}")")"
     done
-    # Equal sums: fewer tasks on 0 for the fourth; then 1 has less; equal again for none.
+    # The fourth: equal sums, and CPU 0 has fewer tasks. The fifth: CPU 1 has the smaller sum. The sixth: equal sums, and CPU 0 does not have fewer
+    # tasks.
     [ "$found" = " 0 1 1 0 1 1" ]
     sleeper $ALICE
     attach $ALICE w2 "$SLEEPER" >/dev/null
@@ -615,7 +617,7 @@ CASES
     answer=$(spec $ALICE cam '{"priority": 15, "plugin": "FP"}')
     said '[.request, .result, .grant.plugin, .thread.tid]' "[\"change\",\"OK\",\"FP\",$SLEEPER]" "$answer"
     [[ $(kernel "$SLEEPER") == "fifo 15 nice="*" 0/0/0 cpus=$(field .grant.cpus "$answer") reset=1" ]]
-    # EDF has its capacity back.
+    # EDF's capacity is free again.
     specs=()
     for ((n = 0; n < $(nproc); n++)); do
         specs+=("f$n" '{"runtime": "90ms", "period": "100ms"}')
@@ -643,7 +645,7 @@ CASES
     said .grant.plugin '"FP"' "$answer"
     answer=$(spec $ALICE cam '{"runtime": "6ms", "period": "10ms", "priority": 15, "plugin": "RM"}')
     said '[.request, .result, .grant.plugin]' '["change","OK","RM"]' "$answer"
-    # It left no charge behind: 0.6 and 0.25 are exactly the bound.
+    # The former reservation left no charge behind: 0.6 and 0.25 fill the bound exactly.
     said .result '"OK"' "$(spec $BOB cam '{"runtime": "2500us", "period": "10ms", "plugin": "RM"}')"
 }
 

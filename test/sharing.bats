@@ -10,23 +10,23 @@ prepare() {
     configure_rules "$ALICE - max_utilization 1000" "$BOB - max_utilization 1000" "$CAROL - max_utilization 1000"
 }
 
-# judge NAME RANGE CPUS LIMIT [WORD...]: its line in plugins.conf
+# judge NAME RANGE CPUS LIMIT [WORD...]: prints the line of such a plugin in plugins.conf.
 judge() { echo "$1 $WORK/judge $2 $3 timeout=500ms limit=$4 switch=$WORK/switch/$1 ${*:5}"; }
 
-# two_judges: HIGH may use half of CPU 0, and LOW beneath it bears a load of 0.8 all in all
+# two_judges: HIGH may use half of CPU 0. LOW has lower priorities there, and accepts a total load of up to 0.8.
 two_judges() {
     configure_plugins "$(judge HIGH 31-40 0 0.5)" "$(judge LOW 21-30 0 0.8)"
     broker_start
 }
 
-# books PLUGIN: the tasks that the plugin knows now; asked PLUGIN: all questions to it
+# books PLUGIN: prints the tasks that the plugin knows now. asked PLUGIN: prints all questions that it got.
 books() { sed -n "s/^knows $1 //p" "$WORK/broker.out" | tail -n 1; }
 asked() { sed -n "s/^asked $1 //p" "$WORK/broker.out"; }
 
-# knows PLUGIN EXPECTED: its own tasks' and the foreign ones' runtimes
+# knows PLUGIN EXPECTED: the plugin knows exactly these runtimes of its own tasks and of foreign tasks.
 knows() { [ "$(books "$1" | jq -c '[[.own, .foreign | [.[].runtime | tonumber] | sort]] | .[0]')" = "$2" ]; }
 
-# was_asked PLUGIN: how often it was asked to judge
+# was_asked PLUGIN: prints how often the broker asked the plugin to judge.
 was_asked() { jq -s '[.[] | select(.op == "load" and .commit != null)] | length' <(asked "$1"); }
 
 switch_on() {
@@ -174,7 +174,7 @@ low() { echo "{\"runtime\": $1, \"period\": 10000, \"plugin\": \"LOW\"${2:-}}"; 
     eventually knows_all LOW
 }
 
-# knows_all PLUGIN: the plugin knows the grants of all verdicts
+# knows_all PLUGIN: the plugin knows the grants in all verdicts.
 knows_all() {
     [ "$(jq -s '[.[].grant | select(. != null).runtime] | add' "$SPECS"/*/*.verdict)" = "$(jq '[.own[], .foreign[] | .runtime | tonumber] | add' <(books "$1"))" ]
 }
@@ -225,7 +225,7 @@ granted_again() { [ "$(field .result "$(spec $ALICE cam "$(high 1000)")")" = OK 
 }
 
 @test "a change that the kernel refuses is forgotten by the neighbours" {
-    configure_plugins "$(judge HIGH 31-40 0,1023 0.5)" "$(judge LOW 21-30 0,1023 0.8)" # a CPU that is not there
+    configure_plugins "$(judge HIGH 31-40 0,1023 0.5)" "$(judge LOW 21-30 0,1023 0.8)" # CPU 1023 does not exist
     broker_start
     sleeper $ALICE
     spec $ALICE cam "$(high 1000 ", \"attach\": $SLEEPER")" >/dev/null
@@ -238,7 +238,7 @@ granted_again() { [ "$(field .result "$(spec $ALICE cam "$(high 1000)")")" = OK 
     said '[.result, .grant.runtime]' '["OK",2000]' "$(spec $BOB more "$(high 2000)")"
 }
 
-# at_home PLUGIN: it has 5000 on CPU 0 and 3000 on the other one
+# at_home PLUGIN: the plugin has a runtime of 5000 on CPU 0 and of 3000 on the other CPU.
 at_home() { [ "$(jq -c '[.own[], .foreign[]] | group_by(.cpus) | map([.[].runtime | tonumber] | add)' <(books "$1"))" = '[5000,3000]' ]; }
 
 @test "a configuration that cannot be sound is refused at the start, with the reason" {
@@ -262,7 +262,7 @@ at_home() { [ "$(jq -c '[.own[], .foreign[]] | group_by(.cpus) | map([.[].runtim
 CASES
 }
 
-# line "NAME RANGE CPUS [WORD...]"
+# line "NAME RANGE CPUS [WORD...]": prints a line of plugins.conf.
 line() {
     local words
     read -r -a words <<<"$1"
@@ -285,7 +285,7 @@ line() {
 
 # ---- the plugins that come with rtf; they set a switch of the whole machine ----
 
-# edf_rm_fp: on one CPU, each below the one before
+# edf_rm_fp: configures EDF, RM and FP on one CPU. Each has lower priorities than the one before.
 edf_rm_fp() {
     configure_plugins 'EDF edf - 0 partition=unthrottled admission=demand fair_server=0us' \
         'RM rm 21-40 0 admission=rta fair_server=0us' 'FP fp 1-20 0'

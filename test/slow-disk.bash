@@ -32,7 +32,7 @@ disk_remove() {
     wait "$SLOW_DISK" 2>/dev/null || true
 }
 
-# The broker ends before its disk, and neither leaves anything.
+# disk_tidy: ends the broker, and then removes the disk. Nothing is left of either.
 disk_tidy() {
     if [ -n "$BROKER" ] && kill -0 "$BROKER" 2>/dev/null; then broker_stop TERM; fi
     while read -r pid; do kill -KILL "$pid" 2>/dev/null || true; done <"$WORK/pids"
@@ -114,7 +114,7 @@ time.sleep(300)' "$WORK/hang/disk" "$1" >"$WORK/hanging" 3>&- &
 }
 hangs() {
     kill -STOP "$HANGS_ON"
-    eventually has_stopped "$HANGS_ON" # else it may still answer the last close of the process
+    eventually has_stopped "$HANGS_ON" # otherwise the program may still answer the process's last close
     kill -KILL "$HANGING"
     eventually is_hanging
 }

@@ -15,10 +15,10 @@ pool() { jq -r --arg name "$1" '.pools[] | select(.name == $name).used' "$SPOOL/
 uses() { [ "$(pool "$1")" = "$2" ]; }
 books() { "$RTF_LIBEXEC/rtf-invariants" --spool "$SPOOL" >&2; }
 
-# has UID NAME VALUE: of its first claim; has_runtime: of CPU time.
+# has UID NAME VALUE: the first claim of the grant has this value. has_runtime: the CPU time of the grant has this value.
 has() { [ "$(jq '.grant.claims[0] | .accepted_bytes // .accepted_count' "$SPECS/$1/$2.verdict")" = "$3" ]; }
 has_runtime() { [ "$(jq .grant.accepted_runtime "$SPECS/$1/$2.verdict")" = "$3" ]; }
-# rests UID NAME: a spec that was given more, or less, is given more a second later at the earliest.
+# rests UID NAME: more than 1.1 s have passed since the verdict. A spec whose amount has changed is given more a second later at the earliest.
 rests() { [ $(($(date +%s%N) - $(date -d "$(jq -r .time "$SPECS/$1/$2.verdict")" +%s%N))) -gt 1100000000 ]; }
 updated() { [ "$(jq -r .request "$SPECS/$1/$2.verdict")" = update ]; }
 
@@ -36,7 +36,7 @@ remove() { as "$1" rm "$SPECS/$1/$2.json"; }
     told '.result == "OK" and .grant.claims[0].accepted_count == 5' "$(spec $BOB five '{"units": {"count": 5}}')"
     eventually has $ALICE cam 5
     told '.reason == "another spec needs the capacity that this reservation had beyond its needs"' "$(cat "$SPECS/$ALICE/cam.verdict")"
-    # Down to the need, and no further.
+    # Its amount falls to its need, but not below it.
     told '.result == "OK"' "$(spec $BOB three '{"units": {"count": 3}}')"
     eventually has $ALICE cam 2
     told '.result == "SCHEDULE_FAIL" and .refusal.code == "full"' "$(spec $BOB one '{"units": {"count": 1}}')"
@@ -56,7 +56,7 @@ remove() { as "$1" rm "$SPECS/$1/$2.json"; }
     spec $BOB three "$half, \"weight\": 3}" >/dev/null
     shared() { [ "$(jq '.grant.claims[0].accepted_bytes' "$SPECS/$BOB/three.verdict")" -gt 25000 ] && [ "$(jq '.grant.claims[0].accepted_bytes' "$SPECS/$ALICE/one.verdict")" -gt 15000 ]; }
     eventually shared
-    # 2,500,000 bytes a second on the wire: 50,000 in 20 ms with their headers. The rest beyond 12,500 each is shared out by 1 and 3.
+    # The wire carries 2,500,000 bytes a second: 50,000 in 20 ms with their headers. The two specs need 12,500 each, and share the rest 1:3.
     one=$(jq '.grant.claims[0].accepted_bytes' "$SPECS/$ALICE/one.verdict") three=$(jq '.grant.claims[0].accepted_bytes' "$SPECS/$BOB/three.verdict")
     part=$(((one - 12500) * 1000 / (one - 12500 + three - 12500)))
     [ "$part" -ge 238 ] && [ "$part" -le 262 ] || { echo "$one $three" >&2; return 1; }
@@ -82,7 +82,8 @@ remove() { as "$1" rm "$SPECS/$1/$2.json"; }
     jq -se '(map(.stage == "verdict" and .name == "needs") | index(true)) as $at | .[$at:] | any(.name == "low") and all(.name != "high")' "$EVENTS"
     books
 }
-# As the broker's log has it. On a machine that was stopped meanwhile all is as it was, and tried again.
+# is_raised_in_time: by the times in the broker's log, the spec was raised in time. If the machine was stopped meanwhile, the log shows this, and the
+# test is tried again.
 is_raised_in_time() {
     eventually rests $BOB high
     remove $CAROL much
@@ -94,7 +95,7 @@ is_raised_in_time() {
     false
 }
 
-# It lifts the kernel's limit.
+# The new plugin line lifts the kernel's limit.
 # bats test_tags=machine
 @test "a SCHED_DEADLINE thread has the runtime that is shared out to it, in the kernel, and less when somebody needs it" {
     configure_plugins 'EDF edf - 0 partition=unthrottled threshold=0.9'
@@ -220,7 +221,7 @@ END
     eventually settles
 }
 
-# shares UID NAME: the amounts that the spec has been given so far, once each.
+# shares UID NAME: prints the amounts that the spec has been given so far, each once.
 shares() { jq -sc --arg uid "$1" --arg name "$2" '[.[] | select((.uid | tostring) == $uid and .name == $name and .grant != null).grant | .accepted_runtime // .claims[0].accepted_count]' "$EVENTS"; }
 
 @test "a rule's sum that others fill with what they desire refuses nothing that is needed, at once and each time" {
@@ -248,7 +249,7 @@ shares() { jq -sc --arg uid "$1" --arg name "$2" '[.[] | select((.uid | tostring
     eventually has_runtime $CAROL cpu 20000
     local cam cpu
     cam=$(shares $ALICE cam) cpu=$(shares $CAROL cpu)
-    # Its units could be had, its CPU time could not.
+    # Its units would be granted, but its CPU time is not.
     told '.result == "SCHEDULE_FAIL" and .refusal.code == "full"' \
         "$(spec $BOB both '{"units": {"count": 5}, "plugin": "EDF", "runtime": "29ms", "period": "100ms"}')"
     told '.result == "OK" and .dry_run' "$(spec $BOB dry '{"units": {"count": 5}, "plugin": "EDF", "runtime": "25ms", "period": "100ms", "dry_run": true}')"

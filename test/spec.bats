@@ -13,8 +13,8 @@ put_bytes() {
 
 is_plain() { ! LC_ALL=C grep -q '[^ -~]' <<<"$1"; }
 
-# is_refused SENTENCE...: the verdict on cam.json, which was just dropped, is BAD_SPEC, its reason begins with the
-# file and contains each SENTENCE, and nothing is granted.
+# is_refused SENTENCE...: the verdict on cam.json, which was just written, is BAD_SPEC. Its reason begins with the
+# file's name and contains each SENTENCE. Nothing is granted.
 is_refused() {
     local result by retry grant reason part
     IFS=$'\t' read -r result by retry grant reason \
@@ -28,7 +28,7 @@ is_refused() {
     done
 }
 
-# refuses JSON SENTENCE...
+# refuses JSON SENTENCE...: writes cam.json, and fails unless is_refused is true for it.
 refuses() {
     echo "--- $1"
     put $ALICE cam "$1"
@@ -36,7 +36,7 @@ refuses() {
     is_refused "$@"
 }
 
-# drop JSON...: all at once, as v1.json, v2.json, ...; their verdicts, as one array.
+# drop JSON...: writes all specs at once, as v1.json, v2.json, ..., and prints their verdicts as one array.
 drop() {
     local json
     local -a names=() specs=()
@@ -48,7 +48,7 @@ drop() {
     verdicts $ALICE "${names[@]}" | jq -s .
 }
 
-# refuses_all SENTENCES SPEC...: as is_refused, for all at once; SENTENCES are separated by |.
+# refuses_all SENTENCES SPEC...: checks what is_refused checks, for all specs at once. SENTENCES are separated by |.
 refuses_all() {
     local sentences=$1 wrong
     shift
@@ -61,7 +61,7 @@ refuses_all() {
     [ -z "$wrong" ]
 }
 
-# takes JSON: the spec can be understood, whether or not it is granted. The verdict is in $answer.
+# takes JSON: the broker accepts the spec as well-formed, whether or not it grants it. `answer` is the verdict.
 takes() {
     answer=$(spec $ALICE cam "$1")
     echo "--- $1: $answer"
@@ -140,7 +140,7 @@ BYTES
     done
 }
 
-# All processes but readers: a reader ends when its user has had nothing to do for 2 s.
+# lasting_helpers: prints all processes of the broker except readers. A reader ends when its user has had nothing to do for 2 s.
 lasting_helpers() { { launcher; helpers; } | grep -vxF -e "$(helpers rtf-reader)" | sort; }
 
 @test "control characters and foreign bytes reach neither verdict, log nor terminal" {
@@ -178,7 +178,7 @@ lasting_helpers() { { launcher; helpers; } | grep -vxF -e "$(helpers rtf-reader)
     echo "$before"
     echo "$after"
     [ "$after" = "$before" ]
-    # No capacity is lost either: 0.9 of each CPU in all, and 0.3 of that are given away.
+    # No capacity is lost either: 0.9 of each CPU can be reserved in all, and 0.3 of that are reserved now.
     tenths=$((9 * $(nproc) - 3))
     specs=()
     for ((n = 0; n <= tenths; n++)); do

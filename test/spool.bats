@@ -23,13 +23,13 @@ in_background() {
     echo "$!" >>"$WORK/pids"
 }
 
-# A place where a script waits for the test: `read _ <$WORK/go`.
+# stop_sign: makes a FIFO where a script waits for the test: `read _ <$WORK/go`.
 stop_sign() {
     mkfifo "$WORK/go"
     chmod 666 "$WORK/go"
 }
 
-# is_granted UID NAME JQ: has a grant for which JQ is true.
+# is_granted UID NAME JQ: the spec has a grant, and JQ is true for the verdict.
 is_granted() {
     local answer
     answer=$(verdict "$1" "$2")
@@ -39,7 +39,7 @@ is_granted() {
 is_periodic() { is_granted "$1" "$2" '.result == "OK" and .grant.runtime == 1000 and .grant.period == 20000'; }
 is_other() { is_granted "$1" "$2" '.result == "OK" and .grant.runtime == 2000 and .grant.period == 50000 and .grant.deadline == 40000'; }
 
-# is_bad NAME TEXT: Alice's is told to be a BAD_SPEC in a sentence that starts with the file and has TEXT.
+# is_bad NAME TEXT: the verdict on Alice's spec NAME is BAD_SPEC, with a reason that starts with the file's name and contains TEXT.
 is_bad() {
     local answer
     answer=$(verdict $ALICE "$1")
@@ -48,7 +48,7 @@ is_bad() {
         [[ $(field .reason "$answer") == "$1."*"$2"* ]] || { echo "$1: $answer" >&2; return 1; }
 }
 
-# Another user is served. The broker takes events in their order, so it has also handled all earlier ones.
+# bob_is_answered: waits for the answer to a spec of Bob's. The broker takes events in their order, so it has also handled all earlier events then.
 bob_is_answered() {
     ROUNDS=$((ROUNDS + 1))
     put $BOB "round$ROUNDS" '{"runtime": 100, "period": "100ms"}'
@@ -56,7 +56,7 @@ bob_is_answered() {
     rm "$SPECS/$BOB/round$ROUNDS.json"
 }
 
-# told UID NAME [DECISION]: how many verdicts were written for this spec.
+# told UID NAME [DECISION]: prints how many verdicts the broker has written for this spec.
 told() {
     jq -s --arg user "$1" --arg name "$2" --arg decision "${3:-}" \
         '[.[] | select(.stage == "verdict" and .user == $user and .name == $name and ($decision == "" or .decision == $decision))] | length' "$EVENTS"
@@ -64,7 +64,7 @@ told() {
 
 was_told() { [ "$(told "$1" "$2")" = "$3" ]; }
 
-# stamp FILE: the file's stamp, as in a verdict.
+# stamp FILE: prints the file's stamp in the form of a verdict.
 stamp() { stat -c '{"inode":%i,"changed":"%.9Z"}' "$1"; }
 
 # ---- a file appears ----
@@ -113,7 +113,7 @@ stamp() { stat -c '{"inode":%i,"changed":"%.9Z"}' "$1"; }
     here $ALICE "echo '$PERIODIC' >~/spec && ln ~/spec cam.json"
     is_bad cam "$TWO_NAMES"
     [ "$(told $ALICE cam)" = 1 ]
-    # After its refusal the spec wakes no process.
+    # When it is refused, the spec wakes no process any more.
     eventually readers_have_ended
     here $ALICE 'rm ~/spec'
     eventually readers_have_ended
@@ -159,7 +159,7 @@ stamp() { stat -c '{"inode":%i,"changed":"%.9Z"}' "$1"; }
     here $ALICE "echo '$PERIODIC' >.new && ln .new cam.json && rm .new"
     is_periodic $ALICE cam
     [ "$(told $ALICE cam)" = 1 ]
-    # Wherever the first name is, and at once: long before a second is over.
+    # It does not matter where the first name is. The answer comes at once: long before a second is over.
     once_of 3 answered_at_once
 }
 answered_at_once() {
@@ -192,7 +192,7 @@ answered_at_once() {
 
 # ---- a file changes ----
 
-# changes_to_other SCRIPT: with a thread attached; the kernel has it when the verdict has.
+# changes_to_other SCRIPT: a thread is attached while SCRIPT changes the spec. When the verdict reports the change, the kernel has it too.
 changes_to_other() {
     sleeper $ALICE
     spec $ALICE cam "$PERIODIC" >/dev/null
@@ -331,7 +331,7 @@ enough" ] || { cat "$WORK/seen"; false; }
         spec $ALICE next '{"runtime": "2ms", "period": "20ms"}' >/dev/null
         is_granted $ALICE next '.result == "OK"'
     }
-    eventually next_is_granted # after the 0-lag time of what was released
+    eventually next_is_granted # after the 0-lag time of the released reservation
     logged 1 '.stage == "release"'
 }
 
@@ -378,7 +378,7 @@ enough" ] || { cat "$WORK/seen"; false; }
     [ "$(kernel "$SLEEPER")" = "$before" ]
     spec $ALICE all '{"runtime": "4ms", "period": "20ms"}' >/dev/null
     is_granted $ALICE all '.result == "OK" and .request == "create"'
-    # The text in the old file means nothing any more.
+    # The text in the old file has no effect any more.
     as $ALICE sh -c 'echo "$1" >"$2/old/three.json"' sh "$PERIODIC" "$HOME_OF_ALICE"
     bob_is_answered
     [ ! -e "$HOME_OF_ALICE/old/three.verdict" ]
@@ -455,7 +455,7 @@ END
     eventually test -s "$WORK/unheard"
 }
 
-# The reader, by its call of poll(2).
+# timeout_of_poll: prints the timeout of the reader's present call of poll(2).
 timeout_of_poll() { cut -d ' ' -f 1,4 "/proc/$(helpers rtf-reader)/syscall"; }
 waits_for_events() { [[ $(timeout_of_poll) == '7 0x'*ffffffff ]]; }
 looks_again() { [[ $(timeout_of_poll) =~ ^7\ 0x[0-9a-f]+$ ]] && ! waits_for_events; }
@@ -470,7 +470,7 @@ looks_again() { [[ $(timeout_of_poll) =~ ^7\ 0x[0-9a-f]+$ ]] && ! waits_for_even
     eventually grep -q '^{"runtime": $' "$SPECS/$ALICE/cam.json"
     chmod 640 "$SPECS/$ALICE/cam.json"
     eventually looks_again
-    eventually waits_for_events # of which the next is the last
+    eventually waits_for_events # the next look is the last one
     echo go >"$WORK/go"
     eventually looks_again
     kill -KILL "$UNHEARD"
@@ -532,7 +532,7 @@ def changed():
     return os.stat("times").st_ctime_ns
 coarse = len({changed() for _ in range(4)}) < 4 # before Linux 6.13
 def granted():
-    grant = json.load(open("cam.verdict"))["grant"] # none for the first empty one, if it was answered
+    grant = json.load(open("cam.verdict"))["grant"] # the first, empty version has no grant, if it was answered
     return grant and grant["runtime"]
 for number in range(150):
     open("cam.json", "w").close()
@@ -542,7 +542,7 @@ for number in range(150):
     while True:
         try:
             if coarse and granted() != 100 + number:
-                pass # of the version before, which had the same time: the last word is still to be answered
+                pass # This verdict answers the version before, which had the same time. The last word is still unanswered.
             elif json.load(open("cam.verdict"))["spec"]["changed"] == "%d.%09d" % divmod(os.stat("cam.json").st_ctime_ns, 10**9):
                 break
         except FileNotFoundError:
@@ -639,7 +639,7 @@ END
     spec $ALICE bravo '{"runtime": "1ms", "period": "10ms"}' >/dev/null
     is_granted $ALICE bravo '.result == "ACL_FAIL"'
     broker_stop TERM
-    # Another boot: the journal is of an earlier one.
+    # With another boot id in it, the journal is of an earlier boot.
     sed -i 's/^boot=.*/boot=00000000-0000-0000-0000-000000000000/' "$SPOOL/state/current/journal"
     grep -q '^boot=0000' "$SPOOL/state/current/journal"
     broker_start
@@ -706,7 +706,7 @@ END
     broker_start
     echo "$PERIODIC" >"$WORK/bobs"
     chown $BOB "$WORK/bobs"
-    chmod 666 "$WORK/bobs" # else the kernel does not let her link it (fs.protected_hardlinks)
+    chmod 666 "$WORK/bobs" # otherwise the kernel does not let Alice link the file (fs.protected_hardlinks)
     here $ALICE "ln '$WORK/bobs' cam.json"
     is_bad cam "belongs to uid $BOB"
     bob_is_answered
@@ -854,7 +854,7 @@ open(\"$WORK/go\").read()'"
         checked=$((checked + 1))
     done <"$RTF_SOURCE/spool/manifest"
     [ "$checked" -ge 6 ]
-    # A start puts changed modes right, too.
+    # A broker also restores changed modes when it starts.
     broker_stop TERM
     chmod 777 "$SPECS" "$SPOOL/state" "$SPOOL"
     broker_start
@@ -926,7 +926,7 @@ END
     spec $ALICE two '{' >/dev/null
     spec $ALICE three "$PERIODIC" >/dev/null
     is_granted $ALICE three '.result == "ACL_FAIL" and .grant == null and .refusal.by == "broker" and .refusal.retry == "when-freed" and (.reason | test("2 specs"))'
-    spec 1 cam "$PERIODIC" >/dev/null # all whom the account database does not know are counted as one
+    spec 1 cam "$PERIODIC" >/dev/null # All users whom the account database does not know are counted as one user.
     is_periodic 1 cam
     here $ALICE 'rm two.json'
     eventually test ! -e "$SPECS/$ALICE/two.verdict"
@@ -976,7 +976,7 @@ tidy() {
     eventually grep -q '"decision":"warning","result":null,"code":null,"reason":"log had the mode 0*2*700 and has 2750 again"' "$EVENTS"
     run as $ALICE ls "$SPOOL/state"
     [ "$status" -ne 0 ]
-    # Changes while no broker looked are put right at the next SIGHUP.
+    # Modes that were changed while the broker did not run are restored at the next SIGHUP.
     kill -STOP "$BROKER"
     chmod 755 "$SPOOL/state"
     kill -HUP "$BROKER"

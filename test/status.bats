@@ -12,13 +12,13 @@ prepare() {
 
 says() { told "$1" "$(cat "$STATUS")" 2>/dev/null; }
 publisher() { helpers rtf-publisher; }
-version() { stat -c '%i %.9Z' "$STATUS"; } # an inode may come again
+version() { stat -c '%i %.9Z' "$STATUS"; } # The time is needed because an inode number may be used again.
 ended() {
     wait "$BROKER" 2>/dev/null || true
     BROKER=
 }
 
-# watch_renames: each that gets its name from here on is a line in $WORK/renamed
+# watch_renames: from here on, each file that is renamed into the spool is a line in $WORK/renamed.
 watch_renames() {
     inotifywait -m -e moved_to --format %f "$SPOOL" >"$WORK/renamed" 2>"$WORK/watching" 3>&- &
     echo "$!" >>"$WORK/pids"
@@ -26,7 +26,7 @@ watch_renames() {
 }
 renames() { grep -c '^status.json$' "$WORK/renamed" || true; }
 
-# agrees: with the broker's books
+# agrees: status.json agrees with the broker's books.
 agrees() {
     local books="$SPOOL/state/current/books.json"
     rm -f "$books"
@@ -41,7 +41,7 @@ agrees() {
         and $status[0].attached == ([$books[0].reservations[] | select(.thread != null)] | length)' >/dev/null
 }
 
-# changes SECONDS: something changes as often as it can
+# changes SECONDS: changes the state as often as possible for so many seconds.
 changes() {
     as $BOB /usr/bin/python3 -S - "$SPECS/$BOB" "$1" 3>&- <<'END'
 import os, sys, time
@@ -92,7 +92,7 @@ END
         'def text: tostring; [{name: "EDF on all its CPUs", plugin: "EDF", cpus: $cpus, unit: "CPU", capacity: ($most / 10 | text), used: "0.1", free: (($most - 1) / 10 | text)}]')" ]
 }
 
-# Up to four seconds are there to see it in, and it is written once a second.
+# The bandwidth is counted for up to four seconds, and the file is written once a second, so the test can see it.
 # bats test_tags=turn:1
 @test "status.json counts bandwidth that is not paid back as used, and as no reservation" {
     broker_start
@@ -125,7 +125,7 @@ END
     eventually says '.attached == 0 and .reservations == 3'
     as $ALICE rm "$SPECS/$ALICE/secret.json"
     as $BOB sh -c 'rm "$1"/*.json' sh "$SPECS/$BOB"
-    eventually says '.reservations == 0 and all(.pools[]; .used == "0" and .free == .capacity)' # when all is paid back
+    eventually says '.reservations == 0 and all(.pools[]; .used == "0" and .free == .capacity)' # when all bandwidth is paid back
     agrees
 }
 
@@ -172,7 +172,7 @@ END
         spec $ALICE short "$cam" >/dev/null
         as $ALICE rm "$SPECS/$ALICE/short.json"
         eventually test ! -e "$SPECS/$ALICE/short.verdict"
-        [ $(($(milliseconds) - began)) -ge 900 ] || break # else the next is due in between
+        [ $(($(milliseconds) - began)) -ge 900 ] || break # otherwise the next write may come between the two
     done
     sleep 1.5
     [ "$(version)" = "$before" ]
@@ -189,7 +189,7 @@ END
         spec $BOB large '{"runtime": "20ms", "period": "20ms"}' >/dev/null
         as $ALICE rm "$SPECS/$ALICE/short.json"
         eventually test ! -e "$SPECS/$ALICE/short.verdict"
-        [ $(($(milliseconds) - began)) -ge 900 ] || break # else the next is due in between
+        [ $(($(milliseconds) - began)) -ge 900 ] || break # otherwise the next write may come between the two
     done
     is_new() { [ "$(version)" != "$before" ]; }
     eventually is_new
@@ -207,7 +207,7 @@ END
     [ "$(switches)" = "$switches" ]
     [ "$(version)" = "$before" ]
     spec $BOB cam '{"runtime": "20ms", "period": "10ms"}' >/dev/null
-    eventually readers_have_ended # two seconds later
+    eventually readers_have_ended # readers end after two seconds without work
     [ "$(version)" = "$before" ]
 }
 switches() { for pid in "$BROKER" "$(publisher)"; do grep ctxt_switches "/proc/$pid/status" | tr -s '\t\n' ' '; done; }
@@ -236,15 +236,15 @@ for turn in range(1000):
         status = json.load(file)
     assert status["running"] and list(status)[-1] == "rules"
     time.sleep(0.004)
-print("#", len(seen), "of them") # an inode may come again
+print("#", len(seen), "of them") # The time is needed because an inode number may be used again.
 END
-    grep -q 'write(1' "$WORK/trace" # it did, meanwhile
+    grep -q 'write(1' "$WORK/trace" # the publisher has written meanwhile
 }
 
 @test "a writer that is killed is started again, and the file is right again" {
     broker_start
     first=$(publisher)
-    # As a publisher that was killed before the rename leaves it.
+    # A publisher that was killed before the rename leaves such a file.
     (umask 077 && echo '{"running":' >"$SPOOL/.status.json.new")
     kill -STOP "$first"
     spec $ALICE cam "$cam" >/dev/null
@@ -278,7 +278,7 @@ END
     began=$(milliseconds)
     for n in 1 2 3; do
         [ "$(field .result "$(spec $ALICE cam$n "$cam")")" = OK ]
-        sleep 1.1 # each would be written
+        sleep 1.1 # long enough for each change to be written
     done
     [ $(($(milliseconds) - began)) -lt $((3300 + 3000 * PATIENCE)) ]
     says '.reservations == 0'
@@ -321,7 +321,7 @@ END
     says '.running'
     broker_start
     says ".running and .since != $since"
-    # A file that another process with root's rights has put there does not count either.
+    # A status.json that another process with root's rights has written is replaced, too.
     broker_stop TERM
     rm "$STATUS"
     ln -s "$WORK/elsewhere" "$STATUS"

@@ -1,8 +1,8 @@
-# rtf-tasks by itself, as the broker asks it: what it tells of processes and their threads, and of whose.
+# rtf-tasks alone, asked as the broker asks it: what it reports of processes and their threads, and of which users.
 
 load helper
 
-ask() { # WHAT [PROGRAM]: test/tasks/ask.py, which says what that is
+ask() { # ask WHAT [PROGRAM]: runs test/tasks/ask.py, which describes each WHAT.
     /usr/bin/python3 -S "$RTF_SOURCE/test/tasks/ask.py" "$RTF_LIBEXEC/rtf-tasks" $ALICE $BOB "$@"
 }
 

@@ -1,4 +1,4 @@
-/* team - a process whose threads take all CPU time that they get
+/* team - a process whose threads use all CPU time that they get
  *
  * usage: team THREADS [roam|storm|late|sleep|crowd|exec|leave]
  *        team THREADS lend|lend-moved FILE

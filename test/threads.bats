@@ -4,14 +4,14 @@ load helper
 RESERVED='"runtime": "1ms", "period": "20ms"'
 AS_RESERVED="deadline 0 nice=0 1000/20000/20000 cpus=$ALL_CPUS reset=1"
 
-# Fixed priorities on one CPU each, so that the kernel's view can be written down.
+# FP has each CPU on its own line, with fixed priorities, so that the tests can state the kernel's view exactly.
 prepare() {
     configure_plugins 'EDF edf - all partition=global threshold=0.9' 'FP fp 11-20 1' 'RR rr 1-10 0'
     ROUNDS=0
 }
 
 
-# refuses_attach UID NAME RESULT TEXT: said why, and nothing is attached.
+# refuses_attach UID NAME RESULT TEXT: the broker refuses the attachment with this reason, and attaches nothing.
 refuses_attach() {
     local answer
     answer=$(verdict "$1" "$2")
@@ -19,10 +19,10 @@ refuses_attach() {
         [[ $(field .reason "$answer") == *"$4"* ]] || { echo "$1/$2: $answer" >&2; return 1; }
 }
 
-# Alice's reservation cam without a thread.
+# reserve_cam: makes Alice's reservation cam, without a thread.
 reserve_cam() { spec $ALICE cam "{$RESERVED}" >/dev/null; }
 
-# Another user is served, and all earlier requests are done.
+# bob_is_answered: waits for the answer to a spec of Bob's. All earlier requests are done then.
 bob_is_answered() {
     ROUNDS=$((ROUNDS + 1))
     put $BOB "round$ROUNDS" '{"priority": 5, "plugin": "RR"}'
@@ -30,7 +30,7 @@ bob_is_answered() {
     rm "$SPECS/$BOB/round$ROUNDS.json"
 }
 
-# dead_tid: the id of a thread that has ended, in $DEAD.
+# dead_tid: sets DEAD to the id of a thread that has ended.
 dead_tid() {
     sleep 0 3>&- &
     DEAD=$!
@@ -117,7 +117,7 @@ tells_its_threads() { read -r FIRST SECOND THIRD <"$WORK/three"; }
     spec $ALICE cam '{"runtime": "2ms", "period": "20ms"}' >/dev/null
     says $ALICE cam ".request == \"change\" and .grant.runtime == 2000 and .thread.tid == $SLEEPER"
     shows "$SLEEPER" "deadline 0 nice=0 2000/20000/20000 cpus=$ALL_CPUS reset=1"
-    # As before after a restart; and the spec still ends with its thread.
+    # After a restart the spec is unchanged, and still ends with its thread.
     broker_stop INT
     broker_start
     spec $ALICE cam "{$RESERVED}" >/dev/null
@@ -151,7 +151,7 @@ tells_its_threads() { read -r FIRST SECOND THIRD <"$WORK/three"; }
     attach $ALICE cam "$SLEEPER" >/dev/null
     says $ALICE cam ".result == \"OK\" and .thread.tid == $SLEEPER and (.reason | contains(\"thread $first is detached\"))"
     shows "$first" "other 0 nice=0 0/0/0 cpus=$ALL_CPUS reset=0"
-    # "lifetime": "spec" ends that, too.
+    # The lifetime "spec" ends such an attachment, too.
     as $ALICE rm "$SPECS/$ALICE/cam.tid"
     says $ALICE cam '.thread == null'
     spec $ALICE cam "{$RESERVED, \"attach\": $SLEEPER, \"lifetime\": \"thread\"}" >/dev/null
@@ -357,12 +357,12 @@ tells_its_threads() { read -r FIRST SECOND THIRD <"$WORK/three"; }
     shows "$SECOND" "$AS_RESERVED"
     shows "$FIRST" "other 0 nice=0 0/0/0 cpus=$ALL_CPUS reset=0"
     shows "$THIRD" "other 0 nice=0 0/0/0 cpus=$ALL_CPUS reset=0"
-    # The two others can have reservations of their own.
+    # The two other threads can have reservations of their own.
     spec $ALICE radio "{\"priority\": 14, \"plugin\": \"FP\", \"attach\": $THIRD}" >/dev/null
     says $ALICE radio ".thread.tid == $THIRD"
     shows "$THIRD" 'fifo 14 nice=0 0/0/0 cpus=1 reset=1'
     shows "$FIRST" "other 0 nice=0 0/0/0 cpus=$ALL_CPUS reset=0"
-    # One of them ends, the process goes on.
+    # One of the threads ends, and the process goes on.
     echo end >"$WORK/order"
     eventually test ! -e "$SPECS/$ALICE/cam.tid"
     says $ALICE cam '.request == "exit" and .thread == null'
@@ -370,7 +370,8 @@ tells_its_threads() { read -r FIRST SECOND THIRD <"$WORK/three"; }
     shows "$THIRD" 'fifo 14 nice=0 0/0/0 cpus=1 reset=1'
 }
 
-# The kernel gives the process's id to the thread that execs. It must not stay real-time behind the broker's back.
+# The kernel gives the process's id to the thread that calls execve. Without the broker, this thread would remain
+# real-time.
 # bats test_tags=turn:2
 @test "an attached thread that execs is put back, under whatever id" {
     broker_start
@@ -507,7 +508,7 @@ END
 
 # ---- former attributes ----
 
-# comes_back COMMAND...: a thread made so by root is as before after each policy, by detach and by release.
+# comes_back COMMAND...: the thread that root has changed by COMMAND is as before after each policy, after detach and after release.
 comes_back() {
     local spec
     broker_start
@@ -530,7 +531,7 @@ comes_back() {
         eventually test ! -e "$SPECS/$ALICE/cam.verdict"
         shows "$SLEEPER" "$before"
     done
-    # Through all three in one attachment, ended by the broker's own end.
+    # One attachment goes through all three policies, and the end of the broker ends it.
     spec $ALICE cam "{$RESERVED, \"attach\": $SLEEPER}" >/dev/null
     spec $ALICE cam "{\"priority\": 14, \"plugin\": \"FP\", \"attach\": $SLEEPER}" >/dev/null
     spec $ALICE cam "{\"priority\": 4, \"plugin\": \"RR\", \"attach\": $SLEEPER}" >/dev/null
@@ -675,7 +676,7 @@ comes_back() {
 
 # ---- refused ----
 
-# refused_by_both TID RESULT TEXT: as the key of a new spec, and as NAME.tid.
+# refused_by_both TID RESULT TEXT: the broker refuses the thread in the key of a new spec, and in NAME.tid.
 refused_by_both() {
     spec $ALICE key "{$RESERVED, \"attach\": $1}" >/dev/null
     refuses_attach $ALICE key "$2" "$3"
@@ -770,11 +771,11 @@ END
     refused_by_both "$SLEEPER" ATTACH_FAIL "thread $SLEEPER is attached to another reservation already"
     shows "$SLEEPER" 'fifo 14 nice=0 0/0/0 cpus=1 reset=1'
     says $ALICE first ".thread.tid == $SLEEPER"
-    # The same user attaches it again: it stays.
+    # The same user attaches the thread again: it remains attached.
     as $ALICE touch "$SPECS/$ALICE/first.json"
     says $ALICE first ".request == \"change\" and .result == \"OK\" and .thread.tid == $SLEEPER"
     shows "$SLEEPER" 'fifo 14 nice=0 0/0/0 cpus=1 reset=1'
-    # The thread is free again: the other spec can have it.
+    # The thread is free again: the other spec can attach it.
     as $ALICE rm "$SPECS/$ALICE/first.json"
     eventually test ! -e "$SPECS/$ALICE/first.verdict"
     as $ALICE touch "$SPECS/$ALICE/cam.tid"
@@ -815,7 +816,7 @@ END
     as $ALICE rm "$SPECS/$ALICE/cam.tid" "$SPECS/$ALICE/cam.json"
     eventually test ! -e "$SPECS/$ALICE/cam.verdict"
 
-    # After a granted key the thread stays attached by the key, and no verdict claims that it was detached.
+    # A thread that the spec's key has attached remains attached by the key, and no verdict claims that it was detached.
     spec $ALICE cam "{$RESERVED, \"attach\": $SLEEPER}" >/dev/null
     attach $ALICE cam "$SLEEPER" >/dev/null
     says $ALICE cam ".result == \"BAD_SPEC\" and .request == \"attach\" and .thread.tid == $SLEEPER and (.reason | test(\"must go\"))"
@@ -823,7 +824,7 @@ END
     says $ALICE cam ".result == \"OK\" and .thread.tid == $SLEEPER and .reason != \"detached\""
     shows "$SLEEPER" "$AS_RESERVED"
 
-    # After a granted NAME.tid: the change is refused, the old grant and thread stay.
+    # A thread that NAME.tid has attached: the change is refused, and the old grant and the thread remain.
     spec $ALICE cam "{$RESERVED}" >/dev/null
     attach $ALICE cam "$SLEEPER" >/dev/null
     spec $ALICE cam "{\"runtime\": \"2ms\", \"period\": \"20ms\", \"attach\": $SLEEPER}" >/dev/null
@@ -886,7 +887,7 @@ END
         says $ALICE cam '.thread == null'
         shows "$first" "$before"
     fi
-    # The thread is free: another reservation can have it.
+    # The thread is free: another reservation can attach it.
     spec $ALICE radio "{$RESERVED, \"attach\": $SLEEPER}" >/dev/null
     says $ALICE radio ".result == \"OK\" and .thread.tid == $SLEEPER"
 }
@@ -927,7 +928,7 @@ END
 
 # ---- an id that has had another owner ----
 
-# reuse TID UID: a thread that has this very id comes into being, after the files in Alice's directory.
+# reuse TID UID: starts a thread with this id, later than the files in Alice's directory.
 reuse() {
     cat >"$WORK/reuse.py" <<'END'
 import ctypes, os, struct, sys, time
@@ -961,13 +962,13 @@ END
     attach $ALICE cam "$DEAD" >/dev/null
     refuses_attach $ALICE cam ATTACH_FAIL 'there is no cam.json'
     reuse "$DEAD" $ALICE
-    # A modification time that the user sets does not make the file younger.
+    # A modification time that the user sets does not make the file seem newer.
     reserve_cam
     eventually test ! -e "$SPECS/$ALICE/cam.tid"
     refuses_attach $ALICE cam ATTACH_FAIL "cam.tid is older than thread $DEAD"
     says $ALICE cam '.grant.runtime == 1000'
     shows "$DEAD" "other 0 nice=0 0/0/0 cpus=$ALL_CPUS reset=0"
-    # After another write the file means this thread.
+    # After another write the file means the thread that has the id now.
     attach $ALICE cam "$DEAD" >/dev/null
     says $ALICE cam ".result == \"OK\" and .thread.tid == $DEAD"
     shows "$DEAD" "$AS_RESERVED"

@@ -34,13 +34,13 @@ entries() { od -An -t u8 -N 8 "$WORK/trace" | tr -d ' '; }
     while IFS= read -r line; do
         functions=${line% *}
         for step in ${functions//,/ }; do
-            # The first time that the broker enters the function after the step before.
+            # The first time that the broker enters this function after the function of the previous step.
             line=$(awk -v last="$last" -v step="$step" 'NR > last && $1 == step { print NR; exit }' "$WORK/entered")
             [ -n "$line" ] || { echo "after line $last, nothing enters $step; the walk is wrong"; return 1; }
             last=$line steps=$((steps + 1))
         done
     done <"$WORK/walk"
     [ "$steps" -ge 16 ]
-    # A reader of this walk opens so many files, also of the reader and of the attach helper.
+    # A reader of this walk opens at most so many files, counting those of the reader and of the attach helper.
     [ "$(sed -n '/^## From a spec/,/^## A claim/p' "$RTF_SOURCE/contrib/walk.md" | grep -oE '(lib|libexec)/[a-z/-]+\.c' | sort -u | wc -l)" -le 20 ]
 }

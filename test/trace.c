@@ -1,7 +1,7 @@
 /* Records which functions a broker enters, for test/walk.bats. The broker is compiled with
  * -finstrument-functions and linked with this file. The record is a shared mapping, because the
- * broker confines itself and may open no file later; the mapping exists before main(). A record is
- * the offset of a function from the start of the program. */
+ * broker confines itself and may open no file later. The mapping is made before main() begins. An
+ * entry is the offset of a function from the start of the program. */
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@ extern const char __executable_start[];
 PLAIN void __cyg_profile_func_enter(void *function, void *caller);
 PLAIN void __cyg_profile_func_exit(void *function, void *caller);
 
-/* RTF_TRACE names the file. */
+/* The variable RTF_TRACE names the file. */
 PLAIN __attribute__((constructor)) static void begin(void)
 {
     const char *path = getenv("RTF_TRACE");

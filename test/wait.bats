@@ -7,15 +7,15 @@ prepare() {
     OWN=$SPECS/$ALICE
 }
 
-# A stopped broker cannot be ended.
+# A stopped broker would not end.
 tidy() {
     if [ -n "$BROKER" ]; then kill -CONT "$BROKER" 2>/dev/null || true; fi
 }
 
 rtf_wait() { as "$ALICE" "$RTF_BIN/rtf-wait" --spool "$SPOOL" "$@"; }
 
-# gives STATUS COMMAND...: an answer: one line of JSON on standard output, nothing on standard error. It is in
-# $WORK/out.
+# gives STATUS COMMAND...: the command exits with STATUS and prints an answer: one line of JSON on standard
+# output, nothing on standard error. $WORK/out has the answer.
 gives() {
     local expected=$1 status=0
     shift
@@ -34,7 +34,7 @@ freeze_broker() {
 }
 is_stopped() { [[ $(cat "/proc/$1/stat") == *") T "* ]]; }
 
-# waiting OPTION...: rtf-wait of Alice in the background, asleep; its pid in $PID.
+# waiting OPTION...: starts rtf-wait as Alice in the background, waits until it sleeps, and sets PID to its process id.
 waiting() {
     become "$ALICE" "$RTF_BIN/rtf-wait" --spool "$SPOOL" "$@" </dev/null >"$WORK/out" 2>"$WORK/err" 3>&- &
     PID=$!
@@ -174,7 +174,7 @@ ended_with() {
 
 @test "77: a user who is not in the group is told the group's name, and standard output stays empty" {
     broker_start
-    # A member who made a spec, and then lost the group.
+    # Bob wrote the spec as a member of the group, and is no longer a member.
     put $BOB cam '{"runtime": "1ms", "period": "20ms"}'
     fails 77 "rtf-wait: you are not in group $GROUP, which may use $SPOOL (a new member must log in again)" \
         stranger $BOB "$RTF_BIN/rtf-wait" --spool "$SPOOL" cam
@@ -208,7 +208,7 @@ ended_with() {
     status=0
     rtf_wait cam >&- 2>"$WORK/err" || status=$?
     [ "$status" -eq 74 ]
-    # Closed descriptors do not let it write into a file of the spool.
+    # Without standard descriptors, rtf-wait does not write into a file of the spool instead.
     before=$(cat "$OWN/cam.json" "$OWN/cam.verdict")
     rtf_wait cam <&- >&- 2>&- || true
     [ "$(cat "$OWN/cam.json" "$OWN/cam.verdict")" = "$before" ]
@@ -218,7 +218,7 @@ ended_with() {
     broker_start
     put $ALICE cam '{"runtime": "1ms", "period": "20ms"}'
     gives 0 rtf_wait cam.json
-    # A spec may itself be called so.
+    # A spec may also have this name.
     put $ALICE arm.json '{"runtime": "2ms", "period": "20ms"}'
     gives 0 rtf_wait arm.json.json
     says '.grant.runtime == 2000'
@@ -278,7 +278,7 @@ ended_with() {
     kill -CONT "$BROKER"
     ended_with 0
     says '.request == "change" and .grant.runtime == 2000'
-    # Written in place, without a new inode; and once more with the former text.
+    # The file is written in place, so it has the same inode. Then the former text is written again.
     freeze_broker
     as $ALICE sh -c "echo '{\"runtime\": \"1ms\", \"period\": \"20ms\"}' >$OWN/cam.json"
     waiting cam
@@ -351,7 +351,7 @@ ended_with() {
     freeze_broker
     fails 75 '*no answer*' rtf_wait --token second --timeout 50ms cam
     put $ALICE cam '{"runtime": "2ms", "period": "20ms", "token": "second"}'
-    gives 0 rtf_wait --token first cam # the answer that is there
+    gives 0 rtf_wait --token first cam # the present answer
     waiting --token second cam
     kill -CONT "$BROKER"
     ended_with 0

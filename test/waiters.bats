@@ -1,5 +1,5 @@
-# "on_refusal": "wait", and rtf-run --wait: a spec that is refused for want of room is asked again when there is room, in the order of arrival, users in
-# turn. No process wakes until then.
+# "on_refusal": "wait", and rtf-run --wait: a spec that is refused because no capacity is free is asked again when there is some. Specs are asked in the
+# order in which they came, but the users take turns. Until then no process wakes.
 load helper
 load command
 
@@ -18,13 +18,13 @@ says() { told "$3" "$(cat "$SPECS/$1/$2.verdict")" 2>/dev/null; }
 is_waiting() { says "$1" "$2" '.result == "WAITING"'; }
 is_granted() { says "$1" "$2" '.result == "OK" and .grant != null'; }
 
-# put_waiting UID NAME [JSON]
+# put_waiting UID NAME [JSON]: writes a spec that waits.
 put_waiting() {
     put "$1" "$2" "${3:-$(waits)}"
     eventually is_waiting "$1" "$2"
 }
 
-# run_waiting UID NAME [OPTION...]: rtf-run --wait of a command that writes its name to $ORDER; its process in $PID.
+# run_waiting UID NAME [OPTION...]: starts rtf-run --wait with a command that writes its name to $ORDER, and sets PID to its process id.
 run_waiting() {
     become "$1" env --default-signal=INT "$RTF_BIN/rtf-run" --spool "$SPOOL" --wait --name "$2" --plugin FP --priority 12 -T 50ms -P 100ms "${@:3}" -- \
         sh -c 'echo "$1" >>"$2"' sh "$2" "$ORDER" </dev/null >"$WORK/out.$2" 2>&1 3>&- &
@@ -55,7 +55,7 @@ verdicts() { jq -c "select(.stage == \"verdict\" and $1)" "$EVENTS" | wc -l; }
     as $ALICE rm "$SPECS/$ALICE/hold.json"
     for pid in "${pids[@]}"; do wait "$pid"; done
     [ "$(paste -sd ' ' "$ORDER")" = "$(echo w{1..20})" ]
-    # Each time that capacity was freed, one spec was asked again, and no other.
+    # Each time that capacity became free, exactly one spec was asked again.
     waited=$(verdicts '.decision == "waiting"')
     [ "$waited" -ge 20 ] && [ "$waited" -le 60 ] || { echo "$waited" >&2; return 1; }
 }
@@ -72,7 +72,7 @@ verdicts() { jq -c "select(.stage == \"verdict\" and $1)" "$EVENTS" | wc -l; }
     [ ! -e "$SPECS/$ALICE/big.json" ]
     put_waiting $ALICE big
     put_waiting $ALICE second '{"plugin": "FP", "priority": 12, "runtime": "10ms", "period": "100ms", "on_refusal": "wait"}'
-    spec $ALICE big "$(half)" >/dev/null # it does not want to wait any more
+    spec $ALICE big "$(half)" >/dev/null # the new spec does not want to wait
     says $ALICE big '.result == "ACL_FAIL"'
     eventually is_granted $ALICE second
 }

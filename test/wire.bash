@@ -7,7 +7,7 @@ bed=${BASH_SOURCE[0]%/*}/../contrib/bed
 wire_make() {
     local tool
     for tool in ip tc nsenter unshare; do command -v "$tool" >/dev/null || { echo "no $tool" >&2; return 1; }; done
-    cp "$bed"/*.py "$WORK" # where users may read them
+    cp "$bed"/*.py "$WORK" # users may read the copies
     near=$(wire_namespace) between=$(wire_namespace) far=$(wire_namespace)
     export RTF_NET=/proc/$near/ns/net
     "$bed/wire" join "$near" "$between" "$far"

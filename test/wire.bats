@@ -16,11 +16,11 @@ reserve() { told '.result == "OK"' "$(spec "$1" "$2" "${3:-$stream}")"; }
 
 lets_go() { jq -e '.thread == null' "$SPECS/$1/$2.verdict" >/dev/null; }
 
-# sent CLASS: packets by now.
+# sent CLASS: prints the number of packets that were sent so far.
 sent() { at "$near" tc -s class show dev rtf0 classid "5254:$1" | sed -n 's/^ Sent .* bytes \([0-9]*\) pkt.*/\1/p'; }
 of_class() { classes | head -n 1 | cut -d ' ' -f 1; }
 
-# came PORT EXPRESSION: for each stream that has come there.
+# came PORT EXPRESSION: the expression is true for each stream that has come to this port.
 came() {
     eventually is_over
     sed -n 's/^/# /p' "$WORK/got.$1" >&3
@@ -62,7 +62,7 @@ rename() { at "$near" sh -c "ip link set $1 down && ip link set $1 name $2 && ip
     touch "$WORK/go"
     came 5000 '.[0].came == 10'
     [ "$(sent "$class")" = 10 ]
-    eventually lets_go $ALICE cam # it has ended
+    eventually lets_go $ALICE cam # the sender has ended
     receiver 5001
     rm "$WORK/go"
     sender $ALICE 5001 1 10 "$WORK/go"
@@ -85,7 +85,8 @@ rename() { at "$near" sh -c "ip link set $1 down && ip link set $1 name $2 && ip
     told '.refusal.by == "NET" and .refusal.nearest > 0' "$(spec $ALICE s9 "$stream")"
     flood $BOB
     touch "$WORK/go"
-    # A flood that waits on the wire keeps who is late in the scheduler for longer than the network does: nothing is lost is what is promised.
+    # A flood that waits on the wire can delay a late packet in the scheduler longer than the network does. rtf promises only that no packet
+    # is lost.
     came 5000 'length == 8 and all(.[]; .came == 150)'
 }
 
@@ -132,7 +133,7 @@ rename() { at "$near" sh -c "ip link set $1 down && ip link set $1 name $2 && ip
         before=$(other)
         wait "$running"
         came 5000 '.[0].came == 10'
-        [ $(($(other) - before)) -lt 5 ] # neighbour discovery
+        [ $(($(other) - before)) -lt 5 ] # neighbour discovery also sends a few packets
         eventually has_classes 0
     }
     run_it --net rtf0:1024B/20ms
@@ -151,7 +152,7 @@ rename() { at "$near" sh -c "ip link set $1 down && ip link set $1 name $2 && ip
     chrt -p "$SLEEPER" | grep -q SCHED_OTHER
     "$RTF_LIBEXEC/rtf-invariants" --spool "$SPOOL"
     as $ALICE env USER=$ALICE "$RTF_BIN/rtf" --spool "$SPOOL" ls | grep -q 'job .*attached'
-    # With CPU time beside it the same thread has both; and that goes only with the thread.
+    # If the spec also asks for CPU time, the same thread gets both. The CPU time cannot be given up while the thread is attached.
     told '.grant.plugin == "EDF" and .thread.state == "attached"' \
         "$(spec $ALICE job '{"runtime": "2ms", "period": "10ms", "plugin": "EDF", "network": {"bytes": 1024, "period": "20ms"}}')"
     chrt -p "$SLEEPER" | grep -q SCHED_DEADLINE
@@ -174,7 +175,7 @@ rename() { at "$near" sh -c "ip link set $1 down && ip link set $1 name $2 && ip
     kill -KILL "$BROKER"
     wait "$BROKER" || true
     eventually none_of_ours
-    [ "$(classes)" = "$before" ] # in force, whoever is there
+    [ "$(classes)" = "$before" ] # the shares are in force while no broker runs
     broker_start
     [ "$(classes)" = "$before" ]
     pkill -KILL -P "$(launcher)" -f rtf-net
@@ -182,7 +183,7 @@ rename() { at "$near" sh -c "ip link set $1 down && ip link set $1 name $2 && ip
     eventually is_back
     as $ALICE rm "$SPECS/$ALICE/gone.json"
     eventually has_classes 1
-    touch "$WORK/go" # half of it is from a socket that is opened now
+    touch "$WORK/go" # half of the packets come from a socket that is opened now
     came 5000 '.[0].came == 10'
     [ "$(sent "$(of_class)")" = 10 ]
     kill -KILL "$BROKER"
@@ -205,7 +206,7 @@ rename() { at "$near" sh -c "ip link set $1 down && ip link set $1 name $2 && ip
 
 @test "an interface that is not there, or has a root qdisc of somebody else, is left alone, and its line is off" {
     is_off_for() {
-        # The check and the start agree.
+        # --check and the start report the same.
         run -69 nsenter --net="$RTF_NET" "$RTF_LIBEXEC/rtf-brokerd" --check --config "$CONFIG"
         [[ $output == "plugins.conf:2: NET would be off: $1"* ]]
         broker_start
@@ -232,7 +233,7 @@ rename() { at "$near" sh -c "ip link set $1 down && ip link set $1 name $2 && ip
     [ "$(starts)" = "$before" ]
 }
 
-# The socket's owner counts, not its holder: a socket that is handed on keeps its mark.
+# The owner of the socket counts, not the process that has it: a socket that is passed on keeps its mark.
 @test "a socket of another user, and one with a mark of somebody else, is left as it is" {
     broker_start
     reserve $ALICE cam

@@ -1,6 +1,6 @@
 # bats file_tags=long
-# A used SCHED_DEADLINE reservation, or its part of the CPU, can be used anew only after the use is paid back: a user gains nothing who creates, uses and
-# destroys a reservation again and again.
+# A used SCHED_DEADLINE reservation, or its part of the CPU, can be used again only after the used runtime is paid back. A user gains nothing who
+# creates, uses and destroys a reservation again and again.
 load helper
 
 prepare() {
@@ -10,9 +10,10 @@ prepare() {
 
 is_attached() { [ "$(field .thread.tid "$(cat "$SPECS/$1/$2.verdict")")" = "$3" ]; }
 
-# used_by NAME SPEC MILLISECONDS: a spec of Alice's whose thread $HOG has used so much of its runtime since this function looked at the thread. The thread
-# was attached after the time `attached_at`, and had used some runtime when the function looked. So a whole runtime more is used in the second period,
-# and is paid back at the end of that, two periods after `attached_at`, however late a test looks. Tests ask for one and a half.
+# used_by NAME SPEC MILLISECONDS: makes a spec of Alice's, and returns when its thread $HOG has used so much CPU time since this function first looked at
+# it. The thread was attached after the time `attached_at`, and had already used some runtime at the first look. So a whole runtime more is used up only
+# in the second period. It is paid back at the end of the second period, two periods after `attached_at`, however late a test looks. Tests ask for one and
+# a half runtimes.
 used_by() {
     hog $ALICE
     spec $ALICE "$1" "$2" >/dev/null
@@ -22,7 +23,7 @@ used_by() {
     eventually has_consumed "$HOG" $(($(consumed "$HOG") + $3))
 }
 
-# is_ordinary_and_ends TID: it has been a loop, and would take CPU time from the tests beside this one.
+# is_ordinary_and_ends TID: the thread is ordinary; then it is killed. It loops, and would take CPU time from the tests beside this one.
 is_ordinary_and_ends() {
     eventually is_policy "$1" other
     kill -KILL "$1"
@@ -53,7 +54,7 @@ is_ordinary_and_ends() {
     verdict $ALICE cam >/dev/null
     attach $ALICE cam "$HOG" >/dev/null
     is_policy "$HOG" deadline
-    # The broker's times: a shell waits for the CPU itself, which a thread has half of.
+    # The times come from the broker's log. The shell itself waits for the CPU, because the thread has half of it.
     read -r used waited < <(jq -rs 'def at: .time | (.[:19] + "Z" | fromdate * 1000) + (.[20:23] | tonumber);
         map(select(.name == "cam" and .stage == "verdict")) | "\(.[1].us / 1000 + (.[2] | at) - (.[1] | at) | floor) \(.[3].us / 1000 | floor)"' "$EVENTS")
     echo "used $used ms at most, waited $waited ms"
@@ -170,7 +171,7 @@ is_ordinary_and_ends() {
     is_ordinary_and_ends "$HOG"
     verdict $ALICE cam >/dev/null
     is_policy "$SLEEPER" deadline
-    [ $(($(milliseconds) - from)) -ge 900 ] # one runtime would be 100
+    [ $(($(milliseconds) - from)) -ge 900 ] # one runtime would be 100 ms
 }
 
 # bats test_tags=turn:1
@@ -340,7 +341,7 @@ has_reason() { [ "$(field .reason "$(cat "$SPECS/$ALICE/cam.verdict")")" = "$1" 
         hog "$user"
         echo "$user $HOG" >>"$WORK/loops"
     done
-    for seed in ${DEBT_SEEDS:-1}; do # more with make faults
+    for seed in ${DEBT_SEEDS:-1}; do # `make faults` takes more seeds
         "$RTF_SOURCE/test/zero-lag-storm" $seed "${DEBT_SECONDS:-4}" "$SPOOL" "$BROKER" "$WORK/loops" $ALICE $BOB >"$WORK/said" 2>&1 || { cat "$WORK/said"; return 1; }
         echo "# seed $seed: $(<"$WORK/said")" >&3
         "$RTF_LIBEXEC/rtf-invariants" --spool "$SPOOL"
@@ -366,7 +367,7 @@ has_reason() { [ "$(field .reason "$(cat "$SPECS/$ALICE/cam.verdict")")" = "$1" 
     [[ $reason == 'EDF refused: '*'; 0.5 of the used share belongs to ended reservations, and comes free in '*'ms' ]] || { echo "$reason" >&2; return 1; }
 }
 
-# In a virtual machine some end their runtime between the two calls of the suspension.
+# On a virtual machine, some threads use up their runtime between the two calls of the suspension.
 @test "runtime that was used since the kernel's last tick is counted, too, and a thread that then falls asleep is not lost" {
     [ "$("$RTF_STAGE/overrun" 20)" -ge $((PATIENCE > 1 ? 16 : 20)) ]
 }

@@ -23,7 +23,8 @@ broker, socket_of_helper = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACK
 helper = subprocess.Popen([program, "65534", "65534"], stdin=socket_of_helper)
 socket_of_helper.close()
 
-# A process that obeys lines: "+NAME" a thread of this name, "=OLD NEW" renames it, "-NAME" ends it, "!PROGRAM" execve by another thread than the first.
+# A process that obeys lines: "+NAME" starts a thread with this name, "=OLD NEW" renames it, "-NAME" ends it, and "!PROGRAM" calls execve in a thread
+# other than the first.
 OBEDIENT = """
 import ctypes, os, sys, threading, time
 libc = ctypes.CDLL(None)

@@ -104,7 +104,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* The charges of a user's grants. */
+/* The number of grants that a user can have here. */
 enum { HOLDS = 64 };
 static struct grant holds[HOLDS];
 static int hold_count;
@@ -119,8 +119,8 @@ static bool ask_again(const struct account *who, int plugin, const struct spec *
                      &ceiling, &refusal, reason);
 }
 
-/* As the broker does: charges the asked amount while the plugin is asked, and the accepted amount
- * then. NULL: refused. */
+/* Charges as the broker does: the asked amount while the plugin is asked, then the accepted amount.
+ * NULL: refused. */
 static struct grant *grant_to(const struct account *who, int plugin, struct spec spec,
                               struct grant *old)
 {
@@ -176,13 +176,14 @@ static void nothing_is_used(void)
     assert_int_equal(uses, 0);
 }
 
-/* So many millionths of a CPU. */
+/* A spec for this many millionths of a CPU. */
 static struct spec share(uint64_t millionths)
 {
     return (struct spec){.runtime = millionths, .period = 1000000, .priority = 20};
 }
 
-/* `by` is always access. The refusal also has: asked, available, the nearest runtime, never. */
+/* Checks the last refusal. Its `by` is always access. It also has what was asked, what is
+ * available, the nearest runtime, and whether it can never be granted. */
 static void refusal_is(const char *rule, const char *asked, const char *available, uint64_t nearest,
                        bool never)
 {
@@ -238,7 +239,7 @@ static struct spec with_defaults(struct spec spec)
 
 static const struct domain {
     const char *name;
-    bool binds[3]; /* ann, ben, cat */
+    bool binds[3]; /* for ann, ben and cat */
 } domains[] = {
     {"rtfann", {true, false, false}},  {"20021", {true, false, false}},
     {"@rtfteam", {true, true, false}}, {"@20050", {true, true, false}},
@@ -277,7 +278,8 @@ static void times_and_priorities_are_bounded_for_each_domain(void **state)
         }
 }
 
-/* Half a CPU for the domain. A user outside the domain has a rule of their own that opens. */
+/* Half a CPU for the domain. A user outside the domain has a rule of their own that opens the
+ * plugin. */
 static void sum_binds(const char *property, const struct domain *domain, const char *on)
 {
     char text[200], rule[100], full[200], much[200];
@@ -302,9 +304,9 @@ static void sum_binds(const char *property, const struct domain *domain, const c
     denied(&ann, FP, share(200001), much);
     c = granted(&ann, FP, share(200000));
     for (int i = 1; i < 3; i++)
-        if (domain->binds[i] && !each) { /* shares ann's sum */
+        if (domain->binds[i] && !each) { /* the user shares ann's sum */
             denied(people[i], FP, share(1), full);
-        } else { /* has a sum of its own, or none */
+        } else { /* the user has a sum of their own, or none */
             struct grant *own = granted(people[i], FP, share(500000));
             if (domain->binds[i])
                 denied(people[i], FP, share(1), full);
@@ -414,7 +416,7 @@ static void all_rules_that_match_must_hold(void **state)
         "@rtfteam - max_runtime 2ms\nrtfann - max_utilization 0.9\nrtfann - max_runtime 3ms\n- - max_runtime 1ms\n");
     denied(&ann, FP, (struct spec){.runtime = 4000, .period = 100000},
            "acl.conf:1: @rtfteam - max_runtime 2ms: 4000us asked");
-    /* the runtime that passes all rules */
+    /* the runtime that all rules allow */
     refusal_is("acl.conf:1: @rtfteam - max_runtime 2ms", "4000us", "2000us", 1000, true);
 }
 
@@ -461,7 +463,7 @@ static void what_states_no_runtime_or_no_window_weighs_a_cpu(void **state)
     struct grant *whole = granted(&ben, FP, no_runtime);
     denied(&ben, FP, share(1), "acl.conf:2: rtfben - max_utilization 1: 1 used, 0.000001 asked");
     gone(whole);
-    whole = granted(&cat, FP, window); /* a deadline is a window */
+    whole = granted(&cat, FP, window); /* a deadline is a window of the same length */
     denied(
         &cat, FP, no_period,
         "acl.conf:3: rtfcat - max_utilization 1: 0.1 used, 1 asked (a spec without period weighs a whole CPU)");
@@ -470,8 +472,8 @@ static void what_states_no_runtime_or_no_window_weighs_a_cpu(void **state)
     nothing_is_used();
 }
 
-/* Whatever its runtime, it weighs a whole CPU: another rule's bound on runtimes is no runtime that
- * would be granted. */
+/* The spec counts as a whole CPU whatever its runtime is. Another rule bounds runtimes, but no
+ * runtime within this bound would be granted. */
 static void no_runtime_is_nearest_where_none_would_help(void **state)
 {
     (void)state;
@@ -517,7 +519,7 @@ static void what_is_not_stated_passes_its_bounds_but_for_runtimes(void **state)
     gone(granted(&ann, EDF, (struct spec){.runtime = 10, .period = 10000}));
     rules_are(
         "- - max_utilization 10\n- - max_deadline 20ms\n- - min_deadline 9ms\n- - min_runtime 500us\n");
-    /* the period is the deadline */
+    /* without a period, the deadline counts as the period */
     denied(&ann, EDF, (struct spec){.runtime = 500, .period = 20001},
            "acl.conf:2: - - max_deadline 20ms: 20001us asked");
     denied(&ann, EDF, (struct spec){.runtime = 500, .period = 8999},
@@ -525,7 +527,8 @@ static void what_is_not_stated_passes_its_bounds_but_for_runtimes(void **state)
     gone(granted(&ann, EDF, (struct spec){.runtime = 500, .period = 20001, .deadline = 20000}));
     denied(&ann, FP, (struct spec){.period = 10000},
            "acl.conf:4: - - min_runtime 500us: the spec states no runtime");
-    /* The runtime counts, because it may be all that is accepted, however much more is desired. */
+    /* The runtime counts, however much more is desired, because the plugin may accept no more than
+     * the runtime. */
     denied(&ann, EDF, (struct spec){.runtime = 499, .desired_runtime = 5000, .period = 10000},
            "acl.conf:4: - - min_runtime 500us: 499us asked");
 }
@@ -553,7 +556,7 @@ static void a_release_gives_back_exactly_what_was_charged(void **state)
                  *b = granted(&ben, FP, (struct spec){.runtime = 1, .period = 3}),
                  *c = granted(&ann, FP, (struct spec){.runtime = 1, .period = 7}),
                  *d = granted(&cat, FP, (struct spec){.runtime = 1, .period = 10007});
-    /* each rounded up to a billionth */
+    /* each utilization is rounded up to a billionth */
     denied(&ann, FP, (struct spec){.runtime = 1, .period = 5},
            "acl.conf:1: @rtf - max_utilization 1: 0.809623742 used, 0.2 asked");
     gone(a);
@@ -582,18 +585,18 @@ static void a_change_does_not_count_against_itself(void **state)
     assert_non_null(grant_to(&ann, EDF, share(400000), own));
     assert_null(grant_to(&ann, EDF, share(400001), own));
     assert_int_equal(own->plan.runtime, 400000);
-    assert_non_null(grant_to(&ann, FP, share(500000), own)); /* and moves its charge along */
+    assert_non_null(grant_to(&ann, FP, share(500000), own)); /* the change takes its charge along */
     denied(&ann, FP, share(1),
            "acl.conf:1: rtfann - max_utilization 0.5: 0.5 used, 0.000001 asked");
-    assert_non_null(grant_to(&ann, FP, share(100000), own)); /* and gives back the rest */
+    assert_non_null(grant_to(&ann, FP, share(100000), own)); /* the change gives back the rest */
     other = granted(&ann, FP, share(400000));
     gone(own);
     gone(other);
     nothing_is_used();
 }
 
-/* The asked amount is held while the plugin is asked: two specs that each fit cannot both get the
- * last capacity. */
+/* The asked amount is held while the plugin is asked, so two specs that each fit cannot both get
+ * the last capacity. */
 static void what_is_asked_for_is_charged_before_the_answer(void **state)
 {
     struct charge first, second;
@@ -603,10 +606,10 @@ static void what_is_asked_for_is_charged_before_the_answer(void **state)
     assert_true(ask_again(&ann, EDF, &most, NULL, &first));
     assert_int_equal(ceiling, 500000);
     assert_true(ask_again(&ann, EDF, &most, NULL, &second));
-    assert_int_equal(ceiling, 100000); /* the desired runtime is cut to that */
+    assert_int_equal(ceiling, 100000); /* the desired runtime is cut to this amount */
     denied(&ann, EDF, share(1),
            "acl.conf:1: rtfann - max_utilization 0.5: 0.5 used, 0.000001 asked");
-    acl_settle(&first, acl_weight(&most, 1000)); /* that much was accepted */
+    acl_settle(&first, acl_weight(&most, 1000)); /* the plugin accepted this much */
     acl_release(&second);
     struct grant *rest = granted(&ann, EDF, share(499000));
     acl_release(&first);
@@ -624,15 +627,15 @@ static void threads_are_counted_for_each_user_and_plugin(void **state)
     assert_true(refusal.code == WHY_RULE_USED_UP && !refusal.never && ceiling == 0);
     assert_string_equal(refusal.asked, "1");
     assert_string_equal(refusal.available, "0");
-    other = granted(&ben, EDF, share(1)); /* this user has another counter */
+    other = granted(&ben, EDF, share(1)); /* ben has another counter */
     denied(&ann, FP, share(1), "acl.conf:3: - FP max_user_threads 0: 0 used, 1 asked");
     assert_true(refusal.code == WHY_BEYOND_RULE && refusal.never);
-    a = grant_to(&ann, EDF, share(7), a); /* a change is no further thread */
+    a = grant_to(&ann, EDF, share(7), a); /* a change adds no thread */
     assert_non_null(a);
     denied(&ann, EDF, share(1), "acl.conf:2: @rtfteam EDF max_user_threads 2: 2 used, 1 asked");
     gone(a);
-    /* a thread has ended and its capacity is in use: the thread counts. A part that a change gives up
-     * is no thread. */
+    /* A thread has ended and its capacity is still in use: the thread counts. A change gives up
+     * capacity, but no thread. */
     acl_settle(&b->charge, 1);
     a = granted(&ann, EDF, share(1));
     denied(&ann, EDF, share(1), "acl.conf:2: @rtfteam EDF max_user_threads 2: 2 used, 1 asked");
@@ -727,7 +730,7 @@ static void a_stranger_is_known_by_his_uid_only(void **state)
            "acl.conf:1: 20099 - max_utilization 0.3: 0 used, 0.300001 asked");
     gone(granted(&stranger, FP, share(300000)));
     assert_true(acl_names_uid(rules_now, 20099));
-    assert_false(acl_names_uid(rules_now, 20060)); /* that is a group */
+    assert_false(acl_names_uid(rules_now, 20060)); /* 20060 is the id of a group */
 }
 
 static void new_rules_charge_what_is_held_and_tell_who_is_over(void **state)
@@ -744,7 +747,7 @@ static void new_rules_charge_what_is_held_and_tell_who_is_over(void **state)
     acl_free(former);
     said_count = 0;
     acl_report_overdrawn(rules_now);
-    assert_int_equal(said_count, 1); /* a full sum is not exceeded */
+    assert_int_equal(said_count, 1); /* a full sum is not above the bound */
     assert_string_equal(
         said, "acl.conf:1: @rtf - max_utilization 0.25: 0.3 is in use by older grants, which stay");
     acl_report_overdrawn_by(rules_now, &cat);
@@ -851,7 +854,7 @@ static void each_wrong_line_is_named_with_what_is_allowed(void **state)
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         snprintf(text, sizeof text, "# a comment\n%s\n", wrong[i].line);
         assert_null(acl_load(file_with(text), reason));
-        const char *behind_file = strchr(reason, ':'); /* which has a name of its own here */
+        const char *behind_file = strchr(reason, ':'); /* the file has a name of its own here */
         snprintf(expected, sizeof expected, ":2: %s", wrong[i].sentence);
         check(behind_file != NULL && strcmp(behind_file, expected) == 0, "%s: \"%s\"",
               wrong[i].line, reason);
@@ -862,7 +865,7 @@ static void each_wrong_line_is_named_with_what_is_allowed(void **state)
 
 /* ---- at random ---- */
 
-/* Rules and grants, judged by the plainest reading of acl.conf(5). */
+/* Rules and grants, judged by the simplest reading of acl.conf(5). */
 enum { MODEL_RULES = 8, MODEL_PEOPLE = 5 };
 static const struct account *const all_people[MODEL_PEOPLE] = {&ann, &ben, &cat, &stranger, &root};
 static const char *const domain_words[] = {"-",      "rtfann", "20022", "@rtfteam",
@@ -900,7 +903,7 @@ static void random_rules(void)
                       : rule->property == 5 ? random_within(1, 40)
                       : rule->property == 6 ? random_below(12)
                                             : random_within(1, 20000);
-        if (rule->property == 3) /* least runtimes are short ones */
+        if (rule->property == 3) /* a least runtime is short */
             rule->value = random_within(1, 500);
         end += sprintf(end, "%s %s %s ", domain_words[rule->domain],
                        rule->plugin < 0      ? "-"
@@ -962,8 +965,8 @@ static struct spec random_spec(void)
 
 static int some_nearest, none_nearest;
 
-/* The largest runtime that would pass passes, and a microsecond more does not; where there is none,
- * none passes. */
+/* The largest runtime that the rules allow passes, and a microsecond more does not. If they allow
+ * none, none passes. */
 static void the_ceiling_is_exact(int who, int plugin, const struct spec *asked,
                                  const struct model_hold *own, uint64_t said_ceiling, bool passes)
 {
@@ -1009,7 +1012,7 @@ static void ask_at_random(void)
     check(passes == model_passes(who, plugin, &spec, is_change ? hold : NULL), "%s", reason);
     const uint64_t said_ceiling = ceiling;
     if (all_people[who]->uid != 0) {
-        if (passes) /* without the charge of this spec */
+        if (passes) /* takes out the charge of this spec */
             acl_release(&charge);
         the_ceiling_is_exact(who, plugin, &spec, is_change ? hold : NULL, said_ceiling, passes);
         if (passes)
@@ -1079,7 +1082,7 @@ static void amounts_are_bounded_for_all_and_for_each(void **state)
                  "acl.conf:3: - CAMERA max_user_amount 2: 2 used, 1 asked");
     claim_denied(&ben, 2, NULL, 1, false, "acl.conf:2: @rtf CAMERA max_amount 3: 2 used, 2 asked");
     assert_true(claim(&ben, 1, NULL, &bens, &left));
-    /* a change: it needs nothing beside its grant */
+    /* a change is charged with its grant alone */
     assert_true(claim(&ann, 1, &anns, &more, &left));
     assert_int_equal(left, 2);
     acl_release(&more);
@@ -1090,7 +1093,7 @@ static void amounts_are_bounded_for_all_and_for_each(void **state)
     assert_int_equal(uses, 0);
 }
 
-/* A rule that opens CPU time opens nothing else, and a rule that binds CPU time binds nothing
+/* A rule that opens CPU time opens nothing else, and a rule that bounds CPU time bounds nothing
  * else. */
 static void amounts_are_closed_by_default(void **state)
 {
@@ -1192,7 +1195,7 @@ static void value_binds(const struct value_bound *bound, const struct domain *do
         assert_string_equal(refusal.asked, bound->asked);
         assert_string_equal(refusal.available, bound->available);
         assert_true(refusal.never);
-        assert_int_equal(left, 0); /* no other amount would do */
+        assert_int_equal(left, 0); /* no other amount would be granted */
     }
     assert_true(claims(&root, &bound->above, &left));
 }
@@ -1205,7 +1208,7 @@ static void periods_and_blocks_of_claims_are_bounded_for_each_domain(void **stat
             value_binds(&value_bounds[i], &domains[j]);
 }
 
-/* A bound of a claim opens nothing, and binds nothing but claims of that line. */
+/* A bound of claims opens nothing, and bounds only claims of that line. */
 static void bounds_of_claims_open_nothing(void **state)
 {
     const struct claim small = {.resource = RESOURCE_DISK, .values = {1, 1000, 512}};
@@ -1222,7 +1225,7 @@ static void bounds_of_claims_open_nothing(void **state)
     gone(granted(&ann, EDF, (struct spec){.runtime = 100, .period = 10000}));
 }
 
-/* The first word of *asked is refused; NULL: passes. */
+/* Fails unless the first word of *asked is refused. NULL: fails unless all words pass. */
 static void extras_are_judged(struct extras extras, uint64_t locked, const char *why)
 {
     refusal = (struct refusal){0};

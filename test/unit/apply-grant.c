@@ -1,5 +1,5 @@
-/* The kernel follows the grant: which thread, the journal before the call, what the helper answers,
- * and what comes back when the kernel refuses. */
+/* The kernel follows the grant: which thread is changed, that the journal is written before the
+ * system call, what the helper answers, and what is restored when the kernel refuses. */
 #include "apply-grant.h"
 
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "reservations.h"
 #include "unit.h"
 
-/* A claim on the network, and on the disk as well; with CPU time, or without. */
+/* A spec with claims on the network and on the disk, with CPU time or without. */
 static struct spec with_shares(bool has_cpu_time, bool has_disk)
 {
     struct spec spec = spec_with(RESOURCE_NETWORK, 1000);
@@ -29,7 +29,7 @@ static struct spec with_shares(bool has_cpu_time, bool has_disk)
     return spec;
 }
 
-/* Up to the first share that is to be made. */
+/* Takes a spec with claims to the step that makes its first share. */
 static struct reservation *accepted(const char *name, struct spec spec)
 {
     struct reservation *reservation = writes(name, spec);
@@ -57,7 +57,7 @@ static void detaches(struct reservation *reservation)
     assert_null(reservation->attachment);
 }
 
-/* The owner asks for as much again, and gets it on CPU 1. */
+/* The owner asks for the same amount once more, and gets it on CPU 1. */
 static void moves_to_another_cpu(struct reservation *reservation)
 {
     (void)writes(reservation->name, tenth("EDF"));
@@ -151,7 +151,7 @@ static void a_thread_that_has_woken_meanwhile_is_tried_again(void **state)
     helper_answers(reservation, HELPER_PENDING, 0);
     helper_answers(reservation, HELPER_PENDING, 0);
     helper_answers(reservation, HELPER_PENDING, 0);
-    is_at(reservation, STEP_DEBT); /* its runtime is used up: for a pause */
+    is_at(reservation, STEP_DEBT); /* the thread has used up its runtime, so the request pauses */
     clock_to(clock_now + 1000 * MS);
     is_at(reservation, STEP_APPLY);
     helper_answers(reservation, HELPER_OK, 0);
@@ -282,7 +282,7 @@ static void a_share_is_made_before_the_thread_and_bound_after_it(void **state)
     helper_answers(reservation, HELPER_OK, 0);
     is_at(reservation, STEP_BIND);
     helper_answers(reservation, HELPER_OK, 0);
-    is_at(reservation, STEP_BIND); /* the other helper */
+    is_at(reservation, STEP_BIND); /* the other helper makes the second share */
     helper_answers(reservation, HELPER_OK, 0);
     is_at(reservation, STEPS);
     assert_int_equal(verdict.result, RESULT_OK);
@@ -298,7 +298,7 @@ static void without_cpu_time_a_thread_is_only_bound(void **state)
     assert_int_equal(verdict.result, RESULT_OK);
     assert_false(reservation->attachment->scheduled);
     removes_tid(reservation);
-    is_at(reservation, STEPS); /* there is nothing to put back */
+    is_at(reservation, STEPS); /* the request has nothing to undo */
     assert_null(reservation->attachment);
 }
 
@@ -372,7 +372,9 @@ static void without_cpu_time_a_thread_only_has_extras(void **state)
     removes_tid(reservation);
     is_at(reservation, STEP_DETACH);
     assert_string_equal(helper_op,
-                        "give"); /* what is taken back is answered before it is forgotten */
+                        /* the order to take a share back is answered before the share is
+                         * forgotten */
+                        "give");
     helper_answers(reservation, HELPER_OK, 0);
     assert_null(reservation->attachment);
 }
@@ -431,8 +433,8 @@ static void a_share_that_cannot_be_kept_leaves_what_was_granted_or_loses_both(vo
     assert_null(reservation->attachment);
 }
 
-/* While the share is made somebody else takes the former place, and then the journal does not take
- * the change. */
+/* While the share is made, another spec takes the former place. Then the journal cannot be
+ * written. */
 static void so_does_one_that_the_journal_cannot_hold(void **state)
 {
     (void)state;

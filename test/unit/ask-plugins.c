@@ -16,7 +16,7 @@
 #include "told.h"
 #include "unit.h"
 
-/* From LATE, whose plan NEXT judges. */
+/* An offer of LATE's plugin, whose plan NEXT judges. */
 static struct reservation *offered_by_late(const char *name, struct spec spec, uint64_t runtime)
 {
     struct reservation *reservation = writes(name, spec);
@@ -163,7 +163,7 @@ static void an_offer_that_crossed_with_another_task_is_asked_for_again_once(void
     (void)state;
     (void)has_grant("dog");
     struct reservation *reservation = writes("cam", spec_of("EDF", SECOND * 85 / 100, 0));
-    plugin_offers(reservation, ANSWER_OK, SECOND * 85 / 100); /* on the CPU of dog */
+    plugin_offers(reservation, ANSWER_OK, SECOND * 85 / 100); /* on the CPU of `dog` */
     is_at(reservation, STEP_ACCEPT);
     assert_int_equal(reservation->request->inquiry.plugin, EDF);
     assert_int_equal(told_lies, 0);
@@ -225,11 +225,11 @@ static void the_sum_of_all_lines_may_have_crossed_with_the_offer(void **state)
     (void)granted_by("dog", "NEXT", SECOND * 95 / 100);
     struct reservation *reservation = offered_by_late("cam", tenth("LATE"), SECOND / 10);
     plugin_answers(reservation, ANSWER_OK, 0, false);
-    is_at(reservation, STEP_ACCEPT); /* once more */
+    is_at(reservation, STEP_ACCEPT); /* it is judged once more */
     plugin_offers(reservation, ANSWER_OK, SECOND / 10);
     plugin_answers(reservation, ANSWER_OK, 0, false);
-    is_at(reservation, STEP_PROBE); /* with what is left */
-    /* as the kernel rounds */
+    is_at(reservation, STEP_PROBE); /* it asks for what is left */
+    /* the kernel rounds times */
     assert_in_range(reservation->request->inquiry.probed, SECOND / 20, SECOND / 20 + 1);
     plugin_answers(reservation, ANSWER_NO, 0, false);
     is_refused(reservation, WHY_FULL, false);
@@ -471,7 +471,8 @@ static void what_is_owed_is_waited_for_once(void **state)
     struct reservation *reservation = writes("cam", tenth("EDF"));
     plugin_answers(reservation, ANSWER_NO, SECOND / 20, false);
     is_at(reservation, STEP_ROOM);
-    assert_int_equal(verdict.result, RESULT_WAITING); /* it takes more than a tenth of a second */
+    /* the search takes more than a tenth of a second */
+    assert_int_equal(verdict.result, RESULT_WAITING);
     clock_to(clock_now + 2000 * MS);
     is_at(reservation, STEP_ACCEPT);
     plugin_answers(reservation, ANSWER_NO, SECOND / 20, false);
@@ -501,7 +502,7 @@ static void what_others_do_not_need_is_taken_back_after_a_trial(void **state)
     assert_int_equal(rich->grant->plan.runtime, SECOND * 8 / 10);
     plugin_answers(reservation, ANSWER_NO, 0, false);
     is_at(reservation, STEP_ACCEPT);
-    /* as the kernel rounds */
+    /* the kernel rounds times */
     assert_in_range(rich->grant->plan.runtime, SECOND * 4 / 10, SECOND * 4 / 10 + 1);
     plugin_offers(reservation, ANSWER_OK, SECOND / 2);
     is_granted(reservation);
@@ -528,7 +529,7 @@ static void of_a_claim_it_is_the_same(void **state)
     struct reservation *rich = writes("rich", spec_with(RESOURCE_UNITS, 2));
     plugin_answers(rich, ANSWER_OK, 0, false);
     is_granted(rich);
-    rich->grant->holdings->claim.least = 1; /* it needs one and desires two */
+    rich->grant->holdings->claim.least = 1; /* the spec needs one unit and desires two */
     *claim_desired_value(&rich->grant->holdings->claim) = 2;
     desired_amounts_follow(rich);
     struct reservation *reservation = writes("cam", spec_with(RESOURCE_UNITS, 9));

@@ -1,5 +1,5 @@
-/* When a child loses its rank: if it uses its budget within a short time, and not if it takes
- * longer. */
+/* When a child loses its real-time rank: if it uses its budget within a short time, but not if it
+ * takes longer. */
 #include "child-budget.h"
 
 #include <signal.h>
@@ -48,7 +48,8 @@ static void who_takes_longer_keeps_its_rank_each_time(void **state)
     (void)state;
     for (int i = 0; i < 3; i++)
         assert_false(used_up_after(SPAN));
-    assert_true(used_up_after(SPAN - 1)); /* since the last time, not since the first */
+    /* the span counts from the last time, not from the first */
+    assert_true(used_up_after(SPAN - 1));
 }
 
 int main(void)

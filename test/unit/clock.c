@@ -1,4 +1,4 @@
-/* In the place of lib/clock.c and lib/tick.c. */
+/* Replaces lib/clock.c and lib/tick.c. */
 #include "clock.h"
 #include "tick.h"
 #include "timers.h"

@@ -1,5 +1,5 @@
-/* 0-lag times: used runtime counts until it is paid back, in all books, and not longer; and no
- * waiting request is forgotten. */
+/* 0-lag times: used runtime counts in all books until it is paid back, and no longer. No waiting
+ * request is forgotten. */
 #include "debts.h"
 
 #include <stdlib.h>
@@ -28,7 +28,7 @@ static struct user user = {.name = "20021", .uid = 20021, .account = &account},
                    other_user = {.name = "20022", .uid = 20022, .account = &other_account};
 static char reason[REASON_BYTES];
 
-static struct request *has_waited; /* the last that has */
+static struct request *has_waited; /* the last request that has waited */
 
 static void note(struct request *request)
 {
@@ -107,12 +107,12 @@ static void released(struct reservation *reservation)
     reservation_forget(reservation);
 }
 
-/* As ask-plugins.c commits a change. Returns the number of the debt; it is open until the kernel
- * has taken the change. */
+/* Commits a change as ask-plugins.c does. Returns the number of the debt. The debt is open until
+ * the kernel has taken the change. */
 static uint64_t changed(struct reservation *reservation, struct grant *grant)
 {
     uint64_t debt;
-    /* the new grant is held by now; it weighs nothing here yet */
+    /* The new grant is charged by now. It has no weight of its own here yet. */
     acl_charge(rules, reservation->user->account, grant->plugin, 0, &grant->charge);
     grant_free(grant_rebook(reservation, grant, &debt));
     if (reservation->attachment != NULL)
@@ -156,7 +156,7 @@ static uint64_t of_all_users(void)
     return charged;
 }
 
-/* When the next thing is to be done; 0: nothing is. */
+/* The time of the next event. 0: there is none. */
 static int64_t next_time(void)
 {
     return timers_first() == NULL ? 0 : timers_first()->at;
@@ -179,7 +179,7 @@ static int rests_now(void)
     return rests_seen;
 }
 
-/* Everything is paid back; and then nothing is left in any book. */
+/* Lets all debts be paid back. Fails unless no book has an entry then. */
 static void all_is_paid_back(void)
 {
     clock_to(clock_now + 5000 * MS);
@@ -192,20 +192,22 @@ static void all_is_paid_back(void)
 
 /* ---- when ---- */
 
-/* A thread that has used u of Q every T goes without for u T/Q; u is at most Q and a tick. */
+/* A thread that has used u of its Q in each T gets nothing more for u T/Q. u is at most Q and a
+ * tick. */
 static void use_is_paid_back_at_the_rate_of_the_reservation(void **state)
 {
     static const struct {
         uint64_t runtime, period, attached_for, tick, rests; /* us */
     } cases[] = {
-        {S, 4 * S, 200000, 4000, 800001}, /* a fifth of a runtime */
-        /* all of it and a tick: 4.32 s, but not longer than the kernel's longest period */
+        {S, 4 * S, 200000, 4000, 800001}, /* it has used a fifth of a runtime */
+        /* It has used all of it and a tick. This would be 4.32 s, but it is not longer than the
+         * kernel's longest period. */
         {50000, 4 * S, S, 4000, 4200000},
         {600000, S, 600000, 4000, 1000001},
-        {600000, S, S, 4000, 1006667},       /* a runtime and a tick */
-        {100, 100000, 50000, 1000, 1100001}, /* a tick that was overrun is paid back, too */
+        {600000, S, S, 4000, 1006667},       /* it has used a runtime and a tick */
+        {100, 100000, 50000, 1000, 1100001}, /* a tick beyond the runtime is paid back, too */
         {100, 100000, 50000, 10000, 4200000},
-        {10, 8 * S, S, 4000, 8 * S}, /* nor than its own, if that is longer */
+        {10, 8 * S, S, 4000, 8 * S}, /* if its own period is longer, this is the bound */
         {1000, 10000, 0, 4000, 1},
     };
     (void)state;
@@ -220,11 +222,12 @@ static void use_is_paid_back_at_the_rate_of_the_reservation(void **state)
               i, (long long)(reservation->zero_lag - clock_now));
         const int64_t before = reservation->zero_lag;
         reservation->attachment->since = clock_now;
-        /* nothing more was used: that is no reason to be earlier */
+        /* nothing more was used, which is no reason for an earlier time */
         debt_begin(reservation, reservation->grant);
         assert_int_equal(reservation->zero_lag, before);
         clock_now += 10000 * MS;
-        reservation->attachment->served = false; /* its use since then does not matter here */
+        /* what it has used since then does not matter here */
+        reservation->attachment->served = false;
         released(reservation);
         all_is_paid_back();
     }
@@ -240,17 +243,18 @@ static void what_was_never_used_is_free_at_once(void **state)
     assert_int_equal(on_cpu(0), 0);
     reservation = granted(&user, "cam", new_grant(EDF, 0, 800000, S, 0));
     attached(reservation);
-    reservation->attachment->served = false; /* a thread that never became real-time */
+    reservation->attachment->served = false; /* the thread never became real-time */
     clock_now += 1000 * MS;
     released(reservation);
     assert_int_equal(on_cpu(0), 0);
-    /* priorities have no runtime to be used up, */
+    /* fixed priorities have no runtime that can be used up, */
     reservation = granted(&user, "cam", new_grant(LOW, 0, 800000, S, 0));
     attached(reservation);
     clock_now += 1000 * MS;
     released(reservation);
     assert_int_equal(rests_now(), 0);
-    reservation = granted(&user, "cam", new_grant(LOW, 0, 0, 0, 0)); /* nor need they state any */
+    /* and a spec need not state a runtime */
+    reservation = granted(&user, "cam", new_grant(LOW, 0, 0, 0, 0));
     attached(reservation);
     debt_settle(changed(reservation, new_grant(LOW, 0, 10, 0, 0)));
     debt_settle(changed(reservation, new_grant(LOW, 0, 5, 0, 0)));
@@ -272,7 +276,8 @@ static void what_was_released_counts_until_it_is_paid_back(void **state)
     assert_int_equal(on_cpu(0), 600000000);
     assert_int_equal(of_all_users(), 600000000);
     assert_int_equal(rests_now(), 1);
-    /* Its plugin counts it as another task, and neighbours on the CPU count it as another load. */
+    /* Its plugin counts the debt as another task, and neighbours on the CPU count it as another
+     * load. */
     assert_true(told[0].what == TOLD_RELEASE && told[0].plugin == EDF);
     uint64_t debt = 0;
     for (int i = 0; i < told_count; i++)
@@ -301,11 +306,12 @@ static void a_change_to_less_gives_up_the_difference(void **state)
     assert_int_equal(on_cpu(0), 800000000);
     assert_int_equal(last_rest.plan.runtime * (unsigned)rests_now(), last_rest.plan.runtime);
     assert_int_equal(last_rest.plan.runtime, 700000);
-    /* more again: that gives up nothing */
+    /* more than before: this gives up nothing */
     debt_settle(changed(reservation, new_grant(EDF, 0, 200000, S, 0)));
     assert_int_equal(rests_now(), 1);
     assert_int_equal(on_cpu(0), 900000000);
-    debt_settle(changed(reservation, new_grant(EDF, 1, 200000, S, 0))); /* elsewhere: all of it */
+    /* on another CPU: this gives up all of it */
+    debt_settle(changed(reservation, new_grant(EDF, 1, 200000, S, 0)));
     assert_int_equal(on_cpu(0), 900000000);
     assert_int_equal(on_cpu(1), 200000000);
     debt_settle(changed(reservation, new_grant(LOW, 1, 0, 0, 0)));
@@ -316,7 +322,7 @@ static void a_change_to_less_gives_up_the_difference(void **state)
     all_is_paid_back();
 }
 
-/* The new grant elsewhere is charged beside the debt here. */
+/* The new grant on the other plugin is charged besides the debt here. */
 static void a_change_to_another_plugin_gives_up_all_of_it(void **state)
 {
     (void)state;
@@ -324,7 +330,7 @@ static void a_change_to_another_plugin_gives_up_all_of_it(void **state)
     attached(reservation);
     clock_now += 600 * MS;
     debt_settle(changed(reservation, new_grant(LOW, 0, 200000, S, 0)));
-    assert_int_equal(on_cpu(0), 600000000); /* LOW promises nothing */
+    assert_int_equal(on_cpu(0), 600000000); /* LOW promises no capacity */
     assert_int_equal(of_all_users(), 800000000);
     clock_to(next_time());
     assert_int_equal(of_all_users(), 200000000);
@@ -345,7 +351,7 @@ static void what_was_not_given_up_after_all_is_taken_back(void **state)
     assert_int_equal(rests_now(), 0);
     rest = changed(reservation, new_grant(EDF, 0, 50000, S, 0));
     debt_settle(rest);
-    debt_drop(rest); /* too late */
+    debt_drop(rest); /* it comes too late */
     assert_int_equal(rests_now(), 1);
     assert_int_equal(on_cpu(0), 100000000);
     clock_now += 4300 * MS;
@@ -371,7 +377,7 @@ static void a_runtime_that_is_lowered_again_and_again_leaves_one_record(void **s
     all_is_paid_back();
 }
 
-/* Two reservations are two records, and so are two CPUs of one. */
+/* Two reservations have two records, and so have two CPUs of one reservation. */
 static void records_are_of_one_reservation_on_one_plugins_cpus(void **state)
 {
     (void)state;
@@ -384,20 +390,22 @@ static void records_are_of_one_reservation_on_one_plugins_cpus(void **state)
     debt_settle(changed(two, new_grant(EDF, 0, 200000, S, 0)));
     assert_int_equal(rests_now(), 2);
     debt_settle(changed(one, new_grant(EDF, 1, 100000, S, 0)));
-    assert_int_equal(rests_now(), 2); /* on CPU 0 it has one already */
+    assert_int_equal(rests_now(), 2); /* on CPU 0 the reservation already has one */
     assert_int_equal(on_cpu(0), 600000000);
     clock_now += 300 * MS;
     debt_settle(changed(one, new_grant(EDF, 1, 50000, S, 0)));
     assert_int_equal(rests_now(), 3);
     released(one);
     released(two);
-    assert_int_equal(rests_now(), 3); /* the rest of each is added to its earlier debt there */
+    /* the rest of each reservation is added to its earlier debt on the CPU */
+    assert_int_equal(rests_now(), 3);
     assert_int_equal(on_cpu(0), 600000000);
     assert_int_equal(on_cpu(1), 100000000);
     all_is_paid_back();
 }
 
-/* A spec that rtf-guard enforces may have a deadline alone: the deadline is its window then. */
+/* A spec that rtf-guard enforces may state a deadline and no period. The deadline is its window
+ * then. */
 static void a_guarded_reservation_without_a_period_rests_in_its_deadline(void **state)
 {
     (void)state;
@@ -479,7 +487,8 @@ static void who_changes_his_mind_while_he_waits_is_not_kept(void **state)
     request->step = STEP_DEBT;
     assert_true(zero_lag_wait_cancel(request));
     assert_null(timers_first());
-    request = request_begin(reservation, CHANGE); /* decided already: it is in the books */
+    /* the request is already decided: its grant is in the books */
+    request = request_begin(reservation, CHANGE);
     assert_true(zero_lag_wait_begin(request));
     request->step = STEP_DEBT;
     assert_false(zero_lag_wait_cancel(request));
@@ -496,7 +505,7 @@ static void owe_a_share(void)
     struct reservation *reservation = granted(&user, "cam", new_grant(EDF, 0, 300000, S, 0));
     attached(reservation);
     clock_now += 300 * MS;
-    released(reservation); /* 0.3 come free */
+    released(reservation); /* 0.3 of a CPU become free */
 }
 
 static void a_refusal_waits_once_and_only_for_what_would_be_enough(void **state)
@@ -508,7 +517,7 @@ static void a_refusal_waits_once_and_only_for_what_would_be_enough(void **state)
     struct request *request = request_begin(big, CREATE);
     request->refusals.no.plugin = EDF;
     request->spec = (struct spec){.runtime = 500000, .period = S};
-    request->refusals.nearest = 199999; /* it lacks a little more */
+    request->refusals.nearest = 199999; /* the request lacks a little more */
     assert_false(zero_lag_wait_may_help(request));
     request->refusals.nearest = 200000;
     assert_true(zero_lag_wait_may_help(request));
@@ -518,16 +527,17 @@ static void a_refusal_waits_once_and_only_for_what_would_be_enough(void **state)
     clock_to(clock_now + 1);
     assert_ptr_equal(has_waited, request);
     owe_a_share();
-    assert_false(zero_lag_wait_may_help(request)); /* it has waited */
+    assert_false(zero_lag_wait_may_help(request)); /* the request has waited */
     request->wait.patient = false;
-    request->refusals.no.plugin = -1; /* the quotas of all: that is charged, too */
+    /* the quotas of all users: the debt is charged to them, too */
+    request->refusals.no.plugin = -1;
     assert_true(zero_lag_wait_may_help(request));
     request->step = STEP_ROOM;
     assert_true(zero_lag_wait_cancel(request));
     clock_to(clock_now + 5000 * MS);
     request = request_begin(big, CREATE);
     request->spec = (struct spec){.runtime = 1, .period = S};
-    assert_false(zero_lag_wait_may_help(request)); /* nothing is to come */
+    assert_false(zero_lag_wait_may_help(request)); /* no debt is left that could become free */
     request_drop(request);
     reservation_forget(big);
     all_is_paid_back();
@@ -564,7 +574,7 @@ static void a_restarted_plugin_hears_of_what_rests(void **state)
     assert_non_null(debt_grant(told[0].task));
     debt_feed(LOW);
     assert_true(told_count == 2 && told[1].what == TOLD_LOAD);
-    debt_feed(DENSE); /* on other CPUs */
+    debt_feed(DENSE); /* debts on other CPUs */
     assert_int_equal(told_count, 2);
     all_is_paid_back();
     assert_null(debt_grant(told[0].task));
@@ -572,9 +582,9 @@ static void a_restarted_plugin_hears_of_what_rests(void **state)
 
 /* ---- at random ---- */
 
-/* Threads that use all they can, and reservations that are made, changed, attached, detached and
- * released, or whose changes the kernel refuses. Whatever was given up and is not paid back is in
- * the books of its CPU; and of the user; when all is paid back nothing is left. */
+/* Threads use all that they can. Reservations are made, changed, attached, detached and released,
+ * and the kernel refuses some changes. Capacity that was given up and is not paid back is in the
+ * books of its CPU and of its user. When all is paid back, nothing is left in them. */
 enum { RESERVATIONS = 6, DEBTS = 4096 };
 static struct reservation *walkers[RESERVATIONS];
 static struct debt {
@@ -584,8 +594,9 @@ static struct debt {
 } debts[DEBTS];
 static int debts_made;
 
-/* The most that can be used of `grant` since its thread was attached, or before and not paid back;
- * and the part of the grant that `kept` goes on with. */
+/* Adds to the model's debts: the most that can have been used of `grant` since its thread was
+ * attached, or before if it is not paid back. `kept` is the part of the grant that the change
+ * keeps. */
 static void owe(const struct reservation *reservation, const struct grant *given_up,
                 const struct grant *kept)
 {
@@ -651,14 +662,14 @@ static void walk(int which, bool with_deadlines)
         break;
     default: {
         struct grant former = *reservation->grant, *new = random_grant(with_deadlines);
-        if (random_below(2) == 0) { /* a little less of the same */
+        if (random_below(2) == 0) { /* the same with a slightly smaller runtime */
             free(new);
             new = new_grant(former.plugin, cpu_from(&former.plan.cpus, 0),
                             former.plan.runtime - former.plan.runtime / 9, former.plan.period,
                             former.spec.deadline);
         }
         const uint64_t rest = changed(reservation, new);
-        if (random_below(4) == 0) { /* which the kernel refuses: nothing was given up */
+        if (random_below(4) == 0) { /* the kernel refuses the change: nothing was given up */
             debt_drop(rest);
             struct grant *back =
                 new_grant(former.plugin, cpu_from(&former.plan.cpus, 0), former.plan.runtime,

@@ -1,5 +1,5 @@
-/* Spare capacity: no spec is given less than its need or more than its desire, nothing is promised
- * twice, and spare capacity is shared out by importance first, then by weight. */
+/* Spare capacity: each spec gets at least its need and at most its desire, nothing is promised
+ * twice, and spare capacity is shared out first by importance, then by weight. */
 #include "desired-amounts.h"
 
 #include <string.h>
@@ -72,7 +72,7 @@ static void pools_are_apart(void **state)
         assert_int_equal(two[i].aim, two[i].pool == &pools[1] ? 7 : 9);
 }
 
-/* A burst, and a tenth of the time after that. */
+/* Trials are paid for: there can be a few at once, and later a tenth of the time is for trials. */
 static void trials_are_paid_for(void **state)
 {
     const int64_t second = 1000000000;
@@ -94,8 +94,8 @@ static uint64_t surplus(const struct desire *one)
     return one->aim - one->least;
 }
 
-/* Nobody who wants more is behind an equal by more than rounding makes of it, and none has anything
- * while a more important one lacks something. */
+/* A desire that is not met has at most the rounding less than an equal one. No less important
+ * desire has any while a more important one lacks something. */
 static void check_order(const struct desire *one, const struct desire *other)
 {
     if (one->pool != other->pool || one->aim == one->most || surplus(other) == 0)

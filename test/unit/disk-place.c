@@ -1,5 +1,5 @@
-/* Which disk a device is on (disk-place.h), by lists of devices as kernels have them: partitions,
- * and what is mapped onto others. */
+/* Which disk a device is on (disk-place.h). The test gives lists of devices as kernels show them:
+ * partitions, and devices that are mapped onto others. */
 #include "unit.h"
 
 #include <ftw.h>
@@ -31,7 +31,7 @@ static void make(const char *format, ...)
     assert_int_equal(mkdir(path, 0700), 0);
 }
 
-/* A device, its directory below devices/, and the links to it. */
+/* Makes a device, its directory below devices/, and the links to the directory. */
 static void device(const char *number, const char *place)
 {
     char link[2 * PATH], target[PATH];

@@ -1,5 +1,5 @@
-/* The owner check of rtf-disk, with the test's own thread, for a reservation of its user and of
- * another user. */
+/* rtf-disk checks a thread's owner: the test's own thread, for a reservation of its user and for
+ * one of another user. */
 #include "unit.h"
 
 #include <stdio.h>

@@ -24,14 +24,14 @@ static void rates_grow_with_the_block(void **state)
         check(!parse_disk_rates(wrong[i], &rates), "\"%s\"", wrong[i]);
     assert_true(parse_disk_rates("4KiB:900kB,32KiB:5400kB", &rates));
     assert_int_equal(rates.count, 2);
-    assert_int_equal(disk_rate(&rates, 18432), 3150000); /* half way */
+    assert_int_equal(disk_rate(&rates, 18432), 3150000); /* half way between two measured sizes */
     assert_true(parse_disk_rates("5400kB", &rates));
     assert_int_equal(disk_rate(&rates, 1), 5400000);
     assert_int_equal(disk_rate(&rates, DISK_BLOCK_MAX), 5400000);
 }
 
-/* A block takes seek + bytes / rate: the throughput for sizes between the measured ones is never
- * more than the disk's. */
+/* A block takes seek + bytes / rate. Between measured sizes, the assumed throughput is never more
+ * than the disk's. */
 static void what_was_not_measured_is_not_promised(void **state)
 {
     struct disk_rates rates;

@@ -1,5 +1,5 @@
-/* execve(2) by a thread that does not lead its process: which thread has the grant afterwards, and
- * which attributes that thread gets back. */
+/* execve(2) by a thread that is not the leader of its process: which thread has the grant
+ * afterwards, and which attributes that thread gets back. */
 #include "execve.h"
 
 #include <stdlib.h>
@@ -34,7 +34,7 @@ static const struct attributes marked = {.policy = POLICY_FIFO,
                                          .priority = 1,
                                          .reset_on_fork = true};
 
-/* The owner attaches thread 4711 of process 4700. */
+/* The owner has attached thread 4711 of process 4700, which is not the leader. */
 static struct reservation *has_follower(const char *name)
 {
     leader.is_there = true;
@@ -46,7 +46,7 @@ static struct reservation *has_follower(const char *name)
     return reservation;
 }
 
-/* The owner attaches both threads of process 4700, each to a reservation. */
+/* The owner has attached both threads of process 4700, each to a reservation of its own. */
 static void have_both(struct reservation **first, struct reservation **follower)
 {
     const struct fake_thread second = thread;
@@ -105,10 +105,10 @@ static void a_thread_is_like_its_leader_if_the_leader_is_marked(void **state)
     leader.now.reset_on_fork = false;
     assert_false(cannot_be_told_apart());
     leader.now = (struct attributes){.reset_on_fork = true};
-    assert_false(cannot_be_told_apart()); /* ordinary */
+    assert_false(cannot_be_told_apart()); /* an ordinary thread */
     leader.now = marked;
     leader.identity.ended = true;
-    assert_false(cannot_be_told_apart()); /* a zombie */
+    assert_false(cannot_be_told_apart()); /* the thread is a zombie */
 }
 
 static void an_attached_leader_counts_with_its_former_attributes(void **state)
@@ -116,7 +116,7 @@ static void an_attached_leader_counts_with_its_former_attributes(void **state)
     struct reservation *first, *follower;
     (void)state;
     have_both(&first, &follower);
-    assert_false(cannot_be_told_apart()); /* the grant has marked it */
+    assert_false(cannot_be_told_apart()); /* the grant has marked the thread */
     first->attachment->former = marked;
     assert_true(cannot_be_told_apart());
 }
@@ -151,7 +151,7 @@ static void a_thread_has_the_attributes_that_it_shows(void **state)
     thread.is_over = true;
     assert_int_equal(former_of_leader((struct attributes){.nice = 5}).nice, 5); /* no mark */
     struct attributes shown = marked;
-    execve_former(&thread.identity, &shown); /* it does not lead its process */
+    execve_former(&thread.identity, &shown); /* the thread is not the leader of its process */
     assert_int_equal(shown.priority, 1);
     assert_non_null(reservation->attachment);
 }
@@ -196,12 +196,13 @@ static void a_thread_that_has_ended_leaves_its_leader_alone(void **state)
 {
     (void)state;
     struct reservation *reservation = has_follower("cam");
-    assert_false(execve_exec(reservation)); /* the leader is ordinary */
+    assert_false(execve_exec(reservation)); /* the leader is an ordinary thread */
     leader.now = as_granted(reservation);
-    reservation->attachment->died = true; /* the watch saw its end */
+    reservation->attachment->died = true; /* the watch has reported its end */
     assert_false(execve_exec(reservation));
     reservation->attachment->died = false;
-    reservation->attachment->state = ATTACHMENT_LAID_DOWN; /* ordinary when it ended */
+    /* the thread was ordinary when it ended */
+    reservation->attachment->state = ATTACHMENT_LAID_DOWN;
     assert_false(execve_exec(reservation));
     reservation->attachment->state = ATTACHMENT_IN_FORCE;
     reservation->attachment->scheduled = false;
@@ -226,7 +227,7 @@ static void what_runs_under_an_attached_leaders_id_is_held_to_the_leaders_grant(
     (void)state;
     have_both(&first, &follower);
     assert_false(execve_exec(follower));
-    nothing_is_put_back(); /* both grants are alike */
+    nothing_is_put_back(); /* both grants are the same */
     leader.now.runtime *= 2;
     assert_false(execve_exec(follower));
     assert_string_equal(helper_op, "apply again");
@@ -269,7 +270,7 @@ static struct reservation *has_first(void)
 {
     struct reservation *reservation = has_thread("cam");
     reservation->attachment->former.nice = 1;
-    thread.now.nice = 4; /* of the new thread */
+    thread.now.nice = 4; /* the nice value of the new thread */
     helper_op = NULL;
     written_count = 0;
     return reservation;
@@ -313,7 +314,7 @@ static void a_new_thread_that_cannot_be_read_gets_the_former_attributes(void **s
     (void)state;
     struct reservation *reservation = has_first();
     thread.is_there = false;
-    thread.now.nice = 0; /* thread_attributes does not fill what it cannot read */
+    thread.now.nice = 0; /* thread_attributes does not set what it cannot read */
     execve_replaced(reservation, true);
     assert_string_equal(helper_op, "restore");
 }
@@ -332,7 +333,7 @@ static void the_log_says_once_that_a_thread_is_put_back(void **state)
     execve_put_back(&owner, "cam", &other);
     assert_int_equal(written_count, 2);
     assert_true(answers(id, HELPER_OK));
-    assert_false(answers(id, HELPER_OK)); /* it was answered */
+    assert_false(answers(id, HELPER_OK)); /* the helper's order was answered */
 }
 
 static void a_thread_that_cannot_be_put_back_is_an_error(void **state)
@@ -387,9 +388,9 @@ static void late_and_at_the_end_an_attached_leader_differs(void **state)
     (void)state;
     have_both(&first, &follower);
     execve_late(&owner, "follower", follower->attachment);
-    nothing_is_put_back(); /* the leader's own reservation looks after it */
+    nothing_is_put_back(); /* the leader's own reservation handles it */
     execve_to_the_end(&owner, "follower", follower->attachment);
-    is_put_back(4700, 1); /* nothing looks after it any more */
+    is_put_back(4700, 1); /* no reservation handles it any more */
 }
 
 static void at_the_end_a_thread_that_goes_on_is_put_back(void **state)

@@ -1,4 +1,4 @@
-/* The order in which users' reservations are looked at. */
+/* The order in which the broker looks at users' reservations. */
 #include "fair-queue.h"
 
 #include <stdlib.h>
@@ -14,7 +14,7 @@ static int set_up(void **state)
 {
     (void)state;
     for (int i = 0; i < QUEUES; i++) {
-        queue_init(&queues[i], i == 2); /* the last is root's */
+        queue_init(&queues[i], i == 2); /* the last queue is root's */
         for (int j = 0; j < MANY; j++)
             reservations[i][j] = calloc(1, sizeof **reservations[i] + 1);
     }
@@ -48,13 +48,13 @@ static void users_have_their_turns_however_much_one_has_piled_up(void **state)
     (void)state;
     for (int i = 0; i < 3; i++)
         queue_add(reservations[0][i], &queues[0]);
-    queue_add(reservations[0][1], &queues[0]); /* it waits already */
+    queue_add(reservations[0][1], &queues[0]); /* the reservation is in the queue already */
     queue_add(reservations[1][0], &queues[1]);
     queue_add(reservations[1][1], &queues[1]);
     next_is(reservations[0][0]);
     next_is(reservations[1][0]);
     next_is(reservations[0][1]);
-    /* comes last, and is behind the other two users only */
+    /* the user's reservation comes last, but only the other two users are before it */
     queue_add(reservations[2][0], &queues[2]);
     next_is(reservations[1][1]);
     next_is(reservations[0][2]);
@@ -122,8 +122,8 @@ static void what_was_there_at_the_start_is_one_line(void **state)
     nobody_is_next();
 }
 
-/* Requests come, leave and are looked at at random: each other user passes a waiting user once, and
- * then it is this user's turn. */
+/* Requests come, leave and are looked at at random. While a user waits, each other user is served
+ * at most once before this user is. */
 static void who_waits_is_passed_once_by_each_of_the_others(void **state)
 {
     int passed[QUEUES][QUEUES] = {0}, looked_at = 0;

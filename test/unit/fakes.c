@@ -32,8 +32,8 @@
 
 static struct request *note_edge(struct request *request);
 
-/* The machine itself, so that each edge that is passed is noted: a step begins with
- * begin(request). */
+/* The machine itself, compiled in here, so that each edge that a request passes is noted. A step
+ * calls begin(request) when it begins. */
 #define begin(request) begin(note_edge(request))
 #include "../../libexec/broker/pipeline.c" /* NOLINT(bugprone-suspicious-include) */
 #undef begin
@@ -67,7 +67,7 @@ static struct request *note_edge(struct request *request)
     const enum step to = request->step;
     enum step from = under_way[i].request == NULL ? STEP_BEGUN : under_way[i].step;
     if (from == STEP_ROOM && !is_edge(from, to))
-        from = STEP_BEGUN; /* zero_lag_wait_cancel has ended the request that was here */
+        from = STEP_BEGUN; /* zero_lag_wait_cancel has ended the former request */
     check(is_edge(from, to), "from %s to %s", step_name(from), step_name(to));
     passed[from][to] = true;
     under_way[i].request = to >= STEP_ANSWER ? NULL : request;
@@ -123,7 +123,7 @@ static const struct fake_thread ordinary = {.is_there = true,
                                                          .saved_uid = 20021,
                                                          .files_uid = 20021}};
 
-/* The linker has these called in the place of the real ones: --wrap in rules.mk. */
+/* The linker redirects calls of the real functions to these: --wrap in rules.mk. */
 int fake_thread_find(pid_t tid, bool with_start,
                      struct identity *identity) __asm__("__wrap_thread_find");
 bool fake_thread_look(pid_t tid, struct identity *identity) __asm__("__wrap_thread_look");
@@ -184,7 +184,7 @@ bool fake_thread_has_ended(int pidfd)
     return pidfd == leader.pidfd ? leader.is_over : thread.is_over;
 }
 
-/* Before all files, unless it is given another start. */
+/* The time before all files, unless the test sets another. */
 int64_t fake_thread_started(const struct identity *identity)
 {
     return (int64_t)identity->start;
@@ -214,8 +214,8 @@ bool fake_attachment_keep_watch(struct attachment *attachment, int watch, bool a
     return thread.can_be_watched;
 }
 
-/* A program that tests execve.c and thread-events.c is linked with the functions of these files, in
- * the place of the next four. */
+/* A program that tests execve.c or thread-events.c is linked with the real functions of these
+ * files. They replace the next four. */
 __attribute__((weak)) bool leader_is_alike(const struct identity *identity)
 {
     (void)identity;
@@ -244,7 +244,7 @@ __attribute__((weak)) void thread_events_look(struct reservation *reservation)
 const char *helper_op;
 struct fake_order helper_order;
 static uint64_t last_id;
-static struct message *allocators_were_told[64]; /* messages are the helper's */
+static struct message *allocators_were_told[64]; /* These messages are the helper's. */
 static int allocators_count;
 
 static uint64_t tell_helper(const char *op)
@@ -464,20 +464,20 @@ static struct stamp new_stamp(void)
 
 static struct reservation *tells(const char *of, struct snapshot snapshot)
 {
-    char name[NAME_BYTES]; /* `of` may be that of a reservation that is freed */
+    char name[NAME_BYTES]; /* `of` may point into a reservation that is freed */
     snprintf(name, sizeof name, "%s", of);
     struct reservation *reservation = reservation_find(&owner, name, true);
     assert_null(reservation->snapshot);
     reservation->snapshot = allocate(sizeof *reservation->snapshot);
     *reservation->snapshot = snapshot;
-    reservation->json.fd = 0; /* an open file that is not read */
+    reservation->json.fd = 0; /* an open file whose content is not read */
     reservation->expected = EXPECT_NOTHING;
     verdict = (struct fake_verdict){0};
     reconcile_examine(reservation);
     return reservation_find(&owner, name, false);
 }
 
-/* The present files have been judged. */
+/* A snapshot in which the present files count as judged. */
 static struct snapshot as_judged(const char *name)
 {
     const struct reservation *reservation = reservation_find(&owner, name, true);
@@ -735,7 +735,7 @@ int fakes_begin(void **state)
     may_lie = false;
     told_lies = told_count = looks = 0;
     owner_account.state = ACCOUNT_KNOWN;
-    clock_now += 10000 * MS; /* all is paid back */
+    clock_now += 10000 * MS; /* all debts are paid back */
     clock_to(clock_now);
     forget_those_that_are_no_more();
     return 0;
@@ -757,7 +757,7 @@ int fakes_end(void **state)
     while (owner.reservations != NULL) {
         struct reservation *reservation = owner.reservations;
         if (reservation->request != NULL)
-            end_request(reservation->request); /* its test has failed */
+            end_request(reservation->request); /* the test of this request has failed */
         if (reservation->attachment != NULL)
             attachment_end(reservation);
         grant_unbook(reservation, true);

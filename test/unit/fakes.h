@@ -1,6 +1,6 @@
-/* The surroundings of a request, in the place of programs and the kernel: one thread, the helpers,
- * a reader, the journal, and the owner, who writes specs and reads verdicts. The plugins are in
- * told.h. A test sets the answer of each. */
+/* The surroundings of a request, without programs and without the kernel: one thread, the helpers,
+ * a reader, the journal, and the owner, who writes specs and reads verdicts. told.h has the
+ * plugins. A test sets what each of them answers. */
 #ifndef RTF_UNIT_FAKES_H
 #define RTF_UNIT_FAKES_H
 
@@ -9,7 +9,7 @@
 #include "plugins.h"
 #include "request.h"
 
-/* EDF has CPUs 0 and 1 for itself, and LOW has priorities there. LATE and NEXT share CPUs 2 and 3,
+/* EDF has CPUs 0 and 1 alone, and LOW has fixed priorities there. LATE and NEXT share CPUs 2 and 3,
  * and judge each other's tasks. */
 enum { EDF, LOW, LATE, NEXT, NET, IO, UNITS };
 #define SECOND UINT64_C(1000000) /* us */
@@ -18,20 +18,20 @@ extern struct account owner_account;
 extern struct user owner;
 
 /* The threads of the kernel: the thread that the owner has attached, and the first thread of its
- * process, which exists only if a test sets is_there. */
+ * process. The first thread exists only if a test sets is_there. */
 struct fake_thread {
     bool is_there, is_readable, has_group, can_be_watched, is_over, is_real_time_by_others;
-    int pidfd;     /* the last descriptor of the thread */
-    int transient; /* so many reads of its attributes fail first, with ENOMEM */
+    int pidfd;     /* the last descriptor that was opened for the thread */
+    int transient; /* this many reads of its attributes fail first, with ENOMEM */
     struct identity identity;
     struct attributes now;
 };
 extern struct fake_thread thread, leader;
 
 extern bool journal_works, account_is_known;
-extern int records; /* of reservations in the journal */
+extern int records; /* the number of reservations in the journal */
 
-/* The messages to the owner. */
+/* The messages that the owner has got. */
 struct fake_verdict {
     int count;
     enum kind kind;
@@ -42,21 +42,22 @@ struct fake_verdict {
     enum ended ended;
 };
 extern struct fake_verdict verdict;
-/* The last message of verdict_again. */
+/* The last message that verdict_again has sent. */
 struct fake_retold {
     int count;
     enum kind kind;
     char reason[REASON_BYTES];
 };
 extern struct fake_retold retold;
-extern uint64_t codes_told; /* a bit for each enum why, since the program began */
+extern uint64_t codes_told; /* a bit for each enum why that was reported since the program began */
 
-/* How often the reader was asked to look at a file, and whether for its content the last time. */
+/* How often the reader was asked to look at a file, and whether the last request was for the file's
+ * content. */
 extern int looks;
 extern bool looks_for_the_whole;
-extern const char *removed; /* the kind of file that the reader was asked to remove last */
+extern const char *removed; /* the kind of the last file that the reader was asked to remove */
 
-/* The last message to a helper: "apply", "restore", or KEPT for an allocator. */
+/* The last message to a helper: "apply", "restore", or the allocator's message KEPT. */
 extern const char *helper_op;
 struct fake_order {
     uint64_t id;
@@ -65,7 +66,7 @@ struct fake_order {
 };
 extern struct fake_order helper_order;
 
-/* How often the guard was told to guard a thread, and the last time. */
+/* How often the guard was told to guard a thread, and what the last message said. */
 struct fake_guard {
     int count, event;
     bool again;
@@ -75,31 +76,32 @@ extern struct fake_guard guarded;
 int fakes_set_up(void **state);
 int fakes_tear_down(void **state);
 
-/* Between two tests: as at first, and nobody has anything. */
+/* Starts each test with the first state of the fakes, and with no reservation. */
 int fakes_begin(void **state);
 int fakes_end(void **state);
 
-/* acl.conf. */
+/* Sets the text of acl.conf. */
 void rules_are(const char *text);
 
-/* 0.1 of a CPU, 100 ms in each second, of this plugin; NULL: of any. Another runtime, and a desired
- * one. A claim, and no CPU time. */
+/* A spec for 0.1 of a CPU, 100 ms in each second, for this plugin (NULL: for any plugin). The next
+ * functions make a spec with another runtime, with a desired runtime, and with a claim but no CPU
+ * time. */
 struct spec tenth(const char *plugin);
 struct spec spec_of(const char *plugin, uint64_t runtime, uint64_t desired);
 struct spec spec_with(enum resource resource, uint64_t amount);
 
-/* The owner writes NAME.json, or one that is no spec; a thread's id into NAME.tid; or removes it.
- * Then the broker looks. */
+/* The owner writes NAME.json, or writes a text that is no spec, or writes a thread's id into
+ * NAME.tid, or removes NAME.json. Then the broker looks at the files. */
 struct reservation *writes(const char *name, struct spec spec);
 struct reservation *writes_nonsense(const char *name, const char *why);
 struct reservation *writes_tid(const char *name);
 void removes_tid(struct reservation *reservation);
 void removes(struct reservation *reservation);
 
-/* The broker looks at what was written before, without being told anything new. */
+/* The broker looks at what was written before. It has no new message. */
 void is_looked_at(struct reservation *reservation);
 
-/* Answers the last question. An offer is on the first of the line's CPUs. */
+/* Answers the last question to a plugin. An offer is on the first of the line's CPUs. */
 void plugin_offers(const struct reservation *reservation, enum answer answer, uint64_t runtime);
 void plugin_offers_on(const struct reservation *reservation, enum answer answer, uint64_t runtime,
                       int cpu);
@@ -110,23 +112,24 @@ void plugin_wants_more(const struct reservation *reservation, uint64_t least, ui
 void helper_answers(const struct reservation *reservation, enum helper_answer answer,
                     int64_t after);
 
-/* Granted by EDF, with 0.1 of a CPU; the second with the thread attached. */
+/* Makes a reservation that EDF has granted, with 0.1 of a CPU. The second function also attaches
+ * the thread. */
 struct reservation *has_grant(const char *name);
 struct reservation *has_thread(const char *name);
 
-/* Where its request is; STEPS: it has none. */
+/* The step where the reservation's request is. STEPS: it has no request. */
 enum step step_of(const struct reservation *reservation);
 
-/* Fail with the verdict's reason. */
+/* These checks fail with the verdict's reason in the message. */
 void is_at(const struct reservation *reservation, enum step step);
 void is_granted(const struct reservation *reservation);
 void is_refused(const struct reservation *reservation, enum why code, bool never);
 
-/* Fails unless each edge of the machine that begins at one of these steps was passed since the
- * program began. */
+/* Fails unless the program has passed each edge of the machine that begins at one of these
+ * steps. */
 void all_edges_are_passed(const enum step *from, int count);
 
-/* Each step's words. */
+/* The name of a step in words. */
 const char *step_name(enum step step);
 
 #endif

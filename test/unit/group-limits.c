@@ -1,5 +1,5 @@
-/* The limits of a process in its cgroup, and which of them hold in another group (group-limits.h).
- * The groups are a table. */
+/* The limits of a process in its cgroup, and which of them also hold in another cgroup
+ * (group-limits.h). The cgroups here are a table. */
 #include "unit.h"
 
 #include <errno.h>

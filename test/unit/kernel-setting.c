@@ -1,5 +1,5 @@
-/* libexec/attach/kernel-setting.c: a setting is changed while a broker needs it, and has its former
- * value afterwards. The files here stand for those of the kernel. */
+/* libexec/attach/kernel-setting.c: changes a setting while a broker needs it, and restores the
+ * former value afterwards. The files here stand for the kernel's files. */
 #include "attach/kernel-setting.h"
 
 #include <fcntl.h>
@@ -67,7 +67,8 @@ static int end(void **state)
     return rmdir(place);
 }
 
-/* The kernel takes the word. A file keeps it at its beginning, and the rest after it. */
+/* The kernel takes a word. The file here has the word at its beginning, and then the rest of the
+ * former content. */
 static void a_feature_is_on_while_a_broker_needs_it(void **state)
 {
     char reason[SETTING_REASON] = "";
@@ -77,7 +78,7 @@ static void a_feature_is_on_while_a_broker_needs_it(void **state)
     file_is(file, "HRTICK_DL");
     write_file(file, "PLACE_LAG NO_HRTICK HRTICK_DL TTWU_QUEUE\n");
     assert_true(setting_take(&setting, spool[1], reason));
-    file_is(file, "PLACE_LAG"); /* it is on already */
+    file_is(file, "PLACE_LAG"); /* the feature is already on */
     assert_true(setting_restore(&setting, spool[0], reason));
     file_is(file, "PLACE_LAG");
     assert_true(setting_restore(&setting, spool[1], reason));
@@ -86,8 +87,8 @@ static void a_feature_is_on_while_a_broker_needs_it(void **state)
     close(setting.fd);
 }
 
-/* A broker that was killed is in the record. The next start without hrtick=on, or --put-back,
- * restores for its spool, and one whose spool is gone does not count. */
+/* The record still has a broker that was killed. The next start without hrtick=on, or --put-back,
+ * restores the setting for the spool. A broker whose spool is gone does not count. */
 static void what_a_killed_broker_left_is_put_back(void **state)
 {
     char reason[SETTING_REASON] = "";
@@ -104,7 +105,7 @@ static void what_a_killed_broker_left_is_put_back(void **state)
     assert_int_equal(mkdir(spool[1], 0700), 0);
 }
 
-/* An administrator had the feature on before: it stays on. */
+/* An administrator had the feature on before, so it stays on. */
 static void what_was_on_stays_on(void **state)
 {
     char reason[SETTING_REASON] = "";

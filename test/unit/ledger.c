@@ -1,5 +1,5 @@
-/* The ledger: however a plugin lies, no CPU is promised more than its line's threshold, nor more
- * than once; and sums are exact. */
+/* The ledger: even if a plugin lies, no CPU is promised above its line's threshold or more than
+ * once. Sums are exact. */
 #include "ledger.h"
 
 #include <string.h>
@@ -11,8 +11,8 @@
 #include "units.h"
 #include "reservations.h"
 
-/* EDF counts densities, as its test is sufficient; EXACT and RM rates. LIGHT promises nothing: it
- * tests nothing. */
+/* EDF's sums count densities, because its test is a sufficient one. EXACT and RM count rates. LIGHT
+ * promises nothing, because it has no test. */
 enum { EDF, EXACT, RM, GLOBAL, LIGHT, DOMAIN, CAMERA, SEAT };
 static char reason[REASON_BYTES];
 
@@ -103,7 +103,7 @@ static void a_plan_that_was_asked_for_is_taken(void **state)
     edf.spec.desired_runtime = 2000;
     edf.plan.runtime = 2000;
     is_its_own(&edf, NULL);
-    /* the rules' bound */
+    /* the bound in the rules */
     assert_false(cpu_plan_is_its_own(EDF, &edf.spec, 1999, &edf.plan, reason));
 }
 
@@ -170,7 +170,8 @@ static void a_cpu_is_not_promised_beyond_its_lines_threshold(void **state)
     nothing_is_left();
 }
 
-/* Rounding each share up may be more than a plugin's exact sum: a millionth is no lie, more is. */
+/* Rounding up each share may make the sum larger than a plugin's exact sum. A millionth more is no
+ * lie, and anything above is one. */
 static void what_rounding_adds_is_no_lie(void **state)
 {
     (void)state;
@@ -193,11 +194,11 @@ static void a_shared_cpu_is_promised_once(void **state)
     fits(&rm, NULL, NULL);
     fits(&more, NULL,
          "CPU 0 would be promised more than once by the plugins that share it: 0.6 is");
-    assert_true(ledger_fits_line(&more, NULL, reason)); /* the plugin itself cannot know */
+    assert_true(ledger_fits_line(&more, NULL, reason)); /* the plugin itself cannot know this */
     ledger_remove(&edf);
 }
 
-/* A line's own sum is of densities under a sufficient test; a CPU's sum over all lines is of
+/* A line with a sufficient test sums densities. The sum of a CPU over all lines counts
  * utilizations. */
 static void a_short_deadline_weighs_in_its_own_line_alone(void **state)
 {
@@ -260,7 +261,7 @@ static void what_is_not_promised_weighs_nothing(void **state)
     fits(&light, NULL, NULL);
     fits(&without, NULL, NULL);
     fits(&untested, NULL, "threshold");
-    untested.spec.ignore_admission = true; /* the owner's risk, and it counts */
+    untested.spec.ignore_admission = true; /* its owner takes the risk, but it counts */
     fits(&untested, NULL, NULL);
     ledger_add(&untested);
     assert_int_equal(sum_of(RM, 0), 2 * ONE_CPU);
@@ -289,7 +290,7 @@ static void a_change_does_not_count_against_itself(void **state)
     fits(&other_line, NULL, "promised more than once");
     ledger_add(&global);
     fits(&global_more, &global, NULL);
-    /* a task that goes elsewhere leaves no room here */
+    /* a task that moves to another CPU leaves no room here */
     fits(&global_more, &old, "all its CPUs together would exceed");
     fits(&more, &global, "threshold");
     ledger_remove(&old);
@@ -313,7 +314,7 @@ static struct grant random_grant(void)
                    deadline = random_below(2) == 0 ? 0 : random_within((period + 1) / 2, period);
     char list[16];
     snprintf(list, sizeof list, "%s", cpus[plugin]);
-    if (strchr(list, ',') != NULL) { /* of three choices one */
+    if (strchr(list, ',') != NULL) { /* one of three choices */
         char *choice = list;
         for (uint64_t skip = random_below(3); skip > 0; skip--)
             choice = strchr(choice, ',') + 1;
@@ -327,7 +328,7 @@ static struct grant random_grant(void)
                     period, deadline);
 }
 
-/* As the header says it, in the plainest way. */
+/* The sum as the header describes it, in the simplest way. */
 static uint64_t model_sum(int plugin, int cpu)
 {
     uint64_t sum = 0;
@@ -378,7 +379,7 @@ static void sums_are_exact_whatever_comes_and_goes(void **state)
     nothing_is_left();
 }
 
-/* The room fits, and a microsecond more does not, unless this exceeds the window. */
+/* The named room fits, and a microsecond more does not, unless the room is the whole window. */
 static void room_is_exact(void **state)
 {
     int bounded = 0;
@@ -419,7 +420,7 @@ static void note_pool(const struct pool *pool)
     pools[pool_count++] = *pool;
 }
 
-/* The capacity, and the used part; 0 and 0: there is no pool. */
+/* The capacity of a pool, and its used part. Both are 0 if the pool does not exist. */
 static struct pool pool_of(int plugin, int cpu)
 {
     pool_count = 0;
@@ -437,7 +438,8 @@ static void each_bound_is_a_pool(void **state)
                        light = grant_of(LIGHT, "1", 1000, 10000, 0);
     const struct pool before = pool_of(EDF, 1);
     (void)state;
-    /* of each line but LIGHT, which promises nothing; and CPUs that are not GLOBAL's */
+    /* a pool for each line except LIGHT, which promises nothing, and for CPUs that are not
+     * GLOBAL's */
     assert_int_equal(pool_count, 2 + 2 + 2 + 1 + 2 + 1 + 1 + 6);
     assert_int_equal(before.capacity, 900000000);
     assert_int_equal(*before.used, 0);
@@ -480,7 +482,8 @@ static void what_is_counted_is_not_promised_twice(void **state)
     ledger_add(&former);
     assert_int_equal(*pool_of(CAMERA, -1).used, 3);
     assert_int_equal(pool_of(CAMERA, -1).capacity, 4);
-    assert_false(ledger_fits(&other, NULL, reason)); /* no slack, unlike for rounded amounts */
+    /* these amounts are not rounded, so there is no slack */
+    assert_false(ledger_fits(&other, NULL, reason));
     assert_string_equal(reason, "CAMERA has 4 in all, and 3 are promised");
     assert_true(ledger_fits(&other, &former, reason));
     assert_false(ledger_hold(&two, NULL, &left, reason));
@@ -504,11 +507,12 @@ static void what_is_held_goes_beyond_what_is_had(void **state)
     ledger_let_go(&four);
     ledger_let_go(&four); /* a second call changes nothing */
     assert_int_equal(*pool_of(CAMERA, -1).used, 3);
-    /* its own does not count against it, nor in the sentence */
+    /* The spec's own charge does not count against it, and the sentence does not include it. */
     assert_false(ledger_hold(&five, &former, &left, reason));
     assert_int_equal(left, 4);
     assert_non_null(strstr(reason, "CAMERA has 4 in all, and 0 are promised"));
-    /* less than its grant: it keeps the old grant until the new one is granted */
+    /* The change asks for less than the grant. The old grant is kept until the new one is
+     * granted. */
     assert_true(ledger_hold(&one, &former, &left, reason));
     assert_int_equal(*pool_of(CAMERA, -1).used, 3);
     ledger_let_go(&one);
@@ -516,8 +520,8 @@ static void what_is_held_goes_beyond_what_is_had(void **state)
     nothing_is_left();
 }
 
-/* CPUs and units of one grant: a spec that may pass over the test of CPUs may not take units that
- * do not exist. */
+/* A grant can have CPUs and units. A spec that may skip the test of CPUs may not take units that do
+ * not exist. */
 static void a_grant_can_hold_both(void **state)
 {
     struct holding five = holding_of(CAMERA, 5), many = holding_of(SEAT, 999999999999);

@@ -1,4 +1,5 @@
-/* libexec/attach/lock-limit.c: a raised limit, what a user makes of it meanwhile, and what is left of it. */
+/* libexec/attach/lock-limit.c: it raises a limit, the user may change the limit meanwhile, and it
+ * takes back what is left of the raise. */
 #include "attach/lock-limit.h"
 
 #include "unit.h"
@@ -24,7 +25,7 @@ static void a_limit_is_raised_and_taken_back(void **state)
     (void)state;
     becomes(former, 0, 32, former, 32, 32);
     becomes(former, 32, 0, limit_of(32, 32), 1, 8);
-    becomes(former, 0, 4, former, 4, 8); /* a hard limit that is higher stays */
+    becomes(former, 0, 4, former, 4, 8); /* a hard limit that is higher remains */
     becomes(former, 4, 0, limit_of(4, 8), 1, 8);
     becomes(limit_of(1, RLIM_INFINITY), 0, 32, limit_of(1, RLIM_INFINITY), 32, RLIM_INFINITY);
     becomes(limit_of(1, RLIM_INFINITY), 32, 0, limit_of(32, RLIM_INFINITY), 1, RLIM_INFINITY);
@@ -49,7 +50,7 @@ static void what_the_user_lowers_stays_lowered(void **state)
     becomes(former, 32, 32, limit_of(2, 4), 2, 4);
 }
 
-/* Nothing that a user can set is above the former hard limit afterwards. */
+/* Whatever a user sets, no limit is above the former hard limit afterwards. */
 static void nobody_keeps_more_than_before(void **state)
 {
     (void)state;
@@ -64,7 +65,7 @@ static void nobody_keeps_more_than_before(void **state)
             }
 }
 
-/* The journal has the former limit, and the helper may or may not have raised it. */
+/* The journal has the former limit. It is not known whether the helper has raised the limit. */
 static void after_a_crash_both_are_possible(void **state)
 {
     (void)state;

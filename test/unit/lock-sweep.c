@@ -1,5 +1,5 @@
-/* libexec/attach/lock-memory-limit.c: no process that inherited a raised limit keeps it. The
- * processes, their ids and their limits are here, not in the kernel. */
+/* libexec/attach/lock-memory-limit.c: no process keeps a raised limit that it has inherited. The
+ * processes, their ids and their limits are faked here. */
 #include "attach/lock-memory-limit.h"
 
 #include <dirent.h>
@@ -29,8 +29,8 @@ static struct {
 } processes[HIGHEST + 1];
 static int last, position, unreadable, refusals;
 
-/* The only process of a fork storm, which starts its successor and ends just before it is listed,
- * as often as this. 0: there is no storm. */
+/* The number of processes that a fork storm still starts. It has one process at a time, which
+ * starts the next and ends just before it is listed. 0: there is no storm. */
 static int storm, storms_left;
 
 static void start(int id, rlim_t hard, uid_t uid)
@@ -192,11 +192,11 @@ static void only_processes_of_the_owner_lose_the_limit(void **state)
     (void)state;
     start(60, RAISED, OWNER);
     start(61, RAISED, OTHER);
-    start(62, RAISED + 1, OWNER); /* more than was inherited */
+    start(62, RAISED + 1, OWNER); /* a limit that is higher than the inherited one */
     assert_int_equal(take_back(), APPLY_DONE);
     assert_int_equal(processes[FIRST].hard, FORMER);
     assert_int_equal(processes[60].hard, FORMER);
-    assert_int_equal(processes[61].hard, RAISED); /* rtf-spec(5) says so */
+    assert_int_equal(processes[61].hard, RAISED); /* rtf-spec(5) says this */
     assert_int_equal(processes[62].hard, RAISED + 1);
 }
 

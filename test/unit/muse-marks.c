@@ -1,4 +1,4 @@
-/* libexec/muse/marks.c, measure.c and events.c: from lines to the analysis. */
+/* libexec/muse/marks.c, measure.c and events.c: from the lines of a log to the analysis. */
 #include "muse/marks.h"
 #include "muse/experiment-file.h"
 
@@ -63,7 +63,7 @@ static void the_window_is_where_all_run(void **state)
     (void)state;
     assert_true(parse("1,0,0,0\n1,100,0,1\n2,10,0,0\n2,95,0,1\n3,0,0,0\n3,30,0,1", 4));
     struct window window = window_of(&records, 20000);
-    /* the third is starved, the fourth never ran */
+    /* the third thread is starved, and the fourth never ran */
     assert_true(window.start == 10000 && window.end == 95000);
     records_free(&records);
     assert_true(parse("", 1));
@@ -136,7 +136,7 @@ static void a_thread_gets_a_mark_for_each_quantum(void **state)
     struct followed followed = {.tid = 42, .thread = 1};
     (void)state;
     taken_count = 0;
-    event(&followed, "4.999000", 42, 'R', 7); /* before the start nothing counts */
+    event(&followed, "4.999000", 42, 'R', 7); /* events before the start do not count */
     event(&followed, "4.999900", 7, 'R', 42);
     event(&followed, "5.000250", 42, 'S', 0);
     assert_true(taken_count == 3 && taken[0].time == 0 && taken[1].time == 100000 &&
@@ -150,14 +150,15 @@ static void a_thread_gets_a_mark_for_each_quantum(void **state)
     event(&followed, "7.000000", 3, 'R', 42);
     event(&followed, "7.000100", 3, 'R', 42);
     assert_true(followed.gaps == 2);
-    event(&followed, "5.000000", 42, 'R', 3); /* before the last one, and at no time at all */
+    /* one event is earlier than the last, and one has no valid time */
+    event(&followed, "5.000000", 42, 'R', 3);
     event(&followed, "5133333333333333323.456780", 42, 'R', 3);
     assert_true(followed.running && followed.gaps == 2 && followed.supplied == 310000);
     assert_true(events_take_line("a line of something else", &followed, 0, take, NULL));
     assert_true(events_take_line(": sched_switch:  ==> ", &followed, 0, take, NULL));
 }
 
-/* The commands are looked at before it is certain when the experiment starts. */
+/* Commands are read before the start of the experiment is known. */
 static void before_the_start_is_known_nothing_counts(void **state)
 {
     struct followed followed = {.tid = 42, .thread = 1};

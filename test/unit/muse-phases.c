@@ -1,5 +1,5 @@
-/* libexec/muse/phases.c and ring.h: the end of a job that watches the clock, and the memory that a
- * mark touches. */
+/* libexec/muse/phases.c and ring.h: the end of a job that watches the clock, and the memory that
+ * writing a mark touches. */
 #include "muse/phases.h"
 
 #include <sys/mman.h>
@@ -9,15 +9,15 @@
 #include "muse/ring.h"
 #include "unit.h"
 
-#define LOOK INT64_C(25) /* ns: the time of one look at the clock */
+#define LOOK INT64_C(25) /* ns: the time that one look at the clock takes */
 #define US   INT64_C(1000)
 
 static struct {
     int64_t at, length;
-} away[4]; /* the intervals without a look at the clock, in order */
+} away[4]; /* the intervals without a look at the clock, in the order of time */
 static int64_t time_is;
 
-/* In the place of the C library's. */
+/* Replaces the C library's function. */
 int clock_gettime(clockid_t clock_id, struct timespec *tp)
 {
     (void)clock_id;
@@ -99,7 +99,7 @@ static void marking_is_the_jobs_time(void **state)
     check(begun == start + 200 * US, "it ended %jd ns after the start", (intmax_t)(begun - start));
 }
 
-/* A computing phase cannot tell the work before its beginning. */
+/* A computing phase cannot distinguish its own work from work before its beginning. */
 static void other_work_ends_when_it_is_seen(void **state)
 {
     struct step steps[] = {{.phase = &watching}, {.phase = &computing}, {.phase = &watching}};

@@ -1,5 +1,5 @@
-/* libexec/muse/supply.c and separations.c: against closed forms, and against brute force over logs
- * at random. */
+/* libexec/muse/supply.c and separations.c: compared with closed formulas, and with brute force over
+ * random logs. */
 #include "muse/supply.h"
 
 #include <math.h>
@@ -9,7 +9,7 @@
 #include "unit.h"
 
 #define SECOND 1e9
-#define NEAR   1e-9 /* of s, or of 1 */
+#define NEAR   1e-9 /* in s, or as a ratio */
 
 enum { MARKS_MOST = 40000 };
 
@@ -37,9 +37,9 @@ static void near(double value, double wanted, const char *what)
     check(fabs(value - wanted) <= NEAR, "%s: %.12f instead of %.12f", what, value, wanted);
 }
 
-/* A server that gives `budget` at the start of each period from `phase` on, to a thread whose jobs
- * take `job`; with `late`, a job that could begin at the end of the budget begins with the next.
- * The thread starts at 0. */
+/* The log of a server that gives `budget` at the start of each period, from `phase` on, to a thread
+ * whose jobs take `job`. With `late`, a job that could begin at the end of one budget begins in the
+ * next. The thread starts at 0. */
 static void serve(int64_t budget, int64_t period, int64_t phase, int64_t job, bool late,
                   size_t jobs)
 {
@@ -85,10 +85,10 @@ static void a_static_server_gives_its_share_after_its_gap(void **state)
                 near(lower.alpha, share, "lower alpha");
                 near(lower.delta / SECOND, gap / SECOND, "lower delta");
                 near(upper.alpha, share, "upper alpha");
-                /* Through the end of a budget, alpha * (Q - delta) = Q. Marks at both of its ends
-                 * say only that less than one more job was done until the next: through (Q + job, Q
-                 * + job). There is one at its beginning, too, only where the thread begins with
-                 * it. */
+                /* The line through the end of a budget has alpha * (Q - delta) = Q. The marks at
+                 * both ends of a gap show only that less than one more job was done until the next
+                 * mark, so the line goes through (Q + job, Q + job). A mark at the beginning of a
+                 * gap exists only if the thread begins with the gap. */
                 const bool both =
                     late == 0 && marks[0] % servers[i].period == aligned % servers[i].period;
                 const double ahead = -gap *
@@ -103,8 +103,8 @@ static void a_static_server_gives_its_share_after_its_gap(void **state)
             }
 }
 
-/* Q at once, then Q as late as can be, once in a while: the supply of a server that keeps its
- * promise and no more. */
+/* The server gives Q at once, and from time to time it gives Q as late as possible. This is the
+ * least supply of a server that keeps its promise. */
 static void a_server_that_does_its_worst_has_the_delay_of_theory(void **state)
 {
     const int64_t budget = 5 * MS, period = 20 * MS, job = MS;
@@ -197,8 +197,8 @@ static void log_at_random(size_t most, int threads)
     qsort(marks, count, sizeof *marks, by_time);
 }
 
-/* (15) and (16) as they are written, at this time (ns * m), but for (5): what several threads seem
- * to have done above full rate, they have not. */
+/* Formulas (15) and (16) as they are written, at this time (ns * m), but without (5): supply that
+ * several threads seem to have got above the full rate does not count. */
 static int64_t subf(int64_t time, int64_t nominal, int rate)
 {
     int64_t least = time;
@@ -266,8 +266,8 @@ static void each_function_is_what_its_equation_says(void **state)
     }
 }
 
-/* How far a line is from a function's turns: at most 0 and somewhere 0 for one that touches it from
- * its side. */
+/* How far a line is from the corners of a function. It is at most 0, and 0 at some corner, if the
+ * line touches the function from its own side. */
 static double worst(const struct points *turns, double alpha, double delta, int rate, int side)
 {
     double most = -HUGE_VAL;
@@ -283,7 +283,8 @@ struct best {
     double area, distance;
 };
 
-/* The area of a line that goes through two turns, if it stays on its side of all. */
+/* Compares the area of a line that goes through two corners, if the line stays on its side of all
+ * corners. */
 static void try_line(const struct points *turns, size_t i, size_t j, double horizon, int side,
                      struct best *best)
 {
@@ -331,8 +332,8 @@ static void check_linear(const struct points *turns, struct linear bound, double
           area, best.area);
 }
 
-/* Of the edges that rise. A level pair of lines can be nearer if there are few marks, and says
- * nothing. */
+/* The least slope of the edges that rise. If there are few marks, a level pair of lines can be
+ * nearer, but says nothing. */
 static double least_slope(const struct points *hull)
 {
     double least = HUGE_VAL;
@@ -382,7 +383,7 @@ static void each_linear_bound_is_the_best(void **state)
     }
 }
 
-/* All k, one by one. */
+/* Tries each k. */
 static void separations_are_those_of_all_windows(void **state)
 {
     (void)state;
@@ -415,7 +416,7 @@ static void separations_are_those_of_all_windows(void **state)
     }
 }
 
-/* Omitted intervals make the bounds only safer, and by no more than promised. */
+/* Without some intervals the bounds are only safer, and differ by no more than was promised. */
 static void few_k_give_bounds_on_the_safe_side(void **state)
 {
     (void)state;

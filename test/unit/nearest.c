@@ -1,7 +1,8 @@
-/* The plugins, spoken to as the broker does (rtf-plugin(7)): where a runtime is refused and a
- * nearest is named, that is granted and a microsecond more is not, and names the same; where none
- * is named, nothing is granted; and of a desired runtime the most is given. Where a runtime is too
- * small and a nearest_minimum is named, that is granted. For each admission test, at random. */
+/* The plugins, asked as the broker asks them (rtf-plugin(7)), with random tasks for each admission
+ * test. If a runtime is refused and a nearest one is named, the nearest is granted, and a
+ * microsecond more is refused and names the same. If none is named, no runtime is granted. If a
+ * runtime is too small and a nearest_minimum is named, this is granted. Of a desired runtime, the
+ * largest possible part is given. */
 #include <libgen.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -12,8 +13,8 @@
 #include "paragraph.h"
 #include "unit.h"
 
-enum { LEAST = 2 };  /* us: less no plugin on SCHED_DEADLINE takes */
-enum { OWNERS = 3 }; /* users; counted only with overrun= */
+enum { LEAST = 2 };  /* us: no plugin on SCHED_DEADLINE accepts less */
+enum { OWNERS = 3 }; /* the number of users; they matter only with overrun= */
 
 static pid_t plugin;
 static FILE *to;
@@ -21,7 +22,8 @@ static int from;
 static struct paragraph_input input;
 static struct paragraph answer;
 
-/* The next paragraph that has `key`; paragraphs before it are updates. */
+/* Reads the plugin's answer up to the next paragraph that has `key`. The paragraphs before it are
+ * updates. */
 static void hear(const char *key)
 {
     const char *why = NULL;
@@ -33,8 +35,8 @@ static void hear(const char *key)
     } while (paragraph_get(&answer, key) == NULL);
 }
 
-/* The program beside this one: build/libexec/plugins/NAME. `words` without cpus=0-1 and priority=,
- * which each has. */
+/* Starts the program build/libexec/plugins/NAME, beside this one. `words` lacks cpus=0-1 and
+ * priority=, which each plugin gets. */
 static void start(const char *name, const char *priorities, const char *words)
 {
     char self[PATH_MAX] = "", path[PATH_MAX + 32], text[256], *arguments[16] = {path, NULL},
@@ -97,10 +99,11 @@ static const char *in_words(const struct asked *asked)
     return words;
 }
 
-/* The last answer: the runtime that is given, and the least one that would be. 0: none. */
+/* The last answer: the runtime that is given, and the least runtime that would be granted. 0: the
+ * answer has none. */
 static uint64_t given, least_named;
 
-/* True: granted. Otherwise *nearest is the nearest runtime, 0 for none. */
+/* True: granted. Otherwise *nearest is the nearest runtime, or 0 if there is none. */
 static bool grants(uint64_t task, uint64_t runtime, const struct asked *asked, bool commit,
                    uint64_t *nearest)
 {
@@ -139,10 +142,11 @@ static void released(uint64_t task)
 
 enum { TASKS = 24 };
 static int named, unnamed, too_small;
-static bool gives_desired, by_sum; /* edf gives the desired runtime; rm the asked one */
+/* edf gives up to the desired runtime, and rm gives the asked runtime */
+static bool gives_desired, by_sum;
 static bool is_granted[TASKS];
 
-/* True if refused. Takes the nearest runtime if `take`. */
+/* Returns true if the task is refused. If `take`, the task takes the nearest runtime. */
 static void nearest_is_exact(uint64_t task, uint64_t too_much, const struct asked *asked, bool take)
 {
     uint64_t nearest, again;
@@ -162,14 +166,14 @@ static void nearest_is_exact(uint64_t task, uint64_t too_much, const struct aske
     check(!grants(task, nearest + 1, asked, false, &again) && again == nearest,
           "%s: %llu, and then %llu", in_words(asked), (unsigned long long)nearest,
           (unsigned long long)again);
-    struct asked alone = *asked; /* with a desired runtime it is the most that is given */
+    struct asked alone = *asked; /* with a desired runtime, the nearest is the most that is given */
     alone.desired = 0;
     check(grants(task, nearest, &alone, take, &again), "%s: %llu is not granted", in_words(asked),
           (unsigned long long)nearest);
     is_granted[task] |= take;
 }
 
-/* Less than the kernel takes. */
+/* Asks for a runtime that is too small for the kernel, and checks nearest_minimum. */
 static void the_least_is_exact(uint64_t task, struct asked asked)
 {
     uint64_t nearest, again;
@@ -187,8 +191,8 @@ static void the_least_is_exact(uint64_t task, struct asked asked)
           in_words(&asked), (unsigned long long)nearest);
 }
 
-/* Of the desired runtime no more is given than would be granted alone; nor less, where a sum
- * chooses the CPU and the task has none yet. */
+/* The plugin gives no more of the desired runtime than it would grant if this were the asked
+ * runtime. It also gives no less, if a sum chooses the CPU and the task is not yet on one. */
 static void the_most_of_what_is_desired_is_given(uint64_t task, struct asked asked)
 {
     uint64_t nearest, limit = asked.deadline != 0 ? asked.deadline : asked.period;
@@ -217,7 +221,8 @@ static struct asked random_times(bool with_deadlines)
     return asked;
 }
 
-/* New tasks and known ones, which do not count against themselves; some go. */
+/* New tasks come, and known tasks ask again, which do not count against themselves. Some tasks
+ * go. */
 static void step(bool with_deadlines)
 {
     const uint64_t task = random_within(1, TASKS - 1);
@@ -319,13 +324,13 @@ static void of_rm_by_response_times(void **state)
 {
     (void)state;
     at_random("rm", "21-60", "admission=rta", true, 200);
-    /* few levels: tasks wait for one another */
+    /* there are few levels, so tasks wait for one another */
     at_random("rm", "11-13", "admission=rta blocking=100us", true, 200);
 }
 
 /* ---- other tasks there ---- */
 
-/* Another plugin's task has half of each CPU, at that level. */
+/* A task of another plugin has half of each CPU at that priority. */
 static void is_loaded(const char *policy, int priority)
 {
     fprintf(to, "op=load\ntask=100\ncpus=0-1\npolicy=%s\nruntime=5000\nperiod=10000\n", policy);
@@ -336,7 +341,7 @@ static void is_loaded(const char *policy, int priority)
     hear("answer");
 }
 
-/* The room for a task beside it. */
+/* Whether a task fits beside the load. */
 static bool fits_beside(const char *policy, int priority)
 {
     static const struct asked asked = {.period = 10000};
@@ -365,8 +370,8 @@ static void what_others_run_counts_from_the_lowest_own_level_on(void **state)
 
 /* ---- a bound by hand ---- */
 
-/* Beside one half: 3/2 * 4/3 = 2, which is the bound. More than a third does not fit, by little or
- * by much. */
+/* Beside a half: 3/2 * 4/3 = 2, which is the bound. A task above a third does not fit, whether it
+ * is above by little or by much. */
 static void the_hyperbolic_bound_leaves_a_third_beside_a_half(void **state)
 {
     (void)state;

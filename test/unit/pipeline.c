@@ -117,7 +117,7 @@ static void nothing_follows_an_end_and_nothing_leads_back_to_the_beginning(void 
     }
 }
 
-/* The grant is in the books: no plugin is asked again. */
+/* When the kernel is asked, the grant is in the books. No plugin is asked again. */
 static void the_kernel_comes_after_the_plugins(void **state)
 {
     (void)state;
@@ -125,7 +125,8 @@ static void the_kernel_comes_after_the_plugins(void **state)
         assert_false(edges[i].from >= STEP_ENFORCE && edges[i].to < STEP_ENFORCE);
 }
 
-/* Only RECORD leads to APPLY or BIND, and so to GIVE, but for a thread that was recorded before. */
+/* Only RECORD leads to APPLY or BIND, and so to GIVE, unless the thread is already in the
+ * journal. */
 static void the_journal_comes_before_the_kernel(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* plugins.conf(5): the words of a line, plugins that can keep their promises side by side, and the
- * neighbours that judge a plugin's plans. */
+/* plugins.conf(5): the words of a line, plugins that can keep their promises on the same CPU, and
+ * the neighbours that judge a plugin's plans. */
 #include "../../libexec/broker/config/plugin-lines.c" /* NOLINT(bugprone-suspicious-include): its lines are read anew for each test */
 
 #include <string.h>
@@ -33,7 +33,7 @@ static void lines_are(const char *text)
     check(reads(text), "%s", reason);
 }
 
-/* The sentence behind the file's name. */
+/* Fails unless the text is refused with this sentence, which follows the file's name. */
 static void refused(const char *text, const char *sentence)
 {
     check(!reads(text) && strstr(reason, sentence) != NULL, "%s: \"%s\" instead of \"%s\"", text,
@@ -62,7 +62,7 @@ static void each_column_and_word_is_read(void **state)
     assert_true(edf->deadline && edf->line == 2 && CPU_COUNT(&edf->cpus) == 3 &&
                 edf->partition == PARTITION_UNTHROTTLED && !edf->domains);
     assert_true(edf->threshold == 250000000 && edf->promises && edf->timeout == 20 * MS);
-    /* the broker's own words are not passed on */
+    /* the words that only the broker reads are not passed on */
     assert_string_equal(edf->words, "partition=unthrottled threshold=0.25 admission=demand");
     assert_true(!fp->deadline && fp->lowest == 11 && fp->highest == 20 && fp->domains &&
                 fp->enforced && !fp->promises);
@@ -80,7 +80,7 @@ static void each_column_and_word_is_read(void **state)
     assert_true(plugin_line(0)->kept && !plugin_line(0)->raises && plugin_line(1)->kept &&
                 plugin_line(1)->raises && !plugin_line(2)->kept);
     lines_are("RR sh 7 all\n");
-    assert_int_equal(CPU_COUNT(&plugin_line(0)->cpus), 8); /* all that are online */
+    assert_int_equal(CPU_COUNT(&plugin_line(0)->cpus), 8); /* all CPUs that are online */
 }
 
 static void what_is_wrong_is_told_with_its_line(void **state)
@@ -154,7 +154,8 @@ static void greeted(const char *name, const char *tests, bool judges, bool teste
     assert_true(plugin_has_greeted(plugin_index(name), tests, judges, tested));
 }
 
-/* Each line says tests=, and whether it judges and has tested all it grants. */
+/* A line, the test that its plugin names (tests=), and whether the plugin judges and has tested all
+ * that it grants. */
 struct said {
     const char *line, *tests;
     bool judges, tested;
@@ -208,8 +209,8 @@ static void a_test_holds_beside_what_is_below_or_judged(void **state)
     pair((struct said)RTA("11-20"), (struct said)RTA("1-10"), NULL);
     pair((struct said)HYPERBOLIC("11-20"), (struct said)NONE("1-10"), NULL);
     pair((struct said)GLOBAL, (struct said)NONE("1-10"), NULL);
-    pair((struct said)GLOBAL, (struct said)GLOBAL, NULL); /* neither proves anything */
-    /* other CPUs */
+    pair((struct said)GLOBAL, (struct said)GLOBAL, NULL); /* neither plugin proves anything */
+    /* the plugins have different CPUs */
     pair((struct said){"sh - 0 partition=unthrottled", "sufficient", true, true},
          (struct said){"sh 1-10 1", "sufficient", false, false}, NULL);
 }
@@ -260,7 +261,7 @@ static void who_can_be_touched_is_asked(void **state)
     greeted("MUTE", "none", false, false);
     greeted("AWAY", "sufficient", true, true);
     CPU_SET(1, &plan.cpus);
-    assert_false(plugin_must_judge(HIGH, DEADLINE, &plan)); /* not its CPU */
+    assert_false(plugin_must_judge(HIGH, DEADLINE, &plan)); /* the plan is for another CPU */
     assert_true(plugin_must_judge(LOW, DEADLINE, &plan));
     assert_false(plugin_must_judge(DEADLINE, DEADLINE, &plan));
     assert_false(plugin_must_judge(MUTE, DEADLINE, &plan));
@@ -269,13 +270,13 @@ static void who_can_be_touched_is_asked(void **state)
     plan.policy = POLICY_FIFO;
     plan.priority = 15;
     assert_true(plugin_must_judge(LOW, MUTE, &plan));
-    assert_false(plugin_must_judge(HIGH, MUTE, &plan)); /* it is above */
+    assert_false(plugin_must_judge(HIGH, MUTE, &plan)); /* HIGH has the higher priority */
     assert_false(plugin_must_judge(DEADLINE, MUTE, &plan));
     assert_true(plugin_may_be_judged(DEADLINE) && plugin_may_be_judged(HIGH) &&
                 !plugin_may_be_judged(LOW) && !plugin_may_be_judged(AWAY));
     assert_true(plugin_is_asked_alone(LOW) && plugin_is_asked_alone(MUTE) &&
                 !plugin_is_asked_alone(AWAY));
-    assert_true(plugin_takes_turns(AWAY)); /* its yes is more than a sum */
+    assert_true(plugin_takes_turns(AWAY)); /* AWAY's yes depends on more than a sum */
 }
 
 static void what_a_plugin_said_first_holds(void **state)

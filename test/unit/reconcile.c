@@ -45,7 +45,7 @@ static void while_draining_nothing_new_begins(void **state)
     struct reservation *reservation = has_grant("cam");
     owner_drain(true);
     is_refused(writes("dog", tenth("EDF")), WHY_DRAINING, false);
-    reservation->state = RESERVATION_RECOVERED; /* granted by an earlier broker */
+    reservation->state = RESERVATION_RECOVERED; /* an earlier broker has granted it */
     reservation = writes("cam", tenth("EDF"));
     is_at(reservation, STEP_ACCEPT);
     assert_int_equal(reservation->request->outcome.kind, RECOVER);
@@ -171,7 +171,8 @@ static void a_spec_that_waits_for_room_is_asked_for_again(void **state)
     assert_ptr_equal(wait_queue_next(), reservation);
     looks = 0;
     reconcile_examine(reservation);
-    assert_true(looks == 1 && looks_for_the_whole); /* what it says is not known any more */
+    /* the broker does not know the file's content any more */
+    assert_true(looks == 1 && looks_for_the_whole);
     spec = tenth("EDF");
     spec.waits = true;
     (void)writes("cam", spec);

@@ -33,7 +33,7 @@
 
 /* ---- the helper, the journal and the kernel ---- */
 
-/* The orders in their order, one word each. */
+/* The orders in the order in which they were given, each as a word. */
 static char orders[4096];
 
 static uint64_t order(const char *word)
@@ -44,14 +44,14 @@ static uint64_t order(const char *word)
     return ++id;
 }
 
-/* The answers of the helper. limit_is_busy: so many answers about the limit are BUSY first. */
+/* The answers of the helper. limit_is_busy: the first so many answers about the limit are BUSY. */
 static struct {
     bool drains;
-    int silent; /* the helper does not answer this drain, counted from 1 */
+    int silent; /* the number of the drain that gets no answer; the first is 1 */
     int drained;
     enum helper_answer domains, probe;
     int limit_is_busy;
-    int64_t owed; /* the second answer of attach_owed */
+    int64_t owed; /* the second result of attach_owed */
     int owed_asked;
     const char *asked;
 } helper;
@@ -176,7 +176,7 @@ bool journal_is_bloated(void)
     return journal.bloated;
 }
 
-/* The linker has these called in the place of the real ones: --wrap in rules.mk. */
+/* The linker redirects calls of the real functions to these: --wrap in rules.mk. */
 void fake_settle(void) __asm__("__wrap_allocators_settle");
 void fake_end(void) __asm__("__wrap_allocators_end");
 bool fake_put_back(allocators_path *path, char *reason) __asm__("__wrap_allocators_put_back");
@@ -263,7 +263,7 @@ static int end(void **state)
     return fakes_end(state);
 }
 
-/* The journal of the earlier broker: 0.1 of CPU 0 by EDF. */
+/* Puts a reservation into the journal of the earlier broker: 0.1 of CPU 0 by EDF. */
 static struct recorded_reservation *has(int i, const char *name)
 {
     struct recorded_reservation *one = &recorded[i];
@@ -337,7 +337,7 @@ static void is_asked_anew(const char *name)
     assert_int_equal(reservation->judged.inode, 0);
 }
 
-/* A line of plugins.conf for one test: fakes.c reads the file once. */
+/* A line of plugins.conf for one test. fakes.c reads the file only once. */
 static struct plugin_line *line(int plugin)
 {
     return (struct plugin_line *)plugin_line(plugin);
@@ -479,7 +479,7 @@ static void only_a_thread_that_is_still_as_granted_is_put_back(void **state)
     recorded[0].laid_down = false;
     snprintf(has_attached(0, "cam")->plugin, PLUGIN_NAME_BYTES, NO_PLUGIN_NAME);
     is_no_orphan();
-    has_attached(0, "cam")->started_by--; /* a later thread has the id */
+    has_attached(0, "cam")->started_by--; /* a later thread has the id now */
     is_no_orphan();
 }
 
@@ -520,7 +520,7 @@ static void a_thread_that_runs_as_granted_is_watched_and_guarded(void **state)
 {
     (void)state;
     thread.now = as_granted(has_attached(0, "cam"));
-    recorded[0].started_by += 5; /* the broker looked at it later than it began */
+    recorded[0].started_by += 5; /* the journal's time is later than the start of the thread */
     assert_true(starts(1));
     const struct attachment *attachment = taken("cam")->attachment;
     assert_string_equal(helper_op, "watch");
@@ -545,7 +545,7 @@ static void a_thread_that_does_not_run_as_granted_is_attached_again(void **state
     assert_int_equal(taken("cam")->attachment->former.nice, 11);
 }
 
-/* Its owner may have changed it since. */
+/* The owner may have changed the thread after the grant was taken away. */
 static void a_thread_that_was_laid_down_has_its_present_attributes_as_the_former(void **state)
 {
     (void)state;
@@ -623,7 +623,7 @@ static void a_grant_that_does_not_fit_plugins_conf_is_asked_anew(void **state)
     does_not_fit("would exceed its threshold");
 }
 
-/* A claim of 1000 B/s on the network, and no CPU time unless the test says so. */
+/* A claim of 1000 B/s on the network. The reservation has no CPU time unless the test sets it. */
 static struct claim *has_claim(int i, const char *name)
 {
     struct recorded_reservation *one = has(i, name);
@@ -648,7 +648,7 @@ static void claims_are_held_again(void **state)
     assert_int_equal(grant->plugin, NO_PLUGIN);
     assert_non_null(grant->holdings);
     assert_int_equal(grant->holdings->plugin, NET);
-    assert_string_equal(helper_op, "allocator"); /* it makes the share again */
+    assert_string_equal(helper_op, "allocator"); /* the allocator makes the share again */
     claims_free(&recorded[0].claims);
 }
 
@@ -694,14 +694,14 @@ static void a_claim_that_does_not_fit_plugins_conf_is_asked_anew(void **state)
     claim_does_not_fit("there is no plugin GONE");
     claim = has_claim(0, "b");
     snprintf(claim->plugin, sizeof claim->plugin, "IO");
-    claim_does_not_fit("there is no plugin IO"); /* it has another resource */
+    claim_does_not_fit("there is no plugin IO"); /* this plugin has another resource */
     (void)has_claim(0, "c");
     snprintf(line(NET)->off, sizeof line(NET)->off, "no such interface");
     claim_does_not_fit("NET is off: no such interface");
     line(NET)->off[0] = '\0';
     (void)has_claim(0, "d");
     claims_free(&recorded[0].claims);
-    claim_does_not_fit("that the journal names"); /* a grant of nothing */
+    claim_does_not_fit("that the journal names"); /* the reservation claims nothing */
 }
 
 /* ---- the start: the kernel ---- */
@@ -719,11 +719,11 @@ static void the_limit_is_lifted_as_soon_as_the_kernel_counts_no_thread_any_more(
 static void a_broker_that_cannot_lift_the_limit_does_not_start(void **state)
 {
     (void)state;
-    helper.limit_is_busy = 251; /* one try each 20 ms, for 5 s */
+    helper.limit_is_busy = 251; /* one try in each 20 ms, for 5 s */
     int64_t began = clock_now;
     assert_false(starts(0));
     assert_int_equal(clock_now - began, 5000 * MS);
-    assert_int_equal(said_count, 0); /* the reason is for the end of the program */
+    assert_int_equal(said_count, 0); /* the reason is printed when the program ends */
     assert_string_equal(reason, "EBUSY");
     assert_null(strstr(orders, "journal"));
     const size_t length = strlen(orders);
@@ -731,10 +731,11 @@ static void a_broker_that_cannot_lift_the_limit_does_not_start(void **state)
     helper.limit_is_busy = 1000000;
     began = clock_now;
     assert_false(starts(0));
-    assert_int_equal(clock_now - began, 10000 * MS); /* to lift it, and to restore it */
+    /* 5 s to lift the limit, and 5 s to restore it */
+    assert_int_equal(clock_now - began, 10000 * MS);
 }
 
-/* Only without partition=unthrottled. */
+/* This is so only without partition=unthrottled. */
 static void a_limit_that_cannot_be_restored_is_an_error_and_no_more(void **state)
 {
     static const int plugins[] = {EDF, LATE, NEXT};
@@ -802,7 +803,7 @@ static void a_journal_of_superseded_records_is_written_anew(void **state)
     (void)state;
     (void)has_grant("cam");
     struct reservation *beyond = writes("mic", tenth("EDF"));
-    beyond->state = RESERVATION_OVER_LIMIT; /* forgotten after its verdict */
+    beyond->state = RESERVATION_OVER_LIMIT; /* it is forgotten after its verdict */
     orders[0] = '\0';
     journal_rewrite_if_due();
     assert_string_equal(orders, "");
@@ -820,7 +821,7 @@ static void a_journal_that_is_behind_is_tried_each_second_and_told_once(void **s
     said_count = 0;
     journal_rewrite_if_due();
     assert_int_equal(said_count, 1);
-    journal_rewrite_if_due(); /* the next turn */
+    journal_rewrite_if_due(); /* in the next turn of the loop */
     assert_string_equal(orders, "journal abandon");
     clock_to(clock_now + 1000 * MS - 1);
     assert_string_equal(orders, "journal abandon");
@@ -892,7 +893,7 @@ static void a_thread_that_was_never_scheduled_is_not_put_back(void **state)
     assert_int_equal(reservation->attachment->state, ATTACHMENT_IN_FORCE);
 }
 
-/* The kernel counts the bandwidth of a thread until its 0-lag time. */
+/* The kernel counts a thread's bandwidth until the thread's 0-lag time. */
 static void the_end_waits_until_the_kernel_has_forgotten_a_thread_that_ended(void **state)
 {
     (void)state;
@@ -944,11 +945,12 @@ static void what_fails_at_the_end_is_an_error_in_the_log(void **state)
     helper.drains = false;
     journal.commits = false;
     lay_down();
-    assert_int_equal(said_count, 4); /* threads, limit, domains, journal */
+    assert_int_equal(said_count, 4); /* about the threads, the limit, the domains and the journal */
     assert_non_null(strstr(orders, "abandon"));
 }
 
-/* The orders under way, the threads, and the threads that called execve. */
+/* The three drains wait for the orders under way, for the threads, and for the threads that called
+ * execve. */
 static void a_helper_that_was_silent_about_a_thread_is_an_error(void **state)
 {
     (void)state;
@@ -990,7 +992,7 @@ static void the_settings_of_a_killed_broker_are_restored(void **state)
     has_attached(0, "cam")->former_ioprio = 5;
     assert_true(puts_back(false));
     assert_string_equal(orders, "raised:4711:100:5 limit no-domains put-back");
-    assert_true(puts_back(true)); /* the grants are in force */
+    assert_true(puts_back(true)); /* because the grants are in force */
     assert_string_equal(orders, "raised:4711:100:5");
     journal.readable = false;
     assert_false(puts_back(false));
@@ -1029,7 +1031,7 @@ static void only_threads_of_this_boot_were_raised(void **state)
     (void)state;
     struct recorded_state all = {.reservations = recorded, .count = 3};
     has_attached(0, "a")->former_ioprio = 5;
-    (void)has_attached(1, "b"); /* never raised */
+    (void)has_attached(1, "b"); /* the limit of this thread was never raised */
     has_attached(2, "c")->former_ioprio = 0;
     recorded[2].attached = false;
     recover_know_raised(&all);

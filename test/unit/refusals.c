@@ -60,7 +60,7 @@ static void one_spec_too_many(void **state)
     const int most = max_specs;
     max_specs = 1;
     (void)has_grant("cam");
-    assert_null(writes("dog", tenth("EDF"))); /* it is told, and forgotten */
+    assert_null(writes("dog", tenth("EDF"))); /* the owner is told, and the spec is forgotten */
     max_specs = most;
     is_told(WHY_TOO_MANY_SPECS, false);
 }

@@ -20,7 +20,7 @@ static struct user user = {.name = "20021", .uid = 20021, .account = &account},
 
 /* ---- in the place of verdict.c ---- */
 
-static char answered[64], queue[256]; /* the names, a blank behind each */
+static char answered[64], queue[256]; /* names, each with a blank behind it */
 
 static void append(char *names, size_t size, const struct reservation *reservation)
 {
@@ -35,7 +35,7 @@ void verdict_again(struct reservation *reservation, enum kind kind, const char *
     append(answered, sizeof answered, reservation);
 }
 
-/* The names that are to be looked at, in turn. */
+/* The names that are to be looked at, in the order of the queue. */
 static const char *take_queue(void)
 {
     queue[0] = '\0';
@@ -125,7 +125,7 @@ static void what_is_as_it_was_judged_is_left_alone(void **state)
     judged(&user, "same", 1, 10);
     judged(&user, "written", 2, 20);
     judged(&user, "replaced", 3, 30);
-    /* another one can have the same time: its text tells */
+    /* another file can have the same time, so the text has to decide */
     judged(&user, "fresh", 4, 40)->judged.fresh = true;
     judged(&user, "busy", 5, 50)->pending_changes = FILES_CHANGED;
     scan_begin(&user, 0);
@@ -136,7 +136,7 @@ static void what_is_as_it_was_judged_is_left_alone(void **state)
     found(&user, "fresh", 4, 40);
     found(&user, "busy", 5, 50);
     scan_end(&user);
-    /* Known specs come first: a new one can have the capacity that they give up. */
+    /* Known specs come first, because a new one can have the capacity that they give up. */
     (void)take_queue();
     assert_non_null(strstr(queue, "written "));
     assert_non_null(strstr(queue, "replaced "));
@@ -177,7 +177,7 @@ static void a_thread_file_is_looked_at_by_itself(void **state)
     queued("");
 }
 
-/* A decision is in the journal, and a process died before the owner was told. */
+/* A decision was in the journal, but a process ended before the owner got the verdict. */
 static void a_verdict_that_was_lost_is_told_again(void **state)
 {
     (void)state;
@@ -188,17 +188,18 @@ static void a_verdict_that_was_lost_is_told_again(void **state)
     lost->grant = allocate(sizeof *lost->grant);
     late->grant = allocate(sizeof *late->grant);
     told->decided = lost->decided = refused->decided = 50;
-    late->decided = 150; /* after the scan began: its verdict is on its way */
+    late->decided = 150; /* decided after the scan began, so its verdict is on its way */
     scan_begin(&user, 100);
     found(&user, "told", 1, 10);
     found(&user, "lost", 2, 10);
     found(&user, "refused", 3, 10);
     found(&user, "late", 4, 10);
     scan_verdict(&user, "told", 50);
-    scan_verdict(&user, "lost", 40); /* an earlier one */
+    scan_verdict(&user, "lost", 40); /* the verdict is an earlier one */
     scan_end(&user);
     assert_string_equal(answered, "lost ");
-    queued("refused "); /* why it was is not known any more: it is asked again */
+    /* the reason for the refusal is not known any more, so the spec is asked again */
+    queued("refused ");
 }
 
 static void a_verdict_of_nothing_is_looked_at(void **state)
@@ -233,16 +234,16 @@ static void a_scan_that_is_forgotten_leaves_nothing(void **state)
     scan_begin(&user, 0);
     found(&user, "cam", 2, 20);
     scan_forget(&user);
-    found(&user, "cam", 2, 20); /* of a reader that is gone */
+    found(&user, "cam", 2, 20); /* found by a reader that has ended */
     scan_verdict(&user, "cam", 5);
     scan_end(&user);
     queued("");
     scan_begin(&user, 0);
     scan_end(&user);
-    queued("cam "); /* the file is gone, whatever the other reader found */
+    queued("cam "); /* the file is gone, although the former reader found it */
 }
 
-/* The first file is asked first, whoever its owner is. */
+/* The oldest file is asked first, whoever its owner is. */
 static void at_the_start_all_are_taken_in_the_order_of_their_times(void **state)
 {
     (void)state;

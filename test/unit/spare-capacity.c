@@ -1,5 +1,5 @@
-/* Spare capacity in force: what comes free is shared out, less at once and more by asking, and not
- * more often than once a second. */
+/* Spare capacity in force: free capacity is shared out. A spec gets less at once, and gets more
+ * only after its plugin was asked, at most once a second. */
 #include "spare-capacity.h"
 
 #include "accounting.h"
@@ -15,7 +15,7 @@ static int begin(void **state)
     return 0;
 }
 
-/* From EDF, on CPU 0. */
+/* A spec that EDF grants on CPU 0, and that desires more. */
 static struct reservation *desires(const char *name, int importance, uint64_t needed,
                                    uint64_t desired, uint64_t offered)
 {
@@ -27,7 +27,7 @@ static struct reservation *desires(const char *name, int importance, uint64_t ne
     return reservation;
 }
 
-/* As the kernel rounds. */
+/* Compares with the rounding of the kernel. */
 static void has(const struct reservation *reservation, uint64_t runtime)
 {
     assert_in_range(reservation->grant->plan.runtime, runtime - 1, runtime + 1);
@@ -76,7 +76,7 @@ static void the_more_important_comes_first_and_the_other_has_less_at_once(void *
     spare_capacity_share_out();
     has(lesser, SECOND / 10);
     assert_true(more->raises);
-    has(more, SECOND / 20); /* it has to be asked for */
+    has(more, SECOND / 20); /* for more, the plugin has to be asked */
     is_looked_at(more);
     plugin_offers(more, ANSWER_OK, SECOND * 8 / 10);
     has(more, SECOND * 8 / 10);
@@ -107,7 +107,8 @@ static void what_is_needed_is_taken_back_at_any_time(void **state)
                        *poor = writes("poor", spec_of("EDF", SECOND / 2, 0));
     rich->shared_out = clock_now;
     plugin_answers(poor, ANSWER_NO, 0, false);
-    plugin_offers(poor, ANSWER_OK, SECOND / 2); /* the trial */
+    /* a trial: the plugin is asked what it would grant if others had less */
+    plugin_offers(poor, ANSWER_OK, SECOND / 2);
     plugin_answers(poor, ANSWER_NO, 0, false);
     has(rich, SECOND * 4 / 10);
     plugin_offers(poor, ANSWER_OK, SECOND / 2);

@@ -1,5 +1,6 @@
-/* lib/spec.c: what a spec may say. Everything else gets a sentence that names key and line, and
- * what is allowed; and what one process tells another of it is checked as the text was. */
+/* lib/spec.c: what a spec may say. Any other text is refused with a sentence that names the key, the
+ * line and what is allowed. A process checks the paragraphs of another process about a spec as
+ * strictly as the text. */
 #include "spec-parse.h"
 
 #include <stdlib.h>
@@ -25,7 +26,7 @@ static bool parses(const char *json, size_t length)
     return spec_parse(json, length, &spec, reason);
 }
 
-/* The message is a sentence that can stand in a log, with all of these parts (a NULL ends them). */
+/* The message is one sentence for a log line, and has all of these parts (NULL ends the list). */
 static void refused_bytes(const char *json, size_t length, const char *const parts[])
 {
     check(!parses(json, length), "%.200s", json);
@@ -44,7 +45,7 @@ static void taken(const char *json)
     check(parses(json, strlen(json)), "%.200s: %s", json, reason);
 }
 
-/* So many times the same, then the rest. */
+/* A text that is repeated this many times, then the rest. */
 static const char *many(const char *before, const char *one, int count, const char *behind)
 {
     char *end = stpcpy(text, before);
@@ -54,7 +55,7 @@ static const char *many(const char *before, const char *one, int count, const ch
     return text;
 }
 
-/* The key on the third line. */
+/* Each value is refused when the key is on the third line. */
 static void values_refused(const char *key, const char *allowed, const char *const values[],
                            size_t count)
 {
@@ -183,11 +184,12 @@ static void unknown_keys_are_named_with_their_line(void **state)
         snprintf(meant, sizeof meant, "is unknown; did you mean \"%s\"?", wrong[i][1]);
         refused(json, meant);
     }
-    /* As a value first, and with blanks before its colon. */
+    /* The misspelt name occurs as a value first, or has blanks before its colon. */
     refused("{\"token\": \"perod\",\n \"perod\"\n : 1}", "key \"perod\" (line 2)");
     refused("{\"comment\": \"\\\"perod\\\": 1\",\n \"perod\": 1}", "key \"perod\" (line 2)");
     refused("{\"comment\": \"{[\\\\\",\n \"perod\": 1}", "key \"perod\" (line 2)");
-    for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) { /* is not repeated, but its line is */
+    /* the sentence does not repeat the key, but names its line */
+    for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
         snprintf(json, sizeof json, "{\"runtime\": \"1ms\",\n\n\"%s\": 1}", odd[i]);
         refused(json, "key \"", "(line 3)", LISTED);
     }
@@ -205,7 +207,7 @@ static void a_key_stands_once(void **state)
             "line 3", "duplicate");
     refused("{\"runtime\": \"1ms\",\n\n\n\"runt\\u0069me\": \"1ms\"}", "line 4", "duplicate");
     refused("{\"comment\": \"a\", \"comment\":\n\"a\"}", "comment", "line 1", "duplicate");
-    /* written with escapes it is the same */
+    /* a key that is written with escapes is the same key */
     taken("{\"\\u0072untime\": \"1ms\", \"p\\u0065rio\\u0064\": \"10ms\"}");
     assert_true(spec.runtime == 1000 && spec.period == 10000);
     refused("{\"period\": \"10ms\",\n\"\\u0072untime\": 0}", "key \"runtime\" (line 2)", A_TIME);
@@ -328,7 +330,8 @@ static void times_that_contradict_one_another_are_told(void **state)
         "{\"runtime\": \"2ms\", \"period\": \"10ms\", \"deadline\": \"5ms\",\n\"desired_runtime\": \"6ms\"}",
         "key \"desired_runtime\" (line 2)", "must not exceed the deadline: 6000us against 5000us");
     refused("{\"token\": \"t\", \"runtime\": 0}", "key \"runtime\"");
-    assert_string_equal(spec.token, "t"); /* even that answer can be told from others */
+    /* a client can recognize even the answer to a refused spec */
+    assert_string_equal(spec.token, "t");
 }
 
 static void a_dry_run_attaches_nothing(void **state)
@@ -554,7 +557,7 @@ static void claims_are_told_with_their_key(void **state)
     taken("{\"units\": {\"count\": 1000000000}, \"priority\": 1}");
     assert_true(spec_claims_cpu(&spec));
     taken("{}");
-    /* all that a plugin could want is absent; but nothing else is claimed */
+    /* no value for a plugin is set, but the spec claims nothing else */
     assert_true(spec_claims_cpu(&spec));
     refused("{\"units\": 2}", "key \"units\" (line 1) must be an object, such as {\"count\": 1}");
     refused("{\"runtime\": 5,\n\"units\": {}}", "key \"units\" (line 2) lacks the key \"count\"");
@@ -636,7 +639,7 @@ static void of_modes_the_most_is_asked_for(void **state)
     assert_int_equal(spec_least_runtime(&spec), 3);
     assert_int_equal(spec.claims->values[0], 4);
     assert_int_equal(spec.claims->in_mode, 2);
-    /* The current mode needs the most. */
+    /* The current mode needs more than all others. */
     taken(
         "{\"modes\": {\"a\": {\"runtime\": 7}, \"b\": {\"runtime\": 2}}, \"mode\": \"a\", \"period\": 9}");
     assert_int_equal(spec.runtime, 7);
@@ -659,7 +662,8 @@ static void what_a_wire_carries_is_said_in_bytes_and_times(void **state)
     (void)state;
     taken(
         "{\"network\": {\"interface\": \"eth0\", \"bytes\": \"32KiB\", \"period\": \"20ms\"}, \"units\": {\"count\": 1}}");
-    assert_int_equal(spec.claims->resource, RESOURCE_UNITS); /* in the order of the resources */
+    /* the claims are in the order of the resources */
+    assert_int_equal(spec.claims->resource, RESOURCE_UNITS);
     assert_int_equal(spec.claims->next->values[0], 32768);
     assert_int_equal(spec.claims->next->values[1], 20000);
     assert_string_equal(spec.claims->next->where, "eth0");
@@ -710,7 +714,7 @@ static void what_asks_for_no_guarantee_says_only_where(void **state)
     assert_string_equal(spec.claims->next->plugin, "DISK");
     for (const struct claim *claim = spec.claims; claim != NULL; claim = claim->next)
         for (int i = 0; i < CLAIM_VALUES; i++)
-            assert_int_equal(claim->values[i], 0); /* no preset, either */
+            assert_int_equal(claim->values[i], 0); /* no preset value either */
     assert_false(spec_claims_cpu(&spec));
     taken("{\"disk\": {\"background\": false, \"bandwidth\": 5}}");
     assert_false(spec.claims->background);
@@ -736,7 +740,7 @@ static void what_asks_for_no_guarantee_says_only_where(void **state)
     refused("{\"units\": {\"background\": true}}",
             "key \"units\" (line 1) has the key \"background\", which is unknown there");
     refused("{\"background\": true, \"runtime\": 5}", "key \"background\" (line 1) is unknown");
-    /* A mode says how much, and here nothing is. */
+    /* A mode has to state an amount, and this one states none. */
     taken(
         "{\"runtime\": 4, \"period\": 9, \"modes\": {\"a\": {\"runtime\": 5}}, \"mode\": \"a\", \"disk\": {\"background\": true}}");
     assert_true(spec.claims->background);

@@ -1,5 +1,6 @@
-/* The supervisor's machine: each edge of the picture in supervise.h, its pauses and its one timer.
- * The test is the program: it has the ends that the launcher would give to a child. */
+/* The supervisor's state machine: each edge of the picture in supervise.h, its pauses and its one
+ * timer. The test itself is the program: it has the ends of the pipes that the launcher would give
+ * to a child. */
 #include "supervise.h"
 
 #include <errno.h>
@@ -15,7 +16,7 @@ static const int64_t FIRST = 100 * MS, LONGEST = 400 * MS, BEHAVES = 10000 * MS,
 
 static struct program program;
 static struct program_description is;
-static int child_in = -1, child_out = -1; /* as the child has them */
+static int child_in = -1, child_out = -1; /* the ends that a child has */
 static int starts, starts_again, gone, messages, rooms;
 static bool can_start;
 static char last_said[64], last_why[128], logged[640], logged_as[64];
@@ -50,7 +51,7 @@ static void on_start(struct program *of, bool again)
     starts_again += again;
 }
 
-/* "greeting=1", "no=1" is refused, "keep=1" takes the descriptor. */
+/* "greeting=1" is the greeting, "no=1" is refused, and "keep=1" takes the descriptor. */
 static bool on_message(struct program *of, const struct paragraph *message, int *fd)
 {
     messages++;
@@ -136,7 +137,7 @@ static void say(const char *text)
                      strlen(text));
 }
 
-/* One turn of the loop. */
+/* Runs one turn of the loop. */
 static void turn(void)
 {
     loop_turn(true);
@@ -149,7 +150,7 @@ static void ends(void)
     turn();
 }
 
-/* The program has had a fault: a pause follows the next fault. */
+/* The program has a fault, so that its next fault is followed by a pause. */
 static void has_a_pause(void)
 {
     program.pause = FIRST;
@@ -213,7 +214,8 @@ static void is_backing_off_because(const char *why)
     assert_int_equal(stub_ended, 1);
 }
 
-/* Without timers_run: the first start after a fault is due at once. */
+/* A turn without timers_run. The first start after a fault is due at once, and must not happen
+ * here. */
 static void hear(void)
 {
     loop_turn(true);
@@ -226,7 +228,7 @@ static void the_end_is_a_fault_and_what_was_said_before_counts(void **state)
     say("one=1\n\ntwo=2\n\nhal");
     close_child();
     hear();
-    hear(); /* the end comes with the next read */
+    hear(); /* the next read finds the end */
     assert_int_equal(messages, 2);
     is_backing_off_because("it ended");
 }
@@ -238,7 +240,7 @@ static void form_and_sense_are_faults(void **state)
     say("no=1\n\nmore=1\n\n");
     hear();
     is_backing_off_because("it sends what its protocol does not allow");
-    assert_int_equal(messages, 1); /* the rest is not heard */
+    assert_int_equal(messages, 1); /* the program's other messages are ignored */
     supervise_stop(&program);
     gone = logs = stub_ended = 0;
     start();
@@ -319,7 +321,7 @@ static void what_the_broker_has_not_read_yet_is_not_late(void **state)
     timers_run();
     assert_int_equal(messages, 1);
     assert_int_equal(program.state, PROGRAM_SERVING);
-    /* on_message has not said that nothing is owed */
+    /* on_message has not reported that nothing is owed, so the timer is still set */
     assert_int_equal(program.timer.at, clock_now + 50 * MS);
 }
 
@@ -415,7 +417,7 @@ static void whoever_hurries_starts_it_without_a_pause(void **state)
     assert_true(supervise_hurry(&program));
     assert_int_equal(starts, 3);
     supervise_stop(&program);
-    assert_false(supervise_hurry(&program)); /* it is to be started by supervise_start */
+    assert_false(supervise_hurry(&program)); /* supervise_start has to start it */
 }
 
 static void fail_at_start(struct program *of, bool again)
@@ -580,7 +582,7 @@ static void one_that_is_fed_has_its_input_from_the_caller(void **state)
     assert_int_equal(pipe(feed), 0);
     is.talk = COPROCESS_FED;
     assert_true(supervise_start(&program, feed[0], -1));
-    for (int i = 0; i < 2; i++) { /* and the next one goes on with it */
+    for (int i = 0; i < 2; i++) { /* the next program continues with the same input */
         assert_int_equal(write(feed[1], "xy" + i, 1), 1);
         assert_int_equal(read(child_in, &byte, 1), 1);
         assert_int_equal(byte, "xy"[i]);

@@ -1,4 +1,4 @@
-/* Events of attached threads: what has become of a thread whose watch hung up, what the answers of
+/* Events of attached threads: what the broker concludes when a watch hangs up, what the answers of
  * the attach helper change, and what the guard's events change. */
 #include "thread-events.h"
 
@@ -17,7 +17,7 @@
 #include "../stubs.h"
 #include "unit.h"
 
-/* The calls of the stages that act on these events. */
+/* The calls that these events cause in the stages. */
 static struct {
     int examined, recovered;
     enum kind kind;
@@ -60,7 +60,7 @@ static struct attributes as_granted(const struct reservation *reservation)
     return now;
 }
 
-/* The owner attaches thread 4711 of process 4700. */
+/* The owner has attached thread 4711 of process 4700, which is not the leader. */
 static struct reservation *has_follower(const char *name)
 {
     leader.is_there = true;
@@ -68,7 +68,7 @@ static struct reservation *has_follower(const char *name)
     return has_thread(name);
 }
 
-/* The owner attaches both threads of process 4700, each to a reservation. */
+/* The owner has attached both threads of process 4700, each to a reservation of its own. */
 static void have_both(struct reservation **first, struct reservation **follower)
 {
     const struct fake_thread second = thread;
@@ -132,7 +132,7 @@ static void a_thread_that_has_ended_is_detached_and_its_owner_told(void **state)
     assert_int_equal(reservation->judged_tid.inode, 0);
 }
 
-/* The thread may have used its runtime at the end. */
+/* The thread may have used its whole runtime just before its end. */
 static void the_use_of_a_thread_that_has_ended_counts_until_its_0_lag_time(void **state)
 {
     (void)state;
@@ -144,7 +144,7 @@ static void the_use_of_a_thread_that_has_ended_counts_until_its_0_lag_time(void 
     assert_int_equal(debt_last_in_kernel(), reservation->zero_lag);
 }
 
-/* The thread had ended before the broker started, and nothing watches it. */
+/* The thread ended before the broker started, and nothing watches it. */
 static void a_thread_that_is_in_no_table_has_ended(void **state)
 {
     (void)state;
@@ -201,13 +201,13 @@ static void a_thread_that_took_over_the_id_of_its_process_is_put_back(void **sta
                            "4700: it is ordinary again, and not attached");
 }
 
-/* The last look comes 1.11 s after the first. */
+/* The last of the looks is 1.11 s after the first. */
 static void a_zombie_is_looked_at_three_times_more(void **state)
 {
     static const int64_t pauses[] = {10 * MS, 100 * MS, 1000 * MS};
     (void)state;
     struct reservation *reservation = has_thread("cam");
-    clock_to(clock_now + 100 * MS); /* the broker has asked for the watch */
+    clock_to(clock_now + 100 * MS); /* by now the broker has asked for the watch */
     thread.identity.ended = true;
     for (int i = 0; i < 3; i++) {
         look(reservation);
@@ -254,7 +254,7 @@ static void a_first_thread_without_reset_on_fork_is_another_thread(void **state)
     (void)state;
     struct reservation *reservation = has_thread("cam");
     look(reservation);
-    assert_null(helper_op); /* it is ordinary already */
+    assert_null(helper_op); /* it is already ordinary */
     is_let_go(reservation, REPLACED_4711);
 }
 
@@ -307,7 +307,7 @@ static void a_thread_that_was_never_scheduled_has_nothing_to_put_back(void **sta
     look(reservation);
     is_kept(reservation);
     assert_int_equal(called.recovered, 0);
-    reservation->attachment->looks = 1; /* it was a zombie at the last look */
+    reservation->attachment->looks = 1; /* it was a zombie when the broker last looked */
     look(reservation);
     assert_null(helper_op);
     is_let_go(reservation, "thread 4711 has ended");
@@ -321,7 +321,8 @@ static void without_an_attachment_there_is_nothing_to_look_at(void **state)
     assert_int_equal(retold.count, 0);
 }
 
-/* RESERVATION_WITHDRAWN: root has revoked it, and its end has another reason. */
+/* In the state RESERVATION_WITHDRAWN root has revoked it, and the reason of its end is another
+ * one. */
 static void a_spec_with_the_lifetime_of_its_thread_ends_with_the_thread(void **state)
 {
     (void)state;
@@ -376,7 +377,7 @@ static void only_a_thread_that_does_not_run_as_granted_is_corrected(void **state
     thread.now.priority = 1;
     thread.now.policy = POLICY_FIFO;
     thread_events_check();
-    assert_null(helper_op); /* the request corrects it */
+    assert_null(helper_op); /* the request will correct it */
 }
 
 static void a_corrected_thread_is_guarded_again(void **state)
@@ -390,7 +391,7 @@ static void a_corrected_thread_is_guarded_again(void **state)
     assert_true(guarded.again);
     assert_int_equal(reservation->attachment->state, ATTACHMENT_IN_FORCE);
     assert_int_equal(retold.count, 0);
-    adjusted(HELPER_OK, -1); /* an answer that nobody waits for */
+    adjusted(HELPER_OK, -1); /* the answer to an order of no request */
     assert_int_equal(guarded.count, before + 1);
 }
 
@@ -410,7 +411,7 @@ static void the_owner_is_told_when_the_thread_has_followed(void **state)
     (void)writes("cam", tenth("EDF"));
     helper_order.id = id;
     adjusted(HELPER_OK, -1);
-    assert_int_equal(retold.count, 1); /* the request has an answer of its own */
+    assert_int_equal(retold.count, 1); /* the request itself answers the owner */
 }
 
 static void a_correction_that_fails_is_left_to_a_request(void **state)
@@ -461,7 +462,8 @@ static void an_answer_about_an_earlier_thread_is_not_about_the_present_one(void 
     assert_int_equal(reservation->attachment->state, ATTACHMENT_IN_FORCE);
 }
 
-/* When the thread was let go, its process showed nothing of a grant yet. */
+/* When the grant was taken away from the thread, its process did not yet show the grant's
+ * attributes. */
 static void a_thread_that_was_changed_after_it_was_let_go_is_put_back(void **state)
 {
     (void)state;
@@ -498,7 +500,8 @@ static void a_thread_is_watched_ten_milliseconds_after_its_attachment(void **sta
     adjusted(HELPER_OK, watch);
     assert_int_equal(guarded.count, before);
     assert_int_equal(reservation->pending_changes, 0);
-    assert_int_equal(close(watch), 0); /* the attachment has taken it, and did not close it */
+    /* the attachment has not taken the descriptor, so the test can close it */
+    assert_int_equal(close(watch), 0);
 }
 
 static void a_watch_that_nobody_needs_any_more_is_closed(void **state)
@@ -507,7 +510,8 @@ static void a_watch_that_nobody_needs_any_more_is_closed(void **state)
     struct reservation *reservation = has_thread("cam");
     const int watch = eventfd(0, EFD_CLOEXEC);
     (void)asks_for_a_watch();
-    reservation->attachment->state = ATTACHMENT_ASLEEP; /* a sleeping thread has another watch */
+    /* a sleeping thread has another kind of watch */
+    reservation->attachment->state = ATTACHMENT_ASLEEP;
     adjusted(HELPER_OK, watch);
     assert_int_equal(close(watch), -1);
 }
@@ -545,9 +549,10 @@ static void what_happened_before_the_watch_is_noticed(void **state)
     thread.now = (struct attributes){.reset_on_fork = true};
     assert_false(is_looked_at_after_the_watch(reservation)); /* its owner has made it ordinary */
     thread.now = (struct attributes){.policy = POLICY_FIFO};
-    assert_false(is_looked_at_after_the_watch(reservation)); /* or real-time */
+    assert_false(is_looked_at_after_the_watch(reservation)); /* its owner has made it real-time */
     thread.now.policy = POLICY_OTHER;
-    assert_true(is_looked_at_after_the_watch(reservation)); /* another thread's execve */
+    /* another thread of its process has called execve */
+    assert_true(is_looked_at_after_the_watch(reservation));
     reservation->attachment->scheduled = false;
     assert_false(is_looked_at_after_the_watch(reservation));
 }
@@ -566,9 +571,9 @@ static void the_guard_tells_of_a_suspended_thread_in_the_log(void **state)
     struct reservation *reservation = has_thread("cam");
     written_count = 0;
     says(GUARD_SUSPENDED, 4711, 100);
-    assert_int_equal(written_count, 0); /* it is not guarded */
+    assert_int_equal(written_count, 0); /* the thread is not guarded */
     reservation->attachment->guarded = true;
-    says(GUARD_SUSPENDED, 4711, 99); /* an earlier thread */
+    says(GUARD_SUSPENDED, 4711, 99); /* an event about an earlier thread */
     says(GUARD_SUSPENDED, 4710, 100);
     assert_int_equal(written_count, 0);
     says(GUARD_SUSPENDED, 4711, 100);

@@ -5,7 +5,7 @@
 
 enum { TIMERS = 6 };
 static struct timer timers[TIMERS];
-static char called[64]; /* a letter for each, as they are called */
+static char called[64]; /* a letter for each timer, in the order of the calls */
 static int calls;
 
 static void note(struct timer *timer)
@@ -44,7 +44,7 @@ static void none_is_called_before_its_time(void **state)
     assert_string_equal(called, "");
     assert_int_equal(nanoseconds(timers_left(&left)), 1);
     clock_now += 2;
-    assert_int_equal(nanoseconds(timers_left(&left)), 0); /* it is late already */
+    assert_int_equal(nanoseconds(timers_left(&left)), 0); /* the timer is already late */
     timers_run();
     timers_run();
     assert_string_equal(called, "a");
@@ -60,7 +60,7 @@ static void the_order_is_that_of_the_times_and_then_of_setting(void **state)
     timer_set(&timers[2], at);
     timer_set(&timers[3], at - 1);
     timer_set(&timers[4], at);
-    timer_set(&timers[1], at); /* set again, it is the last of its time */
+    timer_set(&timers[1], at); /* the timer is set again, so it is the last with this time */
     clock_to(at + MS);
     assert_string_equal(called, "dceba");
 }
@@ -115,7 +115,7 @@ static void who_has_no_call_is_ended_alone(void **state)
     assert_null(timers_first());
 }
 
-/* A time of 0 is that of a timer that is not set. */
+/* A timer that is not set has the time 0. */
 static void what_was_due_at_the_beginning_of_time_is_called_once(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* Replaces the programs of plugins.conf, and records the messages to them, in order. Also replaces
- * helper and readers, which get no message. */
+/* Replaces the programs of plugins.conf, and records the messages to them in their order. Also
+ * replaces the helper and the readers, which get no message. */
 #ifndef RTF_UNIT_TOLD_H
 #define RTF_UNIT_TOLD_H
 
@@ -15,22 +15,24 @@ struct told_plugin {
     uint64_t task, owner;
     bool has_plan;
     struct attributes plan;
-    struct spec spec; /* of ACCEPT and the messages after it */
+    struct spec spec; /* the spec of an ACCEPT and of the messages after it */
     uint64_t max_runtime;
     bool commit;
 };
 
-extern struct told_plugin told[TOLD_MAX]; /* the first so many since told_count was set to 0 */
+/* the first TOLD_MAX messages since told_count was set to 0 */
+extern struct told_plugin told[TOLD_MAX];
 extern int told_count;
 
-/* The guard enforces no smaller runtimes, us; 0: it enforces any runtime. */
+/* the least runtime that the guard can enforce, us; 0: it enforces any runtime */
 extern uint64_t guarded_from;
 
-/* How often a plugin was killed for an answer. The test fails unless the plugin may lie. */
+/* How often a plugin was killed because of its answer. The test fails at such an answer unless
+ * may_lie. */
 extern int told_lies;
 extern bool may_lie;
 
-/* Sets the lines of plugins.conf, and each plugin's greeting. Once in a program. */
+/* Sets the lines of plugins.conf, and each plugin's greeting. A program can call this once. */
 void plugins_are(const char *lines);
 void plugin_says(const char *name, const char *tests, bool judges, bool tested);
 

@@ -20,7 +20,7 @@ const char *file_with(const char *text)
     return path;
 }
 
-/* Vigna's splitmix64. */
+/* The generator splitmix64 by Vigna. */
 static uint64_t state;
 
 void random_from(uint64_t seed)

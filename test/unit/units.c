@@ -79,7 +79,8 @@ static void no_wait_overflows_poll(void **state)
     assert_int_equal(poll_milliseconds(1), 1);
     assert_int_equal(poll_milliseconds(INT64_C(1000000)), 1);
     assert_int_equal(poll_milliseconds(INT64_C(2147483647) * 1000000), INT_MAX);
-    assert_int_equal(poll_milliseconds(INT64_C(4294967298) * 1000000), INT_MAX); /* 2 as an int */
+    /* 4294967298 would be 2 as an int */
+    assert_int_equal(poll_milliseconds(INT64_C(4294967298) * 1000000), INT_MAX);
     assert_int_equal(poll_milliseconds((int64_t)WAIT_MAX * 1000), INT_MAX);
 }
 
@@ -142,7 +143,7 @@ static void seconds_have_all_their_zeros(void **state)
     assert_string_equal(format_seconds(INT64_MAX, text), "9223372036.854775807");
 }
 
-/* utilization is rounded up, and runtime_within the largest runtime that it lets pass. */
+/* A utilization is rounded up. runtime_within is the largest runtime whose utilization passes. */
 static void a_runtime_fits_exactly_into_its_share(void **state)
 {
     (void)state;

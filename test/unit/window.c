@@ -1,4 +1,5 @@
-/* libexec/guard/budget-window.c: how much of its runtime a guarded thread has when, in ms here. */
+/* libexec/guard/budget-window.c: when a guarded thread has how much of its runtime. Times are in ms
+ * here. */
 #include "guard/budget-window.h"
 
 #include "unit.h"
@@ -9,10 +10,10 @@ static void who_uses_it_up_at_once_waits_for_the_next_window(void **state)
     (void)state;
     assert_int_equal(window_used_up(&window, 1002 * MS, 0, 1), 1010 * MS);
     assert_int_equal(window_used_up(&window, 1012 * MS, 0, 1), 1020 * MS);
-    /* used late: the next has begun */
+    /* the runtime is used up late: the next window has begun */
     assert_int_equal(window_used_up(&window, 1029 * MS, 0, 1), 0);
     assert_int_equal(window.began, 1030 * MS);
-    /* nothing is saved up meanwhile */
+    /* no runtime is saved up while the thread sleeps */
     assert_int_equal(window_used_up(&window, 1200 * MS, 0, 1), 0);
     assert_int_equal(window.began, 1200 * MS);
     assert_int_equal(window_used_up(&window, 1202 * MS, 0, 1), 1210 * MS);
@@ -33,12 +34,13 @@ static void what_a_thread_waited_is_made_up_for_a_period_at_most(void **state)
     assert_int_equal(window.began, 1044 * MS);
     (void)window_used_up(&window, 1100 * MS, 80 * MS, 1);
     assert_int_equal(window.began, 1090 * MS);
-    (void)window_used_up(&window, 1101 * MS, 50 * MS, 1); /* but not before the last one was over */
+    /* the next window begins when the last one is over, and no earlier */
+    (void)window_used_up(&window, 1101 * MS, 50 * MS, 1);
     assert_int_equal(window.began, 1100 * MS);
 }
 
-/* Timers are late: within a quarter of a period no thread is suspended, and a thread gains nothing
- * by this in later windows. */
+/* Timers are late, so no thread is suspended for the first quarter of a period that it is early. A
+ * thread gains nothing from this in later windows. */
 static void a_quarter_too_early_is_no_runaway(void **state)
 {
     struct window window = {.began = 1000 * MS, .runtime = 2 * MS, .period = 8 * MS};
@@ -63,8 +65,8 @@ static int suspended_times(struct window *window, int64_t now, int64_t until)
     return suspended;
 }
 
-/* Each suspension costs the guard time, so a thread with a short period that never keeps to its
- * runtime pays with longer ones; one that has to catch up does not. */
+/* Each suspension costs the guard time. A thread with a short period that never keeps to its
+ * runtime gets longer pauses for this. A thread that only catches up does not. */
 static void suspensions_are_four_ms_apart_on_average(void **state)
 {
     struct window window = {.began = 1000 * MS, .runtime = MS / 10, .period = MS};
@@ -72,7 +74,7 @@ static void suspensions_are_four_ms_apart_on_average(void **state)
     assert_in_range(suspended_times(&window, 1000 * MS, 1200 * MS), 199, 201);
     (void)suspended_times(&window, 1200 * MS, 3000 * MS);
     assert_in_range(suspended_times(&window, 3000 * MS, 7000 * MS), 990, 1010);
-    /* saved up, but not for more than a second */
+    /* the unused time is saved up, but only up to a second */
     assert_in_range(suspended_times(&window, 9000 * MS, 12000 * MS), 990, 1010);
 }
 

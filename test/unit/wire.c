@@ -1,4 +1,4 @@
-/* The weight of data on a wire, and the data of a weight. */
+/* The weight of a stream on a wire, and the largest stream of a weight. */
 #include "wire.h"
 
 #include "unit.h"
@@ -31,12 +31,12 @@ static void each_packet_has_its_headers(void **state)
     assert_int_equal(wire_rate(1024, 20000), 53300);
     assert_int_equal(wire_rate(1472, 1000000), 1514);
     assert_int_equal(wire_rate(1473, 1000000), 1557);
-    assert_int_equal(wire_rate(1, 3600000000), 1); /* rounded up */
+    assert_int_equal(wire_rate(1, 3600000000), 1); /* the rate is rounded up */
     assert_int_equal(wire_capacity(3553000, ONE_CPU / 100 * 96), 426360);
     assert_int_equal(wire_capacity(UINT64_C(10000000000000), ONE_CPU), UINT64_C(1250000000000));
 }
 
-/* The nearest amount passes, and one byte more does not. */
+/* The nearest amount is granted, and one byte more is refused. */
 static void the_nearest_is_the_largest_that_fits(void **state)
 {
     static const uint64_t periods[] = {1, 7, 100, 20000, 33333, 1000000, 3600000000};
@@ -52,7 +52,7 @@ static void the_nearest_is_the_largest_that_fits(void **state)
     assert_int_equal(wire_bytes_within(UINT64_MAX, TIME_MAX), WIRE_BYTES_MAX);
 }
 
-/* More than the most is never named, also where the rate would carry it. */
+/* The nearest is never above the largest allowed amount, even if the rate would allow more. */
 static void the_most_is_the_most(void **state)
 {
     (void)state;

@@ -25,14 +25,14 @@ teardown() {
 
 main_of() { systemctl show --property MainPID --value "$1"; }
 is_active() { [ "$(systemctl is-active "$1")" = active ]; }
-is_another() { is_active rtf && [ "$(main_of rtf)" != 0 ] && [ "$(main_of rtf)" != "$1" ]; } # PID: of a broker before
+is_another() { is_active rtf && [ "$(main_of rtf)" != 0 ] && [ "$(main_of rtf)" != "$1" ]; } # is_another PID: the broker's process is not PID, which was an earlier broker.
 has_ended() { [ ! -e "/proc/$1" ]; }
 as_ann() { setpriv --reuid ann --regid ann --init-groups -- env -C /home/ann HOME=/home/ann USER=ann "$@"; }
 
 # An emulated machine is sometimes so slow that a plugin does not answer in time, and the broker starts the plugin again.
 is_served() { as_ann rtf-run -T 10ms -P 100ms -- chrt -p 0 | grep -q SCHED_DEADLINE; }
 
-# typed USER: runs the lines on standard input in a shell of the user, with errors fatal.
+# typed USER: runs the lines on standard input in a shell of the user. The first error ends the shell.
 typed() {
     cat >"$WORK/script"
     case $1 in

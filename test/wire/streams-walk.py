@@ -28,7 +28,7 @@ def walk(bits, threshold):
     held, granted, refused = {}, 0, 0
     for step in range(steps):
         task, period = chance.randrange(1, 40), chance.choice(PERIODS)
-        # As much as is about to fit, or is about not to.
+        # An amount that just fits, or just does not fit.
         left = capacity - sum(weight(*held[other]) for other in held if other != task)
         data = max(1, min(MOST, int(left * period // 1000000 * chance.choice([0.02, 0.1, 0.3, 0.9, 0.94, 0.97, 1, 1.1])) + chance.randrange(-2, 3)))
         stream = {"task": task, "bytes": data, "period": period}
@@ -46,7 +46,7 @@ def walk(bits, threshold):
             assert nearest == 0 or weight(nearest, period) <= left, f"{where}: the nearest does not fit: {answer}"
             assert weight(nearest + 1, period) > left, f"{where}: one byte more would fit: {answer}"
             assert (answer.get("retry") == "never") == (weight(data, period) > capacity), f"{where}: {answer}"
-        elif chance.random() < 0.8:  # else it was a question only
+        elif chance.random() < 0.8:  # otherwise the test only asks
             plugin.ask({"op": "schedule", **stream})
             held[task] = (data, period)
             granted += 1
