@@ -48,54 +48,48 @@ SETTER(rtf_params_set_importance, unsigned, importance, importance)
 SETTER(rtf_params_set_weight, unsigned, weight, weight)
 SETTER(rtf_params_set_dry_run, bool, dry_run, dry_run)
 
-/* False: the text is too long, and the field is unchanged. */
-static bool keep_text(char *field, size_t size, const char *text)
+/* Empty text and NULL both unset the field. False: the text is too long or not valid, and the field
+ * is unchanged. */
+static bool keep_text(char *field, size_t size, const char *text, bool (*is_valid)(const char *))
 {
     const size_t length = text == NULL ? 0 : strlen(text);
-    if (length >= size)
+    if (length >= size || (length > 0 && !is_valid(text)))
         return false;
     memset(field, 0, size);
     memcpy(field, length == 0 ? "" : text, length);
     return true;
 }
 
-#define TEXT(setter, type, value, field)                          \
-    enum rtf_result setter(struct rtf_params *params, type value) \
-    {                                                             \
-        struct own_params own = own_params(params);               \
-        if (!keep_text(own.field, sizeof own.field, value))       \
-            return RTF_BAD_SPEC;                                  \
-        own_keep_params(params, &own);                            \
-        return RTF_OK;                                            \
+static bool any_text_ok(const char *text)
+{
+    (void)text;
+    return true;
+}
+
+static bool cpus_ok(const char *text)
+{
+    cpu_set_t cpus;
+    return parse_cpus(text, &cpus);
+}
+
+#define TEXT(setter, type, value, field, is_valid)                    \
+    enum rtf_result setter(struct rtf_params *params, type value)     \
+    {                                                                 \
+        struct own_params own = own_params(params);                   \
+        if (!keep_text(own.field, sizeof own.field, value, is_valid)) \
+            return RTF_BAD_SPEC;                                      \
+        own_keep_params(params, &own);                                \
+        return RTF_OK;                                                \
     }
 
-TEXT(rtf_params_set_scheduler, const char *, plugin, plugin)
-TEXT(rtf_params_set_mode, const char *, mode, mode)
+TEXT(rtf_params_set_scheduler, const char *, plugin, plugin, any_text_ok)
+TEXT(rtf_params_set_mode, const char *, mode, mode, any_text_ok)
+TEXT(rtf_params_set_name, const char *, name, name, client_name_ok)
+TEXT(rtf_params_set_cpus, const char *, cpus, cpus, cpus_ok)
 
 const char *rtf_params_get_scheduler(const struct rtf_params *params)
 {
     return (const char *)params->own + offsetof(struct own_params, plugin);
-}
-
-enum rtf_result rtf_params_set_name(struct rtf_params *params, const char *name)
-{
-    struct own_params own = own_params(params);
-    if ((name != NULL && name[0] != '\0' && !client_name_ok(name)) ||
-        !keep_text(own.name, sizeof own.name, name))
-        return RTF_BAD_SPEC;
-    own_keep_params(params, &own);
-    return RTF_OK;
-}
-
-enum rtf_result rtf_params_set_cpus(struct rtf_params *params, const char *cpus)
-{
-    cpu_set_t set;
-    struct own_params own = own_params(params);
-    if ((cpus != NULL && cpus[0] != '\0' && !parse_cpus(cpus, &set)) ||
-        !keep_text(own.cpus, sizeof own.cpus, cpus))
-        return RTF_BAD_SPEC;
-    own_keep_params(params, &own);
-    return RTF_OK;
 }
 
 /* Borrows the text, because struct rtf_params has no room for it, and no call frees such a struct.
