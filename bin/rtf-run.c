@@ -316,8 +316,8 @@ static enum client_outcome put_spec(struct client *client, const struct options 
     } else {
         snprintf(spec->name, sizeof spec->name, "run-%d", getpid());
         outcome = client_put(client, spec->name, text, &spec->inode);
-        /* either the command of another rtf-run is this rtf-run, with the same pid; or an rtf-run
-         * with this pid was killed, and its spec is left */
+        /* The spec belongs to the outer of two nested calls of rtf-run, which have the same pid,
+         * or an rtf-run with this pid was killed and has left its spec. */
         if (outcome == CLIENT_TAKEN) {
             snprintf(spec->name, sizeof spec->name, "run-%d-%s", getpid(), spec->token);
             outcome = client_put(client, spec->name, text, &spec->inode);

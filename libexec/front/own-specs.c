@@ -43,7 +43,7 @@ static void take_spec(int directory, const char *user, const char *name, const s
     json_decref(verdict);
 }
 
-/* Writes NAME of NAME.json. False: this is no name of a spec. */
+/* Takes the file name NAME.json, and writes NAME. False: this is no name of a spec. */
 static bool take_name(const char *file, char name[static NAME_MAX + 1])
 {
     static const char suffix[] = ".json";

@@ -8,11 +8,11 @@
 
 struct own_spec {
     const char *name; /* NAME; or NAME+TID, a thread of a program file */
-    /* of a thread the thread's part of the program's verdict, which has the form of a verdict;
-     * NULL: there is no answer. The listener owns the verdict. */
+    /* For a thread: its part of the program's verdict, which has the form of a verdict. NULL:
+     * there is no answer. The listener owns the verdict. */
     json_t *verdict;
     bool is_current;         /* the verdict answers the spec file in its present state */
-    const struct stat *file; /* of NAME.json; NULL: a thread */
+    const struct stat *file; /* the status of NAME.json; NULL for a thread */
 };
 
 struct own_specs_listener {

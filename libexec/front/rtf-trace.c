@@ -143,7 +143,7 @@ static struct timeline record_all(struct recorder *recorder, const struct chosen
     struct timeline timeline = {.threads = chosen->threads,
                                 .thread_count = chosen->count,
                                 .cpus = recorder_cpus(recorder)};
-    const int signals = open_signals(); /* before other threads are there */
+    const int signals = open_signals(); /* before other threads start */
     if (options.awake && !awake_begin())
         command_say("a CPU may idle: %s", strerror(errno));
     read_cpu_times(chosen, false);
@@ -190,7 +190,7 @@ static void print_summary(const struct timeline *timeline, const struct chosen *
     }
 }
 
-/* Lost events are told always, because the rest then says too little. */
+/* Reports lost events in any case, because the results are then incomplete. */
 static void tell_losses(const struct trace *trace)
 {
     uint64_t gaps = 0, dropped = 0, threads = 0;
@@ -207,14 +207,14 @@ static void tell_losses(const struct trace *trace)
             (unsigned long long)gaps, (unsigned long long)threads, (unsigned long long)dropped);
 }
 
-/* The file is standard output, where then nothing else is printed. */
+/* True: the trace goes to standard output, and nothing else is printed there. */
 static bool takes_output(const char *path)
 {
     return path != NULL && strcmp(path, "-") == 0;
 }
 
-/* True if no other user owns the open file, who could then read it. A file of root's that others
- * may read becomes private. */
+/* False: another user owns the open file, and could read it. A file of root's that others may read
+ * becomes private. */
 static bool make_private(int fd, const char **why)
 {
     struct stat status;
@@ -225,8 +225,8 @@ static bool make_private(int fd, const char **why)
     return !S_ISREG(status.st_mode) || (fchmod(fd, 0600) == 0 && ftruncate(fd, 0) == 0);
 }
 
-/* Opens the file before the recording, so that a wrong path costs no time. The file has names of
- * all users, so root alone may read it. O_NONBLOCK: a user may have put a FIFO there. -1: the path
+/* Opens the file before the recording, so that a wrong path fails at once. The file has names of
+ * all users, so only root may read it. O_NONBLOCK: a user may have put a FIFO there. -1: the path
  * is not stated. */
 static int open_output(const char *path)
 {

@@ -36,7 +36,7 @@ struct row {
     unsigned over; /* how many times the thread used more than granted between two refreshes */
     bool is_news;  /* in the list of rows to read again */
     struct row *next_news;
-    UT_hash_handle hh; /* by name within its owner */
+    UT_hash_handle hh; /* the table of the owner's rows; the key is the name */
 };
 
 /* A user and the user's directory in specs/. Only the caller's own directory is opened. */

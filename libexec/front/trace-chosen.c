@@ -14,7 +14,7 @@
 #include "read-journal.h"
 #include "thread.h"
 
-/* One reservation, before the two arrays are made. */
+/* One reservation. The two arrays are made from these. */
 struct found {
     struct traced thread;
     struct trace_label label;
@@ -61,7 +61,7 @@ static char *read_comm(pid_t tid)
     return copy(comm);
 }
 
-/* In ns; 0: the grant does not state it. */
+/* Returns a time of the grant, ns. 0: the grant does not state it. */
 static int64_t time_of(const json_t *grant, const char *key)
 {
     const json_int_t time = json_integer_value(json_object_get(grant, key));

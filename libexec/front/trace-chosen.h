@@ -10,7 +10,7 @@
 #include "watch/trace-json.h"
 
 struct chosen_wish {
-    const char *user;      /* only reservations of this directory; NULL: of all users */
+    const char *user; /* only reservations in this directory; NULL: reservations of all users */
     char *const *patterns; /* shell patterns of names; NULL ends them; none: all names */
 };
 

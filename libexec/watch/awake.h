@@ -1,5 +1,5 @@
-/* Keeps all CPUs from idling: a thread of SCHED_IDLE on each runs when nothing else wants to. Some
- * virtual machines lose events in the context of a CPU's idle thread. */
+/* Keeps all CPUs from idling: on each CPU, a thread of SCHED_IDLE runs when no other thread can.
+ * Some virtual machines lose events in the context of a CPU's idle thread. */
 #ifndef RTF_WATCH_AWAKE_H
 #define RTF_WATCH_AWAKE_H
 

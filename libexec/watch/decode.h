@@ -14,9 +14,9 @@ enum { DECODE_NAME = 16 };
 
 struct decoder;
 
-/* `switched` gets the names of both threads of a RECORD_SWITCH, which have up to DECODE_NAME bytes;
- * they are text of users. `missed` hears that the kernel has dropped events of a CPU for want of
- * room. */
+/* `switched` is called with the names of both threads of a RECORD_SWITCH. A name is any text of a
+ * user, of up to DECODE_NAME bytes. `missed` is called if the kernel had no room for events of a
+ * CPU. */
 struct decoder_listener {
     void (*take)(void *context, const struct record *record);
     void (*name)(void *context, pid_t thread, const char name[static DECODE_NAME]);

@@ -67,8 +67,8 @@ static bool is_in_use(const char *name)
            thread_look(process, &identity) && identity.start == start;
 }
 
-/* The kernel keeps an instance of which a process has a file open. So an instance of a process in
- * another pid namespace, which looks unused here, stays, too. */
+/* The kernel does not remove an instance while a process has a file of it open. So the instance of a
+ * process in another pid namespace remains, too, although it looks unused here. */
 static void remove_unused(int root)
 {
     const int list = openat(root, instances, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -142,7 +142,7 @@ static bool name_and_make(struct instance *instance)
     snprintf(instance->name, sizeof instance->name, "%s%d-%llu", prefix, (int)getpid(),
              (unsigned long long)own.start);
     snprintf(path, sizeof path, "%s/%s", instances, instance->name);
-    /* the guard comes first: this process may be killed at any time */
+    /* the guard starts first, because this process may be killed at any time */
     return start_guard(instance) && mkdirat(instance->root, path, 0700) == 0;
 }
 

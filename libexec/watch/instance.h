@@ -11,7 +11,7 @@
 enum { INSTANCE_NAME = 64, INSTANCE_PATH = 160 };
 
 struct instance {
-    int root; /* of tracefs; -1: there is no instance */
+    int root; /* the root of tracefs; -1: there is no instance */
     pid_t guard;
     char name[INSTANCE_NAME];
 };

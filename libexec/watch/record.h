@@ -25,10 +25,10 @@ struct record {
     int64_t time; /* ns, CLOCK_MONOTONIC */
     uint8_t kind; /* enum record_kind */
     uint16_t cpu, to_cpu;
-    uint16_t state;                  /* RECORD_SWITCH: of `thread` */
-    int16_t priority, next_priority; /* RECORD_SWITCH: -1 SCHED_DEADLINE, 0 to 98 real-time */
+    uint16_t state;                  /* RECORD_SWITCH: the state of `thread` */
+    int16_t priority, next_priority; /* RECORD_SWITCH: -1: SCHED_DEADLINE, 0 to 98: real-time */
     pid_t thread, next;              /* 0: the idle thread of the CPU */
-    uint64_t timer;                  /* RECORD_THROTTLE, RECORD_REPLENISH: which timer */
+    uint64_t timer;                  /* RECORD_THROTTLE, RECORD_REPLENISH: the timer */
     int64_t expires;                 /* RECORD_THROTTLE: ns, CLOCK_MONOTONIC */
 };
 

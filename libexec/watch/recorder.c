@@ -14,7 +14,8 @@
 #include "instance.h"
 #include "units.h"
 
-/* The kernel takes filters of a page. Beyond this number of threads all events are recorded. */
+/* The kernel takes filters of up to one page. For more threads than this there is no filter: all
+ * events are recorded. */
 enum { FILTER_MOST = 3500, FILTER_THREADS = 64 };
 #define BUFFER_KB "4096" /* for each CPU */
 
@@ -120,7 +121,7 @@ static uint64_t find_replenishment(void)
     return found;
 }
 
-/* Has the kernel record an event only if `field` is one of the threads. */
+/* Makes the kernel record an event only if its `field` is one of the threads. */
 static bool filter_threads(const struct recorder *recorder, enum decode_event event,
                            const char *field, const pid_t *threads, size_t count)
 {
@@ -325,7 +326,7 @@ int64_t recorder_stop(struct recorder *recorder)
 
 /* ---- reading ---- */
 
-/* Returns the CPU with the earliest record that is not taken yet; cpus: there is none. */
+/* Returns the CPU with the earliest record that is not taken yet, or `cpus` if none is left. */
 static unsigned earliest(const struct recorder *recorder, const size_t *taken)
 {
     unsigned best = recorder->cpus;

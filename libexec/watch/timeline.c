@@ -20,13 +20,13 @@ struct follower {
     bool ordinary; /* runs without its real-time policy */
     struct candidate candidates[TIMERS_MOST];
     int latest;     /* index of candidates; -1: none since the thread got its CPU */
-    uint64_t timer; /* by which the kernel replenishes this thread; 0: none */
+    uint64_t timer; /* the timer that replenishes this thread; 0: not known */
     int64_t until;  /* the timer runs until this time; 0: it does not run */
-    uint32_t job;   /* under way; 0: none, or its beginning is lost */
+    uint32_t job;   /* the present job; 0: there is none, or its beginning is lost */
     int64_t job_begin, job_deadline;
 };
 
-/* The thread that has the CPU, as far as the records say, and since when. */
+/* The thread that has the CPU by the records, and since when. */
 struct chain {
     bool known;
     pid_t thread;
@@ -58,7 +58,7 @@ size_t timeline_find(const struct timeline *timeline, pid_t tid)
                : timeline->thread_count;
 }
 
-/* NULL: the thread is not traced, or has ended. A later thread of the same id is another one. */
+/* NULL: the thread is not traced, or has ended. A later thread with the same id is not traced. */
 static struct follower *find(struct building *building, pid_t tid)
 {
     const size_t index = timeline_find(building->timeline, tid);
@@ -107,7 +107,7 @@ static void add_lost(struct building *building, const struct follower *follower,
     add(building, follower, SPAN_LOST, from, to, 0);
 }
 
-/* Ends what the thread has done until now. */
+/* Ends the present span of the thread. */
 static void end_span(struct building *building, const struct follower *follower, int64_t time)
 {
     struct traced *thread = traced(building, follower);
@@ -171,7 +171,7 @@ static void leave_unseen(struct building *building, struct follower *follower,
                          const struct chain *chain, int64_t time)
 {
     int64_t from = chain->since;
-    if (follower->where == NOT_KNOWN && !chain->known) { /* it has run since the beginning */
+    if (follower->where == NOT_KNOWN && !chain->known) { /* it has run since the recording began */
         follower->where = RUNNING;
         follower->since = from;
         end_span(building, follower, time);
@@ -183,7 +183,7 @@ static void leave_unseen(struct building *building, struct follower *follower,
         from = time;
     if (from < follower->since)
         from = follower->since;
-    if (follower->where == RUNNING) /* on another CPU: nobody knows until when */
+    if (follower->where == RUNNING) /* on another CPU; the end of that run is lost */
         from = follower->since;
     else
         end_span(building, follower, from);
@@ -236,11 +236,13 @@ static void enter(struct building *building, struct follower *follower, const st
     traced(building, follower)->seen = true;
     switch (follower->where) {
     case WAITING: end_span(building, follower, time); break;
-    case RUNNING: /* when it left its CPU is lost */
+    case RUNNING: /* the event that took it off its CPU is lost */
         add_lost(building, follower, from, time);
         break;
     case THROTTLED: end_throttle(building, follower, time); break;
-    case ASLEEP: /* when it was woken is lost */ add_lost(building, follower, time, time); break;
+    case ASLEEP: /* the event that woke it is lost */
+        add_lost(building, follower, time, time);
+        break;
     case NOT_KNOWN:
     case ENDED: break;
     }
@@ -266,7 +268,7 @@ static void take_switch(struct building *building, const struct record *record)
 static void take_waking(struct building *building, struct follower *follower, int64_t time)
 {
     if (follower->where != ASLEEP && follower->where != NOT_KNOWN)
-        return; /* the thread was about to sleep, and did not */
+        return; /* the thread was about to sleep, but continues to run */
     traced(building, follower)->seen = true;
     begin_job(building, follower, time);
     begin_span(follower, WAITING, time);
@@ -329,8 +331,8 @@ static void take(struct building *building, const struct record *record)
 /* ---- which timer is whose ---- */
 
 /* The timers of the kernel's fair server have the same function, and also start in the context of a
- * reserved thread. The timer of the thread itself is the one after whose start the thread leaves
- * its CPU though it is runnable, most often. It expires within a period. */
+ * reserved thread. The thread's own timer expires within a period. After its start, more often than
+ * after the starts of other timers, the thread leaves its CPU although it is runnable. */
 static void note_timer(struct follower *follower, const struct record *record, int64_t period)
 {
     if (period > 0 && record->expires - record->time > period)
@@ -384,7 +386,7 @@ static int compare(const void *one, const void *two)
     return (a->kind > b->kind) - (a->kind < b->kind);
 }
 
-/* Ends what lasts beyond the end of the recording. */
+/* Ends all spans at the end of the recording. */
 static void end_all(struct building *building)
 {
     const struct timeline *timeline = building->timeline;

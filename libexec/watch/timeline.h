@@ -1,15 +1,15 @@
-/* From records to what happened to each reserved thread: when it ran, waited for a CPU, or was
- * throttled; when its runtime was replenished; its jobs, and which of them were late.
+/* Concludes from records what happened to each reserved thread: when it ran, waited for a CPU, or
+ * was throttled; when its runtime was replenished; its jobs, and which of them were late.
  *
- * A job begins when the thread is woken, and ends when the thread goes to sleep. Its deadline is
- * the relative deadline of the reservation after its beginning.
+ * A job begins when the thread is woken, and ends when the thread goes to sleep. Its absolute
+ * deadline is its beginning plus the deadline of the reservation.
  *
  * rtf-guard makes a thread that has used up its runtime ordinary until its next period. While such a
  * thread has no CPU, it counts as throttled.
  *
  * Events get lost in some contexts, and the kernel does not count them. A lost event is found by
  * the chain: the thread that leaves a CPU must be the one that got the CPU. Where an event is lost,
- * the time in question becomes SPAN_LOST; nothing is guessed. */
+ * the time that is not known becomes SPAN_LOST. The timeline guesses nothing. */
 #ifndef RTF_WATCH_TIMELINE_H
 #define RTF_WATCH_TIMELINE_H
 
@@ -28,7 +28,7 @@ enum span_kind {
     SPAN_LOST,        /* not known: an event is lost */
     MARK_REPLENISHED, /* value: the deadline from there on, ns; 0: not known */
     MARK_MISSED,      /* a deadline passes, and the job has not ended; value: the job's number */
-    MARK_MIGRATED,    /* to the CPU `cpu` */
+    MARK_MIGRATED,    /* the thread moves to the CPU `cpu` */
     SPAN_KINDS
 };
 
@@ -37,7 +37,7 @@ struct span {
     int64_t from, to; /* ns, CLOCK_MONOTONIC */
     int64_t value;
     uint32_t thread; /* index of timeline.threads */
-    uint32_t job;    /* from 1; 0: in no job, or in a job whose beginning is lost */
+    uint32_t job; /* the number of the job, from 1; 0: no job, or a job whose beginning is lost */
     uint16_t cpu;
     uint8_t kind;
 };
@@ -57,12 +57,12 @@ struct traced {
 
 struct timeline {
     int64_t begin, end;
-    struct traced *threads; /* of the caller, sorted by tid */
+    struct traced *threads; /* the caller's array, sorted by tid */
     size_t thread_count;
-    /* in the order of their beginning; spans that begin at one time, the longest first */
+    /* by the times of their beginning; if several begin at the same time, the longest is first */
     struct span *spans;
     size_t span_count;
-    uint64_t *gaps; /* of each CPU: how often the chain of its threads is broken */
+    uint64_t *gaps; /* for each CPU: how often the chain of its threads is broken */
     unsigned cpus;
 };
 

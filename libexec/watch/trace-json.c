@@ -15,7 +15,7 @@ static const char *const names[SPAN_KINDS] = {
 
 /* ---- texts and numbers ---- */
 
-/* Writes text of a user as the inside of a JSON string: printable ASCII. */
+/* Writes a user's text for the inside of a JSON string, in printable ASCII. */
 static void write_text(const char *text, FILE *stream)
 {
     char piece[CLIENT_PIECE];
@@ -135,7 +135,7 @@ static const char *state_text(uint16_t state)
     return state == 0 ? "R" : "R+";
 }
 
-/* Four characters for flags: the parser takes no more, although kernels have five since 6.2. */
+/* The parser takes exactly four characters of flags, although kernels since 6.2 print five. */
 static void write_begin(const struct trace *trace, const struct record *record, pid_t thread,
                         FILE *stream)
 {

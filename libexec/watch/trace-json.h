@@ -2,8 +2,8 @@
  * reserved threads, systemTraceEvents has what ran on the CPUs.
  *
  * Perfetto's reader is stricter than JSON. It knows the escapes \n, \" and \\, and no \u. A line of
- * systemTraceEvents that it cannot read fails the whole file. It ignores all that follows a key
- * that it does not know. */
+ * systemTraceEvents that it cannot read fails the whole file. It ignores the rest of the file
+ * after a key that it does not know. */
 #ifndef RTF_WATCH_TRACE_JSON_H
 #define RTF_WATCH_TRACE_JSON_H
 
@@ -15,21 +15,21 @@
 
 /* The labels of a thread for the readers of a trace. */
 struct trace_label {
-    const char *user, *name; /* of the reservation */
-    const char *comm;        /* of the thread: any bytes */
+    const char *user, *name; /* the owner and the name of the reservation */
+    const char *comm;        /* the name of the thread: any bytes */
     pid_t process;
-    int64_t cpu_time; /* that the kernel counts in the same time, ns; -1: not known */
+    int64_t cpu_time; /* CPU time by the kernel's count during the trace, ns; -1: not known */
 };
 
 struct trace {
     const struct timeline *timeline;
-    const struct trace_label *labels; /* of each thread of the timeline */
+    const struct trace_label *labels; /* one for each thread of the timeline */
     const struct record *records;
     size_t record_count;
-    const struct recorder *recorder; /* of names, and of the kernel's own count of lost events */
+    const struct recorder *recorder; /* the threads' names, and the kernel's count of lost events */
 };
 
-/* The caller looks at ferror(stream). */
+/* The caller checks ferror(stream). */
 void trace_json_write(const struct trace *trace, FILE *stream);
 
 #endif

@@ -8,7 +8,7 @@
  *   name THREAD TEXT                prctl(PR_SET_NAME)
  *   write US FILE TEXT              in so many us, TEXT and a newline to FILE, by a rename
  *   remove US FILE                  in so many us
- *   stopped                         prints so on standard output: the process has read all orders before this one */
+ *   stopped                         prints "stopped": the process has read all orders before this one */
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>

@@ -138,8 +138,8 @@ static void measure_create(const struct broker *broker, const void *what, uint32
     }
 }
 
-/* The median, and the extremes without one per cent of the times, of all runs, after each STEP
- * existing tasks. */
+/* Writes the median of all runs after each STEP existing tasks, and the least and the largest time
+ * when one per cent of the times is left out at each end. */
 static void write_creates(FILE *file, const struct kind *kind, const struct size *size,
                           const uint32_t *ns)
 {

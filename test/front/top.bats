@@ -198,7 +198,7 @@ in_lines_of_their_own() { [ "$(seen | grep -cE 'nnnn')" -eq 1 ] && sees '^nnnn+~
 }
 
 # bats test_tags=machine
-# The manual promises 5000 threads (TOP_THREADS=5000, make faults); each check has a fifth of this.
+# The manual promises 5000 threads (TOP_THREADS=5000, make faults); this test alone uses 1000.
 @test "many reservations, each with a thread, take no more than 2 % of a CPU" {
     local threads=${TOP_THREADS:-1000}
     # On a busy machine, or when its host stops it, a plugin's answer takes 100 ms. The broker then kills the plugin, and refuses specs until it runs again.

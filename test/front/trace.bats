@@ -16,7 +16,7 @@ leaves_nothing() { # PID: also no process
     no in_tracefs sh -c 'ls -d "instances/rtf-watch-$1-"*' sh "$1" >/dev/null 2>&1 && no pgrep -f "rtf-trace --spool $SPOOL" >/dev/null
 }
 
-# trace OPTION...: rtf trace as root.
+# trace OPTION...: runs rtf trace as root.
 trace() { "$RTF_BIN/rtf" --spool "$SPOOL" trace "$@"; }
 
 # shows EXPRESSION: the expression is true of the trace.
@@ -60,7 +60,7 @@ for r in other["reservations"]:
     of = [e for e in events if e["tid"] == r["tid"] and e["name"] == "replenished"]
     gaps = [b["ts"] - a["ts"] for a, b in zip(of, of[1:])]
     assert len(gaps) >= 20, gaps
-    # The host may stop this machine, and so delay a timer. A whole period more is a lost event.
+    # The host may stop this machine, and so delay a timer. If a span is a whole period too long, an event is lost.
     good = [gap for gap in gaps if abs(gap - r["period"] * max(1, round(gap / r["period"]))) <= 100]
     assert len(good) >= 0.8 * len(gaps), gaps
     assert sum(gap > 1.5 * r["period"] for gap in gaps) <= r["lost"], (gaps, r)
@@ -78,7 +78,7 @@ END
     grep -q 'hrtimer_expire_entry: .*function=dl_task_timer' "$WORK/report"
     grep -qF 'a:[(?"' "$WORK/report"
     lacks $'\033' "$WORK/report"
-    # All is told that is lost.
+    # All lost events are reported.
     if jq -e '[.otherData | .cpus[], .reservations[] | .lost] | add > 0' "$WORK/run.json" >/dev/null; then grep -q 'has lost events' "$WORK/err"; else [ ! -s "$WORK/err" ]; fi
     no pgrep -f "rtf-trace --spool $SPOOL"
 }
@@ -149,7 +149,7 @@ END
     eventually has_ended "$tracer"
     trace --all --for 10ms >"$WORK/out" 2>&1
     leaves_nothing "$tracer"
-    # Ctrl-C ends a recording early, and all is written.
+    # Ctrl-C ends a recording early. The results of the recording are still written.
     "$RTF_LIBEXEC/front/rtf-trace" --spool "$SPOOL" --all --for 1min -o "$WORK/run.json" >"$WORK/out" 2>&1 3>&- &
     tracer=$!
     echo "$tracer" >>"$WORK/pids"

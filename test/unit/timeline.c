@@ -1,4 +1,5 @@
-/* libexec/watch/timeline.c: what records say of a thread, and what they do not. Times in ms. */
+/* libexec/watch/timeline.c: what can be concluded from records about a thread, and what cannot.
+ * Times are in ms. */
 #include "watch/timeline.h"
 
 #include <stdlib.h>
@@ -114,7 +115,7 @@ static void the_timer_of_another_is_not_taken_for_the_threads_own(void **state)
     replenish(60, 7);
     change(61, 0, 0, 0, CAM);
     timer(62, CAM, 9, 100);
-    change(63, 0, CAM, 0, HOG); /* pushed aside right after */
+    change(63, 0, CAM, 0, HOG); /* another thread takes the CPU at once */
     change(64, 0, HOG, 0, CAM);
     timer(82, CAM, 7, 120);
     change(82, 0, CAM, 0, 0);
@@ -137,7 +138,7 @@ static void a_job_that_ends_after_its_deadline_is_missed(void **state)
     waking(100, CAM);
     build(200);
     assert_int_equal(threads[0].jobs, 3);
-    assert_int_equal(threads[0].missed, 2); /* the last one has not even begun */
+    assert_int_equal(threads[0].missed, 2); /* the last missed job has not begun to run */
     spans_are(
         "running 0-1, job 10-15, waiting 10-11, running 11-15, job 20-90, waiting 20-30, running 30-90, missed 80-80, job 100-200, waiting 100-200, "
         "missed 160-160");
@@ -147,7 +148,7 @@ static void a_lost_event_makes_time_unknown_and_nothing_else(void **state)
 {
     (void)state;
     waking(10, CAM);
-    change(12, 0, HOG, 0, 0); /* from here on CPU 0 idles, as far as is known */
+    change(12, 0, HOG, 0, 0); /* from here on CPU 0 idles, by the records */
     change(20, 0, CAM, SLEEPING, 0);
     build(30);
     assert_int_equal(threads[0].lost, 1);
@@ -156,14 +157,14 @@ static void a_lost_event_makes_time_unknown_and_nothing_else(void **state)
     assert_int_equal(timeline.gaps[0], 1);
     assert_int_equal(timeline.gaps[1], 0);
     spans_are("job 10-20, waiting 10-12, lost 12-20");
-    /* when it left the CPU is lost */
+    /* the event that took it off its CPU is lost */
     change(1, 0, HOG, 0, CAM);
     change(5, 1, HOG, 0, CAM);
     change(7, 1, CAM, SLEEPING, 0);
     build(30);
     assert_int_equal(threads[0].lost, 1);
     spans_are("lost 1-5, running 5-7");
-    /* its replenishment */
+    /* its replenishment is lost */
     change(1, 0, 0, 0, CAM);
     timer(21, CAM, 7, 60);
     change(21, 0, CAM, 0, 0);
@@ -171,7 +172,7 @@ static void a_lost_event_makes_time_unknown_and_nothing_else(void **state)
     build(70);
     assert_int_equal(threads[0].lost, 1);
     spans_are("running 1-21, throttled 21-60, lost 60-63, running 63-70");
-    /* that it was woken: there is no job to judge */
+    /* its wakeup is lost, so there is no job to judge */
     change(1, 0, CAM, SLEEPING, 0);
     change(5, 0, 0, 0, CAM);
     change(95, 0, CAM, SLEEPING, 0);
@@ -224,7 +225,7 @@ static void a_later_thread_with_the_id_is_another_one(void **state)
 
 /* ---- as JSON ---- */
 
-/* These stand in for the recorder. */
+/* These functions replace the recorder. */
 void recorder_name(const struct recorder *recorder, pid_t thread, char name[static RECORDER_NAME])
 {
     (void)recorder;

@@ -19,7 +19,7 @@ struct budget {
     clockid_t clock;
     timer_t timer;
     bool is_timed;
-    int64_t since;         /* when all of BUDGET was left, CLOCK_MONOTONIC, ns */
+    int64_t since;         /* the last time at which none of BUDGET was used, CLOCK_MONOTONIC, ns */
     int64_t used;          /* the child's CPU time at the last look, ns */
     struct timer ordinary; /* the child is ordinary until this time at least */
 };

@@ -174,8 +174,8 @@ static void event_set(json_t *line, const char *key, json_t *value)
     json_object_set_new_nocheck(line, key, value == NULL ? json_null() : value);
 }
 
-/* For the last keys of a line, which few lines have. The key is removed first, so that it is behind
- * the keys that all lines have. */
+/* Sets a key that few lines have. The key is removed first, so that the keys of all lines come before
+ * it. */
 static void event_set_last(json_t *line, const char *key, uint64_t number)
 {
     (void)json_object_del(line, key);

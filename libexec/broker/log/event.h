@@ -14,7 +14,7 @@
 /* Values of absent fields: NULL, tid 0, microseconds -1, times 0, ENDED_NOT. */
 struct event {
     const char *stage, *request, *decision, *reason, *plugin;
-    const char *result, *code; /* of a verdict: the result, and the code of the refusal */
+    const char *result, *code; /* the result of a verdict, and the code of its refusal */
     const struct user *user;
     const char *name, *token;
     pid_t tid;

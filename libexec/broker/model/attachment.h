@@ -76,8 +76,8 @@ struct attachment {
     bool whole;
     /* rtf-guard guards the thread: it is ordinary from the end of its runtime to its next period */
     bool guarded;
-    /* how often the thread has lost its policy for the rest of a period, as far as no line of the
-     * log says so yet */
+    /* how often the thread has lost its policy for the rest of a period since the log last named
+     * this number */
     uint64_t untold;
     /* the guard has suspended the thread because the thread lent its priority to another thread;
      * this happens under SCHED_DEADLINE, too */
