@@ -358,7 +358,7 @@ uninstall:
 	    test "$$(readlink "/proc/$$process/exe")" != "$$(readlink -f "$$broker")" || { echo "the broker of this installation runs ($$process): end it first, which puts all threads back"; exit 1; }; done
 	@stage=$$(mktemp -d) && trap 'rm -rf "$$stage"' EXIT && $(MAKE) -s --no-print-directory install DESTDIR="$$stage" && cd "$$stage" && \
 	for file in $(CONFIGURATION:/%=%); do \
-	    test ! -e "$(DESTDIR)/$$file" || cmp -s "$$file" "$(DESTDIR)/$$file" || { echo "kept, for it was changed: $(DESTDIR)/$$file"; rm "$$file"; }; done && \
+	    test ! -e "$(DESTDIR)/$$file" || cmp -s "$$file" "$(DESTDIR)/$$file" || { echo "kept, because it was changed: $(DESTDIR)/$$file"; rm "$$file"; }; done && \
 	find . ! -type d | while read -r file; do rm -f "$(DESTDIR)/$${file#./}"; done && \
 	rm -rf "$(DESTDIR)$(PYTHONDIR)/rtf/__pycache__" && \
 	find .$(LIBEXECDIR) .$(SYSCONFDIR)/rtf .$(DOCDIR) .$(PYTHONDIR)/rtf -depth -type d | while read -r room; do \

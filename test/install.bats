@@ -470,7 +470,7 @@ parsed_root() {
     echo '# mine' >"$ROOT/etc/logrotate.d/rtf"
     : >"$ROOT/etc/rtf/mine.conf"
     make -s -C "$RTF_SOURCE" uninstall DESTDIR="$ROOT" PREFIX=/opt/rtf </dev/null 3>&- >"$WORK/out" 2>&1
-    [ "$(sort "$WORK/out")" = "$(printf 'kept, for it was changed: %s\n' "$ROOT/etc/logrotate.d/rtf" "$ROOT/etc/rtf/acl.conf")" ] || { cat "$WORK/out" >&2; false; }
+    [ "$(sort "$WORK/out")" = "$(printf 'kept, because it was changed: %s\n' "$ROOT/etc/logrotate.d/rtf" "$ROOT/etc/rtf/acl.conf")" ] || { cat "$WORK/out" >&2; false; }
     [ "$(cd "$ROOT" && find . ! -type d | sort | xargs)" = './etc/logrotate.d/rtf ./etc/rtf/acl.conf ./etc/rtf/mine.conf' ]
 }
 

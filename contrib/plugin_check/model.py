@@ -1,5 +1,5 @@
-"""The checker's own books, and what each kind of plugin may grant: exact fractions, written from rtf-plugin(7)
-and the paper's equations, not from the plugins.
+"""The checker's own books, and what each kind of plugin may grant. All is computed in exact fractions, and written
+from rtf-plugin(7) and the paper's equations, not from the plugins.
 
 A plugin may round each utilisation up to a billionth, as the broker's ledger does, or be exact. So a grant is
 wrong when it is too much in exact numbers, and a refusal when even the rounded numbers fit."""
@@ -47,7 +47,7 @@ def rounded_up(share):
 
 
 class Books:
-    """A place is a CPU, or the whole tuple of CPUs of a plan that is not pinned to one."""
+    """The tasks of a plugin, by place. A place is a CPU, or the tuple of all CPUs of a plan that is not pinned to one."""
 
     def __init__(self, cpus, model):
         self.cpus, self.model = cpus, model
@@ -91,19 +91,19 @@ class Books:
             self.charge((task, "load"), load.cpu, self.model.weigh(load))
 
     def unload(self, task):
-        """What was known of it, or None."""
+        """Forgets another plugin's task. Returns its load, or None if it was not known."""
         load = self.foreign.pop(task, None)
         if load:
             self.discharge((task, "load"), load.cpu)
         return load
 
     def others(self, cpu):
-        """Other plugins' tasks on a CPU, as far as they count."""
+        """Returns the tasks of other plugins on a CPU that count for this plugin."""
         return [load for load in self.foreign.values() if load.cpu == cpu and self.model.counts(load)]
 
 
 class Model:
-    """A plugin of no known kind. Rules that hold for every plugin are in session.py."""
+    """A plugin of an unknown kind. Rules that hold for every plugin are in session.py."""
 
     def __init__(self, setting):
         self.levels, self.words = setting.levels, setting.words
@@ -111,24 +111,24 @@ class Model:
         self.tests = "none"  # what the greeting says
 
     def weigh(self, plan):
-        """As the broker's ledger: under fixed priorities a task takes runtime / period, however short its deadline."""
+        """Weighs a task as the broker's ledger does: under fixed priorities as runtime / period, however short its deadline is."""
         by_period = self.levels is not None or self.tests in ("exact", "necessary")
         window = (plan.period or plan.deadline) if by_period else min(plan.period or 0, plan.deadline or 0)
         return Fraction(plan.runtime or 0, window) if window else Fraction(0)
 
     def counts(self, load):
-        """Whether another plugin's task runs above ours: SCHED_DEADLINE does, unless that is what ours have."""
+        """Whether another plugin's task runs before ours. A SCHED_DEADLINE task does, unless ours are SCHED_DEADLINE, too."""
         if self.levels is None or load.policy in (None, "deadline"):
             return load.policy in (None, "deadline")
         return load.priority > self.levels[1]
 
     def bears(self, books, load):
-        """Whether the plugin's tasks meet their deadlines beside this one, which is not in the books. In numbers
-        rounded up, in exact ones; None where only the plugin knows."""
+        """Whether the plugin's tasks meet their deadlines beside this task, which is not in the books. Returns two
+        results: with numbers that are rounded up, and with exact numbers. None: only the plugin knows."""
         return None, None
 
     def judge(self, books, asked, answer, plan, old):
-        """What is wrong with this answer; books are without the task, `old` is what it had."""
+        """Yields what is wrong with this answer. The books do not have the task; `old` is its former entry."""
         if plan and "ignore_admission" not in asked and ("threshold" in self.words or self.tests != "none"):
             cpus = len(plan.cpus)  # a plan over several CPUs takes its share once, of all these CPUs together
             if books.exact.get(plan.place, 0) + self.weigh(plan) > cpus * self.threshold:
@@ -136,11 +136,11 @@ class Model:
                        f"{'' if cpus == 1 else f'{cpus} times '}threshold= (equation 3)")
 
     def settled(self, books, place):
-        """What is wrong with the tasks of one place after a step."""
+        """Yields what is wrong with the tasks of one place after a step."""
         return ()
 
     def misplaced(self, books, plan, old, fits):
-        """Worst fit, unless a change stays where it was or the least loaded CPU has no room."""
+        """Yields what is wrong with the place: a task goes to the least loaded CPU, unless it has no room or the task stays."""
         cpu, best = plan.place, books.least_loaded()
         if cpu not in books.cpus:
             yield "this kind of plugin places a task on one CPU"
@@ -150,8 +150,8 @@ class Model:
 
 
 class Tested:
-    """What edf and rm have in common where the reference is asked instead of a sum. can_take(books, place, asked,
-    runtime) is the pair: in numbers rounded up, in exact ones; None where only the plugin knows."""
+    """What edf and rm share when reference.py decides instead of a sum. can_take(books, place, asked, runtime) returns
+    two results: with numbers that are rounded up, and with exact numbers. None: only the plugin knows."""
 
     overrun = 0
 
@@ -182,7 +182,7 @@ class Tested:
         return wrong
 
     def exact_on(self, books, cpu, more, test):
-        """Whether a test holds on a CPU with these tasks more, the fair server and what blocks included."""
+        """Whether a test passes on a CPU when these tasks are added. The fair server and the blocking time are included."""
         own = [self.timing(books.tasks[task].plan, books.tasks[task].asked["owner"], self.level(books, cpu, task))
                for task in books.on.get(cpu, ())]
         others = books.others(cpu)
@@ -198,7 +198,7 @@ class Tested:
 
 
 class Edf(Tested, Model):
-    """Paper, equations 3 and 4; or the processor demand, or the density test of global EDF."""
+    """Uses equations 3 and 4 of the paper, or the processor demand, or the density test of global EDF."""
     gives_desired = True
 
     def __init__(self, setting):
@@ -214,7 +214,7 @@ class Edf(Tested, Model):
         return Fraction(plan.runtime or 0, base) if base else Fraction(0)
 
     def base(self, period, deadline):
-        """What a runtime is divided by."""
+        """Returns the time by which a runtime is divided: period or deadline."""
         return min(period, deadline) if self.test in ("density", "gfb") else period
 
     def counts(self, load):
@@ -253,7 +253,7 @@ class Edf(Tested, Model):
                 books.exact[load.cpu] + share + taken <= self.threshold)
 
     def room(self, books, place, asked):
-        """The largest runtime that fits, in exact and in rounded numbers."""
+        """Returns the largest runtime that fits, in exact numbers and in rounded numbers."""
         deadline = asked.get("deadline", asked["period"])
         window, taken = self.base(asked["period"], deadline), self.taken(books, place, (asked["owner"], deadline))
         places, capacity = ([place], 1) if self.pinned else (list(books.exact), len(books.cpus))
@@ -262,7 +262,7 @@ class Edf(Tested, Model):
         return max(0, int(free * window // 1)), max(0, int(free_rounded * window // BILLION))
 
     def roomiest(self, books, asked):
-        """The CPU on which a runtime fits if it fits on any."""
+        """Returns the CPU with the most room: if a runtime fits on any CPU, it fits on this one."""
         if not self.overrun:
             return books.least_loaded()
         return max(books.cpus, key=lambda cpu: self.room(books, cpu, asked)[1])
@@ -305,8 +305,8 @@ class Edf(Tested, Model):
 
 
 class Ordered(Model):
-    """Fixed priorities: on each CPU the more urgent task is never lower, and different urgencies share a
-    level only when there are more of them than levels."""
+    """Fixed priorities: on each CPU a more urgent task never has a lower level. Tasks of different urgency share a
+    level only if there are more urgencies than levels."""
 
     def settled(self, books, place):
         ranks = {}
@@ -338,7 +338,8 @@ class Rm(Tested, Ordered):
         return -(entry.plan.period or 0)
 
     def weigh(self, plan):
-        """A sufficient test holds for others above with the densities of these: SCHED_DEADLINE may run one late in its period, and the next at once."""
+        """For a sufficient test, tasks of other plugins that run before ours count by density: under SCHED_DEADLINE one job
+        may run late in its period, and the next job at once."""
         if isinstance(plan, Load) and plan.deadline and self.test not in ("rta", "necessary"):
             return Fraction(plan.runtime or 0, min(plan.period or plan.deadline, plan.deadline))
         return Fraction(plan.runtime or 0, plan.period) if plan.period else Fraction(0)
@@ -351,7 +352,7 @@ class Rm(Tested, Ordered):
         return books.tasks[task].plan.priority
 
     def can_take(self, books, place, asked, runtime):
-        """If there are levels enough, the order of periods is that of the levels; else only the plugin knows."""
+        """If there are enough levels, a shorter period has a higher level. Otherwise only the plugin knows the levels."""
         periods = {books.tasks[task].plan.period for task in books.on.get(place, ())} | {asked["period"]}
         if len(periods) > self.levels[1] - self.levels[0] + 1:
             return None, None
@@ -434,7 +435,7 @@ class Fp(Ordered):
 
 
 def hyperbolic(shares):
-    """Product of (U + 1) at most 2, with the division left out."""
+    """The product of all (U + 1) is at most 2. The formula is written without division."""
     return prod(s.numerator + s.denominator for s in shares) <= 2 * prod(s.denominator for s in shares)
 
 

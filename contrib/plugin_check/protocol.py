@@ -1,4 +1,4 @@
-"""The paragraph form and one plugin process that is spoken to in it."""
+"""The form of paragraphs, and one plugin process that is asked in this form."""
 import os
 import re
 import select
@@ -18,7 +18,7 @@ Reply = namedtuple("Reply", "updates closing")
 
 
 class Lost(Exception):
-    """The conversation cannot go on; the broker would kill the plugin here."""
+    """The plugin cannot be asked any more. The broker would kill the plugin at this point."""
 
     def __init__(self, why, sent=None, got=None):
         super().__init__(why)
@@ -30,7 +30,7 @@ def show(data):
 
 
 def parse(block):
-    """One paragraph without its empty line, as strictly as the broker reads it."""
+    """Reads one paragraph without its empty line, as strictly as the broker does."""
     if not PARAGRAPH.match(block):
         raise Lost("each line is KEY=VALUE: a-z, 0-9 and _ before the =, printable ASCII after it", None, show(block))
     pairs = [line.split("=", 1) for line in block.decode("ascii").split("\n")]
@@ -78,13 +78,13 @@ class Plugin:
         return request, reply
 
     def ask_all(self, requests):
-        """All in one stream of writes; answers must come in the same order."""
+        """Writes all requests, and then returns their answers, which must come in the same order."""
         requests = [self.number(request) for request in requests]
         self.send(b"".join(map(render, requests)))
         return [(request, self.reply(request)) for request in requests]
 
     def send(self, data):
-        """Reads while it writes: a plugin that is blocked on a full pipe of answers is not hanging."""
+        """Reads while it writes: a plugin may wait because the pipe of its answers is full, and does not hang then."""
         while data:
             try:
                 data = data[os.write(self.input, data):]
@@ -129,7 +129,7 @@ class Plugin:
         return Reply(updates, paragraph)
 
     def why_silent(self):
-        """Finds out what would have made it speak."""
+        """Finds out what would make the plugin answer. Returns a sentence."""
         if self.unread:
             return f"'{show(self.unread)}' came without the empty line that ends a paragraph"
         try:
@@ -156,7 +156,7 @@ class Plugin:
         return f"exited with status {status}" if status >= 0 else f"was ended by signal {-status}"
 
     def close(self):
-        """The end of its input: it must exit 0, and have nothing left to say."""
+        """Ends the plugin's input. The plugin must exit with 0, and print nothing more."""
         self.process.stdin.close()
         rest = self.unread
         if self.poll.poll(ANSWER_SECONDS * 1000):

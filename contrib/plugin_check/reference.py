@@ -1,7 +1,7 @@
-"""The tests of the exact and the sufficient modes once more: as written in the papers, short, and slow.
+"""The exact and the sufficient tests, written a second time: as in the papers, short, and slow.
 
-A task is (level, runtime, period, deadline, owner), the deadline being at most the period. Levels count for fixed
-priorities only; a task of another plugin has the level ABOVE. The owner counts only with overruns."""
+A task is (level, runtime, period, deadline, owner), the deadline is at most the period. Levels count only for
+fixed priorities. A task of another plugin has the level ABOVE. The owner counts only with overruns."""
 from fractions import Fraction
 from heapq import merge
 from itertools import chain, repeat
@@ -16,32 +16,33 @@ def utilization(tasks):
 
 
 def released(tasks, length):
-    """The runtimes of all jobs that come in so long, if all tasks begin at once."""
+    """Returns the sum of the runtimes of all jobs that begin within `length`, if all tasks begin at once."""
     return sum(-(-length // period) * runtime for _, runtime, period, *_ in tasks)
 
 
 def with_fair_server(tasks, server):
-    """The kernel's server for ordinary threads, if these may be left with less than it guarantees."""
+    """Adds the kernel's server for ordinary threads, if the tasks may leave ordinary threads less than the server guarantees."""
     acts = server and released(tasks, SECOND - server) > SECOND - 2 * server
     return tasks + [(ABOVE, server, SECOND, server, SERVER)] if acts else tasks
 
 
 def beyond(task, overrun, length):
-    """What a thread of another user takes beyond its whole jobs: it overruns, and it may have slept until shortly
-    before a deadline, and kept a part of that job's runtime."""
+    """Returns the time that a thread of another user takes in addition to its whole jobs: it overruns, and it may have
+    slept until shortly before a deadline, and kept a part of that job's runtime."""
     _, runtime, period, deadline, owner = task
     rest = length % period
     return 0 if owner == SERVER else overrun + (-(-runtime * rest // deadline) if rest < deadline else 0)
 
 
 def taken_by_others(tasks, overrun, length):
-    """The most that other users' threads take so from a user who has a deadline by then."""
+    """Returns the most time that threads of other users take in this way from a user with a deadline within `length`."""
     owners = {owner for *_, deadline, owner in tasks if deadline <= length} - {SERVER}
     return max((sum(beyond(task, overrun, length) for task in tasks if task[-1] != owner) for owner in owners), default=0)
 
 
 def demand(tasks, blocking=0, overrun=0):
-    """EDF: up to each deadline, what must be done by then fits. What is wrong shows in the first busy period."""
+    """EDF: up to each deadline, all work with a deadline until then fits. If a deadline is missed, one in the first busy
+    period is."""
     overrun = overrun if len({owner for *_, owner in tasks} - {SERVER}) > 1 else 0
     extra = blocking + overrun * sum(task[-1] != SERVER for task in tasks)
     if utilization(tasks) > 1 or (extra and utilization(tasks) == 1):
@@ -59,7 +60,7 @@ def demand(tasks, blocking=0, overrun=0):
 
 
 def response_times(tasks, blocking=0):
-    """Fixed priorities: each level is done by its earliest deadline. Within a level the first to come is the first."""
+    """Fixed priorities: all work of a level is done by the earliest deadline of the level. Within a level, jobs run in the order in which they come."""
     for level in {task[0] for task in tasks} - {ABOVE}:
         above = [task for task in tasks if task[0] > level]
         if utilization(above) >= 1:
@@ -74,13 +75,13 @@ def response_times(tasks, blocking=0):
 
 
 def gfb(densities, cpus, speed, overruns=0):
-    """Global EDF on so many CPUs of this speed: Goossens, Funk and Baruah."""
+    """Global EDF on this number of CPUs of this speed, by Goossens, Funk and Baruah."""
     return sum(densities) + overruns <= cpus * speed - (cpus - 1) * max(densities)
 
 
 def overruns(tasks, overrun):
-    """The largest part of an interval that overruns of other users' threads take from a user, the interval being as
-    long as that user's shortest deadline. A task here is (owner, deadline), without deadline 0."""
+    """Returns the largest share of time that overruns of other users' threads take from a user, within an interval as
+    long as the user's shortest deadline. A task here is (owner, deadline); a deadline of 0 means none."""
     shortest = {}
     for owner, deadline in tasks:
         if deadline:

@@ -6,7 +6,7 @@ ENOUGH = 100  # one wrong answer leads to more
 
 
 class Enough(Exception):
-    """So many faults that more would not help."""
+    """There are so many faults that further faults would not help."""
 
 
 def compact(said):

@@ -12,19 +12,19 @@ ASKER = 7000000  # tasks that are only asked about
 
 
 def parameters(session, runtime, period, **more):
-    """A request that most plugins can grant: with everything that one may need."""
+    """Returns a request that most plugins can grant. It has all parameters that a plugin may need."""
     levels = session.setting.levels
     return {"runtime": runtime, "period": period, "priority": sum(levels) // 2 if levels else 20, **more}
 
 
 def other(cpu, runtime, period, policy=None, priority=None, judged=False):
-    """Another plugin's task."""
+    """Returns a task of another plugin."""
     return Load(cpu, runtime, period, period, policy, priority, judged)
 
 
 def probes(session):
-    """Questions whose answers show the plugin's state: plain ones, and ones at the edge of what fits, where a
-    sum that has drifted by the smallest amount turns the answer round."""
+    """Returns questions whose answers show the plugin's state: plain questions, and questions for an amount that just
+    fits or just does not fit. There the smallest error in a sum changes the answer."""
     asks = [parameters(session, 1000, 100000), parameters(session, 1000, 100000, priority=99), {"period": 50000},
             parameters(session, 20000, 50000, desired_runtime=50000), parameters(session, 3000, 80000, deadline=7000)]
     for period in (1000000, 30000, 4001):
@@ -50,7 +50,7 @@ def unchanged(session, demand, asked=None):
 
 
 def fill(session, percent, most=40):
-    """Tasks of this size until one is refused."""
+    """Asks for tasks of this size until one is refused."""
     for task in range(1, most + 1):
         period = 100000 if task % 2 else 200000
         if session.accept(task, parameters(session, period * percent // 100, period))[0] is None:
@@ -76,7 +76,7 @@ def conversation(session):
 
 
 def large_numbers(session):
-    """Beyond 2^31, where a careless awk or a C int ends."""
+    """Numbers above 2^31, which a careless awk program or a C int cannot hold."""
     with unchanged(session, "task numbers are told apart beyond 2^31 too"):
         session.question(ASKER, parameters(session, 2500000000, 3600000000))
         for step in (lambda task: session.accept(task, parameters(session, 1000, 100000)), session.release):
@@ -100,7 +100,7 @@ def split_requests(session):
 
 
 def many_in_one_write(session):
-    """Each request has another answer than its neighbour, so that a wrong order shows without ids."""
+    """Neighbouring requests have different answers, so a wrong order is noticed even without ids."""
     for count in (2, 50, 2000):
         requests = [{"op": ("release", "no_such_op")[i % 2], "task": 500000 + i} for i in range(count)]
         for request, reply in session.plugin.ask_all(requests):
@@ -131,7 +131,7 @@ def changes(session):
 
 
 def sums_return_to_zero(session):
-    with unchanged(session, "when all is released the sums are zero again"):
+    with unchanged(session, "after the release of all tasks the sums are zero again"):
         for percent in (10, 33, 7):
             held = fill(session, percent)
             for task in held[::2] + held[1::2]:
@@ -150,7 +150,7 @@ def product_of_two(session):
 
 
 def judging(session):
-    """With judges=load: what its tasks cannot bear is refused, and then as if it had never been asked about."""
+    """With judges=load: the plugin refuses a load beside which its tasks would miss deadlines, and then forgets the load."""
     cpu, levels = session.setting.cpu_numbers[0], session.setting.levels
     task, whole = 424245, other(cpu, 100000, 100000, "deadline", None, True)
     if not session.judges:
@@ -172,11 +172,11 @@ def judging(session):
     for load in harmless if levels is None or levels[0] > 1 else []:
         with unchanged(session, "what runs below its own tasks is no load"):
             if session.load(task, load)["answer"] != "ok":
-                session.report.fault(load._asdict(), None, "what runs below its tasks does not harm them")
-    with unchanged(session, "a load that it said no to is not noted"):
+                session.report.fault(load._asdict(), None, "a load of lower priority does not harm its tasks, so it must not refuse the load")
+    with unchanged(session, "a refused load is not noted"):
         refused = session.load(task, whole)
         if refused["answer"] != "no":
-            session.report.fault(whole._asdict(), refused, "a whole CPU is more than its tasks can bear")
+            session.report.fault(whole._asdict(), refused, "beside a load of a whole CPU its tasks would miss deadlines, so it must refuse the load")
     nearest = number(refused.get("nearest"))
     if nearest:
         check_nearest_load(session, task, whole, nearest)
@@ -251,7 +251,7 @@ def guess_model(setting, report):
 
 
 def run_all(setting, model, report):
-    """Whether the plugin kept up the conversation."""
+    """Runs all scenarios. Returns whether the plugin answered to the end."""
     lost = 0
     for scenario in SCENARIOS:
         report.step = scenario.__name__.replace("_", " ")

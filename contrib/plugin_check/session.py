@@ -64,7 +64,7 @@ class Session:
         return request, reply
 
     def question(self, task, asked):
-        """(plan or None, closing); nothing changes."""
+        """Asks without commit. Returns the plan (None: refused) and the last paragraph of the answer."""
         asked = {**asked, "owner": owner_of(task)}
         request, reply = self.ask("accept", task, **asked)
         if reply.updates:
@@ -72,11 +72,12 @@ class Session:
         return self.check_plan(request, asked, reply.closing), reply.closing
 
     def probe(self, probes):
-        """What it answers to these questions, for comparison."""
+        """Returns the plugin's answers to these questions, for comparison."""
         return [{key: value for key, value in self.question(*probe)[1].items() if key != "id"} for probe in probes]
 
     def accept(self, task, asked, commit=True, take_offer=True):
-        """(plan or None, closing). An offer that was not committed (partial, or commit not asked) is scheduled."""
+        """Asks for a task. Returns the plan (None: refused) and the last paragraph of the answer. An offer that the plugin
+        did not commit is scheduled: a partial one, or one without commit."""
         asked = {**asked, "owner": owner_of(task)}
         request, reply = self.ask("accept", task, **asked, **({"commit": "if-ok"} if commit else {}))
         closing, answer = reply.closing, reply.closing["answer"]
@@ -103,7 +104,7 @@ class Session:
         return self.ask("schedule", task, **entry.plan.fields, **stated, owner=owner_of(task))
 
     def feed(self, tasks):
-        """What the broker does after a restart; the order of levels counts when all are back."""
+        """Gives the plugin all tasks, as the broker does after a restart. The order of levels must be right only at the end."""
         for task, entry in tasks:
             request, reply = self.schedule(task, entry)
             if reply.updates:
@@ -158,7 +159,7 @@ class Session:
             (answer != "ok" and not closing.get("reason"), f"answer={answer} has a reason= for people")))
 
     def wrong_bounds(self, paragraph):
-        """Rules for what a plan and an update have in common."""
+        """Returns the rules for the keys that a plan and an update share."""
         levels, level = self.setting.levels, number(paragraph.get("priority"))
         try:
             inside = set(parse_cpus(paragraph.get("cpus", self.setting.cpus))) <= set(self.setting.cpu_numbers)
@@ -172,7 +173,7 @@ class Session:
                 (wrong_level, f"the priority is within priority={self.setting.priority}, and absent for deadline")]
 
     def check_plan(self, request, asked, closing):
-        """The plan in an answer to accept; None when it is refused, or is no plan at all."""
+        """Returns the plan in an answer to accept. None: the answer refuses, or has no valid plan."""
         if closing["answer"] not in ("ok", "partial"):
             return None
         policy, deadline_only = closing.get("policy"), self.setting.levels is None
@@ -204,7 +205,7 @@ class Session:
                     cut["period"], cut["deadline"] or cut["period"], fields)
 
     def settle(self, request, updates, task, entry):
-        """Takes what was done into the books: this task and what moved; then looks at the places that changed."""
+        """Enters this task and all moved tasks into the books. Then checks the places that have changed."""
         old = self.books.take(task)
         if entry:
             self.books.put(task, entry)

@@ -1,4 +1,4 @@
-"""Random steps against the checker's books."""
+"""Random steps, compared with the checker's books."""
 from .protocol import BROKER_SECONDS
 from .model import Load
 from .scenarios import check_minimum, expect_same, probes
@@ -21,7 +21,7 @@ class Walk:
         self.empty = self.session.probe(self.probes)
 
     def step(self):
-        """Fills the CPUs, empties them, and so on."""
+        """Makes one random step. The steps fill the CPUs, empty them, and fill them again."""
         rng, tasks = self.rng, self.session.books.tasks
         self.draining = len(tasks) > (0 if self.draining else self.most) and rng.random() > 0.002
         choice = rng.random()
@@ -90,7 +90,7 @@ class Walk:
                 self.session.accept(task, {**asked, "runtime": nearest})
 
     def load(self):
-        """Another plugin's task comes, changes or goes."""
+        """Lets a task of another plugin come, change or go."""
         rng = self.rng
         task, period = FOREIGN + rng.randrange(2 * len(self.setting.cpu_numbers)), rng.choice(PERIODS)
         if task in self.session.books.foreign and rng.random() < 0.6:
@@ -106,7 +106,7 @@ class Walk:
                 self.check_nearest_load(task, load, nearest)
 
     def rank(self):
-        """A policy and a priority above the plugin's range or below it."""
+        """Returns a policy and a priority above or below the plugin's range."""
         levels, policy = self.setting.levels or (40, 40), self.rng.choice((None, "deadline", "fifo", "rr"))
         outside = [level for level in (levels[0] - 1, levels[1] + 1) if 1 <= level <= 97]
         if policy in ("fifo", "rr"):
@@ -121,7 +121,7 @@ class Walk:
                                   f"nearest={nearest} was said to be the largest runtime that its tasks can bear")
 
     def restart(self):
-        """What the broker does after a plugin died: a new one is fed with what the old one had granted."""
+        """Starts a new plugin process, and gives it the grants of the old one, as the broker does after a plugin has ended."""
         old, self.session = self.session, Session(self.setting, self.model, self.report)
         with old:
             for task, load in old.books.foreign.items():

@@ -132,7 +132,7 @@ enum rtf_result rtf_spec_change(struct rtf_spec *spec, const struct rtf_params *
         return result;
     const struct own_params asked = own_params(params);
     result = asked.dry_run ? own_set_result(own, RTF_ERROR, "misuse",
-                                            "a dry run has a handle of its own: rtf_spec_create")
+                                            "a dry run needs a new handle: call rtf_spec_create")
                            : own_rewrite(own, &asked, 0);
     pthread_mutex_unlock(&own->lock);
     return result;

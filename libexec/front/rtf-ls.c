@@ -116,7 +116,7 @@ static void tell_no_broker(void)
     char text[CLIENT_WHY];
     const int root = open(options.filter.spool, O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (root >= 0 && serving(root) == NOT_SERVED)
-        fprintf(stderr, "rtf ls: %s: this is what was in force last\n",
+        fprintf(stderr, "rtf ls: %s: this was in force when it ended\n",
                 client_tell_no_broker(options.filter.spool, text));
     if (root >= 0)
         close(root);
@@ -129,8 +129,8 @@ static const struct argp_option option_table[] = {
     {"output", 'o', "COLUMN,...", 0, "Print these columns", 0},
     {"sort", KEY_SORT, "[-]COLUMN", 0, "Sort by this column; with -, the largest first", 0},
     {"noheadings", KEY_NO_HEADINGS, NULL, 0, "Leave the headings out", 0},
-    {"all", KEY_ALL, NULL, 0, "Of all users (root only)", 0},
-    {"user", KEY_USER, "USER", 0, "Of this user (root only)", 0},
+    {"all", KEY_ALL, NULL, 0, "List the reservations of all users (root only)", 0},
+    {"user", KEY_USER, "USER", 0, "List the reservations of this user (root only)", 0},
     {"color", KEY_COLOR, "WHEN", 0, "auto (the default), always or never", 0},
     {"spool", KEY_SPOOL, "DIR", 0, "The spool (default: " RTF_SPOOL ")", 0},
     {0}};

@@ -196,7 +196,7 @@ int main(int argc, char **argv)
     if (directory != NULL)
         in_force_differences(status, PLUGINS_CONF, directory, tell);
     if (!is_served)
-        command_fail(EX_UNAVAILABLE, "%s: this is what was in force last",
+        command_fail(EX_UNAVAILABLE, "%s: this was in force when it ended",
                      client_tell_no_broker(client.spool, text));
     json_decref(status);
     client_close(&client);

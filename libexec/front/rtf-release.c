@@ -22,12 +22,11 @@ struct names {
     size_t count;
 };
 
-static const struct command_option table[] = {{'a', "all", NULL, "All of your own"},
-                                              {0, "no-wait", NULL,
-                                               "Do not wait until they have ended"},
-                                              {0, "timeout", "TIME",
-                                               "Wait no longer than this for each (default: 30s)"},
-                                              {0}};
+static const struct command_option table[] = {
+    {'a', "all", NULL, "Release all of your own reservations"},
+    {0, "no-wait", NULL, "Do not wait until they have ended"},
+    {0, "timeout", "TIME", "Wait no longer than this for each (default: 30s)"},
+    {0}};
 
 static void take(void *context, const char *name, const char *value)
 {

@@ -404,7 +404,7 @@ static void take(void *context, const char *name, const char *value)
 }
 
 static const struct command_option option_table[] = {
-    {0, "user", "USER", "Of that user (root only)"},
+    {0, "user", "USER", "Show a reservation of that user (root only)"},
     {0, "json", NULL, "Print spec, verdict and thread as one JSON object"},
     {0}};
 
@@ -439,7 +439,7 @@ int main(int argc, char **argv)
     request_open(&request, command_spool(), 0, false);
     look(&request);
     if (serving(request.client.root) == NOT_SERVED)
-        command_say("%s: this is what was in force last",
+        command_say("%s: this was in force when it ended",
                     client_tell_no_broker(command_spool(), text));
     if (options.json)
         print_json();

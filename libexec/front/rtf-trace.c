@@ -341,8 +341,8 @@ static void take(void *context, const char *name, const char *value)
 
 static const struct command_option option_table[] = {
     {0, "for", "TIME", "Record for this time: 500ms, 1min (default: 5s)"},
-    {0, "all", NULL, "Reservations of all users"},
-    {0, "user", "USER", "Reservations of that user"},
+    {0, "all", NULL, "Record the threads of all users"},
+    {0, "user", "USER", "Record the threads of that user"},
     {0, "awake", NULL, "Keep the CPUs from idling, where some machines lose events"},
     {'o', "output", "FILE", "Write a trace for Perfetto (ui.perfetto.dev) to this file"},
     {0, "dat", "FILE", "Write the kernel's own records, for trace-cmd and kernelshark"},

@@ -327,7 +327,7 @@ END
             fails 64 "rtf $command: --since $time: a time is such as *" rtf_root $command --since "$time"
         done
     done
-    fails 64 'rtf log: --follow goes on without an end*' rtf_root log -f --until 5min
+    fails 64 'rtf log: --follow has no end, so it cannot*' rtf_root log -f --until 5min
     fails 64 'rtf log: --lines two: this takes a whole number' rtf_root log -n two
     rm "$EVENTS"
     fails 66 'rtf log: there is no *' rtf_root log

@@ -105,9 +105,9 @@ TEXT
     rtf show cam >"$WORK/out" 2>"$WORK/err"
     grep -q '^granted' "$WORK/out"
     grep -qx 'asked       runtime=2ms period=20ms priority=7' "$WORK/out"
-    [ "$(<"$WORK/err")" = "rtf show: no broker is running on $SPOOL ('rtf-brokerd --spool $SPOOL', as root, starts one): this is what was in force last" ]
+    [ "$(<"$WORK/err")" = "rtf show: no broker is running on $SPOOL ('rtf-brokerd --spool $SPOOL', as root, starts one): this was in force when it ended" ]
     run -69 rtf plugins
-    [[ $output == *"this is what was in force last"* && $output == *EDF* ]]
+    [[ $output == *"this was in force when it ended"* && $output == *EDF* ]]
 }
 
 # bats test_tags=turn:0

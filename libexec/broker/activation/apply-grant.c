@@ -431,7 +431,7 @@ enum step_result apply_grant_given(struct request *request, const struct helper_
     if (event->answer == HELPER_OK) {
         attachment_watch_soon(reservation->attachment);
         request_event(request, "attach", "ok", -1,
-                      "attached: it has what it asked beside CPU time");
+                      "attached: the thread has what the spec asks for beside CPU time");
         /* the journal gets the extras, so that the next broker can tell what the user has changed
          * since */
         (void)reservation_record(reservation);
