@@ -216,7 +216,7 @@ def check_minimum(session, task, asked, closing):
 
 
 def too_small(session):
-    """What is less than a policy takes."""
+    """Asks for runtimes that may be too small for the policy, and checks which runtime the plugin names."""
     for runtime in (1, 2, 50):
         for period in (10000, 1000000):
             asked = parameters(session, runtime, period)
