@@ -175,7 +175,7 @@ ours() {
 # bats test_tags=turn:1
 @test "others' tasks: borne whatever they are, noted although refused" {
     finds bears-all "beside a load of a whole CPU its tasks would miss deadlines" "$(ours edf)" --model edf --words partition=unthrottled
-    finds notes-refused-load "a load that it said no to is not noted" "$(ours rm)" --model rm --words admission=rta
+    finds notes-refused-load "a refused load is not noted" "$(ours rm)" --model rm --words admission=rta
 }
 
 # bats test_tags=turn:1
