@@ -45,7 +45,7 @@ static void add(json_t *object, const char *key, json_int_t number)
         json_integer_set(sum, json_integer_value(sum) + number);
 }
 
-/* The number of requests of each bucket, without the requests of the buckets before. */
+/* The number of requests in each bucket alone: the buckets before are not included. */
 static void add_duration(const json_t *us)
 {
     int bucket = 0;

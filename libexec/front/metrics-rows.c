@@ -17,9 +17,9 @@
 struct row {
     char *user, *name, *labels;
     json_t *verdict;
-    const json_t *grant; /* of the verdict; NULL: nothing is granted */
+    const json_t *grant; /* the grant in the verdict; NULL: nothing is granted */
     enum state state;
-    bool has_use; /* the kernel has told the next two */
+    bool has_use; /* the kernel has reported the next two values */
     uint64_t ran, waited;
 };
 
@@ -96,7 +96,8 @@ void metric_rows_read_own(const struct client *client)
 
 /* ---- what a reservation has ---- */
 
-/* The owner of a verdict can change it: only a number above 0 is one of the broker. */
+/* The owner of a verdict can change it: so only a number above 0 can come from the
+ * broker. */
 static uint64_t number(const json_t *object, const char *key)
 {
     const json_int_t value = json_integer_value(json_object_get(object, key));

@@ -17,7 +17,7 @@ void metric_rows_read_own(const struct client *client);
 /* Writes how many specs are in each state. */
 void metric_rows_write_states(void);
 
-/* Writes the metrics of each reservation. status: of status.json; NULL: there is none. served: a
+/* Writes the metrics of each reservation. status: the content of status.json; NULL: there is none. served: a
  * broker serves, so a thread that a verdict names is the attached thread. counted: counters_begin
  * has returned true. */
 void metric_rows_write(const json_t *status, bool served, bool counted);

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* FACT: a sample with the value 1, whose labels are what it says. */
+/* FACT: a sample with the value 1, whose labels have the information. */
 enum metric_type { METRIC_GAUGE, METRIC_COUNTER, METRIC_HISTOGRAM, METRIC_FACT };
 
 /* name: without _total and _info, which the formats put behind the names of counters and facts. */
@@ -37,7 +37,7 @@ char *metrics_labels(const struct label *labels);
 /* The following samples are of this metric. A metric without samples is not written. */
 void metrics_family(const struct metric *metric);
 
-/* labels: of metrics_labels. value: a decimal number; NULL: the value is not known, and nothing is
+/* labels: a result of metrics_labels. value: a decimal number; NULL: the value is not known, and nothing is
  * written. */
 void metrics_sample(const char *labels, const char *value);
 

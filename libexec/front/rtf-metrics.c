@@ -93,7 +93,7 @@ static void write_broker(const json_t *status)
                 "attached");
 }
 
-/* A plugin ends with its broker, also when the broker could not write this any more. */
+/* A plugin ends with its broker, even if the broker could not write this into status.json. */
 static void write_plugins(const json_t *status, bool served)
 {
     static const struct metric up = {"rtf_plugin_up", METRIC_GAUGE,

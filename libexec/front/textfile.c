@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 enum { TRIES = 10 };
-/* The collector reads no file whose name ends otherwise than with .prom. */
+/* The collector reads only files whose names end with .prom. */
 static const char name[] = "rtf.prom", new_name[] = ".rtf.prom.new";
 
 static bool write_all(int file, const char *text, size_t length)

@@ -11,7 +11,7 @@ prepare() {
     mkdir "$METRICS"
 }
 
-# metrics [OPTION...]: as root. The samples go to $WORK/samples. An error in the format is fatal.
+# metrics [OPTION...]: runs rtf metrics as root. The samples go to $WORK/samples. An error in the format is fatal.
 metrics() {
     "$RTF_BIN/rtf" --spool "$SPOOL" metrics "$@" >"$WORK/out" 2>"$WORK/err" || { cat "$WORK/err" >&2; return 1; }
     well_formed "$@" <"$WORK/out"
@@ -47,7 +47,7 @@ counts_as_log() {
     has 'rtf_request_duration_seconds_sum{}' "$(awk -v us="$(jq .us "$WORK/counted")" 'BEGIN { printf "%d.%06d\n", us / 1000000, us % 1000000 }')"
 }
 
-# settled: the log has no line that the counters lack.
+# settled: the counters include all lines of the log.
 answers() { logged_lines=$(grep -c '"stage":"verdict"' "$EVENTS") && [ "$logged_lines" -ge "$1" ]; }
 
 @test "a broker without reservations has well-formed metrics in both formats" {
@@ -100,7 +100,7 @@ answers() { logged_lines=$(grep -c '"stage":"verdict"' "$EVENTS") && [ "$logged_
         has "$(of throttles_total $ALICE arm)" 0
         has 'rtf_specs{"state": "attached"}' 1
         has "$(of priority $ALICE arm)" "$(jq .grant.priority "$OWN/arm.verdict")"
-        # The kernel does not tell this of a SCHED_DEADLINE thread, and there is no thread: it is not known, and not 0.
+        # The kernel does not report this value for a SCHED_DEADLINE thread, and a spec without a thread has none: the value is not known, and not 0.
         lacks_samples "$(of '(throttles_total|cpu_seconds_total|drifted|priority)' $ALICE cam | sed 's/{/[{]/')"
     done
     grep -qxF "rtf_reservation_info{\"user\": \"$ALICE\", \"reservation\": \"arm\", \"plugin\": \"FP\", \"policy\": \"fifo\", \"cpus\": \"1\"} 1" "$WORK/samples"
@@ -142,7 +142,7 @@ answers() { logged_lines=$(grep -c '"stage":"verdict"' "$EVENTS") && [ "$logged_
     jq -e '.throttles == {}' "$SPOOL/state/metrics"
 }
 
-# rotate: as logrotate does it, with the newest rotated file not compressed.
+# rotate: rotates the log as logrotate does, with the newest rotated file not compressed.
 rotate() {
     local i
     for i in 5 4 3 2; do [ ! -e "$EVENTS.$i.gz" ] || mv "$EVENTS.$i.gz" "$EVENTS.$((i + 1)).gz"; done
@@ -262,7 +262,7 @@ counts_all() {
         lacks_samples "secret|$BOB|^rtf_(requests|refusals|releases|events)"
     done
     fails 77 "rtf metrics: you are not in group $GROUP, *" stranger $ALICE env USER=$ALICE "$RTF_BIN/rtf" --spool "$SPOOL" metrics
-    # Bob writes a verdict. It fools nobody but Bob.
+    # Bob forges a verdict. The forgery misleads only Bob.
     as $BOB sh -c 'cd "$1" && printf "%s\n" "{\"grant\":{\"plugin\":\"a\\\"b\\\\\\u0001\\n\",\"policy\":7,\"period\":-1,\"accepted_runtime\":\"x\"},\"thread\":{\"tid\":-5,\"state\":\"attached\"}}" >.v && mv .v secret.verdict' sh "$SPECS/$BOB"
     prints 0 rtf_of $BOB metrics
     well_formed <"$WORK/out"
@@ -376,7 +376,7 @@ TEXT
     metrics
     counts_as_log "$EVENTS"
     [ "$(grep -c '^rtf_reservation_info' "$WORK/samples")" -eq 5000 ]
-    # CPU time and the least of several runs, because other programs run beside this test.
+    # The test takes CPU time, and the least of several runs, because other programs run beside it.
     for _ in 1 2 3; do
         for user in 0 $ALICE; do
             TIMEFORMAT='%U %S'
