@@ -50,7 +50,8 @@ static int hold_once(const struct target *target, bool whole, struct identity *i
     bool seen = thread_look(tid, identity) && (!whole || thread_owner(pidfd, tid, identity));
     int error = seen ? ESRCH : errno;
     bool same = seen && identity->start <= target->started_by;
-    identity->started_by = target->started_by; /* all programs name a thread by the same time */
+    identity->started_by =
+        target->started_by; /* all of rtf's programs use this time to name the thread */
     if (same && !identity->ended && !thread_has_ended(pidfd) && !passed_has_ended(target))
         return pidfd;
     close(pidfd);

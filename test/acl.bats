@@ -70,7 +70,7 @@ given_directory() {
     chown "$1" "$HOME_OF"
 }
 
-# drop UID: each line of input is NAME JSON. All appear one after another, in the order of their names.
+# drop UID: writes the specs of standard input, a line "NAME JSON" each, one after another in the order of their names.
 drop() {
     home_of "$1"
     # shellcheck disable=SC2016

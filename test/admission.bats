@@ -1,5 +1,5 @@
 # bats file_tags=lane:compute
-# The admission tests of edf and rm, word by word, through pipes: admitted specs, refusals with their reasons and nearest runtimes, and judgements of
+# The admission tests of edf and rm with each word of a plugin line, through pipes: admitted specs, refusals with their reasons and nearest runtimes, and judgements of
 # other plugins' tasks. plugin-check does the same at random.
 bats_require_minimum_version 1.5.0
 load helper

@@ -39,10 +39,10 @@ attached() {
     "$ATTACH" "tid=$tid" $@ >"$WORK/former" 2>"$WORK/err" || { cat "$WORK/err" >&2; return 1; }
 }
 
-# everything TID: also what the kernel keeps of the nice value under a real-time policy.
+# everything TID: prints the attributes, and the nice value that the kernel keeps while the thread is real-time.
 everything() { echo "$(kernel "$1") own-nice=$(awk '{ sub(/.*\) /, ""); print $17 }' "/proc/$1/stat")"; }
 
-# round_trips TID: to each policy and back.
+# round_trips TID: attaches the thread with each policy and detaches it again. The thread is then as before.
 round_trips() {
     local tid=$1 before
     before=$(everything "$tid")

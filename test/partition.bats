@@ -357,7 +357,7 @@ is_pinned() { [ "$(kernel "$HOG")" = 'fifo 2 nice=0 0/0/0 cpus=0 reset=1' ]; }
     [[ $(spec $ALICE cam '{"runtime": "1ms", "period": "10ms", "move": "all"}' | jq -r .reason) == *'key "move" (line 1) must be "thread" or "process"' ]]
 }
 
-# of_two UID: starts a process of two threads, $FIRST and $SECOND, by the Python program on standard input; argv[1] is the test
+# of_two UID: starts a process of two threads, $FIRST and $SECOND, by the Python program on standard input; argv[1] is the process id of the test
 of_two() {
     cat >"$WORK/two.py"
     become "$1" /usr/bin/python3 -S "$WORK/two.py" $$ 3>&- &

@@ -22,10 +22,10 @@ something() {
 
 released() { grep -q "\"stage\":\"release\".*\"name\":\"$1\"" "$EVENTS"; }
 
-# put NUMBER LINES: makes a rotated file.
+# older NUMBER: makes the rotated file with this number from standard input.
 older() { cat >"$SPOOL/log/events.ndjson.$1"; }
 
-# begins PROGRAM COMMAND...: the command succeeds, and tells when the log begins, because it was asked for earlier lines.
+# begins PROGRAM COMMAND...: the command succeeds, and prints the time of the first line of the log, because its option names an earlier time.
 begins() {
     local program=$1
     shift

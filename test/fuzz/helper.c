@@ -64,18 +64,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
     int fd = -1;
     if (length == 0)
         return 0;
-    if (helper.tell == NULL)
+    if (attach.helper.tell == NULL)
         attach_prepare((char *)"/bin/true", must_be_an_answer, NULL);
     helper_last_id = 0;
     ask_something(bytes[0]);
     take_attributes(bytes + 1, length - 1);
     must(paragraph_feed(&input, bytes + 1, length - 1));
     while (paragraph_take(&input, &said, &why) == 1 &&
-           helper_on_message(&helper.program, &said, &fd))
+           helper_on_message(&attach.helper.program, &said, &fd))
         ;
     input.taken = input.length = 0;
-    helper_on_gone(&helper.program, "the end");
+    helper_on_gone(&attach.helper.program, "the end");
     attach_stop();
-    must(TAILQ_EMPTY(&helper.messages) && timers_first() == NULL);
+    must(TAILQ_EMPTY(&attach.helper.messages) && timers_first() == NULL);
     return 0;
 }

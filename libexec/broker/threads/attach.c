@@ -21,8 +21,8 @@ enum { TRIES = 2, RESTORE_TRIES = 10 };
 
 static struct {
     struct helper helper;
-    bool
-        is_watched; /* a thread has been attached, and the guard gets events on helper and broker */
+    /* a thread has been attached, and the guard gets events on helper and broker */
+    bool is_watched;
 } attach;
 
 void attach_prepare(char *path, void (*event)(const struct helper_event *event),

@@ -27,7 +27,7 @@ static void keep_again(struct timer *timer);
 static struct {
     uint8_t used[CLASSES / 8];  /* the classes that are in use: a bit for each class */
     unsigned next;              /* the first class to try for the next reservation */
-    struct lowering *lowerings; /* the head of the hash table, in the order of their messages */
+    struct lowering *lowerings; /* a hash table in the order of the messages; its head */
     /* Repeats messages that a helper refused while no request waited for the answer. */
     struct timer again;
     int64_t pause, refused; /* ns: the time until the next try; CLOCK_MONOTONIC: the last refusal */
