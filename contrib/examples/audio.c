@@ -66,6 +66,10 @@ static void *run(void *argument)
             host->program->late++;
         clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &next, NULL);
     }
+    /* Here, not in main: the reservation ends with this thread. */
+    const struct rtf_spec *spec = &host->program->spec;
+    printf("%d buffers, %d late, by %s\n", host->buffers, host->program->late,
+           rtf_spec_is_granted(spec) ? rtf_spec_get_plugin(spec) : "nobody");
     return NULL;
 }
 
@@ -79,8 +83,6 @@ int main(int argc, char **argv)
     if (pthread_create(&thread, NULL, run, &host) != 0)
         return 71;
     pthread_join(thread, NULL);
-    printf("%d buffers, %d late, by %s\n", host.buffers, program.late,
-           rtf_spec_is_granted(&program.spec) ? rtf_spec_get_plugin(&program.spec) : "nobody");
     rtf_disconnect(&program.connection);
     return 0;
 }
