@@ -47,6 +47,10 @@ struct process_budget {
     uint64_t runtime, period;
 };
 
+/* The most members of a group. More would take the attach helper and the guard too long, and they
+ * serve all users. */
+enum { PROCESS_MEMBERS_MAX = 512 };
+
 /* Opens the root of the hierarchy. -1 with errno. budget_hierarchy_got returns BUDGET_HIERARCHY, or
  * -1 with errno. */
 int budget_hierarchy_open(void);

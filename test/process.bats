@@ -189,6 +189,39 @@ is_ordinary() { [[ $(view "$1") == other* ]]; }
 
 none_is_real_time() { [ -z "$(ps -u $ALICE -o cls= | grep -v TS || true)" ]; }
 
+# ran: the CPU time of the attach helper, in us. While the helper works, it serves no other user.
+ran() { echo $(($(cut -d ' ' -f 1 "/proc/$(helpers rtf-attach)/schedstat") / 1000)); }
+herd() { # BEFORE AFTER
+    [ -x "$WORK/herd" ] || cc -std=c17 -D_GNU_SOURCE -O2 -pthread -o "$WORK/herd" "$RTF_SOURCE/test/attack/herd.c"
+    become $ALICE "$WORK/herd" "$@" >"$WORK/herd.out" 3>&- &
+    TEAM=$!
+    echo "$TEAM" >>"$WORK/pids"
+    eventually said_ready 1
+}
+said_ready() { [ "$(grep -c ready "$WORK/herd.out")" -ge "$1" ]; }
+
+@test "a process with thousands of threads is refused at once, and one that starts hundreds keeps the attach helper from nothing" {
+    broker_start
+    herd 2000 0
+    before=$(ran)
+    spec $ALICE cam "${SPEC%\}}, \"attach\": $TEAM}" >"$WORK/verdict"
+    took=$(($(ran) - before))
+    echo "refused after $took us of the attach helper's CPU time"
+    grep -q 'the process has more than 512 threads' "$WORK/verdict"
+    [ "$took" -lt 10000 ]
+    kill -KILL "$TEAM"
+    herd 10 700
+    granted
+    kill -USR1 "$TEAM"
+    eventually said_ready 2
+    before=$(ran)
+    released
+    took=$(($(ran) - before))
+    echo "released after $took us"
+    [ "$took" -lt 40000 ]
+    eventually test ! -e "/run/rtf/rtf-$TEAM".*
+}
+
 @test "a line without enforce=process, and a thread that is not the first, are refused" {
     broker_start
     team 2

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,8 +15,13 @@
 
 /* PASSES: how often the members are listed at most, because they may start threads meanwhile. A
  * fork storm ends when no member is real-time, because a thread that an ordinary thread starts is
- * ordinary. */
-enum { PASSES = 200, RECORD_PATH = sizeof RUN_DIRECTORY + BUDGET_GROUP_BYTES + 16 };
+ * ordinary. PASSES_OF_CPUS: how many of the passes also restore the CPUs of ordinary members, which
+ * can choose other CPUs without end: the helper serves no other user meanwhile. */
+enum {
+    PASSES = 200,
+    PASSES_OF_CPUS = 4,
+    RECORD_PATH = sizeof RUN_DIRECTORY + BUDGET_GROUP_BYTES + 16
+};
 
 static struct {
     int hierarchy;
@@ -58,22 +64,34 @@ static bool write_record(const char *path, const struct paragraph_output *output
     return good && rename(fresh, path) == 0;
 }
 
+/* True: an earlier attachment has moved the process, which may have started threads since. */
+static bool is_recorded(const char *name)
+{
+    char path[RECORD_PATH];
+    record_path(name, path);
+    return access(path, F_OK) == 0;
+}
+
 /* Records the members before any of them is changed. A thread that is started later is not
- * recorded, because it begins with the attributes of the thread that starts it. */
+ * recorded, because it begins with the attributes of the thread that starts it. False with errno;
+ * E2BIG: there are too many. */
 static bool record_members(const char *name, int group)
 {
     pid_t *tids = NULL;
     struct paragraph_output output = {0};
     char path[RECORD_PATH];
     record_path(name, path);
-    if (access(path, F_OK) == 0)
+    if (is_recorded(name))
         return true;
     const ssize_t count = budget_group_members(group, &tids);
-    for (ssize_t i = 0; i < count; i++)
+    for (ssize_t i = 0; i < count && count <= PROCESS_MEMBERS_MAX; i++)
         add_thread(&output, tids[i]);
-    const bool good = count > 0 && write_record(path, &output);
+    const bool few = count <= PROCESS_MEMBERS_MAX;
+    const bool good = count > 0 && few && write_record(path, &output);
     paragraph_output_free(&output);
     free(tids);
+    if (!few)
+        errno = E2BIG;
     return good;
 }
 
@@ -150,6 +168,28 @@ static int refuse(enum apply_result *done, char *reason, const char *what)
     return -1;
 }
 
+/* True: the process has few enough threads. Looked at before the process is moved into its group,
+ * because moving many threads takes the kernel long. */
+static bool has_few_threads(pid_t process)
+{
+    char path[48], line[256];
+    int count = 0;
+    snprintf(path, sizeof path, "/proc/%d/status", (int)process);
+    FILE *file = fopen(path, "re");
+    while (file != NULL && fgets(line, sizeof line, file) != NULL &&
+           sscanf(line, "Threads: %d", &count) != 1)
+        ;
+    if (file != NULL)
+        (void)fclose(file);
+    return count <= PROCESS_MEMBERS_MAX;
+}
+
+static int refuse_many(enum apply_result *done, char *reason)
+{
+    *done = apply_refuse(reason, "the process has more than %d threads", PROCESS_MEMBERS_MAX);
+    return -1;
+}
+
 int process_attach(const struct target *target, const struct process_budget *budget,
                    enum apply_result *done, char reason[static APPLY_REASON])
 {
@@ -170,12 +210,14 @@ int process_attach(const struct target *target, const struct process_budget *bud
     }
     budget_groups_sweep(own.hierarchy, remove_record);
     budget_group_name(target->tid, target->started_by, name);
+    if (!is_recorded(name) && !has_few_threads(target->tid))
+        return refuse_many(done, reason);
     const int group = budget_group_make(own.hierarchy, name, target->tid);
     if (group < 0)
         return refuse(done, reason, "its cgroup");
     const bool recorded = record_members(name, group);
     if (!recorded)
-        (void)refuse(done, reason, RUN_DIRECTORY);
+        (void)(errno == E2BIG ? refuse_many(done, reason) : refuse(done, reason, RUN_DIRECTORY));
     /* Checks the thread after the move, because the id may have been another process's. */
     errno = ESRCH;
     const bool is_it = target->pidfd < 0 ? thread_is(target->tid, target->started_by)
@@ -186,6 +228,8 @@ int process_attach(const struct target *target, const struct process_budget *bud
     errno = error;
     if (!is_bound && recorded)
         (void)refuse(done, reason, "a perf event of its cgroup");
+    if (!recorded)
+        (void)budget_group_remove(own.hierarchy, name);
     return counter;
 }
 
@@ -206,14 +250,18 @@ static bool is_as(const struct attributes *one, const struct attributes *other)
            one->priority == other->priority;
 }
 
-/* True: the thread was changed. The thread keeps its present nice value and reset-on-fork flag. A
- * thread with SCHED_DEADLINE has a reservation of its own. */
+/* True: the thread was changed. cpus = false: an ordinary thread keeps its CPUs. The thread keeps
+ * its present nice value and reset-on-fork flag. A thread with SCHED_DEADLINE has a reservation of
+ * its own. */
 static bool restore_thread(pid_t tid, const struct former *all, int count, pid_t first_tid,
-                           const struct attributes *first)
+                           const struct attributes *first, bool cpus)
 {
     char ignored[APPLY_REASON];
     struct identity identity;
     struct attributes now, former;
+    const int policy = sched_getscheduler(tid) & ~SCHED_RESET_ON_FORK;
+    if (!cpus && policy != SCHED_FIFO && policy != SCHED_RR)
+        return false;
     if (!thread_look(tid, &identity) || identity.ended || !thread_attributes(tid, &now))
         return false;
     if (now.policy == POLICY_DEADLINE)
@@ -238,10 +286,11 @@ void process_restore(const struct target *target, const struct attributes *first
     for (int pass = 0; changed && pass < PASSES; pass++) {
         pid_t *tids;
         const ssize_t members = budget_group_members(group, &tids);
+        const bool cpus = pass < PASSES_OF_CPUS && members <= PROCESS_MEMBERS_MAX;
         changed = false;
         for (ssize_t i = 0; i < members; i++)
             if (with_first || tids[i] != target->tid)
-                changed |= restore_thread(tids[i], all, count, target->tid, first);
+                changed |= restore_thread(tids[i], all, count, target->tid, first, cpus);
         free(tids);
     }
     free(all);

@@ -47,7 +47,6 @@ void process_group_count(const struct process_group *group, bool on);
  * policy, priority and CPU, except members with SCHED_DEADLINE or uids of others. False: there are more than
  * PROCESS_MEMBERS_MAX members, and no member is made real-time, because suspending so many would
  * take the guard too long. */
-enum { PROCESS_MEMBERS_MAX = 512 };
 void process_group_suspend(struct process_group *group);
 
 /* Makes sleeping members, except the first thread, ordinary and real-time again, one after the
