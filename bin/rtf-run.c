@@ -617,8 +617,8 @@ static void advise(const struct options *options)
     if (each_second < LITTLE)
         fprintf(
             stderr,
-            "rtf-run: %s is also loaded with %llu%s of CPU time a second, which may take long; --attach=ready or --attach=1s "
-            "attaches it after it is loaded\n",
+            "rtf-run: %s may start slowly: the reservation gives it only %llu%s of CPU time a second, also while it is loaded; "
+            "with --attach=ready or --attach=1s rtf-run attaches it after it is loaded\n",
             options->command[0],
             (unsigned long long)(each_second >= 1000 ? each_second / 1000 : each_second),
             each_second >= 1000 ? "ms" : "us");

@@ -143,8 +143,9 @@ static bool take_all_modes(const json_t *modes, const char *chosen, struct spec 
             on = needs;
     }
     if (with_runtime != 0 && with_runtime != json_object_size(modes))
-        return fault(why,
-                     "must have a runtime in each mode or in none, if the spec itself has none");
+        return fault(
+            why,
+            "lacks a runtime in some modes: the spec itself has no runtime, so state a runtime in each mode, or in no mode");
     settle_modes(spec, chosen, &most, &on, least);
     return true;
 }

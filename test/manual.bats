@@ -42,7 +42,7 @@ with_tools() {
     done
 }
 
-# session UID FILE: runs the file as a shell script of this user, with errors fatal, here and with the spool of this test.
+# session UID FILE: runs the file as a shell script of this user. The script ends at the first error. It uses the spool and the programs of this test.
 session() {
     sed -i "s,/var/spool/rtf,$SPOOL,g" "$2"
     chmod 644 "$2"

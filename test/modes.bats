@@ -164,7 +164,7 @@ runs() { [[ $(kernel "$SLEEPER") == "deadline 0 "*" $1/50000/50000 "* ]]; }
     refuses '{"runtime": "5ms", "period": "50ms", "modes": {"sd": {"period": "5ms"}}, "mode": "sd"}' 'is unknown there: a mode may state a runtime'
     refuses '{"runtime": "5ms", "period": "50ms", "modes": {"sd": {"runtime": 5.5}}, "mode": "sd"}' 'which must be'
     refuses '{"runtime": "5ms", "period": "50ms", "modes": {"sd": {"units": {"count": 1}}}, "mode": "sd"}' 'needs a claim on this resource beside'
-    refuses '{"period": "50ms", "modes": {"sd": {"runtime": "1ms"}, "hd": {}}, "mode": "sd"}' 'must have a runtime in each mode or in none'
+    refuses '{"period": "50ms", "modes": {"sd": {"runtime": "1ms"}, "hd": {}}, "mode": "sd"}' 'lacks a runtime in some modes: the spec itself has no runtime, so state a runtime in each mode, or in no mode'
     refuses '{"runtime": "5ms", "period": "50ms", "modes": {"sd": {}}}' 'the name of the current mode'
     refuses '{"units": {"count": 1}, "modes": {"sd": {"units": {"count": 1, "plugin": "X"}}}, "mode": "sd"}' 'alone'
     refuses '{"units": {"count": 1}, "modes": {"sd": {"units": {"bandwidth": 1}}}, "mode": "sd"}' 'alone'

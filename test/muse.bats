@@ -137,7 +137,7 @@ END_OF_LISTING
     near "$(of .threads.c.supply.lower.alpha)" 0
     grep -q '^b: began no job in the last 5.99s$' said
     grep -q '^c: began no job in the first 3s$' said
-    grep -q '^b: no supply is guaranteed within the horizon: the thread was silent for 5.989s$' said
+    grep -q '^b: no supply is guaranteed within the horizon: the thread got no CPU time for 5.989s$' said
 }
 
 # bats test_tags=turn:0

@@ -124,7 +124,7 @@ END
     is_policy "$CONTAINED" deadline
     told ".result == \"OK\" and .program.process == $CONTAINED and .threads[0].tid == $CONTAINED" "$(cat "$OWN/app.verdict")"
     [ "$(jq .process.tid "$OWN/app.json")" = 1 ]
-    # The rules stand over a start of the broker, and end with the process.
+    # The rules stay in force when the broker is killed and starts again. The rules end when the process ends.
     kill -KILL "$BROKER"
     eventually is_gone "$BROKER"
     broker_start

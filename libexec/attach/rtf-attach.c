@@ -223,7 +223,8 @@ static enum apply_result serve_descriptor(const struct paragraph *request, char 
     return errno == ESRCH ? APPLY_GONE : refuse(reason, strerror(errno));
 }
 
-/* The guard needs an event on the broker, and one on the helper itself (guard/kernel-loop.h). */
+/* op=loop: the guard wants an event that counts a process's CPU time (guard/kernel-loop.h). With
+ * tid= the process is the broker; without tid= it is this helper. */
 static enum apply_result serve_loop(const struct paragraph *request, char *reason)
 {
     return paragraph_get(request, "tid") == NULL ? APPLY_DONE : serve_descriptor(request, reason);

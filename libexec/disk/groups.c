@@ -522,12 +522,13 @@ static enum done check_threads(pid_t process, uid_t owner, char *reason)
         if (!parse_number(entry->d_name, INT32_MAX, &tid))
             continue;
         if (looked++ == THREADS_MOST)
-            all = refuse(reason, "its process has more than 4096 threads");
+            all = refuse(reason, "the process of this thread has more than 4096 threads");
         /* the thread ended meanwhile */
         else if (!thread_owner(-1, (pid_t)tid, &identity))
             all = errno == ESRCH || errno == ENOENT ? DONE : way_failed(reason, path);
         else if (!thread_is_of(&identity, owner))
-            all = refuse(reason, "its process has a thread that is not its user's own");
+            all = refuse(reason,
+                         "the process of this thread has a thread that the user does not own");
     }
     closedir(threads);
     return all;

@@ -144,7 +144,7 @@ static void explain(void)
         return;
     if (every.options.loop)
         command_say(
-            "an activation is skipped while the loop has not read the line of the activation before");
+            "an activation is skipped if the loop has not yet read the line of the previous activation");
     else if (t->late > 0)
         command_say(
             "%llu took longer than the period: activations are skipped while CMD runs; %llu began late: CPU time beyond the runtime delays the activations that follow",

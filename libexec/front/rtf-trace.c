@@ -348,7 +348,8 @@ static const struct command_option option_table[] = {
     {0, "dat", "FILE", "Write the kernel's own records, for trace-cmd and kernelshark"},
     {0, "gantt", NULL, "Draw when each thread ran, for a terminal"},
     {0, "svg", "FILE", "Draw this as an SVG file, with gnuplot"},
-    {0, "span", "TIME", "Draw so much of the recording (default: five of the longest periods)"},
+    {0, "span", "TIME",
+     "Draw only this much of the recording (default: five times the longest period)"},
     {0}};
 
 int main(int argc, char **argv)

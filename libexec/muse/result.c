@@ -166,7 +166,7 @@ static void got_sentence(const json_t *thread, const struct measured *measured, 
     else
         snprintf(
             text, SENTENCE,
-            "%.64s: %sno supply is guaranteed within the horizon: the thread was silent for %s",
+            "%.64s: %sno supply is guaranteed within the horizon: the thread got no CPU time for %s",
             name, promised, blackout);
 }
 

@@ -90,7 +90,7 @@ END
     eventually [ -s "$WORK/server" ]
     before=$(group_of "$server")
     reserve $ALICE cam
-    told '.result == "ATTACH_FAIL" and (.reason | contains("thread that is not its user'"'"'s own"))' "$(attach $ALICE cam "$(cat "$WORK/server")")"
+    told '.result == "ATTACH_FAIL" and (.reason | contains("has a thread that the user does not own"))' "$(attach $ALICE cam "$(cat "$WORK/server")")"
     [ "$(group_of "$server")" = "$before" ]
 }
 

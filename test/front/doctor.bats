@@ -571,8 +571,8 @@ is_player() { [ "$(cat "/proc/$1/comm" 2>/dev/null)" = player ]; }
     says 'all(.findings[]; .severity == "error" or .severity == "warning")'
 }
 
-# Carol makes a directory that looks like a spool. A FIFO in the configuration that it names would keep its readers waiting, and the words of the
-# files would command a terminal.
+# Carol makes a directory that looks like a spool. Its status.json names a configuration in which plugins.conf is a FIFO: a program that opens the
+# FIFO hangs. The texts in status.json have control characters for the terminal.
 @test "a spool of another user leads no reader to its files, and none of its bytes to the terminal" {
     theirs=$WORK/theirs
     install -d -o $CAROL "$theirs" "$theirs/specs" "$theirs/state" "$theirs/log" "$theirs/etc"

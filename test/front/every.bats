@@ -106,7 +106,7 @@ loops_on_time() {
     broker_start
     rtf every --loop -T 5ms -P 100ms --count 6 -- sh -c 'while read -r n late missed; do echo $n $missed; [ $n != 3 ] || sleep 0.45; done' >"$WORK/out" 2>"$WORK/err"
     [[ $(<"$WORK/err") =~ ^'rtf every: 6 activations, '[1-6]' missed their deadline, '[2-6]' skipped; the latest activation came late by ' ]] || { cat "$WORK/out" "$WORK/err" >&2; false; }
-    grep -qx 'rtf every: an activation is skipped while the loop has not read the line of the activation before' "$WORK/err"
+    grep -qx 'rtf every: an activation is skipped if the loop has not yet read the line of the previous activation' "$WORK/err"
     [ "$(awk '{ print $1 }' "$WORK/out" | xargs)" = '1 2 3 4 5 6' ]
     [ "$(tail -n 1 "$WORK/out" | awk '{ print $2 }')" -ge 3 ]
 }

@@ -105,7 +105,8 @@ nothing_stays() { [ "$(paste -sd ' ' "$WORK/left")" = 'cam.json rest' ] || { cat
     fails 69 'rtf-invariants: jq is not installed: install the package jq' env PATH="$WORK/bin" "$RTF_LIBEXEC/rtf-invariants" --spool "$SPOOL"
 }
 
-# printing COMMAND: prints the options with which the command, or the program for administrators, prints; - if only --help and --version print.
+# printing COMMAND: prints options that make COMMAND write to standard output, one list per line. Prints "-" if COMMAND writes there only with --help
+# and --version.
 printing() {
     case $1 in
     run) echo --dry-run -T 1ms -P 20ms ;;

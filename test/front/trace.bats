@@ -71,7 +71,7 @@ END
     grep -q "^$ALICE/one  *|[ #+.?-]*[#+][ #+.?-]*|$" "$WORK/out"
     [ "$(head -c 5 "$WORK/run.svg")" = '<?xml' ]
     for name in "$ALICE/one" "$ALICE/two" replenished; do grep -qF "<text>$name</text>" "$WORK/run.svg"; done
-    # trace-cmd reads the same events, and no byte of a name that a terminal would obey.
+    # trace-cmd reads the same events from the file. The names in its report have no control characters.
     trace-cmd report -i "$WORK/run.dat" >"$WORK/report" 2>"$WORK/said" || { cat "$WORK/said"; false; }
     [ "$(grep -c ' sched_switch: ' "$WORK/report")" -eq "$(jq -r .systemTraceEvents "$WORK/run.json" | grep -c sched_switch:)" ]
     grep -q 'hrtimer_start: .*function=dl_task_timer' "$WORK/report"

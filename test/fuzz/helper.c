@@ -1,5 +1,6 @@
-/* Fuzzes the answers of an attach helper that has been taken over; or, if the first byte says so,
- * the requests to the attach helper, which reads paragraphs, too. */
+/* Fuzzes two readers with the same bytes: the broker reads them as answers of a hostile attach
+ * helper, and the attach helper reads them as the attributes of requests. The first byte says which
+ * requests the broker has sent before. */
 #include "../../libexec/broker/helper/helper.c" /* NOLINT(bugprone-suspicious-include): the fuzzed function is static there */
 #include "../../libexec/broker/threads/attach.c" /* NOLINT(bugprone-suspicious-include) */
 

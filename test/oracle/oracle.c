@@ -19,7 +19,8 @@
 #include "generate.h"
 #include "plugin-process.h"
 
-/* sets: their requests fit into one pipe, so that writing never waits for reading */
+/* the number of task sets that are sent at once: their requests fit into a pipe, so that write(2)
+ * never waits for the plugin */
 enum { BATCH = 32 };
 enum { SHOWN = 10 }; /* the number of sets that are printed for each mode */
 

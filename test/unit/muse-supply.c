@@ -283,8 +283,8 @@ struct best {
     double area, distance;
 };
 
-/* Compares the area of a line that goes through two corners, if the line stays on its side of all
- * corners. */
+/* Takes the line through corners i and j. If the line stays on its side of all corners, and the
+ * area under it is better than *best, the function sets best->area. */
 static void try_line(const struct points *turns, size_t i, size_t j, double horizon, int side,
                      struct best *best)
 {

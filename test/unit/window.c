@@ -65,8 +65,9 @@ static int suspended_times(struct window *window, int64_t now, int64_t until)
     return suspended;
 }
 
-/* Each suspension costs the guard time. A thread with a short period that never keeps to its
- * runtime gets longer pauses for this. A thread that only catches up does not. */
+/* The guard needs CPU time for each suspension. So it suspends a thread with a short period for
+ * longer if the thread never keeps to its runtime. A thread that only catches up gets no longer
+ * pauses. */
 static void suspensions_are_four_ms_apart_on_average(void **state)
 {
     struct window window = {.began = 1000 * MS, .runtime = MS / 10, .period = MS};
@@ -78,7 +79,7 @@ static void suspensions_are_four_ms_apart_on_average(void **state)
     assert_in_range(suspended_times(&window, 9000 * MS, 12000 * MS), 990, 1010);
 }
 
-/* The threads of a process are suspended together, and each costs the guard time. */
+/* The guard suspends the threads of a process together, and needs CPU time for each thread. */
 static void suspensions_of_many_threads_are_farther_apart(void **state)
 {
     struct window window = {.runtime = MS, .period = 10 * MS, .others = 63};
@@ -92,8 +93,9 @@ static void suspensions_of_many_threads_are_farther_apart(void **state)
     assert_in_range(suspended_times(&window, 11000 * MS, 13000 * MS), 9, 10);
 }
 
-/* A thread that does what it likes, and is kept waiting at random: from the end of one runtime on,
- * n more take n - 1 periods at least, but for a quarter, and for what it waited. */
+/* The thread runs as it likes, and others keep it waiting at random. From the end of one runtime, n
+ * more runtimes take at least n - 1 periods, less a quarter of a period and the time that the thread
+ * waited. */
 enum { USES = 60 };
 
 static void n_runtimes_take_n_less_one_periods(void **state)

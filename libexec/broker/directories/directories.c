@@ -121,7 +121,9 @@ void directories_rescan(void)
 {
     adopter_send(adopter_message("scan"));
     for (struct user *user = directories.users; user != NULL; user = user->hh.next) {
-        user->account->log_of = user_bucket(user); /* the new rules may name other users */
+        /* A uid without an account pays for its own log lines only if a rule names the uid. The new
+         * rules may name other uids. */
+        user->account->log_of = user_bucket(user);
         if (user->state == DIRECTORY_ADOPTED && !directories.held)
             reader_scan(user);
         else if (user->state == DIRECTORY_FOUND && account_of_is_ready(user))

@@ -87,8 +87,9 @@ struct attachment {
     bool only_awake;
     /* how often the thread fell asleep again before the attach helper could make it real-time */
     int naps;
-    int watch;       /* the watch of the thread (libexec/attach/task-events.h); -1: none */
-    bool watch_once; /* the watch reports that the thread runs, not an execve(2) */
+    int watch; /* the watch of the thread (libexec/attach/task-events.h); -1: none */
+    /* true: the watch reports when the thread runs; false: it reports an execve(2) */
+    bool watch_once;
     void *watch_page;
     size_t watch_bytes;
     struct source watch_source;

@@ -23,8 +23,9 @@ void queue_init(struct queue *queue, bool unlimited);
  * place. */
 void queue_add(struct reservation *reservation, struct queue *queue);
 
-/* The queue of the reservations that existed when the broker started. This queue has the order of
- * their times, whoever owns the reservations. */
+/* The queue of the reservations that existed when the broker started. Reservations that the earlier
+ * broker had judged come first. The change times of the spec files order the others. Their owners
+ * do not matter. */
 struct queue *queue_of_old(void);
 
 void queue_leave(struct reservation *reservation);

@@ -199,7 +199,9 @@ struct reservation {
     enum reservation_state state;
     enum ended ended; /* in the state ENDING: why the reservation ends */
     enum expected_of_reader expected;
-    uint16_t class; /* the class of its shares; 0: none */
+    /* the number by which the network and disk helpers know this reservation (shares.h); 0: it has
+     * no share */
+    uint16_t class;
     /* desired-amounts.c: desires: the spec desires more than the grant has; raises: the aims of the
      * grant are higher than the grant */
     bool desires, raises;

@@ -181,8 +181,8 @@ struct spare {
 struct activation {
     /* the former grant, which is in force again if the kernel refuses the change */
     struct grant *old;
-    /* the task number of the debt (debt_keep) for the part of `old` beyond the new grant; the debt
-     * may have ended by now */
+    /* The part of `old` that the new grant lacks is a debt. This is the debt's task number, from
+     * debt_keep; 0: there is no debt. The debt may have ended meanwhile. */
     uint64_t debt;
     /* the thread that shall be attached; becomes reservation->attachment */
     struct attachment *target;
