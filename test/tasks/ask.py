@@ -181,7 +181,7 @@ def group():
             os.setresgid(owner, owner, owner)
             os.setresuid(owner, owner, owner)
         return subprocess.Popen(["/usr/bin/python3", "-S", "-c", *code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, preexec_fn=become)
-    fork = "import os, sys, time\nchild = os.fork()\nprint(child, flush=True)\nos.read(0, 1)"
+    fork = "import os, sys, time\nchild = os.fork()\nif child > 0: print(child, flush=True)\nos.read(0, 1)"
     ask(op="watch", id=1, uid=uid, cgroup="/" + os.path.basename(directory))
     show(hear())
     show(hear())
