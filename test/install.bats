@@ -48,8 +48,10 @@ prepare() {
 644 usr/libexec/rtf/front/doctor/broker.sh
 644 usr/libexec/rtf/front/doctor/config.sh
 644 usr/libexec/rtf/front/doctor/kernel.sh
+644 usr/libexec/rtf/front/doctor/process-budget.sh
 644 usr/libexec/rtf/front/doctor/process.sh
 644 usr/libexec/rtf/front/doctor/program.sh
+644 usr/libexec/rtf/front/doctor/refused.sh
 644 usr/libexec/rtf/front/doctor/threads.sh
 644 usr/libexec/rtf/front/doctor/tools.sh
 644 usr/libexec/rtf/front/doctor/user.sh

@@ -38,7 +38,7 @@ last_thread() { ls "/proc/$TEAM/task" | tail -1; }
 has_no_group() { [ ! -e "/run/rtf/rtf-$TEAM".* ] && [[ $(views) != *perf_event:/rtf-* ]]; }
 
 # The test judges the CPU time of all threads together (test/group-times.c). Load of other programs does not change this time. A hypervisor that takes a
-# CPU away does: the guard's timer on this CPU is late then, and no program of the machine sees how late. So one period in ten may have more.
+# CPU away does: the guard's timer on this CPU is late then, and no program of the machine sees how late. So some periods may have more; the mean has at most the runtime and two ticks.
 has_its_runtime_at_most() { # PERIODS of 100 ms, and the least mean in us
     "$RTF_STAGE/group-times" "$(basename "/run/rtf/rtf-$TEAM".*)" "${RUNTIME:-20000}" 100000 "$1" 3>&- >"$WORK/times"
     awk '{ sum += $1; bound += $2; if ($1 > most) most = $1; if ($1 > $2) more++ } END {
