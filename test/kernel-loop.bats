@@ -10,6 +10,7 @@ watch() { # WHAT: test/kernel-loop/watch.py
     [ "$(watch loops)" = $'ok True\nthe other one ran early\nthen fifo\ntold loop' ]
 }
 
+# bats test_tags=turn:2
 @test "a process that sleeps in between stays as it is" {
     [ "$(watch pauses)" = $'ok True\ntold' ]
 }

@@ -20,7 +20,7 @@ team() {
 is_team() { [ "$(cat "/proc/$1/comm")" = team ]; }
 has_threads() { [ "$(ls "/proc/$TEAM/task" | wc -l)" -eq "$1" ]; }
 
-granted() { [ "$(field .result "$(spec $ALICE cam "${SPEC%\}}, \"attach\": $TEAM}")")" = OK ]; }
+granted() { told '.result == "OK"' "$(spec $ALICE cam "${SPEC%\}}, \"attach\": $TEAM}")"; }
 released() { # [NAME]
     as $ALICE rm "$SPECS/$ALICE/${1:-cam}.json"
     eventually test ! -e "$SPECS/$ALICE/${1:-cam}.verdict"
@@ -312,6 +312,7 @@ is_started() { CHILD=$(children "$TEAM") && [ -n "$CHILD" ]; }
 }
 
 # The thread that calls execve has the id of the first thread from then on.
+# bats test_tags=turn:0
 @test "after an execve by a thread that is not the first, the process is ordinary, and is in no group" {
     broker_start
     team 3 exec
@@ -338,6 +339,7 @@ is_started() { CHILD=$(children "$TEAM") && [ -n "$CHILD" ]; }
     eventually test ! -e "/run/rtf/rtf-$TEAM".*
 }
 
+# bats test_tags=turn:1
 @test "a changed runtime holds for all threads, and after the change each thread is what it was" {
     broker_start
     team 8
@@ -423,6 +425,7 @@ holder_is_bounded() {
 is_idle() { [[ $(view "$1") == idle* ]]; }
 
 # The guard changes each thread when the runtime is used up and when it comes back. It runs before all threads of all users.
+# bats test_tags=turn:2
 @test "a process of many threads and a short period costs the guard no more than a tenth of a CPU" {
     broker_start
     team 300 crowd
