@@ -44,6 +44,6 @@ END
     paste -d ' ' <(echo "$before") <(echo "$after") | while read -r fds kb fds_after kb_after; do
         echo "# ${SOAK_REQUESTS:-20000} requests: $fds descriptors and $kb KiB, then $fds_after and $kb_after"
         [ "$fds" -eq "$fds_after" ]
-        [ "$kb_after" -le $((kb + 256 + ${RTF_MEMORY_SLACK:-0})) ]
+        [ "$kb_after" -le $((kb + 1024 + ${RTF_MEMORY_SLACK:-0})) ]
     done >&3
 }
