@@ -38,8 +38,8 @@ last_thread() { ls "/proc/$TEAM/task" | tail -1; }
 has_no_group() { [ ! -e "/run/rtf/rtf-$TEAM".* ] && [[ $(views) != *perf_event:/rtf-* ]]; }
 
 # The test judges the CPU time of all threads together (test/group-times.c). Load of other programs does not change this time. A hypervisor that takes a
-# CPU away does: the guard's timer on this CPU is late then, and no program of the machine sees how late. So some periods may
-# have more, and the mean may have half more. A process that nobody holds to its runtime has five times its runtime, and more.
+# CPU away does: the guard's timer on this CPU is late then, and no program of the machine sees how late. So one period in ten may have
+# more.
 has_its_runtime_at_most() { # PERIODS of 100 ms, and the least mean in us
     "$RTF_STAGE/group-times" "$(basename "/run/rtf/rtf-$TEAM".*)" "${RUNTIME:-20000}" 100000 "$1" 3>&- >"$WORK/times"
     awk '{ sum += $1; bound += $2; if ($1 > most) most = $1; if ($1 > $2) more++ } END {
@@ -48,9 +48,9 @@ has_its_runtime_at_most() { # PERIODS of 100 ms, and the least mean in us
     echo "$periods periods: $mean us in the mean, $most at most; $more of them had too much. Each had, and might have:"
     cat "$WORK/times"
     [ "$periods" -eq "$1" ]
-    [ "$mean" -ge "${2:-5000}" ] # and it gets its runtime
-    [ "$mean" -le $((bound * 3 / 2)) ]
-    [ "$more" -le $(($1 / 2)) ]
+    [ "$mean" -ge "${2:-15000}" ] # and it gets its runtime
+    [ "$mean" -le "$bound" ]
+    [ "$more" -le $(($1 / 10 + 1)) ]
 }
 
 @test "64 threads have 20 ms together in each 100 ms, including threads that are started later" {
@@ -209,7 +209,7 @@ said_ready() { [ "$(grep -c ready "$WORK/herd.out")" -ge "$1" ]; }
     took=$(($(ran) - before))
     echo "refused after $took us of the attach helper's CPU time"
     grep -q 'the process has more than 512 threads' "$WORK/verdict"
-    [ "$took" -lt 30000 ]
+    [ "$took" -lt 10000 ]
     kill -KILL "$TEAM"
     herd 10 700
     granted
@@ -219,7 +219,7 @@ said_ready() { [ "$(grep -c ready "$WORK/herd.out")" -ge "$1" ]; }
     released
     took=$(($(ran) - before))
     echo "released after $took us"
-    [ "$took" -lt 60000 ]
+    [ "$took" -lt 40000 ]
     eventually test ! -e "/run/rtf/rtf-$TEAM".*
 }
 
@@ -427,7 +427,7 @@ is_idle() { [[ $(view "$1") == idle* ]]; }
 
 # The guard changes each thread when the runtime is used up and when it comes back. It runs before all threads of all users.
 # bats test_tags=turn:2
-@test "a process of many threads and a short period costs the guard no more than a fifth of a CPU" {
+@test "a process of many threads and a short period costs the guard no more than a tenth of a CPU" {
     broker_start
     team 300 crowd
     eventually has_threads 300
@@ -439,7 +439,7 @@ is_idle() { [[ $(view "$1") == idle* ]]; }
     before=$(consumed "$guard")
     sleep 1 # what is measured
     echo "the guard had $(($(consumed "$guard") - before)) ms"
-    [ $(($(consumed "$guard") - before)) -le 200 ]
+    [ $(($(consumed "$guard") - before)) -le 100 ]
 }
 
 tidy() {
