@@ -94,7 +94,7 @@ bool claims_get(const struct paragraph *paragraph, struct claim **claims);
 /* Adds a new claim. The list is in the order of enum resource. */
 struct claim *claims_push(struct claim **claims, enum resource resource);
 void claims_free(struct claim **claims);
-/* Adds a copy of all claims of the other list. */
+/* Appends a copy of each claim in `others`. */
 void claims_copy(struct claim **claims, const struct claim *others);
 bool claims_have(const struct claim *claims, enum resource resource);
 

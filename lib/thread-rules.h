@@ -15,8 +15,8 @@ bool thread_rules_are_in(const json_t *needs);
  * function prints a message and ends the calling command with EX_DATAERR. */
 void thread_rules_name_process(json_t *needs, json_t *process);
 
-/* Returns rules that give `needs` to each thread whose name matches `pattern`, or to all threads if
- * `pattern` is NULL. A key that is for a whole process, such as a claim on a disk, stands beside the
+/* Returns rules that give `needs` to each thread with a name that matches `pattern`; NULL: to all
+ * threads. A key that is for a whole process, such as a claim on a disk, stands beside the
  * rules. The caller owns the returned object. Returns NULL if a rule cannot state such a pattern or
  * such needs, for example one runtime for all threads. */
 json_t *thread_rules_for_all(const json_t *needs, const char *pattern);

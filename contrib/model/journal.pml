@@ -248,7 +248,7 @@ again:
     goto again
 }
 
-/* libexec/attach/rtf-attach.c serve_one: each change of a thread is one step of this model, and the answer is another step. After the broker's death, the helper finishes the requests that it has received, and ends. */
+/* libexec/attach/rtf-attach.c serve_one: a change of a thread is one step of this model, and the helper's answer is another step. If the broker dies, the helper finishes the requests that it has received, and ends. */
 proctype helper() provided (!kill_broker)
 {
     mtype what, before;

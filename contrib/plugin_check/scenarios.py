@@ -23,8 +23,8 @@ def other(cpu, runtime, period, policy=None, priority=None, judged=False):
 
 
 def probes(session):
-    """Returns questions whose answers show the plugin's state: plain questions, and questions for an amount that just
-    fits or just does not fit. There the smallest error in a sum changes the answer."""
+    """Returns questions about the plugin's state. Some ask for an amount that just fits, or that just does not fit: the
+    smallest error in a sum changes the answers to these."""
     asks = [parameters(session, 1000, 100000), parameters(session, 1000, 100000, priority=99), {"period": 50000},
             parameters(session, 20000, 50000, desired_runtime=50000), parameters(session, 3000, 80000, deadline=7000)]
     for period in (1000000, 30000, 4001):
@@ -229,7 +229,7 @@ def too_small(session):
 
 
 def many_users(session):
-    """One thread of each user in turn: with overrun= each counts against the others, as its owner= says."""
+    """Several users have threads. With overrun= the plugin charges each thread for the threads of other users, by the key owner=."""
     with unchanged(session, "when the tasks of all users are released the answers are those of the start"):
         for task in range(1, 13):
             session.accept(task, parameters(session, 200, 10000 * task))

@@ -181,7 +181,7 @@ static bool stamped(const json_t *stamp, const struct stat *status)
            json_integer_value(json_object_get(stamp, "inode")) == (json_int_t)status->st_ino;
 }
 
-/* ---- who has the reservation ---- */
+/* ---- the thread that holds the reservation ---- */
 
 /* True: NAME.tid, or else the key "attach", names the thread with this inode (client_thread_inode):
  * in other pid namespaces than the first, only the inode tells whether two numbers mean the same

@@ -461,7 +461,7 @@ enum client_outcome client_attach(struct client *client, const char *name, pid_t
     return put_tid(client, name, thread, 0);
 }
 
-/* A NAME.tid that the broker has refused, or whose thread has ended, is replaced. */
+/* Replaces an old NAME.tid only if the broker has refused it, or if its thread has ended. */
 enum client_outcome client_take(struct client *client, const char *name, pid_t thread)
 {
     enum client_outcome outcome = client_find_free(client, name, thread);

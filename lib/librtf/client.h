@@ -54,7 +54,7 @@ struct client {
     int root;
     int descriptors; /* /proc/self/fd; -1 without /proc: waiting is impossible */
     int specs;
-    /* the FIFO "alive", only for poll(2): POLLERR if no broker has the other end open */
+    /* the FIFO "alive": poll(2) reports POLLERR while no broker runs */
     int alive;
     int directory;             /* the user's directory */
     ino_t inode;               /* the inode of the directory */

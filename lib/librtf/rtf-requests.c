@@ -113,14 +113,24 @@ static void keep_former(struct rtf_spec_own *spec, const struct client *client)
         spec->former = client_read_spec(client, spec->name);
 }
 
+/* Takes the connection, and learns what others have changed. False: spec->result is the failure. */
+static bool take_for(struct rtf_spec_own *spec, struct client *client, int64_t until)
+{
+    const enum client_outcome outcome = own_take(spec->connection, client, until);
+    if (outcome == CLIENT_OK)
+        own_follow(spec, client);
+    else
+        (void)own_set_outcome(spec, outcome, client->why);
+    return outcome == CLIENT_OK;
+}
+
 enum rtf_result own_rewrite(struct rtf_spec_own *spec, const struct own_params *asked, pid_t attach)
 {
     const int64_t until = client_until(spec->connection->timeout);
     struct client client;
-    enum client_outcome outcome = own_take(spec->connection, &client, until);
-    if (outcome != CLIENT_OK)
-        return own_set_outcome(spec, outcome, client.why);
-    own_follow(spec, &client);
+    enum client_outcome outcome;
+    if (!take_for(spec, &client, until))
+        return spec->result;
     if (attach > 0 && client_find_free(&client, spec->name, attach) != CLIENT_OK) {
         own_return(spec->connection, &client);
         return own_set_busy(spec, client.why);
@@ -151,15 +161,13 @@ enum rtf_result own_set_thread(struct rtf_spec_own *spec, pid_t thread)
 {
     const int64_t until = client_until(spec->connection->timeout);
     struct client client;
-    enum client_outcome outcome = own_take(spec->connection, &client, until);
-    if (outcome != CLIENT_OK)
-        return own_set_outcome(spec, outcome, client.why);
-    own_follow(spec, &client);
+    if (!take_for(spec, &client, until))
+        return spec->result;
     if (spec->inode == 0) {
         own_return(spec->connection, &client);
         return spec->result;
     }
-    outcome =
+    enum client_outcome outcome =
         thread != 0 ? client_take(&client, spec->name, thread) : client_detach(&client, spec->name);
     if (outcome == CLIENT_TAKEN) {
         own_return(spec->connection, &client);

@@ -26,7 +26,7 @@ bool moved_aside_move(const char *name, uid_t uid);
 /* True, once for each renamed file: the inotify event for `name` comes from our renaming. */
 bool moved_aside_take_event(const char *name);
 
-/* Called when events were lost: forgets the renamings whose events have not come. */
+/* Call this when the kernel has lost events: forgets the renamings that still await an event. */
 void moved_aside_forget_events(void);
 
 /* Count the moved files of each owner: moved_aside_begin_count, moved_aside_count for each, then

@@ -134,8 +134,8 @@ static bool is_gone(const char *path)
     return lstat(path, &status) != 0 && (errno == ENOENT || errno == ENOTDIR);
 }
 
-/* Reads the record, without brokers whose spool was removed, and without the broker `except`. A
- * record of an earlier boot counts as empty. */
+/* Reads the record. Leaves out the broker `except`, and each broker whose spool is gone. A record of
+ * an earlier boot counts as empty. */
 static void read_record(struct record *record, int fd, const char *except)
 {
     char text[RECORD_BYTES + 1], boot[BOOT] = "", *rest = text;

@@ -13,7 +13,7 @@
 #include "thread.h"
 #include "units.h"
 
-/* Processes whose limit rtf has raised. sweep_all does not change their limits. */
+/* The processes with a limit that rtf has raised. sweep_all leaves these processes out. */
 struct raised {
     pid_t process;
     uint64_t started_by;

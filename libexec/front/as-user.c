@@ -9,7 +9,7 @@
 #include <sysexits.h>
 #include <unistd.h>
 
-#include "client.h"
+#include "open-spool.h"
 #include "command-line.h"
 #include "units.h"
 
@@ -27,9 +27,7 @@ static void check_user(const char *user)
 static void check_spool(void)
 {
     struct client client;
-    const enum client_outcome outcome = client_open(&client, command_spool());
-    if (outcome != CLIENT_OK)
-        command_fail(client_status_of_outcome(outcome), "%s", client.why);
+    open_spool(&client);
     client_close(&client);
 }
 

@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "client.h"
+#include "open-spool.h"
 #include "command-line.h"
 #include "metrics-log.h"
 #include "metrics-rows.h"
@@ -255,9 +255,7 @@ int main(int argc, char **argv)
         command_misused("--group is for --textfile");
     if (options.textfile != NULL && options.openmetrics)
         command_misused("node_exporter reads no OpenMetrics: leave out --openmetrics");
-    const enum client_outcome opened = client_open(&client, command_spool());
-    if (opened != CLIENT_OK)
-        command_fail(client_status_of_outcome(opened), "%s", client.why);
+    open_spool(&client);
     const bool counted = geteuid() == 0 && counters_begin(client.root, why);
     if (why[0] != '\0')
         command_say("%s", why);

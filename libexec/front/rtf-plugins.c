@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sysexits.h>
 
-#include "client.h"
+#include "open-spool.h"
 #include "command-line.h"
 #include "in-force.h"
 #include "serving.h"
@@ -184,9 +184,7 @@ int main(int argc, char **argv)
     struct client client;
     char text[CLIENT_WHY];
     command_end_of_line(command_parse(&command, argc, argv, NULL));
-    const enum client_outcome opened = client_open(&client, command_spool());
-    if (opened != CLIENT_OK)
-        command_fail(client_status_of_outcome(opened), "%s", client.why);
+    open_spool(&client);
     json_t *status = read_status(&client);
     options.json ? print_json(status) : print_table(status);
     if (!command_is_written())

@@ -17,7 +17,7 @@
 #include <sysexits.h>
 #include <unistd.h>
 
-#include "client.h"
+#include "open-spool.h"
 #include "command-line.h"
 #include "trace-chosen.h"
 #include "watch/awake.h"
@@ -51,9 +51,7 @@ static struct chosen choose(char *const *patterns)
                                              : options.user != NULL ? options.user
                                                                     : own_directory(),
                                      .patterns = patterns};
-    const enum client_outcome opened = client_open(&client, command_spool());
-    if (opened != CLIENT_OK)
-        command_fail(client_status_of_outcome(opened), "%s", client.why);
+    open_spool(&client);
     if (!chosen_read(client.root, &wish, &chosen))
         command_fail(EX_NOPERM, "%s/state/current is not root's, or cannot be read",
                      command_spool());

@@ -399,7 +399,7 @@ TEXT
         [[ $'\n'$known$'\n' == *$'\n'$name$'\n'* ]] || { echo "$name" >&2; false; }
     done
     jq -e '.panels | length > 5 and all(.[].targets[]; .expr != "")' grafana.json >/dev/null
-    ! command -v promtool >/dev/null || promtool check rules rtf.rules.yml
+    if command -v promtool >/dev/null; then promtool check rules rtf.rules.yml; fi
     broker_start
     sleeper $ALICE
     spec $ALICE arm "{\"priority\": 5, \"runtime\": \"1ms\", \"period\": \"10ms\", \"plugin\": \"FP\", \"attach\": $SLEEPER}" >/dev/null
@@ -417,7 +417,9 @@ TEXT
         [ "$*" = '--textfile /var/lib/prometheus/node-exporter --group prometheus' ]
     done
     "$RTF_BIN/rtf" --spool "$SPOOL" metrics --textfile "$METRICS" --group 12345
-    ! command -v systemd-analyze >/dev/null || systemd-analyze verify --man=no ./rtf-metrics.timer 2>&1 | grep -v 'rtf-metrics.service.*/usr/bin/rtf' | lacks . /dev/stdin
+    if command -v systemd-analyze >/dev/null; then
+        systemd-analyze verify --man=no ./rtf-metrics.timer 2>&1 | grep -v 'rtf-metrics.service.*/usr/bin/rtf' | lacks . /dev/stdin
+    fi
 }
 
 @test "page, --help and --version agree" { explains metrics; }
