@@ -37,9 +37,9 @@ is_as() { [ "$(views | sed 's/ perf_event.*\| none//')" = "$(sed 's/ perf_event.
 last_thread() { ls "/proc/$TEAM/task" | tail -1; }
 has_no_group() { [ ! -e "/run/rtf/rtf-$TEAM".* ] && [[ $(views) != *perf_event:/rtf-* ]]; }
 
-# The test judges the CPU time of all threads together (test/group-times.c). Load of other programs does not change this time. A hypervisor that takes a
-# CPU away does: the guard's timer on this CPU is late then, and no program of the machine sees how late. So one period in ten may have
-# more.
+# The test judges the CPU time that all threads together have at a real-time priority (test/group-times.c). Load of other programs does not change
+# this time. A hypervisor that takes a CPU away does: the guard's timer on this CPU is late then, and no program of the machine sees how
+# late. So one period in ten may have more.
 has_its_runtime_at_most() { # PERIODS of 100 ms, and the least mean in us
     "$RTF_STAGE/group-times" "$(basename "/run/rtf/rtf-$TEAM".*)" "${RUNTIME:-20000}" 100000 "$1" 3>&- >"$WORK/times"
     awk '{ sum += $1; bound += $2; if ($1 > most) most = $1; if ($1 > $2) more++ } END {
