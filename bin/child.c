@@ -12,11 +12,12 @@
 
 enum { CANNOT_RUN = 126, NOT_FOUND = 127 };
 
-/* the action of SIGCHLD: if it is SIG_IGN, the kernel keeps no exit status for waitpid(2) */
+/* the action of SIGCHLD that this process inherited: the command gets it back. Meanwhile the action
+ * is SIG_DFL, because with SIG_IGN the kernel keeps no exit status for waitpid(2) */
 static struct sigaction inherited;
 
-/* All signals that are passed on to the command, also a signal that would stop this process, or
- * that the parent of this process has blocked. */
+/* The signals that this process handles: SIGCHLD, and the signals to pass on to the command. They
+ * include signals that would stop this process, and signals that its parent has blocked. */
 static void all_signals(sigset_t *set)
 {
     static const int all[] = {SIGHUP,  SIGINT,   SIGQUIT, SIGTERM, SIGALRM, SIGUSR1,
@@ -89,8 +90,8 @@ void child_go(struct child *child)
     child->go = -1;
 }
 
-/* False for a signal of the terminal, because the kernel sends it to the whole process group, and
- * so to the command, too. */
+/* False for a signal of the terminal, such as Ctrl-C: the kernel sends it to the whole process
+ * group, so the command has it already. */
 static bool is_to_be_passed_on(const struct signalfd_siginfo *info)
 {
     return info->ssi_signo != SIGCHLD && info->ssi_code != SI_KERNEL;
@@ -119,7 +120,7 @@ bool child_take(const struct child *child, int *status)
 
 int child_end_alike(int status)
 {
-    /* the command may have dumped a core: this process overwrites no core file */
+    /* no core dump of this process: it could overwrite the core file of the command */
     const struct rlimit none = {0, 0};
     sigset_t set;
     if (WIFEXITED(status))

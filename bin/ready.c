@@ -56,8 +56,8 @@ static struct cmsghdr *part_of(struct msghdr *message, int kind)
     return part;
 }
 
-/* Any process in the network namespace can send to an abstract name. True for a message of the user
- * or of root. */
+/* Any process in the network namespace can send to an abstract name. True if the sender of the
+ * message is this user or root. */
 static bool is_ours(struct msghdr *message)
 {
     struct ucred sender;

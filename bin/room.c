@@ -31,8 +31,8 @@ static enum client_outcome fail(const struct room *room, enum client_outcome out
     return outcome;
 }
 
-/* Returns the spec as a dry run without a thread, with this token. The caller frees the text. NULL:
- * the spec cannot be read. */
+/* Returns the text of the user's spec, changed to a dry run (the broker only answers) without a
+ * thread, with this token. The caller frees the text. NULL: the spec cannot be read. */
 static char *dry_text(const struct room *room, const char *token)
 {
     char file[NAME_MAX + 1];
@@ -78,8 +78,8 @@ static enum client_outcome ask(const struct room *room, struct client_verdict *v
     return outcome;
 }
 
-/* True if the answer stays the same even when other reservations end: the broker would grant the
- * spec, or the spec is wrong, or the rules forbid it. */
+/* True if the end of other reservations cannot change the answer: the broker would grant the spec
+ * now, or the spec is wrong, or the rules forbid it. */
 static bool is_settled(const struct client_verdict *verdict)
 {
     const char *retry = client_string(json_object_get(verdict->json, "refusal"), "retry");

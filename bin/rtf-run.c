@@ -33,7 +33,7 @@ enum { EXIT_OURS = 125, EXIT_CANNOT_RUN = 126, EXIT_NOT_FOUND = 127 };
 /* When the command's thread is attached. */
 enum when { AT_START, AT_READY, AT_TIME, AT_THREAD };
 
-/* With less CPU time than this in a second, a program takes long to load. */
+/* A reservation with less CPU time than this in a second makes the loading of the command slow. */
 enum { LITTLE = 20000 }; /* us */
 
 /* The reservation has a lease until a thread is attached: the reservation must end if rtf-run is
@@ -91,9 +91,9 @@ static pid_t parent_of(pid_t process)
     return name_end != NULL && sscanf(name_end, ") %*c %d", &parent) == 1 ? parent : 0;
 }
 
-/* A thread that the broker has pinned passes its CPUs on to the processes that it starts. The user
- * has not chosen these CPUs for them. The search goes up through the parents that have the same
- * CPUs, to a thread with a grant; such a thread has a real-time policy with reset-on-fork. */
+/* True if this process has its CPUs from a parent that the broker has pinned: then the user has not
+ * chosen them. Looks for a thread with a grant, which has a real-time policy with reset-on-fork,
+ * among the parents that have the same CPUs. */
 static bool are_inherited_from_grant(const cpu_set_t *own)
 {
     cpu_set_t theirs;
@@ -188,7 +188,8 @@ static void check(const struct options *options)
                       options->command[0], options->command[0], options->command[0]);
 }
 
-/* Each rule has needs of its own, and the broker attaches threads as they appear. */
+/* Refuses options that have no meaning beside rules for threads: each rule has needs of its own,
+ * and the broker attaches threads as they appear. */
 static void check_rules(const struct options *options)
 {
     if (needs_are_stated(&options->needs))
@@ -217,8 +218,8 @@ static bool claims_no_cpu(const json_t *spec)
     return has_any(spec, others) && !has_any(spec, cpu);
 }
 
-/* Lays the needs over a spec. Without --cpus the spec gets the CPUs of taskset(1); with --cpus=all
- * it states no CPUs. */
+/* Sets the keys of the needs in the spec. Without --cpus the spec gets the CPUs of taskset(1); with
+ * --cpus=all it states no CPUs. */
 static void complete(struct needs *needs, json_t *spec)
 {
     char list[CPU_LIST_TEXT];
@@ -285,8 +286,8 @@ static int dry_run(const struct options *options)
     return printed ? 0 : EXIT_OURS;
 }
 
-/* Replaces a spec that has no thread. The spec may also end at any time without this process; then
- * there is nothing to replace. */
+/* Replaces a spec of this name that has no thread. If that spec ends meanwhile (CLIENT_GONE), puts
+ * the new spec there without replacing one. */
 static enum client_outcome replace(struct client *client, struct spec *spec, const char *text)
 {
     enum client_outcome outcome = client_find_abandoned(client, spec->name, &spec->inode);
@@ -316,8 +317,8 @@ static enum client_outcome put_spec(struct client *client, const struct options 
     } else {
         snprintf(spec->name, sizeof spec->name, "run-%d", getpid());
         outcome = client_put(client, spec->name, text, &spec->inode);
-        /* The spec belongs to the outer of two nested calls of rtf-run, which have the same pid,
-         * or an rtf-run with this pid was killed and has left its spec. */
+        /* The name may be taken by an outer rtf-run whose command is this rtf-run (both have the
+         * same pid), or by an earlier rtf-run with this pid that was killed and left its spec. */
         if (outcome == CLIENT_TAKEN) {
             snprintf(spec->name, sizeof spec->name, "run-%d-%s", getpid(), spec->token);
             outcome = client_put(client, spec->name, text, &spec->inode);
@@ -604,7 +605,7 @@ static int supervise(struct client *client, const struct options *options,
 
 /* ---- all of it ---- */
 
-/* Warns if the reservation is small: it also limits how fast the command is loaded, and a user
+/* Warns if the reservation is small: it also limits how fast the command is loaded, and the user
  * could think that the command hangs. */
 static void advise(const struct options *options)
 {

@@ -48,7 +48,8 @@ static void take_goal(struct argp_state *state, const char *text, enum goal *goa
     argp_failure(state, EX_USAGE, 0, "--for %s: must be answer, granted, ended or room", text);
 }
 
-/* Takes NAME, or NAME.json as a shell completes the name of the file. */
+/* Copies the name of a spec from the operand, which is NAME, or NAME.json, as a shell completes the
+ * name of the file. */
 static void take_name(struct argp_state *state, const char *text,
                       char name[static CLIENT_NAME_MAX + 1])
 {

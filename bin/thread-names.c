@@ -88,8 +88,8 @@ static bool open_rings(pid_t process)
     return count > 0;
 }
 
-/* Makes the descriptor readable every 20 ms, where users have no perf events
- * (kernel.perf_event_paranoid above 2): no other event reports a new name. */
+/* For users without perf events (kernel.perf_event_paranoid above 2): opens a descriptor that is
+ * readable every 20 ms, because no other event reports a new name. */
 static bool open_timer(void)
 {
     const struct itimerspec often = {.it_value = {.tv_nsec = 20000000},

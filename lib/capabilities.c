@@ -35,7 +35,8 @@ int capability_for_perf(void)
                                             .disabled = 1};
     int status;
     pid_t child = fork();
-    /* opens an event of a CPU, because the kernel takes some ms for the first event of a task */
+    /* the test opens an event of a CPU, not of a task: the kernel takes some ms for its first event
+     * of a task */
     if (child == 0)
         _exit(capabilities_keep(alone) &&
               syscall(SYS_perf_event_open, &nothing, -1, 0, -1, PERF_FLAG_FD_CLOEXEC) < 0 &&

@@ -163,7 +163,7 @@ bool group_write(int root, const char *path, const char *file, const char *value
     return put >= 0;
 }
 
-/* ns; a process that forks faster than it is moved stays */
+/* ns: how long group_empty tries. The members may fork faster than it moves them; then they stay */
 static const int64_t patience = 300000000;
 
 static int64_t now(void)

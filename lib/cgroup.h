@@ -14,7 +14,8 @@ void online_cpus(cpu_set_t *cpus);
  * CGROUPS_V2: all controllers share one hierarchy, and the members of a group are processes. */
 enum cgroups { CGROUPS_NONE, CGROUPS_V1, CGROUPS_V2 };
 
-/* The size of a path below the mount, with its final zero. The path must fit into a paragraph. */
+/* The size of a path below the mount, with its final zero. The path must fit into a paragraph
+ * (paragraph.h). */
 enum { GROUP_BYTES = 2048 };
 
 /* Finds the hierarchy for "cpuset" or "blkio" (called io in version 2) on this machine, and its
@@ -27,7 +28,7 @@ bool thread_group(enum cgroups cgroups, const char *controller, pid_t tid,
                   char group[static GROUP_BYTES]);
 
 /* Reads the first line of a group's file, and writes a group's file. root: a descriptor of the
- * mount. path: the group below root; "." is the root itself. False with errno. */
+ * mount. path: of the group, from the mount on; "." is the root group. False with errno. */
 bool group_read(int root, const char *path, const char *file, char *value, size_t size);
 bool group_write(int root, const char *path, const char *file, const char *value);
 

@@ -16,7 +16,7 @@ struct command_option {
     const char *help; /* NULL: --help does not list the option */
 };
 
-/* An entry of a table of options: in its place stand the options of command.needs. */
+/* An entry of a table of options that stands for all options of command.needs. */
 #define COMMAND_NEEDS          \
     {                          \
         0, "needs", NULL, NULL \

@@ -54,8 +54,8 @@ static const uint64_t may_replace =
     LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_REMOVE_FILE;
 static const uint64_t never = LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_IOCTL_DEV;
 
-/* Version 1 is too old, because it refuses every rename between directories, and the broker renames
- * each verdict so. */
+/* Versions of Landlock. Version 1 is too old: it refuses every rename between directories, and the
+ * broker moves each verdict by such a rename. */
 enum {
     VERSION_REFER = 2,
     VERSION_TRUNCATE = 3,

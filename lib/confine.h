@@ -23,8 +23,9 @@ struct confine_path {
     enum { MAY_READ, MAY_WRITE, MAY_CHANGE, MAY_REPLACE } may;
 };
 
-/* True if /proc is mounted with hidepid=. Then a process only sees processes that it may trace, and
- * a process under Landlock may trace no process outside of its own Landlock domain. */
+/* True if /proc is mounted with hidepid=. Then a process sees in /proc only processes that it may
+ * trace. Under Landlock it may trace no process outside of its own Landlock domain, so a program
+ * that reads other processes in /proc cannot use Landlock there. */
 bool confine_proc_is_hidden(void);
 
 /* Allows only these files, and no signals to other programs. NULL: done; else the cause of the

@@ -376,7 +376,7 @@ static bool put_root_back(const struct domains *domains, char *reason)
         if (unlinkat(domains->root, rest_name, AT_REMOVEDIR) != 0 && errno != ENOENT)
             return fault(reason, "cpuset group %s: %s", rest_name, strerror(errno));
     } else if (!domains->had_controller)
-        /* Fails if another program uses the controller by now. */
+        /* fails, without harm, if another program uses the controller by now */
         (void)group_write(domains->root, ".", "cgroup.subtree_control", "-cpuset");
     return unlink(DOMAINS_RECORD) == 0 || errno == ENOENT ||
            fault(reason, "%s: %s", DOMAINS_RECORD, strerror(errno));
@@ -462,7 +462,8 @@ bool domains_drop(const char *by, char reason[static DOMAINS_REASON])
     struct domains domains;
     cpu_set_t dropped;
     if (!domains_read(&domains, reason))
-        /* true for `by`: mostly the machine has no cpusets, so `by` has no domain */
+        /* with `by` this is no failure: the usual cause is a machine without cpusets, on which `by`
+         * has no domain to remove */
         return by != NULL;
     CPU_ZERO(&dropped);
     for (size_t cpu = 0; cpu < CPU_SETSIZE; cpu++)

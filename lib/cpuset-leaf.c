@@ -69,7 +69,8 @@ static bool is_another_real_time(pid_t one, pid_t tid)
            policy_is_real_time(attributes.policy);
 }
 
-/* A daemon may have threads that run with the uids of its clients. */
+/* True if the two threads run as different users: a daemon may have threads with the uids of its
+ * clients. False if `tid` runs as root. */
 static bool is_of_another_user(pid_t one, pid_t tid)
 {
     struct identity own, other;
@@ -256,8 +257,8 @@ static bool is_unlimited(int root, const char *group, char *reason)
 
 /* ---- entering ---- */
 
-/* Turns load balancing off before the CPUs are written: otherwise the kernel would rebuild all
- * domains for each new leaf. */
+/* Sets up the new cgroup of the leaf. Turns its load balancing off before its CPUs are written:
+ * otherwise the kernel would rebuild all domains for each new leaf. */
 static bool prepare_v1(int root, const char *leaf, int cpu)
 {
     char number[16], nodes[256];

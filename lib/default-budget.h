@@ -1,6 +1,5 @@
-/* Some programs, such as programs for sound, state only the priority of a thread. This is the
- * budget of such a thread. rtf-rtkit
- * and rtf preload ask for this budget. The rules as shipped grant the budget to five threads at a
+/* The runtime and period for a thread whose program states only a priority, as programs for sound
+ * do. rtf-rtkit and rtf preload ask for these. The rules as shipped grant them to five threads at a
  * time. */
 #ifndef RTF_DEFAULT_BUDGET_H
 #define RTF_DEFAULT_BUDGET_H

@@ -1,7 +1,7 @@
 /* The load of data on a disk. A claim on a disk is admitted by its share of the disk's time: its
- * bytes divided by the throughput of the disk with blocks of that size at random places (paper 002,
- * section 4.2, equation (1), with one throughput per block size instead of a single one). All
- * values are integers, rounded so that the broker never promises more than the disk has. */
+ * bytes divided by the throughput of the disk with blocks of that size at random places (equation 1
+ * of the paper on FRSH/FORB, section 4.2, but with one throughput per block size). All values are
+ * integers, rounded so that the broker never promises more than the disk has. */
 #ifndef RTF_DISK_H
 #define RTF_DISK_H
 

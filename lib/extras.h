@@ -14,7 +14,7 @@ enum { NICE_LEAST = -20, NICE_OFFSET = 20, CLAMP_MAX = 1024, CPU_LATENCY_MAX = 1
 #define LOCK_MEMORY_MAX (UINT64_C(1) << 40)
 
 struct extras {
-    uint64_t lock_memory; /* bytes that each thread of the process may lock in memory together */
+    uint64_t lock_memory; /* bytes that all threads of the process together may lock in memory */
     uint64_t cpu_latency; /* us: no CPU takes longer than this to wake from idle */
     int nice;             /* -20..-1 */
     int clamp_min, clamp_max; /* the values of sched_setattr(2) plus 1; 0: not stated */

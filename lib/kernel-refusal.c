@@ -52,8 +52,8 @@ static bool kernel_totals(const cpu_set_t *cpus, char text[static 96])
     }
     if (file != NULL)
         fclose(file);
-    /* The kernel rebuilt domains while it still counted ended threads (wait_for_kernel in
-     * lay-down.c). */
+    /* Below zero: domains were rebuilt while the kernel still counted ended threads, and the kernel
+     * subtracted their bandwidth from the wrong domain (wait_for_kernel in lay-down.c). */
     if (found && taken < 0)
         snprintf(
             text, 96,

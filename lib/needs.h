@@ -1,6 +1,6 @@
 /* The options that say what a thread needs: -T, -P, --net and so on, and --set KEY=VALUE for any
- * key of rtf-spec(5). All commands of rtf(1) that make or change a spec have them. The needs are
- * laid over a spec: each stated key replaces the same key of the spec. */
+ * key of rtf-spec(5). All commands of rtf(1) that make or change a spec have them. needs_lay_over
+ * sets the needs in a spec: each stated key replaces the same key of the spec. */
 #ifndef RTF_NEEDS_H
 #define RTF_NEEDS_H
 

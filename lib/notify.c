@@ -14,7 +14,8 @@ int notify_connect(const char *path)
         return -1;
     memcpy(address.sun_path, path, strlen(path));
     if (path[0] == '@')
-        address.sun_path[0] = '\0'; /* abstract */
+        /* an abstract name, such as @name, begins with a zero byte (unix(7)) */
+        address.sun_path[0] = '\0';
     int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0 || connect(fd, (const struct sockaddr *)&address,
                           (socklen_t)(offsetof(struct sockaddr_un, sun_path) + strlen(path))) == 0)

@@ -12,7 +12,8 @@
 static const char *program; /* NULL: no options are being parsed */
 static int status_unwritten;
 
-/* Runs when argp calls exit(3), after argp has printed. */
+/* Runs at exit(3), which argp calls after it has printed --help or --version: reports that the text
+ * could not be written. */
 static void check_output(void)
 {
     if (program == NULL || (fflush(stdout) == 0 && !ferror(stdout)))

@@ -99,8 +99,8 @@ static bool is_open_to_users(int directory, const char *file)
 
 static bool is_roots(int group, int depth, int *left);
 
-/* Looks at the owner before it opens the group, because a user can make those wait who open the
- * user's directory. */
+/* Looks at the owner before it opens the group, because a user can hold the lock of their own
+ * directory for long, and whoever opens the directory waits for this lock. */
 static bool child_is_roots(int group, const char *name, int depth, int *left)
 {
     if (depth == 0 || --*left < 0 || is_open_to_users(group, name))
@@ -231,7 +231,7 @@ bool budget_group_remove(int hierarchy, const char *name)
            unlinkat(hierarchy, name, AT_REMOVEDIR) == 0;
 }
 
-/* True: the name is that of a group, and its process has ended. */
+/* True: this is the name of a group of a process (budget_group_name), and the process has ended. */
 static bool is_of_ended(const char *name)
 {
     int process, length = 0;

@@ -5,14 +5,14 @@
  * members, too. Nobody but root may own a group of the hierarchy, so no user can take a thread out
  * of its group.
  *
- * The first part of this header is the seam: it does not say who bounds a group. One backend is
- * built. In it the groups are in the perf_event hierarchy of cgroup version 1. This hierarchy only
- * counts, service managers ignore it, and no other limit depends on it. The hierarchy is mounted in
- * no namespace, and the mount ends with its last descriptor. The hierarchy lives on as long as it
- * has a group, so a group survives the programs of the broker, and the next broker's programs find
- * the group. A perf event of the group on a CPU becomes readable each time the members have used
- * one more runtime there. Then rtf-guard makes all members ordinary until the next period
- * (libexec/guard/process-group.h).
+ * The functions in the first part of this header do not depend on the mechanism that bounds a
+ * group. process-budget.c has the only mechanism so far. Its groups are in the perf_event hierarchy
+ * of cgroup version 1. This hierarchy only counts, service managers ignore it, and no other limit
+ * depends on it. The hierarchy is mounted in no namespace, and the mount ends with its last
+ * descriptor. The hierarchy lives on as long as it has a group, so a group survives the programs of
+ * the broker, and the next broker's programs find the group. A perf event of the group on a CPU
+ * becomes readable each time the members have used one more runtime there. Then rtf-guard makes all
+ * members ordinary until the next period (libexec/guard/process-group.h).
  *
  * Where the kernel bounds groups itself, another file with the functions of the first part can take
  * the place of process-budget.c:
@@ -23,8 +23,8 @@
  *     HCBS             The hierarchy is version 2. budget_group_bound writes "RUNTIME PERIOD" to
  *                      cpu.rt.max. Linux 7.1 has no such file yet; patches for it are discussed.
  *
- * Such a backend needs no guard, and no other program of rtf changes. rtf-doctor(1) says what the
- * kernel has (libexec/front/doctor/process-budget.sh). */
+ * With such a file no guard is needed, and no other program of rtf changes. rtf-doctor(1) says what
+ * the kernel has (libexec/front/doctor/process-budget.sh). */
 #ifndef RTF_PROCESS_BUDGET_H
 #define RTF_PROCESS_BUDGET_H
 
@@ -35,7 +35,7 @@
 
 #include "run-directory.h"
 
-/* ---- the seam ---- */
+/* ---- for any mechanism ---- */
 
 /* The launcher opens the hierarchy, which needs CAP_SYS_ADMIN, and passes it to the attach helper
  * and the guard as this descriptor. */

@@ -6,7 +6,8 @@
  * state/. The broker holds a POSIX lock on both files for its lifetime. The kernel tells which
  * process holds a lock, and releases the lock when the process ends. An entry without a lock is
  * stale: the next broker or the next register_tidy removes it. After register_enter the broker must
- * not open these files again, because close(2) releases the lock. */
+ * not open these files again, because close(2) of any descriptor of a file releases the POSIX lock
+ * of the process. */
 #ifndef RTF_REGISTER_H
 #define RTF_REGISTER_H
 
@@ -30,8 +31,8 @@ struct registered {
 bool register_enter(int root, int lasting, int state, const char *config);
 
 /* Removes stale entries, and the directories of the register and /run/rtf if they are empty. ours:
- * also remove the entry that register_enter made. Do not call this from a FIFO thread
- * (contrib/kernels.md). */
+ * also remove the entry that register_enter made. Do not call this from a SCHED_FIFO thread: the
+ * call may never return (contrib/kernels.md). */
 void register_tidy(bool ours);
 
 /* Calls `each` for every running broker, until `each` returns false. Returns false in that case. */

@@ -101,7 +101,8 @@ static enum apply_result set_cpus(pid_t tid, const cpu_set_t *wanted, char *reas
     char cpus[CPU_LIST_TEXT];
     cpu_set_t now;
     if (sched_getaffinity(tid, sizeof now, &now) == 0 && CPU_EQUAL(&now, wanted))
-        /* An affinity that was never set is not inherited by children, which may leave the
+        /* The thread has these CPUs already, for example from its domain, and they are not set
+         * again: a set affinity would pass to its children, also to children that leave the
          * domain. */
         return APPLY_DONE;
     int result, tries = 0;
@@ -116,8 +117,8 @@ static enum apply_result set_cpus(pid_t tid, const cpu_set_t *wanted, char *reas
                             errno == EINVAL ? "offline, or outside the cpuset of the thread"
                                             : strerror(errno));
     }
-    /* Without an error, the kernel cuts the mask to the CPUs that are online and in the thread's
-     * cpuset. */
+    /* sched_setaffinity(2) succeeds even if only some of the CPUs are online and in the thread's
+     * cpuset: the kernel drops the other CPUs from the mask. */
     if (sched_getaffinity(tid, sizeof now, &now) == 0 && !CPU_EQUAL(&now, wanted))
         return apply_refuse(
             reason, "some of the CPUs %.200s are offline or outside the cpuset of thread %d",
@@ -271,8 +272,8 @@ static bool set_once_unbound(const struct identity *identity, const struct attri
     return false;
 }
 
-/* True if the thread is bound to its CPU. The CPUs do not cause the refusal, because another thread
- * can be SCHED_DEADLINE on the same CPUs. */
+/* After a refusal with EPERM: true if the cause is that the thread is bound to its CPU. The cause
+ * is not the set of CPUs, because a child process can be SCHED_DEADLINE on the same CPUs. */
 static bool is_bound(const struct attributes *wanted)
 {
     char ignored[APPLY_REASON];
@@ -471,9 +472,9 @@ static enum apply_result change(const struct identity *identity, const struct at
     return done;
 }
 
-/* After a thread has ended during the call: makes the thread ordinary that has the id now, because
- * the call was not meant for it. A thread that has ended and has not been waited for would keep the
- * bandwidth that it was given after its end. */
+/* For a thread that has ended during the call. Makes the thread that has the id now ordinary,
+ * because the call was not meant for it. If the ended thread still has the id, because nobody has
+ * waited for it, it became SCHED_DEADLINE after its end, and gives the bandwidth back. */
 static enum apply_result demote_successor(pid_t tid, const struct attributes *made)
 {
     struct identity identity;

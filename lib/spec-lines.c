@@ -89,7 +89,8 @@ bool spec_get_mode(const struct paragraph *paragraph, struct spec *spec)
         return false;
     snprintf(mode.name, sizeof mode.name, "%s", name);
     spec_take_mode(spec, &mode);
-    /* spec_least_runtime is at most the runtime of each mode. */
+    /* A runtime_least above the runtime of the current mode is forged: runtime_least is the minimum
+     * over all modes. */
     return mode.runtime == 0 || (mode.runtime_least != 0 && mode.runtime_least <= mode.runtime);
 }
 

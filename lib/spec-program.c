@@ -402,7 +402,7 @@ enum program_parsed program_parse(const char *text, size_t length, struct progra
 {
     static const char word[] = "\"threads\"";
     *file = NULL;
-    /* a text without the word is no program file, and is parsed only once */
+    /* a text without the word "threads" is no program file: saves parsing each spec twice */
     if (memmem(text, length, word, sizeof word - 1) == NULL)
         return PROGRAM_NOT;
     json_t *object = spec_object(text, length, reason);

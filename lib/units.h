@@ -1,7 +1,7 @@
 /* Parses and prints the numbers that people and protocols write, as exact integers.
  *
  * Times are microseconds. Utilization is in billionths of a CPU, rounded up, so that the charge is
- * never less than the use (paper 000, eq. 1). */
+ * never less than the use (equation 1 of the ReTiF paper). */
 #ifndef RTF_UNITS_H
 #define RTF_UNITS_H
 

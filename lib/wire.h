@@ -13,9 +13,9 @@
 enum { WIRE_HEADERS = 42, WIRE_PAYLOAD = 1472 };
 #define WIRE_BYTES_MAX UINT64_C(1073741824) /* the most bytes per period */
 
-/* The share of a link that claims may have by default. Paper 002, section 4.3, has 0.96, but its
- * eight streams need 0.9601 with Ethernet's headers, so this share is a little larger. With a share
- * of 1, delays would have no useful bound. */
+/* The share of a link that claims may have by default. The paper on FRSH/FORB (section 4.3) has
+ * 0.96, but its eight streams need 0.9601 with Ethernet's headers, so this share is a little
+ * larger. With a share of 1, delays would have no useful bound. */
 #define WIRE_THRESHOLD (ONE_CPU / 100 * 97)
 
 /* "1024", "1500B", "32KiB", "4MiB", "64kB" or "1MB": from 1 to WIRE_BYTES_MAX bytes. */

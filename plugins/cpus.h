@@ -1,5 +1,5 @@
-/* The CPUs of a plugin, ordered by load. Worst fit (paper 000, 5.1) takes the least loaded CPU,
- * which is found in O(log n). */
+/* The CPUs of a plugin, ordered by load. Worst fit (section 5.1 of the ReTiF paper) takes the least
+ * loaded CPU, which is found in O(log n). */
 #ifndef RTF_CPUS_H
 #define RTF_CPUS_H
 

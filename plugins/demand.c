@@ -25,9 +25,9 @@ static uint64_t bound_by_utilization(const struct set_task *task, size_t count, 
     return bound < NEVER ? (uint64_t)bound : NEVER;
 }
 
-/* Returns another upper bound for such t: the end of the first busy period, if all tasks and the
- * blocking begin at once. Returns `bound` if the busy period is not shorter, or is not found within
- * half of the steps. */
+/* Returns another upper bound for every t with h(t) + blocking > t: the end of the first busy
+ * period, if all tasks and the blocking begin at once. Returns `bound` if the busy period is not
+ * shorter, or is not found within half of the steps. */
 static uint64_t bound_by_busy_period(const struct set_task *task, size_t count, uint64_t blocking,
                                      uint64_t bound, uint64_t *steps)
 {

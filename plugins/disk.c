@@ -1,6 +1,6 @@
 /* disk - admission to the time of a disk: for each claim, bytes divided by the disk's throughput
  * (in blocks of the claim's size, at random places) and by the period; the sum stays within a
- * threshold (paper 002, section 4.2, equation (1))
+ * threshold (equation 1 of the paper on FRSH/FORB, section 4.2)
  *
  * throughput= is the measurement of rtf-probe. threshold= is the share of the disk's time that
  * claims may have (default: 0.8, disk.h). */

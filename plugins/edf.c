@@ -1,5 +1,5 @@
-/* edf - earliest deadline first on SCHED_DEADLINE, partitioned by worst fit (paper 000, section
- * 5.1)
+/* edf - earliest deadline first on SCHED_DEADLINE, partitioned by worst fit (section 5.1 of the
+ * ReTiF paper)
  * - partition=unthrottled: each CPU is a partition; the kernel's own admission test is off.
  * - partition=cpuset: each CPU is a partition, with the kernel's own admission test.
  * - partition=global: all CPUs form one pool, with the kernel's own admission test. */
@@ -106,7 +106,7 @@ static const char *setup(struct config *config)
 
 /* ---- The weight of a task, and the remaining capacity ---- */
 
-/* Returns min{T, D} of eq. 1, in us. */
+/* Returns min{T, D}, as in equation 1 of the ReTiF paper, in us. */
 static uint64_t window(const struct request *request)
 {
     return request->deadline > 0 ? least(request->period, request->deadline) : request->period;
@@ -192,7 +192,8 @@ static bool ignores_test(const struct request *request)
     return request->ignore_admission && edf.partition == UNTHROTTLED;
 }
 
-/* Takes what the request says about the end of runtimes. */
+/* Sets the overrun of a thread: the request says (hrtick=) whether a timer of the kernel ends
+ * runtimes, or the tick. */
 static void know_timer(const struct request *request)
 {
     if (edf.tick != 0)
@@ -318,9 +319,9 @@ static struct offer offer_by_sum(const struct request *request, const struct tas
     if (cpu == NULL || !cpu_is_open(&edf.books.cpus, cpu) || asked > room(cpu, old, request))
         cpu = roomiest(old, request);
     const uint64_t left = room(cpu, old, request);
-    if (asked > left) /* eq. 3 */
+    if (asked > left) /* equation 3 of the ReTiF paper */
         return (struct offer){NULL, 0};
-    /* eq. 4 */
+    /* equation 4 */
     return (struct offer){cpu, least(most, runtime_within(left, base(request)))};
 }
 
@@ -358,7 +359,7 @@ static const char *edf_accept(const struct request *request, struct paragraph_ou
     if (request->runtime >= KERNEL_RUNTIME_MIN && request->runtime <= ceiling) {
         offer = edf.admission == DEMAND ? offer_by_demand(request, old, most, &why)
                                         : offer_by_sum(request, old, most);
-        /* in this case only the needed runtime is granted */
+        /* without the test, only the needed runtime is granted, not the desired one */
         if (offer.cpu == NULL && ignores_test(request))
             offer = (struct offer){cpus_least_loaded(&edf.books.cpus, books_share(old)),
                                    request->runtime};

@@ -31,8 +31,8 @@ static bool has_room(const struct cpu *cpu, uint32_t key, const struct task *old
            levels_have_room(&fixed.ranked.levels, cpu->place, key, old);
 }
 
-/* Returns the task's own CPU for a change, else the CPU with the fewest tasks. With
- * exhausted=reject, another CPU if this CPU has no free level. */
+/* Returns the CPU for a task: its present CPU if it has one, else the CPU with the fewest tasks.
+ * With exhausted=reject, if that CPU has no free level: another CPU that has one. */
 static const struct cpu *choose(uint32_t key, const struct task *old)
 {
     struct cpus *cpus = &fixed.ranked.books.cpus;

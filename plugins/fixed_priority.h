@@ -1,4 +1,5 @@
-/* The code of the plugins fp and rr, which differ only in the policy (paper 000, section 5.3). */
+/* The code of the plugins fp and rr, which differ only in the policy (section 5.3 of the ReTiF
+ * paper). */
 #ifndef RTF_FIXED_PRIORITY_H
 #define RTF_FIXED_PRIORITY_H
 

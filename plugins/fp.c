@@ -1,4 +1,4 @@
-/* fp - fixed priorities on SCHED_FIFO (paper 000, section 5.3) */
+/* fp - fixed priorities on SCHED_FIFO (section 5.3 of the ReTiF paper) */
 #include "fixed_priority.h"
 
 int main(int argc, char **argv)

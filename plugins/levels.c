@@ -97,7 +97,8 @@ static struct level_key *first_above(const struct ladder *ladder, int level)
 
 /* ---- The level of a new key ---- */
 
-/* A level, and the direction in which its present keys must move: -1 down, 1 up, 0 not at all. */
+/* A level for a new key, and the direction in which the keys that have the level now must move: -1
+ * down, 1 up, 0 not at all. */
 struct slot {
     int level, step;
 };

@@ -1,5 +1,5 @@
 /* net - admission to a network link: the sum of all transmission times, each divided by its period,
- * stays within a threshold (paper 002, section 4.3)
+ * stays within a threshold (section 4.3 of the paper on FRSH/FORB)
  *
  * rate= is the rate of the link. threshold= is the share of the rate that claims may have (default:
  * 0.97, wire.h). The weight of a claim is its bytes per second on the link, including headers

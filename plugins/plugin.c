@@ -28,7 +28,7 @@ void *plugin_allocate(size_t count, size_t size)
 
 /* ---- Words ---- */
 
-/* Parses "21-40" or "30"; "-", and "100-100" as in the paper, mean no POSIX priorities. */
+/* Parses "21-40" or "30"; "-", and "100-100" as in the ReTiF paper, mean no POSIX priorities. */
 static bool parse_range(const char *text, struct config *config)
 {
     config->low = config->high = 0;

@@ -1,8 +1,8 @@
-/* rm - rate monotonic on SCHED_FIFO, partitioned by worst fit (paper 000, section 5.2)
+/* rm - rate monotonic on SCHED_FIFO, partitioned by worst fit (section 5.2 of the ReTiF paper)
  *
- * The shorter the period, the higher the priority (eq. 5). Besides the paper's necessary test there
- * are two sufficient tests and an exact one. A task that states no runtime is not tested and has no
- * weight, except with admission=rta, which refuses such a task. */
+ * The shorter the period, the higher the priority (equation 5 of the paper). Besides the paper's
+ * necessary test there are two sufficient tests and an exact one. A task that states no runtime is
+ * not tested and has no weight, except with admission=rta, which refuses such a task. */
 #include "exact.h"
 #include "hyperbolic.h"
 #include "ranked.h"
@@ -76,7 +76,7 @@ static const char *setup(struct config *config)
     rm.limit = least(config->threshold, ONE_CPU);
     ranked_init(&rm.ranked, config, "fifo");
     rm.ranked.books.log = rm.admission == HYPERBOLIC ? log2_above : NULL;
-    /* only C/T is needed for a necessary test */
+    /* these tests sum C/T, not C/min(T, D) */
     rm.ranked.books.by_period = rm.admission == NECESSARY || rm.admission == RTA;
     config->tests = rm.admission == NECESSARY ? "necessary" : "sufficient";
     const char *why = exact_setup(&rm.exact, rm.admission == RTA);

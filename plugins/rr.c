@@ -1,4 +1,4 @@
-/* rr - fixed priorities on SCHED_RR (paper 000, section 5.3) */
+/* rr - fixed priorities on SCHED_RR (section 5.3 of the ReTiF paper) */
 #include "fixed_priority.h"
 
 int main(int argc, char **argv)

@@ -169,8 +169,8 @@ void client_tell_holder(struct client *client, const char *name, const char *cur
                     client->user, name);
 }
 
-/* Compares inode and change time: a file that was replaced or rewritten since the stamp has other
- * values. */
+/* True if the file is still the one that the stamp in a verdict describes, by inode and change
+ * time: a file that was replaced or rewritten has other values. */
 static bool stamped(const json_t *stamp, const struct stat *status)
 {
     const struct timespec *time = &status->st_ctim;
@@ -239,8 +239,8 @@ enum client_outcome client_find_free(struct client *client, const char *name, pi
                        named, name);
 }
 
-/* For a wait without a NAME.tid: true if the broker has seen no NAME.tid, or has seen its
- * removal. */
+/* For a wait while there is no NAME.tid: true if the verdict was made when the broker saw no
+ * NAME.tid, or saw that it was removed. */
 static bool answers_no_tid(const json_t *json)
 {
     const json_t *stamp = json_object_get(json, "tid");
@@ -261,7 +261,8 @@ static bool answers(const json_t *json, const struct stat *spec, const struct st
     return tid != NULL ? stamped(json_object_get(json, "tid"), tid) : answers_no_tid(json);
 }
 
-/* The present files. They are looked at when they are first needed, and only once. */
+/* The present NAME.json and NAME.tid, which see() looks at when they are first needed, and only
+ * once. */
 struct files {
     bool seen, has_spec, has_tid;
     struct stat spec, tid;

@@ -273,7 +273,8 @@ static enum client_outcome watch(struct client *client, const struct client_wait
         seen = sight->heard ? client_glance(client, wait, verdict)
                             : client_look(client, wait, verdict);
     while (seen == CLIENT_PENDING) {
-        if (end == CLIENT_TIMEOUT) /* the last look may have set waits_for */
+        /* made only now, because the last look may have set waits_for, which the sentence names */
+        if (end == CLIENT_TIMEOUT)
             return no_answer(client, wait);
         if (end != CLIENT_PENDING)
             return end;

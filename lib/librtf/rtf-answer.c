@@ -39,7 +39,8 @@ uint64_t rtf_spec_get_accepted_amount(const struct rtf_spec *spec, const char *r
     return text >= OWN_UNITS && text <= OWN_THREADS ? own->amounts[text - OWN_UNITS] : 0;
 }
 
-/* This function and rtf_spec_is_attached are called in loops, and return the present state. */
+/* rtf_spec_is_granted and rtf_spec_is_attached look at the verdict first (own_refresh), because
+ * programs call them in loops to learn the present state. The getters above do not. */
 bool rtf_spec_is_granted(const struct rtf_spec *spec)
 {
     if (spec->own != NULL)

@@ -34,7 +34,7 @@ static struct client_wait wait_of(const struct rtf_spec_own *spec, int64_t until
 
 /* Two takers may ask at the same time, and the later NAME.tid replaces the earlier one. So the
  * thread in the answer decides who has the reservation. In other pid namespaces than the first, the
- * number in the answer is another one. */
+ * answer has another number for the same thread, so nothing is checked. */
 static enum rtf_result check_holder(struct rtf_spec_own *spec)
 {
     const bool is_other = spec->thread != 0 && spec->thread != spec->awaited;
@@ -65,7 +65,7 @@ enum rtf_result own_take_outcome(struct rtf_spec_own *spec, const struct client 
     if (spec->request == OWN_CHANGE && result == RTF_OK)
         own_forget_former(spec);
     const bool is_attached = spec->request == OWN_ATTACH && result == RTF_OK;
-    /* the broker keeps nothing for a spec that ends with its thread */
+    /* after a refusal nothing is reserved for this spec, so its file is removed, too */
     if (!spec->granted && !(spec->is_program && result == RTF_OK) &&
         (spec->request == OWN_CREATE || spec->request == OWN_ATTACH)) {
         client_withdraw(client, spec->name, spec->inode);

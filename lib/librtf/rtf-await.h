@@ -4,8 +4,9 @@
 
 #include "rtf-own.h"
 
-/* Before a request: follows a file that another program has put in place of ours. While the verdict
- * stays, the reservation has not ended, and the new file is a change of the reservation. */
+/* Call this before a request. If another program has put another NAME.json in place of ours, the
+ * handle belongs to the new file from now on, as long as the verdict shows that the reservation has
+ * not ended. */
 void own_follow(struct rtf_spec_own *spec, struct client *client);
 
 /* Waits for the answer until `until`, and returns the result. If the connection is not blocking,

@@ -10,8 +10,8 @@
 
 enum { OWN_PLUGIN = 33, OWN_CPUS = 128, OWN_CODE = 32, OWN_TIME = 32 };
 
-/* Values of keys, as JSON. OWN_REST, the last: one object with all keys for which rtf.h has no call
- * of their own. */
+/* Values of keys, as JSON. The last, OWN_REST, is one object with all keys for which rtf.h has no
+ * call. */
 enum { OWN_MODES, OWN_UNITS, OWN_NETWORK, OWN_DISK, OWN_THREADS, OWN_REST, OWN_TEXTS };
 enum { OWN_MODE = 32, OWN_AMOUNTS = OWN_THREADS - OWN_UNITS + 1 };
 

@@ -93,7 +93,8 @@ const char *rtf_params_get_scheduler(const struct rtf_params *params)
 }
 
 /* Borrows the text, because struct rtf_params has no room for it, and no call frees such a struct.
- * Checks the text now, so that it can add one value to a spec file, but no other key. */
+ * Checks now that the text is one JSON value: text such as "1, \"nice\": -5" would add a key to the
+ * spec file. */
 static enum rtf_result keep_json(struct rtf_params *params, int text, const char *json)
 {
     struct own_params own = own_params(params);

@@ -8,8 +8,8 @@
 
 #include "rtf-verdict.h"
 
-/* Sets the result from a new verdict. The result of the last call stays as long as it still
- * holds. */
+/* Sets the result from a new verdict that no call has asked for. Keeps the result of the last call
+ * if the verdict does not contradict it. */
 static void judge_change(struct rtf_spec_own *spec, const json_t *verdict, bool was_granted)
 {
     static const char *const passing[] = {"no-broker", "detached"};
@@ -50,8 +50,8 @@ static void take_change(struct rtf_spec_own *spec, const json_t *verdict)
     judge_change(spec, verdict, was_granted);
 }
 
-/* Opens the verdict before the look at it: a later verdict takes the name of this verdict, and the
- * next refresh notices that. */
+/* Opens the present verdict before the caller reads it. When a later verdict takes its name, the
+ * open file loses its last link, and so the next own_refresh notices the later verdict. */
 static void hold_verdict(struct rtf_spec_own *spec, const struct client *client)
 {
     char file[CLIENT_NAME_MAX + sizeof ".verdict"];

@@ -105,8 +105,8 @@ static char *make_amended_text(const struct rtf_spec_own *spec, const struct cli
     return line;
 }
 
-/* Keeps the text of the parameters in force. If a change is refused, or not answered yet, the text
- * from before the change is kept. */
+/* Before a change: keeps the text of the parameters in force. If an earlier change was refused, or
+ * is not answered yet, the text from before that change is in force, and is kept already. */
 static void keep_former(struct rtf_spec_own *spec, const struct client *client)
 {
     if (spec->former == NULL)
@@ -176,7 +176,7 @@ enum rtf_result own_set_thread(struct rtf_spec_own *spec, pid_t thread)
     spec->request = thread != 0 ? OWN_ATTACH : OWN_DETACH;
     spec->awaited = thread;
     enum rtf_result result;
-    /* the broker answers for a missing NAME.tid, too */
+    /* CLIENT_GONE: there was no NAME.tid to remove; the broker has answered that state, too */
     if (outcome == CLIENT_OK || outcome == CLIENT_GONE)
         result = own_await_answer(spec, &client, until);
     else
@@ -194,7 +194,8 @@ enum rtf_result own_find(struct rtf_spec_own *spec, const char *name)
         return own_set_outcome(spec, outcome, client.why);
     snprintf(spec->name, sizeof spec->name, "%s", name);
     spec->inode = client_inode(&client, name);
-    spec->lasting = true; /* whatever program has made the spec */
+    /* rtf_disconnect must not remove a spec that another program may have made */
+    spec->lasting = true;
     const struct client_wait wait = {.name = spec->name, .until = until, .interrupt = -1};
     struct client_verdict verdict = {0};
     outcome = client_wait(&client, &wait, &verdict);
@@ -202,7 +203,7 @@ enum rtf_result own_find(struct rtf_spec_own *spec, const char *name)
         spec->has_key = json_is_object(json_object_get(verdict.json, "thread")) &&
                         json_is_null(json_object_get(verdict.json, "tid"));
     enum rtf_result result = own_take_outcome(spec, &client, outcome, &verdict);
-    if (spec->granted) /* the verdict may be that of a refused change */
+    if (spec->granted) /* the verdict may refuse a change, while the reservation stays granted */
         result = spec->result = RTF_OK;
     own_return(spec->connection, &client);
     return result;

@@ -33,7 +33,7 @@ struct text {
     size_t length, size;
 };
 
-/* space for all keys except the texts; each byte of a word can become six bytes */
+/* bytes: space for all keys except the texts; JSON writes some bytes of a word as six (\u001f) */
 enum { PLAIN = 2048 };
 
 __attribute__((format(printf, 2, 3))) static void add(struct text *text, const char *format, ...)
@@ -52,7 +52,8 @@ static void add_number(struct text *text, const char *key, uint64_t number)
         add(text, "\"%s\":%llu,", key, (unsigned long long)number);
 }
 
-/* False with errno: the request must not be sent without this key. */
+/* Adds a key with a string, unless the string is empty. False with errno: the caller must not send
+ * the request, because the key is missing. */
 static bool add_word(struct text *text, const char *key, const char *value)
 {
     if (value[0] == '\0')
@@ -166,7 +167,7 @@ static json_t *take(json_t *spec, const char *key)
     return value;
 }
 
-/* False: not a number, and not a time with a unit. */
+/* Reads a number, or a time with a unit such as "2ms". False: the value is neither. */
 static bool read_number(json_t *spec, const char *key, uint64_t *number)
 {
     json_t *value = take(spec, key);
@@ -179,7 +180,8 @@ static bool read_number(json_t *spec, const char *key, uint64_t *number)
     return is_read;
 }
 
-/* False: longer than the library's own words. */
+/* Reads a string into `word`, of `size` bytes. False: not a string, or longer than any that this
+ * library writes. */
 static bool read_word(json_t *spec, const char *key, char *word, size_t size)
 {
     json_t *value = take(spec, key);

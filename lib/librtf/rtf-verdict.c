@@ -117,7 +117,8 @@ void own_read(struct rtf_spec_own *spec)
 enum rtf_result own_set_result(struct rtf_spec_own *spec, enum rtf_result result, const char *code,
                                const char *reason)
 {
-    own_read_answer(spec); /* keeps the grant of that answer */
+    /* first parses an answer that is not parsed yet, so that its grant is not lost */
+    own_read_answer(spec);
     spec->result = result;
     spec->nearest = spec->nearest_minimum = 0;
     snprintf(spec->code, sizeof spec->code, "%s", code);

@@ -154,7 +154,7 @@ enum rtf_result rtf_params_set_scheduler(struct rtf_params *params, const char *
 const char *rtf_params_get_scheduler(const struct rtf_params *params); /* "": any plugin */
 void rtf_params_ignore_admission(struct rtf_params *params, bool ignore);
 
-/* The spelling of Listing 1. */
+/* The names as Listing 1 of the ReTiF paper spells them. */
 #define rtf_param_set_period      rtf_params_set_period
 #define rtf_param_set_runtime     rtf_params_set_runtime
 #define rtf_param_set_des_runtime rtf_params_set_des_runtime

@@ -23,7 +23,8 @@ struct owner {
     int count;
     bool is_denied;
 };
-/* A new name; kept until the inotify event of the renaming has come. */
+/* The new name of a file that was moved aside. Kept until the inotify event of this renaming has
+ * come, so that the adopter ignores the event. */
 struct renamed {
     UT_hash_handle hh;
     char name[];
@@ -172,8 +173,8 @@ void moved_aside_forget_events(void)
     }
 }
 
-/* Removes one of several links. Users do not know its new name, so no other file can take its place
- * between fstatat(2) and unlinkat(2). */
+/* Removes the moved file if it is one of several links. Users do not know its new name, so no user
+ * can put another file in its place between fstatat(2) and unlinkat(2). */
 static bool remove_link(const char *aside)
 {
     struct stat status;
@@ -181,8 +182,8 @@ static bool remove_link(const char *aside)
            status.st_nlink > 1 && unlinkat(specs, aside, 0) == 0;
 }
 
-/* The new name has a random number, because a user could otherwise take the new name first. No user
- * can list specs/. */
+/* The new name has a random number: otherwise a user could make a file of this name first, and keep
+ * the move from succeeding. No user can list specs/. */
 bool moved_aside_move(const char *name, uid_t uid)
 {
     char aside[NAME_MAX + 1];
@@ -208,7 +209,8 @@ void moved_aside_begin_count(void)
     owners = NULL;
 }
 
-/* Any user may give a file such a name; it then counts as one of this owner's moved files. */
+/* Any user may give a file such a name. The file then counts as one of the moved files of its
+ * owner, although nothing has moved it. */
 bool moved_aside_is(const char *name, uid_t uid)
 {
     char wanted[sizeof prefix + 16];
@@ -233,7 +235,7 @@ static bool has_ours(void)
 void moved_aside_end_count(void)
 {
     struct owner *owner, *now;
-    /* NOLINTBEGIN(clang-analyzer-unix.Malloc): the table goes with the last one */
+    /* NOLINTBEGIN(clang-analyzer-unix.Malloc): the last HASH_DEL frees the table */
     while ((owner = before) != NULL) {
         HASH_FIND(hh, owners, &owner->uid, sizeof owner->uid, now);
         if (now != NULL)
@@ -241,7 +243,8 @@ void moved_aside_end_count(void)
         HASH_DEL(before, owner);
         free(owner);
     }               /* NOLINTEND(clang-analyzer-unix.Malloc) */
-    if (has_ours()) /* an owner may get the permission back, or an earlier adopter made the entry */
+    /* an entry may have to go: its owner has few files now, or an earlier adopter made it */
+    if (has_ours())
         (void)write_list();
     for (owner = owners; owner != NULL; owner = owner->hh.next)
         deny_write(owner);

@@ -113,7 +113,7 @@ static int open_plain(const char *name)
     return fd;
 }
 
-/* False: the file cannot be looked at; if the error is temporary, scan again. */
+/* False: the file cannot be looked at; after a temporary error the next scan looks again. */
 static bool look_at(int fd, struct stat *status)
 {
     bool seen = false;
@@ -188,9 +188,9 @@ static void move_aside_and_report(const char *name, uid_t uid)
     send_message(-1);
 }
 
-/* A file that was moved aside stays, and so does a dot file of root's. A user may give a file a
- * name of the same form: the event for that name moves the file. A scan cannot tell such a file
- * from a moved one, so it only counts the file. */
+/* Leaves a dot file of root's alone, and, in a scan, a file that was moved aside before. A user may
+ * give a file a name of the same form. A scan cannot tell such a file from a moved one, so it
+ * leaves the file; the event for that name moves it. */
 static void move_stray_aside(const char *name, const struct stat *status, bool scanning)
 {
     if (name[0] == '.' &&
@@ -199,7 +199,8 @@ static void move_stray_aside(const char *name, const struct stat *status, bool s
     move_aside_and_report(name, status->st_uid);
 }
 
-/* Makes no use of fchown(2) and fchmod(2), because both refuse an O_PATH descriptor. */
+/* Sets the group and the mode through a path in /proc, because fchown(2) and fchmod(2) refuse an
+ * O_PATH descriptor. */
 static void close_to_others(int fd, const struct stat *status)
 {
     char path[64];
@@ -360,7 +361,7 @@ static int open_named(const struct paragraph *request, const char *name, struct 
         return fd;
     if (fd >= 0)
         close(fd);
-    return -1; /* another directory has the name by now; its event comes */
+    return -1; /* another directory has the name by now; an event will report it */
 }
 
 static void adopt(const struct paragraph *request, const char *name)
@@ -400,7 +401,8 @@ static void move_misnamed_aside(const struct paragraph *request, const char *nam
     (void)move_aside(name, status.st_uid);
 }
 
-/* The broker lacks the capability to set a set-group-ID bit for a group that it is not in. */
+/* The adopter does this for the broker, which lacks the capability to set a set-group-ID bit for a
+ * group that it is not in. */
 static void set_mode(const struct paragraph *request, int fd)
 {
     char path[64];

@@ -35,8 +35,9 @@ static void record_path(const char *name, char path[static RECORD_PATH])
     snprintf(path, RECORD_PATH, RUN_DIRECTORY "/%s", name);
 }
 
-/* A thread that is real-time with reset-on-fork may have this from a reservation of its own, which
- * may end earlier. It is not recorded, so that it does not get this back without a reservation. */
+/* Records the attributes of a thread, but not of a thread that is real-time with reset-on-fork: it
+ * may have a reservation of its own. That reservation may end first, and then restored attributes
+ * would make the thread real-time without a reservation. */
 static void add_thread(struct paragraph_output *output, pid_t tid)
 {
     struct identity identity;
@@ -168,8 +169,8 @@ static int refuse(enum apply_result *done, char *reason, const char *what)
     return -1;
 }
 
-/* True: the process has few enough threads. Looked at before the process is moved into its group,
- * because moving many threads takes the kernel long. */
+/* True: the process has few enough threads. Call this before the process is moved into its group,
+ * because the kernel takes long to move many threads. */
 static bool has_few_threads(pid_t process)
 {
     char path[48], line[256];

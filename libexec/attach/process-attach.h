@@ -1,8 +1,8 @@
 /* Attaches all threads of a process, which share one runtime (lib/process-budget.h). The attach
- * helper makes only the first thread real-time, as for any grant: by the reset-on-fork flag of this
- * thread the broker recognizes it after an execve(2). The guard makes the other threads real-time,
- * and bounds them all. The functions here move the threads into the group of the process, and later
- * give them their former attributes back.
+ * helper makes only the first thread real-time, with reset-on-fork, as for any grant. After an
+ * execve(2) the broker recognizes the first thread by this flag. The guard makes the other threads
+ * real-time, and bounds them all. The functions here move the threads into the group of the
+ * process, and later give them their former attributes back.
  *
  * A record in RUN_DIRECTORY for each such process has the former attributes of the threads that the
  * process had when it was attached. The record is written before any thread is changed, and

@@ -205,7 +205,7 @@ static enum apply_result serve_restore(const struct paragraph *request, int pidf
         process_restore(&target, &former, false);
     const enum apply_result done = serve_with(request, pidfd, reason, scheduling_restore);
     if (process) {
-        /* with the threads that the first thread has started */
+        /* again, for threads that the first thread has started meanwhile */
         process_restore(&target, &former, true);
         process_remove(&target);
     }
@@ -454,7 +454,8 @@ static bool confine(bool processes)
                                          {"/sys", MAY_READ},
                                          {RUN_DIRECTORY, MAY_CHANGE},
                                          {CPU_LATENCY_DEVICE, MAY_WRITE},
-                                         /* without a hierarchy there is no such path */
+                                         /* the groups of processes; the path does not exist if
+                                          * there is no hierarchy */
                                          {groups, MAY_CHANGE},
                                          {has_cpusets ? mount : NULL, MAY_CHANGE},
                                          {0}};

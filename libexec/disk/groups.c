@@ -157,7 +157,8 @@ static DIR *open_to_list(const char *group)
     return directory;
 }
 
-/* The next weight for a single disk. */
+/* Reads on to the next line "DEVICE WEIGHT" of a weight file, the weight for one disk, "8:0 100".
+ * False: there is none. */
 static bool next_weight(FILE *file, char device[static 32], unsigned *weight)
 {
     char line[64];
@@ -394,7 +395,8 @@ static bool add(uint16_t class, const char *number, uint64_t rate, uint64_t bloc
     const uint64_t bytes = rate + rate / 4 + 1, blocks = bytes / block + SLICES,
                    weight = share / (ONE_CPU / WEIGHT_MOST);
     sweep();
-    (void)each_rival(number, step_back); /* new groups may have appeared */
+    /* groups that have appeared since then get the weight 1, too */
+    (void)each_rival(number, step_back);
     return make_class(class, path_of(class, path), reason) &&
            put_limits(path, number, bytes, blocks, reason) &&
            put_weight(path, number,
@@ -582,7 +584,8 @@ static enum done bind(const struct member *member, char reason[static SERVE_REAS
     if (done != DONE || thread_is(member->tid, member->started_by))
         return done;
     done = way_failed(reason, "the thread's state cannot be read");
-    (void)empty(path); /* the id may belong to another thread by now */
+    /* moves the process back, because the id may belong to another thread by now */
+    (void)empty(path);
     return done;
 }
 

@@ -27,7 +27,8 @@ enum done raised_raise(const struct member *member, char reason[static SERVE_REA
     if (thread_is(member->tid, member->started_by))
         return DONE;
     done = way_failed(reason, "the thread's state cannot be read");
-    (void)ioprio_give(member->tid, before); /* the id may belong to another thread by now */
+    /* gives the priority back, because the id may belong to another thread by now */
+    (void)ioprio_give(member->tid, before);
     return done;
 }
 

@@ -15,7 +15,8 @@ static int64_t later(int64_t one, int64_t other)
 }
 
 /* ns. Within the time `over`, the average distance between suspensions is at least `apart`. Each
- * further thread adds twenty times what the guard needs for it, and shortens the time. */
+ * further thread that is suspended with the first one adds apart_each to `apart`, twenty times the
+ * CPU time that the guard needs for it, and takes over_each from `over`. */
 static const int64_t apart = INT64_C(4000000), over = INT64_C(1000000000);
 static const int64_t apart_each = INT64_C(250000), over_each = INT64_C(2000000);
 

@@ -131,7 +131,8 @@ static enum apply_result put_in_force(struct guarded *guarded)
 {
     enum apply_result done = APPLY_DONE;
     const struct target target = target_of(guarded);
-    /* If the thread still waits for a lock, the call boosts the holder of the lock. */
+    /* If the thread still waits for a lock, putting it in force boosts the holder of the lock, in a
+     * call of the guard. So the thread is named as the lender of these boosts. */
     tell->attribute_boosts(guarded);
     if (guarded->group != NULL && !process_group_resume(guarded->group))
         done = APPLY_BUSY;
@@ -147,8 +148,8 @@ static enum apply_result put_in_force(struct guarded *guarded)
 static void suspend_thread(struct guarded *guarded)
 {
     make_ordinary(guarded);
-    /* The event's timer keeps the CPU time that the thread used since the event fired, and counts
-     * it in the next window. */
+    /* CPU time that the thread has used since the event fired is not lost: the event keeps its
+     * count while it is stopped, and so counts this time in the next window. */
     count_cpu_time(guarded, false);
     guarded->unreported++;
 }
@@ -535,7 +536,8 @@ struct guarded *guarded_begin(const struct guarded *wanted, bool again, const ch
     if (guarded->group != NULL && guarded->state == GUARDED_IN_FORCE)
         look_for_started(guarded);
     if (again && !came_back && find_last_window(guarded) == NULL)
-        /* The kernel reported the boosts by this thread to an earlier guard, which has ended. */
+        /* The kernel has reported the boosts by this thread only to an earlier guard, so they have
+         * to be reported again. */
         guarded_renew_boosts(guarded);
     return guarded;
 }

@@ -7,7 +7,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-static const int64_t longest = LOOP_AFTER * INT64_C(1000) + LOOP_SLEEP; /* ns */
+/* ns: a process that has used LOOP_AFTER of CPU time within less than this has slept for less than
+ * LOOP_SLEEP */
+static const int64_t longest = LOOP_AFTER * INT64_C(1000) + LOOP_SLEEP;
 
 /* process 0: the place is free. resume_at: 0: the process has its policy. */
 static struct watched {

@@ -53,8 +53,8 @@ static int kernel_priority(const struct guarded *guarded)
                : RT_PRIORITIES - 1 - guarded->granted.priority;
 }
 
-/* A thread waits for one lock at a time, and one thread runs for it. The members of a group may
- * lend to several threads at once. */
+/* Returns how many threads run with the lender's rank at once: one, because a thread waits for one
+ * lock at a time. But the members of a group may wait for several locks. */
 static int64_t lent_at_once(const struct guarded *lender)
 {
     return lender->group != NULL ? lender->boost_count : 1;
@@ -152,8 +152,8 @@ static struct {
     int64_t least;
 } ranks[RT_PRIORITIES + 1];
 
-/* A thread that is guarded from now on may be the unknown lender of an older boost: it may have
- * waited for a lock already when the attach helper made it real-time. */
+/* Called when a thread is guarded from now on. The thread may be the unknown lender of an older
+ * boost, because it may have waited for a lock already when the attach helper made it real-time. */
 static void retry_unknown(const struct guarded *lender)
 {
     struct boost *boost;
@@ -398,7 +398,8 @@ static int64_t runtime_over_at(const struct guarded *lender)
                                                               : left / (lent_at_once(lender) + 1));
 }
 
-/* ns. Less is not worth another wakeup of the guard. */
+/* ns. A runtime with less than this left counts as used up, because the rest is not worth another
+ * wakeup of the guard. */
 static const int64_t little = INT64_C(200000);
 
 /* True: the runtime of the process is not used up yet. */

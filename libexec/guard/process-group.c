@@ -44,7 +44,8 @@ int process_groups_open(void)
 
 /* ---- events ---- */
 
-/* Maps the event read-only, for the reason that guarded_begin gives. */
+/* Maps the event read-only: in a writable ring the kernel drops records that nobody reads, and a
+ * dropped record wakes nobody. */
 static struct event mapped(int fd)
 {
     struct event event = {.fd = fd, .page = MAP_FAILED};

@@ -40,13 +40,13 @@ int process_group_starts(const struct process_group *group);
 int64_t process_group_used(const struct process_group *group);
 void process_group_count(const struct process_group *group, bool on);
 
-/* process_group_suspend makes all members ordinary, including members that are started meanwhile. A
- * member with SCHED_DEADLINE stays as it is, because it has a reservation of its own. So does a
- * member that has uids of others, and another policy or a higher priority than granted: nobody
- * without privileges can have given it these. process_group_resume gives the members the granted
- * policy, priority and CPU, except members with SCHED_DEADLINE or uids of others. False: there are more than
- * PROCESS_MEMBERS_MAX members, and no member is made real-time, because suspending so many would
- * take the guard too long. */
+/* process_group_suspend makes all members ordinary, including members that are started meanwhile.
+ * Two kinds of member stay as they are: a member with SCHED_DEADLINE, which has a reservation of
+ * its own; and a member with uids of others whose policy is another one, or whose priority is
+ * higher, than granted, because only a privileged process can have set these. process_group_resume
+ * gives the members the granted policy, priority and CPU, except members with SCHED_DEADLINE or
+ * uids of others. False: there are more than PROCESS_MEMBERS_MAX members, and no member is made
+ * real-time, because suspending so many would take the guard too long. */
 void process_group_suspend(struct process_group *group);
 
 /* Makes sleeping members, except the first thread, ordinary and real-time again, one after the

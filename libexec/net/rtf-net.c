@@ -103,7 +103,8 @@ static enum done serve_wire(const char *op, const struct paragraph *request, cha
         return refuse(reason, "rate= is missing or exceeds the capacity");
     const bool is_new = !wire->said[class];
     const bool done = shaping_class(wire->name, class, is_new, rate, wire->capacity, reason);
-    wire->said[class] = done || !is_new; /* a half-made class is completed the next time */
+    /* a class that was only half made counts as not named, so the next request makes the rest */
+    wire->said[class] = done || !is_new;
     return done ? DONE : REFUSED;
 }
 

@@ -83,7 +83,8 @@ static const char *setting(const char *name)
     return value == NULL ? "" : value;
 }
 
-/* Words of the command line override lines of files. */
+/* Finds the profile for the thread in the files of preload.d. Words of rtf-preload's command line
+ * (RTF_PRELOAD) override the files. */
 static void find_profile(pid_t thread, struct profile *profile)
 {
     char name[THREAD_NAME + 1], wrong[PROFILE_WRONG], words[SENTENCE], *rest = NULL;
@@ -104,7 +105,7 @@ static bool gives(const struct rtf_status *status, size_t plugin, int policy)
     return strcmp(rtf_plugin_program(status, plugin), policy == SCHED_FIFO ? "fp" : "rr") == 0;
 }
 
-/* The highest priority of the plugin; 0: it has none. */
+/* The highest priority of the plugin's range; 0: the plugin has no priorities. */
 static int highest_of(const struct rtf_status *status, size_t plugin)
 {
     uint64_t highest;

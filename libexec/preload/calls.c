@@ -53,16 +53,17 @@ static function *look_up(const char *name)
     return found;
 }
 
-/* dlsym takes the loader's lock. A new thread must not wait for the lock: its creator may be a
- * library's constructor, which holds the lock and waits for the thread. */
+/* Finds libc's functions before the program starts threads, because dlsym(3) takes the loader's
+ * lock. A new thread must not wait for this lock: its creator may be a library's constructor, which
+ * holds the lock and waits for the thread. */
 __attribute__((constructor)) static void look_up_all(void)
 {
     for (size_t i = 0; i < REPLACED; i++)
         replaced[i].found = look_up(replaced[i].name);
 }
 
-/* Constructors of other libraries may make calls before the constructor here has run: then looks
- * the function up. */
+/* Returns libc's function. The constructor above has found it, except for calls by constructors of
+ * other libraries that run earlier. */
 static function *libc_function(const char *name)
 {
     size_t i = 0;
@@ -83,7 +84,8 @@ static pid_t id_of(pid_t thread)
     return thread == 0 ? gettid() : thread;
 }
 
-/* Returns like a system call. errno changes only on failure. */
+/* Returns as the replaced call does: 0, or -1 with errno set to `error`. errno changes only on
+ * failure. */
 static int answer(int error)
 {
     if (error == 0)

@@ -235,7 +235,8 @@ static bool stands_alone(const struct entry *entry, const struct snapshot *snaps
     return false;
 }
 
-/* A refused program file takes the reader's memory, too. */
+/* False: there are too many program files. Program files that the broker refuses count, too,
+ * because they take the reader's memory. */
 static bool has_room(const struct entry *entry, char *reason)
 {
     if (programs_have(entry->name) || programs_have_room())
@@ -340,7 +341,7 @@ static void wait_for_writer(struct entry *entry, enum looked looked)
 
 /* By a second name in an unwatched directory the file could be changed unnoticed. True: the reader
  * still waits for the removal of the second name, which causes an event of the file itself. One
- * more look after the watch is set finds a removal before that. */
+ * more look after the watch is set finds a removal that came before the watch. */
 static bool awaits_one_name(struct entry *entry, const struct snapshot *snapshot)
 {
     if (!entry->json.has_two_names || snapshot->json.state == FILE_BAD) {
@@ -480,7 +481,8 @@ void entries_join_scan(void (*tell_seen)(const char *name))
     for (entry = TAILQ_FIRST(&news); entry != NULL; entry = next) {
         next = TAILQ_NEXT(entry, of_state);
         if (entry->asked || !file_stamp(entry->name, ".json", &stamp))
-            continue; /* the removal may have been told before */
+            /* asked for already, or no NAME.json: its removal may have been told before */
+            continue;
         tell_seen(entry->name);
         go_idle(entry);
     }

@@ -137,7 +137,8 @@ static void take_remove(const struct paragraph *said, const char *name)
         return;
     }
     if (is_verdict && programs_have(name))
-        return; /* programs.c writes this NAME.verdict */
+        /* a program file has this name: programs.c alone writes and removes its NAME.verdict */
+        return;
     const char *why = paragraph_get(said, "released");
     const bool is_release = is_verdict && (why != NULL || verdict_decided(name) >= 0);
     if (is_verdict)

@@ -234,7 +234,8 @@ bool rows_have_refused(const struct program *program)
     return false;
 }
 
-/* True: the broker waits until used runtime does not count any more, before it answers. */
+/* True: the broker gives the final answer later, when runtime that others have used does not count
+ * any more. */
 static bool waits(const struct row *row)
 {
     const char *result = json_string_value(json_object_get(row->verdict, "result"));

@@ -12,9 +12,9 @@ void program_note_news(struct program *program);
 void early_keep(const char *name, json_t *verdict);
 json_t *early_take(const char *name);
 
-/* True: there is such a rule, and it is not to leave its threads alone. rule: -1: none.
- * row_is_matched: the row's rule is such a rule, or the row is of the first thread of a process, and
- * the file states something for the whole process. */
+/* True: there is such a rule (rule: -1: none), and the rule does not say "leave", which leaves its
+ * threads alone. row_is_matched: the row's rule is such a rule, or the row is of the first thread
+ * of a process, and the file states something for the whole process. */
 bool rule_matches(const struct program *program, int rule);
 bool row_is_matched(const struct program *program, const struct row *row);
 
@@ -38,12 +38,13 @@ void row_gone(struct program *program, struct row *row);
 void rows_gone(struct program *program);
 void rows_leave(struct program *program);
 
-/* True: the broker has answered for all rows. rows_only_wait: or has said that the answer needs a
- * wait. */
+/* rows_are_answered: the broker has answered for all rows. rows_only_wait: the broker has answered
+ * for each row, or has said that the row is WAITING. */
 bool rows_are_answered(const struct program *program);
 bool rows_only_wait(const struct program *program);
 
-/* True: some row is matched (and refused), and is not leaving. */
+/* rows_have_matched: some row is matched, and is not leaving. rows_have_refused: the broker has
+ * refused such a row. */
 bool rows_have_matched(const struct program *program);
 bool rows_have_refused(const struct program *program);
 

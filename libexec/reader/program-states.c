@@ -46,7 +46,7 @@ void program_write_verdict(struct program *program)
     char *text = verdict_of_program(&summary, rows);
     const size_t length = strlen(text);
     program->has_news = verdict_put(program->name, text, length, 0) != 0;
-    /* tries again then if the writing fails */
+    /* the time of the next try, if the verdict could not be written */
     program->write_at = monotonic_now() + INT64_C(1000000000);
     file_touch(program->name); /* tells the owner */
     free(text);

@@ -6,7 +6,8 @@
 #include "program-rows.h"
 #include "program-states.h"
 
-/* ns. As in the broker, a file may seem older than it is by this much. */
+/* ns. File systems stamp changes with a coarse clock, so a file may be newer than its change time
+ * says, by up to this (as `blur` in the broker's target-thread.c). */
 static const int64_t blur = 20000000;
 
 static void take_process(struct program *program, pid_t process, int64_t started)
@@ -48,7 +49,8 @@ static struct row *row_for(struct program *program, pid_t tid, int rule)
     return spare;
 }
 
-/* A leaving row with this id was an earlier thread's: it begins anew for this thread. */
+/* Takes a thread that has appeared, or has a new name. If the row with this id is still leaving, it
+ * was an earlier thread's, and begins anew for this thread. */
 static void take_thread(struct program *program, pid_t tid, const char *comm, bool first)
 {
     const int rule = program_rule_for(program->file, comm);

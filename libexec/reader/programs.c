@@ -337,8 +337,8 @@ static void tell_dirty(struct program *program)
     program_advance(program);
 }
 
-/* True only in a settled state, so that the first reservation has one verdict, about all
- * threads. */
+/* NAME.verdict is written only in a settled state, so that the first reservation has one verdict,
+ * about all threads. */
 static bool has_verdict_to_write(const struct program *program)
 {
     return program->has_news && (program->state == STANDING || program->state == AWAY ||

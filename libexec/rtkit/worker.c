@@ -19,8 +19,8 @@
 #include "client.h"
 #include "thread.h"
 
-/* Shorter than the 25 s after which D-Bus clients give up: a program that sets up its sound thread
- * does not wait so long. */
+/* D-Bus clients give up after 25 s, but a program that sets up its sound thread does not wait so
+ * long. */
 static const uint64_t answer_within = 5000000; /* us */
 
 static struct client client;
@@ -210,7 +210,8 @@ static void work(const struct terms *terms, int socket)
     struct job job;
     ssize_t got;
     watch.events = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
-    if (open_spool(terms, false) != CLIENT_OK) /* no request yet */
+    /* no request waits yet, so a failure is not reported: the first request tries again */
+    if (open_spool(terms, false) != CLIENT_OK)
         close_spool();
     while ((got = recv(socket, &job, sizeof job, 0)) == sizeof job || (got < 0 && errno == EINTR)) {
         struct job_answer answer = {.id = job.id};
@@ -231,7 +232,7 @@ int worker_start(const struct terms *terms, uid_t uid)
     pid_t child = fork();
     if (child == 0) {
         signal(SIGCHLD, SIG_DFL);
-        /* Closes the bus and other users' workers. */
+        /* Closes the bus, and the sockets to the workers of other users. */
         if (dup2(ends[1], 3) != 3 || close_range(4, ~0U, 0) != 0 || !become(uid))
             _exit(EX_OSERR);
         work(terms, 3);

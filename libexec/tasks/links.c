@@ -67,7 +67,8 @@ static bool confine(uid_t uid, gid_t gid)
     return confine_for_good() && capabilities_keep_as(uid, gid, powers) && confine_calls(calls);
 }
 
-/* Takes the policy of rtf-tasks again, which the kernel has reset at the fork. */
+/* Gives the child the policy and priority of rtf-tasks, which the kernel has reset at the fork
+ * (reset-on-fork). */
 static void keep_rank(int policy, const struct sched_param *rank)
 {
     if ((policy & ~SCHED_RESET_ON_FORK) == SCHED_FIFO)
@@ -108,7 +109,8 @@ bool links_start(uid_t uid, gid_t gid)
     return child > 0;
 }
 
-/* If the child has ended, this process ends, too, and the broker starts it again. */
+/* Asks the child. If the child has ended, this process ends, too, and the broker starts rtf-tasks
+ * again. */
 size_t links_program_of(pid_t process, uid_t uid, gid_t gid, char *exe, size_t size)
 {
     const struct question about = {.process = process, .uid = uid, .gid = gid};

@@ -9,7 +9,7 @@
  *     op=end   id                           end the watch
  *
  *     event=process id process started      a process is watched; its threads follow. started: ns of
- *                                           CLOCK_REALTIME. Both are 0 of a cgroup
+ *                                           CLOCK_REALTIME. Both are 0 for a cgroup
  *     event=thread  id tid comm [first]     a thread has appeared, or has another name. first=1: the
  *                                           first thread of its process
  *     event=gone    id tid                  a thread has ended

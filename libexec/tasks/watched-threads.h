@@ -16,7 +16,7 @@
 struct watched_events {
     /* a process is watched from here on; its threads follow, and then listed(). process 0: the
      * processes of a cgroup are watched, of which processes that appear later are told only by
-     * their threads. started: CLOCK_REALTIME, ns; 0: of a cgroup */
+     * their threads. started: CLOCK_REALTIME, ns; 0 for a cgroup */
     void (*process)(uint64_t id, pid_t process, int64_t started);
     /* first: the thread is the first of its process */
     void (*thread)(uint64_t id, pid_t tid, const char *name, bool first);
@@ -57,7 +57,7 @@ struct member {
 /* Memory of zeros. */
 void *watched_allocate(size_t size);
 
-/* Has news told by these functions. */
+/* From now on these functions are called with news. */
 void threads_begin(const struct watched_events *events);
 
 /* Compares all threads in /proc with the known threads, and tells what is new. */

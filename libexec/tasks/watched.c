@@ -24,7 +24,7 @@ struct watch {
     enum what what;
     char *path; /* of the program, or of the cgroup; NULL: one process is watched */
     struct watcher *watcher;
-    SLIST_HEAD(, member) members; /* at most one, except of a cgroup */
+    SLIST_HEAD(, member) members; /* at most one process, except for a cgroup */
     bool is_beginning;            /* the processes that run already are being looked for */
     UT_hash_handle hh;            /* by id */
 };
@@ -120,8 +120,9 @@ static void member_free(struct member *member, bool tells_threads)
     free(process);
 }
 
-/* Ends watching the process. The end of the last one tells the end of all threads. Another process
- * may run the program already, so all processes are looked at. */
+/* Ends watching the process. After the last process of a watch, ended() stands for the end of all
+ * its threads. For a watch of a program, another process may run the program already, so the next
+ * look is at all processes. */
 static void member_leave(struct member *member)
 {
     struct watch *watch = member->watch;

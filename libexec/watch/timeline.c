@@ -165,8 +165,9 @@ static void end_job(struct building *building, struct follower *follower, int64_
 
 /* ---- records ---- */
 
-/* The thread leaves the CPU, and the records do not say that it got the CPU. At `changed` another
- * thread got it, if the CPU has a record before. */
+/* The thread leaves a CPU, but no record says that it got this CPU: that record is lost. The last
+ * record of the CPU, which says that another thread got it, is of the time chain->since; if the CPU
+ * has no record yet, this is the beginning of the recording. */
 static void leave_unseen(struct building *building, struct follower *follower,
                          const struct chain *chain, int64_t time)
 {
@@ -190,7 +191,7 @@ static void leave_unseen(struct building *building, struct follower *follower,
     add_lost(building, follower, from, time);
 }
 
-/* True if the thread has not the real-time policy that is granted. */
+/* True if the thread runs without the real-time policy that its grant has. */
 static bool is_ordinary(const struct traced *thread, int16_t priority)
 {
     return thread->real_time && priority >= ORDINARY;
@@ -219,7 +220,8 @@ static void leave(struct building *building, struct follower *follower, const st
         begin_span(follower, WAITING, time);
 }
 
-/* The thread gets a CPU. If the kernel has throttled the thread, its replenishment is lost. */
+/* A throttled thread gets a CPU. If the kernel, and not rtf-guard, has throttled the thread, the
+ * record of its replenishment is lost. */
 static void end_throttle(struct building *building, struct follower *follower, int64_t time)
 {
     const int64_t from = follower->until != 0 && follower->until < time ? follower->until : time;

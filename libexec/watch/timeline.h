@@ -21,8 +21,9 @@
 #include "record.h"
 
 enum span_kind {
-    SPAN_JOB,         /* has the spans of its time in it; value: its deadline, ns; 0: it has none */
-    SPAN_RUNNING,     /* on the CPU `cpu`; value 1: the thread was ordinary when it got it */
+    /* the other spans of its time lie within it; value: its deadline, ns; 0: it has none */
+    SPAN_JOB,
+    SPAN_RUNNING,     /* on the CPU `cpu`; value 1: the thread was ordinary when it got the CPU */
     SPAN_WAITING,     /* for a CPU */
     SPAN_THROTTLED,   /* value: until when, ns; 0: not known before */
     SPAN_LOST,        /* not known: an event is lost */

@@ -34,13 +34,13 @@ static void put_64(uint64_t number, FILE *stream)
     put(&number, sizeof number, stream);
 }
 
-/* With the zero byte at its end. */
+/* Writes the word and its final zero byte. */
 static void put_word(const char *word, FILE *stream)
 {
     put(word, strlen(word) + 1, stream);
 }
 
-/* Writes a file of tracefs behind its length. */
+/* Writes the length of a file of tracefs, and then the file. */
 static bool put_file(const struct instance *instance, const char *file, FILE *stream)
 {
     char text[TEXT_MOST];
@@ -74,7 +74,7 @@ static bool put_system(const struct instance *instance, const char *system, FILE
     return good;
 }
 
-/* A line ends a name in this list, and a blank may stand in it. */
+/* Writes a line "TID NAME". The name ends with the line, so it may have blanks, but no newline. */
 static void put_name(void *context, pid_t thread, const char *name)
 {
     FILE *stream = context;

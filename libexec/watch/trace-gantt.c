@@ -40,7 +40,8 @@ static char *label_of(const struct trace *trace, size_t thread, char text[static
 
 /* ---- for a terminal ---- */
 
-/* How long a thread was what in the time of one character. */
+/* The time for which one character stands: for how much of it the thread ran, was throttled, and so
+ * on. */
 struct cell {
     int64_t ran, throttled, waited, lost;
     char mark; /* 0: none */
@@ -171,14 +172,15 @@ static const struct {
              {SPAN_LOST, "lost", "#cc0000", "$lost", 10, 30}};
 enum { BOXES = sizeof boxes / sizeof *boxes, HUNDRED = 100 };
 
-/* In ms since the beginning of the window. */
+/* Writes the time in ms since the beginning of the window. */
 static void write_time(int64_t time, struct trace_window window, FILE *stream)
 {
     const int64_t since = (time - window.from) / 1000;
     fprintf(stream, "%lld.%03d ", (long long)(since / 1000), (int)(since % 1000));
 }
 
-/* Threads stand from the top down. */
+/* Returns where the line of the thread is in the drawing, in hundredths of a line from the bottom:
+ * the first thread is on top. */
 static long long line_of(const struct trace *trace, size_t thread)
 {
     return (long long)(trace->timeline->thread_count - 1 - thread) * HUNDRED;
@@ -214,7 +216,8 @@ static void write_marks(const struct trace *trace, struct trace_window window, e
     fputs("END\n", stream);
 }
 
-/* gnuplot runs what stands in backquotes, except within single quotes. Labels have neither. */
+/* Replaces quotes and backquotes in a label, because gnuplot would run a command in backquotes
+ * outside of single quotes. */
 static void write_label(const struct trace *trace, size_t thread, FILE *stream)
 {
     char text[1024];
