@@ -51,8 +51,8 @@ static char *dry_text(const struct room *room, const char *token)
     return text;
 }
 
-/* Asks with one dry run, under a name that only this process uses. The dry run is out of the spool
- * when this returns. */
+/* Asks with one dry run, under a name that only this process uses. The dry run is removed from the
+ * spool before this returns. */
 static enum client_outcome ask(const struct room *room, struct client_verdict *verdict)
 {
     char name[CLIENT_NAME_MAX + 1], token[CLIENT_TOKEN];
@@ -115,8 +115,8 @@ static enum client_outcome doze(const struct room *room)
     return CLIENT_PENDING;
 }
 
-/* Watches the spool before the first dry run: a reservation that ends after the answer ends the
- * sleep. */
+/* Begins to watch the spool, before the first dry run, so that a reservation that ends after the
+ * answer wakes doze(). */
 static enum client_outcome begin(struct room *room)
 {
     static const int fatal[] = {SIGINT, SIGTERM, SIGHUP};

@@ -509,7 +509,8 @@ static bool await_sign(struct client *client, const struct options *options,
 {
     struct pollfd fds[] = {{.fd = child->signals, .events = POLLIN},
                            {.fd = sign->fd, .events = POLLIN}};
-    int64_t renewal = client_until(RENEWAL * UINT64_C(1000)); /* poll may return earlier */
+    /* a time, because another event may end poll earlier */
+    int64_t renewal = client_until(RENEWAL * UINT64_C(1000));
     bool told = false;
     *thread = 0;
     while (*thread == 0) {

@@ -14,7 +14,7 @@ bool capabilities_keep(const int keep[])
     int kept[CAP_LAST_CAP + 1], count = 0;
     if (capng_get_caps_process() != 0)
         return false;
-    /* a container may have fewer capabilities */
+    /* skips a capability that the process does not have, in a container for example */
     for (int i = 0; keep[i] >= 0; i++)
         if (capng_have_capability(CAPNG_PERMITTED, (unsigned)keep[i]))
             kept[count++] = keep[i];

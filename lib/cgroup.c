@@ -83,8 +83,8 @@ enum cgroups cgroups_find(const char *controller, char mount[static GROUP_BYTES]
     return found;
 }
 
-/* Lines have the forms "3:cpuset:/path", "2:cpu,cpuset:/path", and in version 2 "0::/path". Returns
- * the path, or NULL for another line. */
+/* Returns the path in a line of /proc/TID/cgroup: "3:cpuset:/path", "2:cpu,cpuset:/path", or in
+ * version 2 "0::/path". NULL: the line is of another hierarchy. */
 static const char *path_of(enum cgroups cgroups, const char *controller, char *line)
 {
     char *controllers = strchr(line, ':');

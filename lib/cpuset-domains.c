@@ -202,7 +202,7 @@ static bool make_v1(const struct domains *domains, const char *name, const char 
 }
 
 /* Makes a domain with version 2. The controllers for memory and processes are turned on if the
- * machine has them, so that leaves can have such limits. */
+ * machine has them, so that leaves (cpuset-leaf.h) can have such limits. */
 static bool make_v2(const struct domains *domains, const char *name, const char *cpu, char *reason)
 {
     char state[256];
@@ -271,7 +271,7 @@ static bool make_missing(struct domains *domains, const cpu_set_t *missing, cons
 
 static bool is_real_time(pid_t tid)
 {
-    struct identity identity; /* a zombie keeps its policy */
+    struct identity identity; /* to leave out zombies, which keep their policy */
     struct attributes attributes;
     return thread_identify(tid, &identity) && !identity.ended &&
            thread_attributes(tid, &attributes) && policy_is_real_time(attributes.policy);

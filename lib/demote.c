@@ -96,8 +96,8 @@ static void shrink(pid_t tid)
  * such threads did not run after they woke (6.18).
  *
  * Without shrinking, the kernel gives the bandwidth back at the 0-lag time, and clears the overrun
- * (task_non_contending, inactive_task_timer). The deadline may be some periods away: as many
- * periods as the earlier overrun, mostly one tick, makes up runtimes. */
+ * (task_non_contending, inactive_task_timer). The absolute deadline may be some periods away: an
+ * earlier overrun of n runtimes (mostly one tick) has postponed it by n periods. */
 static uint64_t time_until_0_lag(const struct attributes *now, long long remaining)
 {
     const uint64_t late = 10000; /* us: timers may be late by a tick */
@@ -141,9 +141,9 @@ static bool can_be_shrunk(pid_t tid, const struct attributes *now, struct budget
     return true;
 }
 
-/* Shrinks the thread, or notes its overrun. A thread that was made SCHED_DEADLINE again while it
- * sleeps has the runtime and deadline of the time when it fell asleep, until it wakes; so a
- * deadline that is already known belongs to an overrun that is paid back. */
+/* Shrinks the thread, or notes its overrun. A deadline that is already in *overrun belongs to an
+ * old overrun, which is paid back: a thread that was made SCHED_DEADLINE again while it slept shows
+ * its old runtime and deadline until it wakes. */
 static void shrink_or_note_overrun(pid_t tid, const struct attributes *now, struct overrun *overrun)
 {
     overrun->counted_us = 0;

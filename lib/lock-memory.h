@@ -13,8 +13,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Makes a system call instead of using libcap-ng, because rtf-reader and the plugins include this
- * header without linking libcap-ng. */
+/* True if this process has CAP_IPC_LOCK. Makes a system call instead of using libcap-ng, because
+ * rtf-reader and the plugins include this header without linking libcap-ng. */
 static inline bool may_lock_memory(void)
 {
     struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};

@@ -66,7 +66,7 @@ static bool is_word(const char *key)
     return is_time(key) || is_one_of(key, words);
 }
 
-/* name: the option or key, for messages. */
+/* Returns the value as a JSON string. name: the option or key, for messages. */
 static json_t *text_of(const char *name, const char *value)
 {
     json_t *text = json_string(value);
@@ -128,7 +128,7 @@ static void add_time(struct needs *needs, const char *name, const char *key, con
            needs->in_microseconds ? json_integer((json_int_t)time) : json_string(value));
 }
 
-/* name: the option or key, for messages. */
+/* Checks the value of a key, and adds both. name: the option or key, for messages. */
 static void add(struct needs *needs, const char *name, const char *key, const char *value)
 {
     if (strchr(value, '\n') != NULL)

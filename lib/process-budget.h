@@ -56,8 +56,8 @@ enum { PROCESS_MEMBERS_MAX = 512 };
 int budget_hierarchy_open(void);
 int budget_hierarchy_got(void);
 
-/* True: only root can move threads between the groups. A user who owns a group can move the user's
- * own threads into it, from any group of the hierarchy. */
+/* True: only root can move threads between the groups. Otherwise a user who owns a group could move
+ * their own threads into it, out of the group that bounds them. */
 bool budget_hierarchy_is_roots(int hierarchy);
 
 /* True if some process may still be in a group: a record of a process exists

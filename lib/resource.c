@@ -150,7 +150,7 @@ struct claim *claims_push(struct claim **claims, enum resource resource)
 {
     struct claim *claim = calloc(1, sizeof *claim);
     if (claim == NULL)
-        abort(); /* a restarted broker continues from the journal */
+        abort(); /* no memory: the broker is restarted, and continues from the journal */
     claim->resource = resource;
     while (*claims != NULL && (*claims)->resource < resource)
         claims = &(*claims)->next;

@@ -22,8 +22,8 @@ uint64_t scheduling_counted_us(void)
     return demote_counted_us();
 }
 
-/* True if the thread has ended. Its id may belong to another thread by now, even within the same
- * clock tick. */
+/* True if the caller passed a pidfd, and its thread has ended. Start times cannot show this if
+ * another thread got the id within the same clock tick. */
 static bool passed_has_ended(const struct target *target)
 {
     return target->pidfd >= 0 && thread_has_ended(target->pidfd);
@@ -210,9 +210,9 @@ enum apply_result scheduling_probe(const cpu_set_t *cpus, char reason[static APP
                         WIFEXITED(status) ? strerror(WEXITSTATUS(status)) : "the probe was killed");
 }
 
-/* To the kernel a sleeping thread is still on the CPU where it went to sleep, and sched_setattr(2)
- * looks at that CPU's domain until the thread wakes (measured on Linux 6.1 and 6.18). True if this
- * holds for the thread. */
+/* True if the thread counts on a CPU outside of its new domain. For the kernel, a sleeping thread
+ * stays on the CPU where it fell asleep, and until it wakes sched_setattr(2) checks the domain of
+ * that CPU (measured on Linux 6.1 and 6.18). */
 static bool sleeps_on_old_cpu(pid_t tid, const struct attributes *wanted)
 {
     struct identity now;

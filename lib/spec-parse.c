@@ -125,7 +125,7 @@ static bool take_name(const json_t *value, char **into, size_t max, char *reason
     free(*into);
     *into = strdup(text);
     if (*into == NULL)
-        abort(); /* a restarted broker continues from the journal */
+        abort(); /* no memory: the broker is restarted, and continues from the journal */
     return true;
 }
 

@@ -30,7 +30,8 @@ json_t *thread_rules_for_all(const json_t *needs, const char *pattern)
     const char *key;
     json_t *value;
     if (pattern != NULL && strpbrk(pattern, "[\\") != NULL)
-        return NULL; /* these characters have no special meaning in a rule */
+        /* [ and \ are special in a pattern of glob(7), but not in a pattern of a rule */
+        return NULL;
     json_t *rule = json_object(), *rules = json_pack("{s:[O]}", "threads", rule);
     bool good = true, states_needs = false;
     json_object_foreach((json_t *)needs, key, value)

@@ -299,8 +299,8 @@ static bool is_pending(const json_t *json)
     return state != NULL && strcmp(state, "pending") == 0;
 }
 
-/* True for the last verdict of a broker that stops. That verdict has replaced the answer to the
- * last request, which may have been a refusal. */
+/* True for the last verdict of a broker that stops. That verdict is no answer to a request: it has
+ * replaced the answer, which may have been a refusal. */
 static bool is_farewell(const json_t *json)
 {
     const char *ended = client_string(json, "ended");

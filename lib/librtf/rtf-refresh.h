@@ -1,4 +1,4 @@
-/* Changes that this handle has not asked for. */
+/* Notices changes of a reservation that no call with its handle has asked for. */
 #ifndef RTF_OWN_REFRESH_H
 #define RTF_OWN_REFRESH_H
 

@@ -14,10 +14,11 @@ static int64_t now(void)
     return time.tv_sec * SECOND + time.tv_nsec;
 }
 
-/* Waits until the thread has a whole runtime. The calls before the loop have used some runtime, and
- * may have used more than one: the kernel then postpones the next periods. sched_yield(2) gives a
- * SCHED_DEADLINE thread up until its next period. After an overrun the first such period has a part
- * of a runtime only, and the second has all of it. In a long period the calls take a small part. */
+/* Sleeps until the calling thread has a whole runtime, because the calls before have used a part of
+ * its runtime, or more than one runtime (an overrun). sched_yield(2) makes a SCHED_DEADLINE thread
+ * sleep until its next period. After an overrun, this period has only a part of a runtime, and the
+ * period after it has a whole one. In a long period the used part is small, and the thread does not
+ * sleep. */
 static void await_runtime(uint64_t period)
 {
     if (period > SHORT_PERIOD || (sched_getscheduler(0) & ~SCHED_RESET_ON_FORK) != SCHED_DEADLINE)

@@ -277,8 +277,8 @@ const char *rtf_spec_reason(const struct rtf_spec *spec);
  * thread, or the thread has ended. */
 const char *rtf_spec_code(const struct rtf_spec *spec);
 /* The largest runtime (us) that would be granted now, if all other parameters stay; 0: none, or not
- * known. rtf_spec_nearest_minimum: the least one, after a refusal because the requested runtime is
- * too small; 0: it is not too small. So the least change that is granted is
+ * known. rtf_spec_nearest_minimum: the smallest runtime that would be granted, if the requested
+ * runtime was refused because it is too small; else 0. So the runtime to ask for next is
  * rtf_spec_nearest_minimum, or if this is 0, rtf_spec_nearest. */
 uint64_t rtf_spec_nearest(const struct rtf_spec *spec);
 uint64_t rtf_spec_nearest_minimum(const struct rtf_spec *spec);

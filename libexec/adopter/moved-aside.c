@@ -74,7 +74,8 @@ static void add(uint16_t tag, mode_t permissions, uint32_t id)
                                                                 .e_id = id};
 }
 
-/* Reads the list. Without a list, makes the entries that say the same as the mode. */
+/* Reads the access control list of specs/. If there is none, makes the entries that say the same as
+ * the mode. */
 static bool read_list(void)
 {
     struct stat status;
@@ -242,7 +243,7 @@ void moved_aside_end_count(void)
             now->is_denied = owner->is_denied && now->count >= MOVED_ASIDE_MOST;
         HASH_DEL(before, owner);
         free(owner);
-    }               /* NOLINTEND(clang-analyzer-unix.Malloc) */
+    } /* NOLINTEND(clang-analyzer-unix.Malloc) */
     /* an entry may have to go: its owner has few files now, or an earlier adopter made it */
     if (has_ours())
         (void)write_list();

@@ -6,8 +6,9 @@
  * process that holds the lock of specs/ or of a directory in it, and any member can have such a
  * lock held for long. So only users without an adopted directory wait, not the broker. The adopter
  * never removes a directory to make way: a user may have mounted a large file system on it, and
- * rmdir(2) would end by unmounting the file system. One rule holds for every name, also for a name
- * that begins with a dot: anything but a directory with a valid name is renamed out of the way.
+ * rmdir(2) would unmount that file system in the end. One rule holds for every name, also for a
+ * name that begins with a dot: anything but a directory with a valid name is renamed out of the
+ * way.
  *
  * Standard input is a SOCK_SEQPACKET socket to the broker; descriptor 3 is specs/. The broker sends
  *

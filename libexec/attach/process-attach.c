@@ -252,8 +252,8 @@ static bool is_as(const struct attributes *one, const struct attributes *other)
 }
 
 /* True: the thread was changed. cpus = false: an ordinary thread keeps its CPUs. The thread keeps
- * its present nice value and reset-on-fork flag. A thread with SCHED_DEADLINE has a reservation of
- * its own. */
+ * its present nice value and reset-on-fork flag. A thread with SCHED_DEADLINE is left alone,
+ * because it has a reservation of its own. */
 static bool restore_thread(pid_t tid, const struct former *all, int count, pid_t first_tid,
                            const struct attributes *first, bool cpus)
 {

@@ -497,7 +497,7 @@ static int serve(bool processes)
         const int watch = budget >= 0 ? -1 : open_watch(&request, done);
         bool sent = answer(&request, done, reason,
                            done == APPLY_DONE && budget >= 0 ? budget : watch, unlocked);
-        unlocked = 0; /* the answer reports this only once */
+        unlocked = 0; /* only the first answer reports this */
         if (watch >= 0)
             close(watch);
         if (budget >= 0)

@@ -1,5 +1,5 @@
-/* rtf-detach(8): gives a thread back the attributes that rtf-attach(8) printed, from standard
- * input or from words. */
+/* rtf-detach(8): gives a thread back the attributes that rtf-attach(8) printed, which it reads from
+ * standard input or from the words of its command line. */
 #include <stdio.h>
 #include <sysexits.h>
 #include <unistd.h>

@@ -18,7 +18,7 @@ static void wake_up(int signal_number)
 
 static void set_timer(suseconds_t microseconds)
 {
-    /* Repeats, in case the signal comes before perf_event_open(2) waits. */
+    /* The timer repeats, in case its first signal comes before perf_event_open(2) waits. */
     const struct itimerval timer = {.it_value.tv_usec = microseconds,
                                     .it_interval.tv_usec = microseconds};
     (void)setitimer(ITIMER_REAL, &timer, NULL);

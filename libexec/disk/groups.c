@@ -27,8 +27,8 @@ enum {
     THREADS_MOST = 4096
 };
 
-/* The kernel counts in slices of a tenth of a second and allows only whole blocks in each slice.
- * SLICES more blocks per second make up for the blocks lost by rounding. */
+/* The kernel applies a limit to slices of a tenth of a second, and allows only whole blocks in each
+ * slice. SLICES more blocks per second make up for the blocks lost by rounding. */
 enum { SLICES = 10 };
 
 /* Notes on groups are extended attributes: the group from which the first process came; that we
@@ -227,8 +227,8 @@ static bool make(const char *group, char *reason)
     return mkdirat(root, group, 0755) == 0 || errno == EEXIST || no(reason, group);
 }
 
-/* Calls do_with for every other group in the root, with the group's own weight on this disk (0:
- * none). False with errno. */
+/* Calls do_with for every group in the root that is not ours, with the group's own weight on this
+ * disk (0: none). False with errno. */
 static bool each_rival(const char *number,
                        void (*do_with)(const char *group, const char *number, unsigned weight))
 {

@@ -14,9 +14,10 @@
  * - op=class id device class rate block share : makes or changes a class; class= from 16 to 65535
  * - op=drop id device class : removes the class
  * - op=settle id device : removes all classes that no request has named since rtf-disk started
- * - op=bind id class tid started_by owner [former]
- * - op=unbind id class tid started_by owner [former]
- * - op=end id device : gives the disk back, except for its scheduler (--remove does that); after
+ * - op=bind id class tid started_by owner [former] : gives the thread, or its process, the class;
+ *   former: with --ioprio, the I/O priority before
+ * - op=unbind id class tid started_by owner [former] : undoes this
+ * - op=end id device : stops managing the disk, but keeps its scheduler (see --remove); after
  *   the last disk also removes all groups
  *
  * Every request may be repeated. When the broker ends without op=end, everything stays. */

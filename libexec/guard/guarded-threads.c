@@ -441,7 +441,8 @@ static void leave_in_force(struct guarded *guarded)
     if (guarded->state == GUARDED_SUSPENDED)
         resume(guarded);
     if (guarded->state == GUARDED_SUSPENDED)
-        /* The broker or the next guard puts the thread in force. */
+        /* The kernel has refused: the thread stays ordinary until the broker or the next guard puts
+         * it in force. */
         RB_REMOVE(suspended, &suspended, guarded);
     drop(guarded);
 }

@@ -11,7 +11,7 @@
  * LOOP_SLEEP */
 static const int64_t longest = LOOP_AFTER * INT64_C(1000) + LOOP_SLEEP;
 
-/* process 0: the place is free. resume_at: 0: the process has its policy. */
+/* process 0: the place is free. resume_at 0: the process is not paused. */
 static struct watched {
     pid_t process;
     int event;

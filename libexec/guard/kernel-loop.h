@@ -27,7 +27,8 @@ int loop_event(int number);
 /* Call this when the event has hung up, because the process has ended. */
 void loop_forget(int number);
 
-/* The event is ready. True: the process is ordinary now; *process. */
+/* Call this when the event is ready. True: the process loops, and is ordinary from now on.
+ * *process: its id. */
 bool loop_take_event(int number, int64_t now, pid_t *process);
 
 /* loop_next_due: when a process is due to be real-time again; INT64_MAX: none is. loop_resume_due

@@ -108,8 +108,9 @@ static void end_boost(struct boost *boost, int64_t now)
     free(boost);
 }
 
-/* Returns the process with one runtime whose group has the thread as a member; NULL: none. Only
- * real-time threads lend, so no other thread's waiting costs the guard this look. */
+/* Returns the process with one runtime whose group has the thread as a member; NULL: none. Looks
+ * only at processes of this priority: for the wait of an ordinary thread there are none, so the
+ * guard does not list their members. */
 static struct guarded *process_of(pid_t tid, int priority)
 {
     struct guarded *guarded = guarded_first();
@@ -402,7 +403,7 @@ static int64_t runtime_over_at(const struct guarded *lender)
  * wakeup of the guard. */
 static const int64_t little = INT64_C(200000);
 
-/* True: the runtime of the process is not used up yet. */
+/* True: the lender stands for a process, whose common runtime is not used up yet. */
 static bool has_runtime_left(struct guarded *lender, int64_t now)
 {
     if (lender->group == NULL)

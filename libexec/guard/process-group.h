@@ -1,9 +1,9 @@
 /* Makes the members of a process's group (lib/process-budget.h) ordinary and real-time together,
  * except the first thread of the process, which is guarded like any single thread
- * (guarded-threads.h). A member that runs as another user, in a program with set-user-ID, shares the
- * runtime, but is never made real-time: see process_group_resume. Members are real-time without reset-on-fork, so a thread that they start is
- * real-time, too. A thread that the first thread starts is ordinary until the kernel's record of
- * the start has woken the guard. */
+ * (guarded-threads.h). A member that runs as another user, in a program with set-user-ID, shares
+ * the runtime, but is never made real-time: see process_group_resume. Members are real-time without
+ * reset-on-fork, so a thread that they start is real-time, too. A thread that the first thread
+ * starts is ordinary until the kernel's record of the start has woken the guard. */
 #ifndef RTF_PROCESS_GROUP_H
 #define RTF_PROCESS_GROUP_H
 
@@ -49,14 +49,14 @@ void process_group_count(const struct process_group *group, bool on);
  * real-time, because suspending so many would take the guard too long. */
 void process_group_suspend(struct process_group *group);
 
-/* Makes sleeping members, except the first thread, ordinary and real-time again, one after the
- * other, until is_over(about) is true between the two. A sleeping member does not notice this. awake: members that do not sleep,
- * too. False: is_over(about) was true for no member. */
+/* Makes each sleeping member, except the first thread, ordinary and then real-time again, until
+ * is_over(about) is true while a member is ordinary. A sleeping member does not notice this. awake:
+ * also members that do not sleep. False: is_over(about) was true for no member. */
 bool process_group_try(const struct process_group *group, bool awake, bool (*is_over)(pid_t),
                        pid_t about);
 bool process_group_resume(struct process_group *group);
 
-/* The number of members at the last of these calls. */
+/* The number of members when process_group_suspend or process_group_resume was last called. */
 int64_t process_group_size(const struct process_group *group);
 
 #endif

@@ -6,7 +6,7 @@
 
 /* If the thread has ended, the call before may have made another thread with the same id real-time.
  * Makes that other thread ordinary. */
-static void read_interval(const struct target *target)
+static void demote_successor(const struct target *target)
 {
     struct identity identity;
     struct attributes now;
@@ -45,7 +45,7 @@ void resume_fixed_priority(const struct target *target, int policy, int priority
     if ((policy != SCHED_FIFO && policy != SCHED_RR) || thread_has_ended(target->pidfd))
         return;
     (void)sched_setscheduler(target->tid, policy | SCHED_RESET_ON_FORK, &param);
-    read_interval(target);
+    demote_successor(target);
 }
 
 int64_t suspend_deadline(const struct target *target, struct overrun *overrun)

@@ -8,7 +8,7 @@ enum { THREADS = 128 };
  * child's threads have other ids. */
 static struct {
     pthread_mutex_t lock;
-    unsigned next; /* the entry that a new thread takes */
+    unsigned next; /* the entry that a new thread takes if no entry is free */
     struct {
         pid_t thread; /* 0: a free entry */
         int policy, priority;
@@ -28,7 +28,8 @@ void asked_remember(pid_t thread, int policy, int priority)
     pthread_mutex_lock(&asked.lock);
     unsigned i = find(thread);
     if (i == THREADS)
-        i = asked.next++ % THREADS; /* the oldest thread reads the kernel's values from now on */
+        /* overwrites the oldest entry: its thread reads the kernel's values from now on */
+        i = asked.next++ % THREADS;
     asked.of[i].thread = thread;
     asked.of[i].policy = policy;
     asked.of[i].priority = priority;

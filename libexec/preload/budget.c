@@ -145,7 +145,8 @@ static void add_cpus(pid_t thread, struct rtf_params *params)
         (void)rtf_params_set_cpus(params, format_cpus(&own, text));
 }
 
-/* A program states times only for SCHED_DEADLINE. */
+/* Adds the times that the program states, for SCHED_DEADLINE; else the times of the profile, or the
+ * default ones. */
 static void add_times(const struct wanted *wanted, const struct profile *profile,
                       struct rtf_params *params)
 {

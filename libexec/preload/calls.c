@@ -239,8 +239,8 @@ int pthread_getschedparam(pthread_t target_thread, int *policy, struct sched_par
     return 0;
 }
 
-/* Some programs ask for no priority above this limit. Here the rules of rtf decide, and not the
- * limit. */
+/* Reports no limit of priorities, because some programs ask for no priority above RLIMIT_RTPRIO.
+ * Here the rules of rtf decide, and not this limit. */
 int getrlimit(__rlimit_resource_t resource, struct rlimit *rlimits)
 {
     const int result = LIBC(getrlimit)(resource, rlimits);
@@ -257,8 +257,8 @@ int getrlimit64(__rlimit_resource_t resource, struct rlimit64 *rlimits)
     return result;
 }
 
-/* Rounds the runtime up, and deadline and period down: the thread never gets less than it asked
- * for. */
+/* Converts ns to us. Rounds the runtime up, and deadline and period down, so that the thread never
+ * gets less than it asked for. */
 static int set_attributes(pid_t thread, const struct kernel_sched_attr *attributes)
 {
     if (attributes->policy != SCHED_DEADLINE)

@@ -122,7 +122,7 @@ static void unwatch(struct entry *entry)
     entry->watch = -1;
 }
 
-/* One watch serves all names of a file. */
+/* Watches the file NAME.json itself. Names that are links of one file share one watch. */
 static void watch(struct entry *entry)
 {
     if (entry->watch >= 0)
@@ -339,9 +339,10 @@ static void wait_for_writer(struct entry *entry, enum looked looked)
     enter(entry, BUSY);
 }
 
-/* By a second name in an unwatched directory the file could be changed unnoticed. True: the reader
- * still waits for the removal of the second name, which causes an event of the file itself. One
- * more look after the watch is set finds a removal that came before the watch. */
+/* True: NAME.json has a second hard link, and the reader still waits for its removal, because
+ * through a link in an unwatched directory the file could be changed unnoticed. The removal causes
+ * an event of the file itself. One more look after the watch is set finds a removal that came
+ * before the watch. */
 static bool awaits_one_name(struct entry *entry, const struct snapshot *snapshot)
 {
     if (!entry->json.has_two_names || snapshot->json.state == FILE_BAD) {

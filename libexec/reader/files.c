@@ -20,9 +20,9 @@ static uint64_t own_mount; /* the id of the directory's mount */
 static bool times_are_fine;
 static const int64_t second = 1000000000; /* ns */
 
-/* True: every change of a file that was looked at gives it another change time. This is so from
- * Linux 6.13 on. Before, and on some file systems, the change time advances only with the clock's
- * tick. */
+/* True: every change of a file that was looked at gives the file another change time. This is so
+ * from Linux 6.13 on. Before, and on some file systems, the change time advances only with the
+ * clock's tick. */
 static bool are_times_fine(void)
 {
     struct stat one, other;

@@ -270,7 +270,8 @@ static void serve(int inotify)
             say_idle(now);
         }
         if (directory_scans())
-            directory_scan_some(); /* the end of the scan tells names with news, too */
+            /* its end tells the broker names with news, too, so they wait until then */
+            directory_scan_some();
         programs_take_turn(monotonic_now());
         if (!directory_scans())
             entries_take_turn();

@@ -27,7 +27,7 @@ struct row {
     enum form told, answered;
     bool is_listed, is_leaving, comes_back, is_spare;
     bool is_ended; /* the broker has ended the reservation */
-    bool is_dirty; /* the broker has not been told its news */
+    bool is_dirty; /* the broker has yet to be told what has changed */
     json_t *verdict;
     UT_hash_handle hh; /* by slot */
     char name[RESERVATION_NAME_BYTES];
@@ -45,7 +45,7 @@ struct program {
     struct stamp tid; /* of that NAME.tid; inode 0: none */
     int fd;           /* the open NAME.json of `file` */
     pid_t process;
-    bool stood;       /* the first reservation was made earlier */
+    bool stood;       /* the reservation for all threads together (programs.h) was made earlier */
     bool is_change;   /* the file was rewritten */
     bool has_news;    /* NAME.verdict is to be written */
     bool has_dirty;   /* some row is dirty */

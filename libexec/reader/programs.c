@@ -163,7 +163,7 @@ void programs_drop(const char *name)
         return;
     program_unwatch(program);
     for (row = program->rows; row != NULL; row = row->hh.next)
-        programs.news(row->name); /* the row is absent from here on */
+        programs.news(row->name); /* the broker asks again, and finds the row absent */
     program_free_all(program);
 }
 
@@ -337,8 +337,8 @@ static void tell_dirty(struct program *program)
     program_advance(program);
 }
 
-/* NAME.verdict is written only in a settled state, so that the first reservation has one verdict,
- * about all threads. */
+/* NAME.verdict is written only in a settled state, so that the reservation for all threads together
+ * has one verdict. */
 static bool has_verdict_to_write(const struct program *program)
 {
     return program->has_news && (program->state == STANDING || program->state == AWAY ||

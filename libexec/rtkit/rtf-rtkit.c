@@ -195,7 +195,8 @@ static void use(struct worker *worker)
     (void)sd_event_now(event, CLOCK_MONOTONIC, &worker->used);
 }
 
-/* One timer serves all calls of a ten-second interval: it is set again only after it fires. */
+/* Ends a worker that no call has used for idle_after. A call does not set the timer again, but
+ * notes its time in `used`: when the timer fires, it is set for the rest. */
 static int is_idle(sd_event_source *source, uint64_t time, void *argument)
 {
     struct worker *worker = argument;

@@ -191,11 +191,11 @@ static int64_t wait_until(int64_t time)
     return left;
 }
 
-/* pthread_create(3) with PTHREAD_EXPLICIT_SCHED sets the policy of the new thread after the kernel
- * has made the thread. If rtf attaches the thread before, this call fails, and so does the program:
- * a user cannot take reset-on-fork from a thread. So the broker hears of a thread when the thread
- * is 2 ms old. Records come in the order of their times: many new threads wait no longer than
- * one. */
+/* The broker hears of a thread only when the thread is 2 ms old. pthread_create(3) with
+ * PTHREAD_EXPLICIT_SCHED sets the policy of a thread after the kernel has made the thread. If rtf
+ * had attached the thread before that, pthread_create would fail, because a user cannot clear
+ * reset-on-fork. Records are taken in the order of their times, so many new threads wait no longer
+ * than one. */
 static const int64_t least_age = 2000000; /* ns */
 /* ns that the helper has waited in this turn: waiting is no work, and needs no rest */
 static int64_t waited;

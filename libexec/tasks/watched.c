@@ -217,7 +217,7 @@ static bool is_in_group(struct looked_at *process, const char *group)
     return false;
 }
 
-/* True: the watch is of this process, which may not be watched yet. */
+/* True: the watch is about this process, whether it is a member already or not. */
 static bool is_meant(const struct watch *watch, struct looked_at *process)
 {
     if (watch->uid != process->status.st_uid)
@@ -336,8 +336,8 @@ const char *watch_program(uint64_t id, uid_t uid, const char *program)
     return NULL;
 }
 
-/* The threads of all processes are told before listed(), so that the first reservation is for all
- * of them together. */
+/* The threads of all processes are told before listed(), so that the reader asks for one
+ * reservation for all of them together. */
 const char *watch_group(uint64_t id, uid_t uid, const char *group)
 {
     struct watch *watch = watch_new(id, uid, ONE_GROUP, group);

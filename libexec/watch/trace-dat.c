@@ -140,7 +140,7 @@ static uint64_t round_up(uint64_t bytes, uint64_t page)
     return (bytes + page - 1) / page * page;
 }
 
-/* Pages stand at multiples of their size. */
+/* In the file, pages stand at multiples of their size. */
 static void put_pages(const struct recorder *recorder, uint64_t at, FILE *stream)
 {
     const unsigned cpus = recorder_cpus(recorder);

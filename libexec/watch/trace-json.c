@@ -135,7 +135,8 @@ static const char *state_text(uint16_t state)
     return state == 0 ? "R" : "R+";
 }
 
-/* The parser takes exactly four characters of flags, although kernels since 6.2 print five. */
+/* Perfetto's parser takes exactly four characters of flags, although kernels since 6.2 print
+ * five. */
 static void write_begin(const struct trace *trace, const struct record *record, pid_t thread,
                         FILE *stream)
 {
