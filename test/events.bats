@@ -115,7 +115,7 @@ well_formed='(keys_unsorted - ["times", "left_out"] == ["schema", "time", "stage
     answer=$(spec $ALICE cam '{"runtime": "1ms", "desired_runtime": "2ms", "period": "20ms"}')
     [ "$(jq -c 'select(.stage == "verdict") | .grant' "$EVENTS")" = "$(jq -c .grant <<<"$answer")" ]
     [ "$(jq -r 'select(.stage == "verdict") | .grant.accepted_runtime' "$EVENTS")" = 2000 ]
-    # of_page TEXT: prints the literal block of the page that has this text, with this spool
+    # A refused change leaves the grant, so the line has it.
     spec $ALICE cam '{"runtime": "21ms", "period": "20ms"}' >/dev/null
     [ "$(jq -r 'select(.stage == "verdict" and .decision == "refused") | .grant.accepted_runtime' "$EVENTS")" = 2000 ]
     spec $ALICE high '{"priority": 15}' >/dev/null
@@ -175,7 +175,7 @@ well_formed='(keys_unsorted - ["times", "left_out"] == ["schema", "time", "stage
     grep -q '"decision":"stopped"' "$WORK/told"
 }
 
-# still goes into the old file
+# of_page TEXT: prints the literal block of the page that has this text, with this spool
 of_page() {
     awk -v wanted="$1" '/^```/ { inside = !inside; if (!inside && index(block, wanted)) { printf "%s", block; exit } block = ""; next }
         inside { block = block $0 "\n" }' "$RTF_SOURCE/$page" | sed "s,/var/spool/rtf,$SPOOL,g; s,\\\\\\\\$,\\\\,"
@@ -224,7 +224,7 @@ of_page() {
     broker_start
     spec $ALICE one "$cam" >/dev/null
     mv "$EVENTS" "$EVENTS.1"
-    spec $ALICE two "$cam" >/dev/null # The log takes at most ten of these in ten seconds from each user, so three users cause them.
+    spec $ALICE two "$cam" >/dev/null # this line still goes into the old file
     kill -HUP "$BROKER"
     eventually test -s "$EVENTS"
     spec $ALICE three "$cam" >/dev/null
@@ -450,7 +450,7 @@ END
     sleeper $ALICE
     run attach $ALICE cam "$SLEEPER"
     [ "$(field .request "$output")" = attach ]
-    verdict $ALICE other >/dev/null # owed since after cam's, so that one's turn has come, too
+    verdict $ALICE other >/dev/null # owed since a later time than cam's, so when this one is there, cam's old one can come no more
     run verdict $ALICE cam
     [ "$(field .request "$output")" = attach ]
     [ "$(field .reason "$output")" = "thread $SLEEPER is attached" ]

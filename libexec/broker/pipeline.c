@@ -42,8 +42,8 @@ void pipeline_forget_if_empty(struct reservation *reservation)
     struct user *user = reservation->user;
     if (!nothing_is_left(reservation))
         return;
-    reader_remove(user, reservation->name, "verdict",
-                  NULL); /* the thread may belong to an older reservation */
+    /* A verdict may be left from an earlier reservation of this name. */
+    reader_remove(user, reservation->name, "verdict", NULL);
     reservation_forget(reservation);
     if (user->state == DIRECTORY_GONE && user->reservations == NULL)
         user_close(user);

@@ -35,10 +35,10 @@ enum step {
     /* waits until the thread may be attached: until the CPU time that the former thread used no
      * longer counts (debts.h), or the thread has runtime again */
     STEP_DEBT,
-    STEP_RECORD, /* the journal gets the thread, before the kernel is asked to change it */
-    STEP_APPLY,  /* the attach helper makes the thread real-time */
-    STEP_BIND,
-    STEP_GIVE,    /* the helper for interfaces or disks binds the thread to the share */
+    STEP_RECORD,  /* the journal gets the thread, before the kernel is asked to change it */
+    STEP_APPLY,   /* the attach helper makes the thread real-time */
+    STEP_BIND,    /* the helper for interfaces or disks binds the thread to the share */
+    STEP_GIVE,    /* the attach helper gives the thread what the spec states beside CPU time */
     STEP_DETACH,  /* the attach helper restores the thread's former attributes */
     STEP_LEAVE,   /* waits until the thread can leave its scheduling domain */
     STEP_ANSWER,  /* end: the owner gets a verdict */
