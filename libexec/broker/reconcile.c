@@ -29,8 +29,9 @@ struct recovery {
     char reason[160];
 };
 
-/* The owner is no member any more: takes the grant back. NAME.json stays, and the broker looks at
- * the file once more, because the owner may have become a member again. */
+/* The owner is no longer a member of the spool's group, and no rule names the owner: takes the
+ * grant back. NAME.json stays, and the broker looks at the file once more, because the owner may
+ * have become a member again. */
 static void reconcile_revoked(struct reservation *reservation)
 {
     pipeline_end_snapshot(reservation);
@@ -84,9 +85,9 @@ static void keep_thread(const struct reservation *reservation, struct spec *spec
     spec->lifetime_thread |= reservation->grant->spec.lifetime_thread && !spec->lifetime_spec;
 }
 
-/* True: the open file is missing. The attach helper takes the owner of the open file for the
- * reservation's owner. But the reader passes the open file only if it knows of a thread, and it
- * does not know of a thread that stays. */
+/* True: the request needs the open NAME.json, whose owner the attach helper takes for the
+ * reservation's owner, and the reader has not passed the open file. The reader passes it only if
+ * the files name a thread: so it is missing if the attached thread stays without being named. */
 static bool lacks_open_file(const struct reservation *reservation)
 {
     return reservation->snapshot->json.state == FILE_READ && reservation->json.fd < 0 &&
@@ -286,8 +287,8 @@ static void ask_for_whole(struct reservation *reservation)
     reconcile_ask_reader(reservation, true);
 }
 
-/* True: the open file shows the owner of NAME.json, or another look may show the owner. A file of
- * another owner cannot be opened. */
+/* True: NAME.json belongs to the owner, as the open file or another report can show. A file of
+ * another user cannot be opened. */
 static bool shows_owner(const struct reservation *reservation)
 {
     const enum file_state state = reservation->snapshot->json.state;

@@ -75,8 +75,8 @@ static void judge_nice(struct question *question, const struct rule *rule, int a
              -(int)rule->value);
 }
 
-/* Judges only the least clamp: a maximum only restricts its own thread, so no rule has to bound
- * it. */
+/* Judges only the minimum of a utilization clamp: a maximum restricts only the thread that has
+ * it, so no rule has to bound a maximum. */
 static void judge_clamp(struct question *question, const struct rule *rule, int least)
 {
     const uint64_t asked = least == 0 ? 0 : (uint64_t)least - 1;

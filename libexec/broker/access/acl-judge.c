@@ -30,8 +30,8 @@ bool rule_is_of_amounts(const struct rule *rule)
     return rule->property == MAX_AMOUNT || rule->property == MAX_USER_AMOUNT;
 }
 
-/* Returns the key of a spec whose value the rule bounds; NULL: the rule bounds no value of a
- * claim. */
+/* Returns the key of a claim that the rule bounds; NULL: the rule bounds neither the block size
+ * nor the period of a claim. */
 static const char *bounded_key(const struct rule *rule)
 {
     const bool block = rule->property == MIN_BLOCK || rule->property == MAX_BLOCK;
@@ -180,7 +180,8 @@ static void judge_utilization(struct question *question, const struct rule *rule
         return;
     bool first = !question->denied;
     bool fixed = question->spec->runtime == 0 || window == 0;
-    /* the spec weighs a whole CPU with any runtime, so no runtime passes this rule */
+    /* a spec without a runtime, or without a period and a deadline, counts as a whole CPU: no
+     * runtime passes this rule */
     if (fixed)
         question->ceiling = 0;
     rule_denies(question, rule,
@@ -201,8 +202,8 @@ static void judge_utilization(struct question *question, const struct rule *rule
     }
 }
 
-/* This rule would refuse any other runtime, too. The refusal names no counter, because a smaller
- * grant of another reservation still counts as one thread. */
+/* The rule bounds the number of threads, so it would refuse any other runtime, too. The refusal
+ * names no counter, because a reservation whose grant gets smaller still counts as one thread. */
 static void judge_threads(struct question *question, const struct rule *rule)
 {
     const uint64_t used = rule_used(question, rule);
@@ -252,7 +253,8 @@ static void judge_least_runtime(struct question *question, const struct rule *ru
         return;
     if (rule->tick)
         snprintf(tick, sizeof tick, ", a tick is %lluus", (unsigned long long)rule->value);
-    /* the runtime of the spec does not change the runtime of this mode */
+    /* the runtime that is too small belongs to a mode of the spec, so another runtime of the spec
+     * itself would not help */
     const bool of_a_mode = asked < question->spec->runtime;
     rule_denies(question, rule, of_a_mode ? NONE : OTHER_RUNTIME, "%lluus asked%s%s",
                 (unsigned long long)asked, of_a_mode ? " in a mode" : "", tick);
@@ -328,8 +330,9 @@ void deny_by_default(struct question *question, const char *plugin_name, const c
              question->account->uid, plugin_name);
 }
 
-/* Reduces the hold to what the request adds to the reservation's own charges. Otherwise two users
- * who rewrite their specs at the same time could cause each other's refusal. */
+/* Reduces the charge `hold` to what the request adds to the reservation's own charges. With the
+ * whole charge, two users who rewrite their specs at the same time could cause each other's
+ * refusal. */
 static void leave_out(struct charge *hold, const struct charge *own, const struct charge *other)
 {
     for (int i = 0; i < hold->count; i++) {

@@ -490,7 +490,8 @@ void acl_charge_again(struct acl *acl, const struct account *account, int plugin
 {
     uint64_t amount = 0;
     struct charge again;
-    /* the largest amount is the weight: in a counter of threads the amount is 1 */
+    /* a part has the weight of the grant, or 1 in a counter of threads, so the largest amount is
+     * the weight */
     for (int i = 0; i < charge->count; i++)
         amount = charge->parts[i].amount > amount ? charge->parts[i].amount : amount;
     acl_charge(acl, account, plugin, amount, &again);

@@ -44,13 +44,13 @@ bool acl_names_uid(const struct acl *acl, uid_t uid);
 /* True if a rule is min_runtime tick. */
 bool acl_has_tick(const struct acl *acl);
 
-/* May `account` have the spec's CPU time of `plugin`? `own` is two grants, each may be NULL: the
- * grant that the request would replace, and the offer of another plugin. The charges of these two
- * grants do not count against the request. True: *ceiling is the largest runtime that the rules
- * allow (UINT64_MAX: no bound), and *hold is charged with the weight (acl_weight) of min(desired,
- * ceiling), less the charges of `own`. False: refusal and reason say why; *ceiling is the largest
- * runtime that would pass, 0 if none would. *least is the smallest runtime that the rules allow; 0:
- * no bound. */
+/* May `account` have the CPU time of the spec from `plugin`? `own` is two grants, each may be
+ * NULL: the grant that the request would replace, and the offer of another plugin. The charges of
+ * these two grants do not count against the request. True: *ceiling is the largest runtime that
+ * the rules allow (UINT64_MAX: no bound), and *hold is charged with the weight (acl_weight) of
+ * min(desired, ceiling), less the charges of `own`. False: refusal and reason say why; *ceiling
+ * is the largest runtime that would pass, 0 if none would. *least is the smallest runtime that
+ * the rules allow; 0: no bound. */
 bool acl_check(struct acl *acl, const struct account *account, int plugin, const char *plugin_name,
                const struct spec *spec, const struct grant *const own[2], struct charge *hold,
                uint64_t *least, uint64_t *ceiling, struct refusal *refusal,
@@ -82,7 +82,8 @@ bool acl_extras_pass(struct acl *acl, const struct account *account, const struc
                      uint64_t locked, struct refusal *refusal, char reason[static REASON_BYTES]);
 
 /* The weight of a grant: what the grant adds to the sums of max_utilization. The weight is the
- * runtime over min(T, D), or a whole CPU if the spec states neither T nor D. */
+ * runtime divided by the period or the deadline, the shorter of the two. If the spec states
+ * neither, the weight is a whole CPU. */
 uint64_t acl_weight(const struct spec *spec, uint64_t runtime);
 
 /* Charges `amount` to all counters of (account, plugin). */
@@ -105,12 +106,12 @@ void acl_join(struct charge *into, struct charge *from);
 void acl_set_aside(const struct charge *charge, uint64_t amount);
 void acl_bring_back(const struct charge *charge, uint64_t amount);
 
-/* Sets the charge to `amount`: a request that is granted has a charge for what it may get, and its
- * grant is charged only for what it has got. */
+/* Sets the charge to `amount`. During admission, a request is charged for the most that it may
+ * get. When it is granted, this function reduces the charge to what it has got. */
 void acl_settle(struct charge *charge, uint64_t amount);
 
-/* Sets the charge of a debt (debts.h) to `amount`: the part of a grant's charge that the grant
- * after it does not have. The counters of threads are not charged, because the new grant's charge
+/* Sets the charge of a debt (debts.h) to `amount`: the part of an old grant's charge that its new
+ * grant does not need. Counters of threads are not charged, because the charge of the new grant
  * counts the thread. */
 void acl_settle_rest(struct charge *charge, uint64_t amount);
 

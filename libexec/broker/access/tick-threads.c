@@ -6,8 +6,9 @@
 enum { WINDOW = 10000, RUNTIME = 4000 };       /* us: what another user may still reserve */
 static const uint64_t most = ONE_CPU / 10 * 9; /* the part of a CPU that the kernel grants */
 
-/* With partition=global all CPUs are one pool. Otherwise each CPU is alone, and the user has one
- * thread too few to fill the last CPU. */
+/* All threads together may take the capacity less `kept`. With partition=global, all CPUs are one
+ * pool. Otherwise, `kept` has to be free on one CPU only: the user can make all CPUs but one too
+ * full for `kept`, and has one thread too few for the last CPU. */
 uint64_t tick_threads(const struct plugin_line *line)
 {
     const uint64_t cpus = (uint64_t)CPU_COUNT(&line->cpus), tick = tick_length(),

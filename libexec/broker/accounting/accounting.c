@@ -49,7 +49,7 @@ static void schedule(const struct reservation *reservation, const struct grant *
     schedule_holdings(reservation, grant);
 }
 
-/* Makes the plugins with a part of `before` and no part of `after` release the task. */
+/* Makes the plugins that have a part of `before`, but no part of `after`, release the task. */
 static void release_others(const struct reservation *reservation, const struct grant *before,
                            const struct grant *after)
 {

@@ -50,8 +50,10 @@ static struct {
     int64_t last_in_kernel;
 } debts;
 
-/* The longest period that the kernel takes. A tick may make a short use look longer, but no user
- * waits longer than this period, or than their own longer period. */
+/* The longest time for which a debt lasts, unless the reservation's own period is longer; it is
+ * about the longest period that SCHED_DEADLINE allows. Without this bound, a use of a few
+ * microseconds, measured as a whole tick, could make the owner of a tiny runtime wait for
+ * minutes. */
 static const uint64_t longest = 4200000; /* us */
 
 /* Rounds the time up to a tick, so that one wakeup ends many debts. The used time is not known more
@@ -126,10 +128,10 @@ static uint64_t runtime_between(uint64_t before, uint64_t after, uint64_t window
     return runtime + (utilization(runtime, window) < before - after);
 }
 
-/* Returns the part of the runtime that the new grant gives up. The plugin's line sums up
- * utilizations, and all lines together sum up rates. The part is the larger of the two differences:
- * with a shorter deadline, half of the runtime can have the same utilization as before, but a
- * smaller rate. */
+/* Returns the part of the runtime that the new grant gives up. The plugin's own sum has
+ * utilizations, which can depend on the deadline; the sum of a CPU that several plugins share has
+ * rates (runtime / period). The part is the larger of the two differences: with a shorter
+ * deadline, half of the runtime can have the same utilization as before, but a smaller rate. */
 static uint64_t given_up_runtime(const struct grant *given_up, const struct grant *kept)
 {
     if (kept == NULL || kept->plugin != given_up->plugin ||

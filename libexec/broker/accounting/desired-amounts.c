@@ -64,7 +64,7 @@ struct reservation *desired_amounts_first(void)
     return TAILQ_FIRST(&desiring.list);
 }
 
-/* ---- what ---- */
+/* ---- the desire of one grant for one resource ---- */
 
 static bool take_first(const struct pool *pool, const struct grant *grant, void *context)
 {

@@ -24,8 +24,9 @@ static bool is_attached_elsewhere(const struct reservation *reservation, pid_t t
     return other != NULL && other->reservation != reservation && !attachment_is_over(other);
 }
 
-/* A file that is older than the thread with its id means another thread, which has ended. `blur`
- * (ns): the kernel's clock tick and the coarse times of files make the comparison inexact. */
+/* If the file is older than the thread with the id in the file, then the file means an earlier
+ * thread with this id. `blur` (ns): the kernel's clock tick and the coarse times of files make
+ * the comparison inexact. */
 static const int64_t blur = INT64_C(20000000);
 
 static bool is_older(const struct stamp *file, const struct identity *identity)

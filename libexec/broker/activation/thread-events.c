@@ -80,7 +80,8 @@ static void warn(const struct reservation *reservation, const char *reason)
         attachment->untold = 0;
 }
 
-/* Tells the owner, too, because the owner may not know which thread has the lock. */
+/* The thread of the reservation waited for a lock, and lent its runtime to the thread that has
+ * the lock. The owner gets a verdict, too, because the owner may not know which thread that is. */
 static void tell_lent(struct reservation *reservation, uint64_t times)
 {
     char reason[256];
@@ -149,8 +150,9 @@ static bool is_watched_too_late(const struct reservation *reservation)
             !now.reset_on_fork);
 }
 
-/* The broker may have looked for the thread under the leader's id before the helper's call had its
- * effect, so the broker looks again. */
+/* The thread may have got its leader's id by execve(2) before the attach helper's call. When the
+ * broker then looked under the leader's id, the call had not changed the thread yet. So the
+ * broker looks again. */
 static void let_go_meanwhile(const struct adjustment *adjusting,
                              const struct reservation *reservation)
 {

@@ -29,8 +29,8 @@
 
 enum { TRIES_MAX = 16 };
 
-/* Notes why the plugin's offer is not taken: a neighbour cannot bear the plan, or tasks that the
- * plugin does not know fill the CPU. */
+/* Notes why the plugin's offer is not taken: a neighbour (neighbours.h) cannot bear the plan, or
+ * tasks that the plugin does not know fill the CPU. */
 static void note_objection(struct request *request, int plugin)
 {
     if (request->hearing.objector == plugin) {

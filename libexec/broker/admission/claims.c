@@ -29,8 +29,8 @@ static bool may_be_asked(const struct claim *claim, int plugin)
            (claim->plugin[0] == '\0' || strcmp(claim->plugin, line->name) == 0);
 }
 
-/* True: the line is off, because its helper cannot keep promises. The refusal is not final, because
- * root may correct the line and start the broker again. */
+/* True: the plugin's line of plugins.conf is turned off, because its helper cannot keep promises.
+ * The refusal is not final, because root may correct the line and start the broker again. */
 static bool is_off(struct request *request)
 {
     const char *why = plugin_line(request->inquiry.plugin)->off;

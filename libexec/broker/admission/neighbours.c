@@ -12,8 +12,8 @@ static void load_as_before(const struct reservation *reservation, int plugin)
                     : NULL);
 }
 
-/* In a trial (trial.h) the judge must not keep the plan in its books, because the other
- * reservations really have more than in the trial. */
+/* Asks the neighbour hearing.judge. In a trial (trial.h) the neighbour must not keep the plan in
+ * its books, because the other reservations really have more than in the trial. */
 static void neighbours_judge(struct request *request)
 {
     trial_tell(request->hearing.judge);

@@ -105,9 +105,9 @@ void refusal_keep_denial(struct request *request, const struct refusal *refusal,
     snprintf(request->refusals.denial.reason, sizeof request->refusals.denial.reason, "%s", reason);
 }
 
-/* True: the owner is told the refusal of a plugin, and not that of a rule. If the plugin never
- * grants such a spec, the refusal of a rule that closes another plugin explains more, unless the
- * spec does not suit this other plugin. */
+/* True: the verdict gives the refusal of a plugin, and not that of a rule. The refusal of a rule
+ * explains more if the plugin never grants such a spec, and the rule closes a plugin that the
+ * spec suits at least as well. */
 static bool is_by_plugin(const struct request *request)
 {
     const struct no *no = &request->refusals.no;
@@ -154,8 +154,8 @@ static void say_owed(struct request *request, const struct counter *counter, int
                  (long long)(until - monotonic_now()) / 1000000 + 1);
 }
 
-/* Names the least change of the value that is granted. If plugins or rules differ, a smaller and a
- * larger value may both be granted. */
+/* Names the runtime or amount that would be granted and is nearest to the spec's. If plugins or
+ * rules differ, a smaller and a larger runtime may both be possible. */
 static void name_what_fits(const struct request *request, enum resource resource,
                            struct refusal *refusal)
 {

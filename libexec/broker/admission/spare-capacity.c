@@ -31,7 +31,7 @@
 static const int64_t between_changes = 1000000000, between_rounds = 20000000,
                      while_it_changes = 10000000;
 
-/* ---- less ---- */
+/* ---- lessening a reservation ---- */
 
 static const char taken_back[] =
     "another spec needs the capacity that this reservation had beyond its needs";
@@ -189,7 +189,7 @@ void spare_capacity_share_out(void)
     timer_set(&sharing.pause, again > now + between_rounds ? again : now + between_rounds);
 }
 
-/* ---- more ---- */
+/* ---- giving a reservation more ---- */
 
 /* Adds the claims without a guarantee, which stay as they are. */
 static void claim_background(const struct grant *grant, struct claim **claims)

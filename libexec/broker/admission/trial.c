@@ -68,8 +68,8 @@ bool trial_passes(struct request *request)
     return true;
 }
 
-/* True: the reservation counts with its needs only. A reservation that is being changed counts in
- * full, because a plugin may know a newer plan of it than the books. */
+/* True: in the trial, the reservation counts with its needs only. A reservation that is being
+ * changed counts in full, because a plugin may know a newer plan of it than the books. */
 static bool may_be_lessened(const struct reservation *reservation, const struct request *request)
 {
     return reservation != request->reservation && reservation->request == NULL;
@@ -98,7 +98,7 @@ void trial_may_begin_again(struct request *request)
         request->spare.trial = TRIAL_NONE;
 }
 
-/* ---- as if ---- */
+/* ---- the books during a step of the trial ---- */
 
 struct lessened {
     const struct grant *grant;

@@ -175,7 +175,8 @@ static bool parse_cpu_word(const char *word, struct plugin_line *line, char *rea
 {
     if (strcmp(word, "-") == 0) {
         CPU_ZERO(&line->cpus);
-        return true; /* check_resource decides later whether this line may have the word - */
+        /* check_resource decides later whether this line may have "-" in place of CPUs */
+        return true;
     }
     if (strcmp(word, "all") == 0) {
         online_cpus(&line->cpus);
@@ -606,9 +607,9 @@ static bool check_deadline_pair(const struct plugin_line *tested, const struct p
                              : "judge the other's tasks (judges=load)");
 }
 
-/* For FIFO and RR: if the other line reaches the priorities of the tested line, all tasks of the
- * other line must be tested, too, its priorities must be the higher ones, and the plugin of the
- * tested line must be able to judge its tasks. */
+/* For FIFO and RR. If the other line reaches the priorities of the tested line, three things must
+ * hold: the other line tests all its tasks, its priorities are higher, and the plugin of the
+ * tested line can judge tasks of other plugins. */
 static bool check_ranks(const struct plugin_line *tested, const struct plugin_line *other,
                         char *reason)
 {

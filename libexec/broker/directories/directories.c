@@ -33,7 +33,8 @@ static struct {
 } directories = {.closed = TAILQ_HEAD_INITIALIZER(directories.closed),
                  .messages = TAILQ_HEAD_INITIALIZER(directories.messages)};
 enum { STRANGERS_MOST = 64 }; /* the most adopted directories of uids without an account */
-static const int64_t try_again_after = INT64_C(3200000000); /* ns */
+/* ns, until the account database or the adopter is asked again */
+static const int64_t try_again_after = INT64_C(3200000000);
 
 /* ---- owners ---- */
 

@@ -60,8 +60,8 @@ static bool spool_modes_take_events(void)
     return read(modes.inotify, bytes, sizeof bytes) > 0;
 }
 
-/* The changes that the broker has ordered cause events, too; at these events all modes are right
- * already. */
+/* Corrects the first change at once. This causes events, too, but when they are read after the
+ * pause, all modes are right already. */
 static void changed(struct source *source, uint32_t events)
 {
     (void)events;
@@ -83,7 +83,8 @@ static void pause_is_over(struct timer *timer)
     loop_change(modes.inotify, EPOLLIN, &modes.source);
 }
 
-/* A watch of a directory reports changes of its entries, too. */
+/* One watch of the spool's directory is enough, because it also reports changes of the
+ * directories in it. */
 void spool_modes_watch(void)
 {
     char path[64];

@@ -21,7 +21,9 @@ struct helper_event {
     /* PENDING: the message can be repeated after this time, ns; 0: when the thread runs. OK: for
      * this time the kernel still counts the former bandwidth of the thread, ns */
     int64_t after;
-    pid_t loop; /* OK: the process that `watch` is about (guard_watch_loop); 0: another answer */
+    /* OK: the process whose perf event `watch` is, for guard_watch_loop; 0: `watch` is none, or
+     * is about a granted thread */
+    pid_t loop;
     /* a descriptor, which the receiver closes; -1: none. With OK for an enforced grant
      * (grant_is_enforced), it is the budget of the thread */
     int watch;

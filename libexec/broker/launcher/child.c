@@ -74,8 +74,8 @@ static bool arrange(enum child_kind kind, int in, int out, int keep)
         return false;
     if (dup2(in, STDIN_FILENO) < 0 ||
         dup2(null >= 0 && confines_itself(kind) ? null : out, STDOUT_FILENO) < 0 || chdir("/") != 0)
-        /* a child that confines itself writes nothing to standard output, which would be the
-         * broker's standard error */
+        /* the child's standard output would be the broker's standard error here, so a child that
+         * writes nothing there gets /dev/null */
         return false;
     if (keep >= 0 && (keep = dup2(keep, 3)) < 0)
         return false;

@@ -63,9 +63,9 @@ const struct child *children_of_kind(enum child_kind kind)
     return NULL;
 }
 
-/* Has the kernel send a signal for each CHILD_USES of CPU time that the plugin uses. A plugin runs
- * above all grants, and has no work without a question; the broker knows whether it has asked one.
- * A sleeping plugin causes no signals. */
+/* Has the kernel send a signal for each CHILD_USES of CPU time that the plugin uses. A plugin
+ * runs above all grants, and should work only when it is asked. So the broker compares the CPU
+ * time with its questions to the plugin. A sleeping plugin causes no signals. */
 static void time_it(struct child *child)
 {
     struct sigevent event = {.sigev_notify = SIGEV_SIGNAL,
@@ -226,7 +226,7 @@ void children_start_reader(int slot, uid_t uid, const int fds[DESCRIPTORS])
     budget_begin(&reader->budget, reader->pid, READER_SIGNAL + slot);
 }
 
-/* ---- all of them ---- */
+/* ---- all children ---- */
 
 void children_begin(void)
 {

@@ -20,8 +20,8 @@
 #include "register.h"
 #include "timers.h"
 
-/* The attach helper has one more argument if runtimes of processes are enforced (attach_prepare):
- * then opens the hierarchy. */
+/* If plugins.conf has enforce=process, the attach helper has one more argument (attach_prepare).
+ * Then the launcher opens the cgroup hierarchy for the attach helper and the guard. */
 static void open_hierarchy(void)
 {
     const struct child *helper = children_of_kind(CHILD_HELPER);

@@ -39,7 +39,7 @@ struct holding {
     int plugin;
     /* during admission: the amount that the ledger holds beyond the reservation's present share */
     uint64_t ahead;
-    uint64_t aim; /* desired-amounts.h: the first value that the holding shall get */
+    uint64_t aim; /* desired-amounts.h: the amount that the holding shall get; as claim.values[0] */
     struct charge charge;
 };
 
@@ -168,7 +168,8 @@ struct recovery;
 
 struct reservation {
     struct user *user;
-    char *token;                     /* the token of the last spec that was judged; NULL */
+    /* the token of the last spec that was judged; NULL: it had no token */
+    char *token;
     uint64_t task;                   /* the task's number in the plugin protocol */
     struct stamp judged, judged_tid; /* the files that the last answer is about */
     /* the reader has the order to remove this NAME.tid, and has not reported the removal */

@@ -42,9 +42,9 @@ struct plugin {
      * message; INT64_MAX: the question is still to be sent */
     int64_t since;
     bool unsent;
-    /* CPU time, ns. first_start, this_start: the plugin used it between its first or present start
-     * and its greeting. asked: the questions since the last report of the launcher explain it.
-     * unasked: no question explains it. */
+    /* CPU time of the plugin, ns. first_start, this_start: used between the first or the present
+     * start and the greeting. asked: used for the questions since the last report of the
+     * launcher. unasked: used without a question. */
     int64_t first_start, this_start, asked, unasked;
     int64_t greeted, counted; /* CLOCK_MONOTONIC; `asked` counts questions until this time */
     int64_t slow_window;

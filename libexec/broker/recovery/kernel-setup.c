@@ -30,7 +30,8 @@ static bool set_rt_limit(bool lifted, int64_t patience, char *reason)
     return false;
 }
 
-static const int64_t kernel_counts = INT64_C(5000000000); /* ns */
+/* ns; the kernel counts demoted SCHED_DEADLINE threads no longer than this */
+static const int64_t kernel_counts = INT64_C(5000000000);
 
 static bool set_hrtick(bool on, char *reason)
 {
@@ -60,7 +61,8 @@ static bool make_domains(char *reason)
     return CPU_COUNT(&cpus) == 0 || set_domains(&cpus, reason);
 }
 
-/* Refuses partition=global if the kernel would refuse each attachment. */
+/* Refuses partition=global if the CPUs of the line are not one scheduling domain: the kernel
+ * would then refuse to make any thread of the line SCHED_DEADLINE. */
 static bool probe_global(char *reason)
 {
     struct helper_event last = {.answer = HELPER_OK};

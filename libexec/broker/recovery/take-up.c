@@ -83,7 +83,8 @@ static bool take_up_thread(struct reservation *reservation,
     if (!attachment->scheduled || !thread_attributes(recorded->tid, &now))
         return false;
     placement_expect(&attachment->presence, &reservation->grant->plan);
-    /* plugins.conf had no domains when the thread was attached */
+    /* plugins.conf had no domains when the thread was attached, so the record has no group to
+     * return to */
     if (attachment->group == NULL)
         (void)target_group(recorded->tid, &attachment->group);
     const bool apply =

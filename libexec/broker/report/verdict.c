@@ -191,8 +191,8 @@ static json_t *claims_list(const struct grant *grant)
     return list;
 }
 
-/* These keys are the last ones of the object, because most grants do not have them: other keys keep
- * their order. */
+/* Only few grants have these keys. They are put last and removed again, so that the other keys of
+ * the object, which all verdicts reuse, keep their order. */
 static void show_mode(json_t *object, const struct grant *grant)
 {
     if (grant->spec.mode == NULL) {
@@ -266,8 +266,8 @@ static json_t *rules_list(const struct reservation *reservation, const struct sp
     return list;
 }
 
-/* These keys are the last ones of the verdict, because only verdicts of dry runs have them: other
- * keys keep their order. */
+/* Only verdicts of dry runs have these keys. They are put last and removed again, so that the
+ * other keys of the object, which all verdicts reuse, keep their order. */
 static void add_dry_run(json_t *verdict, const struct reservation *reservation,
                         const struct outcome *outcome)
 {

@@ -277,7 +277,8 @@ void request_drop(struct request *request)
     free(request);
 }
 
-/* Other charges belong to the reservation's grant, and are made again with the grant. */
+/* Charges again what the request holds beyond its reservation's grant. The charges of the grant
+ * are not the request's: they are made again with the grant. */
 void request_charge_again(struct request *request, struct acl *acl)
 {
     const struct account *account = request->reservation->user->account;

@@ -6,8 +6,8 @@
 
 #include "pools.h"
 
-/* True: with `grant` added and `old` (or NULL) removed, no pool's sum is above its capacity. False:
- * *reason names a pool whose sum is. */
+/* True: with `grant` added and `old` (or NULL) removed, no pool's sum is above its capacity.
+ * False: *reason names a pool whose sum would be above. */
 bool ledger_fits(const struct grant *grant, const struct grant *old,
                  char reason[static REASON_BYTES]);
 

@@ -124,7 +124,7 @@ bool cpu_may_move(const struct grant *grant, const struct cpu_move *move, struct
            (!move->has_cpus || ledger_fits(moved, grant, reason));
 }
 
-/* ---- in words ---- */
+/* ---- plans as text ---- */
 
 static void add_plan(struct paragraph_output *output, const struct attributes *plan)
 {
@@ -282,7 +282,7 @@ json_t *cpu_book(const struct grant *grant)
                      line->domains, "untested", grant->spec.ignore_admission);
 }
 
-/* ---- what it weighs ---- */
+/* ---- how much a plan takes from the pools ---- */
 
 uint64_t cpu_window(const struct grant *grant)
 {

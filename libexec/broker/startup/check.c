@@ -70,8 +70,9 @@ static bool can_be_global(const struct plugin_line *line)
 }
 
 /* Asks the kernel, for each line with partition=global, whether the line's CPUs are in one
- * scheduling domain; otherwise the broker could not start. While a broker runs that has made
- * domains, the kernel cannot answer for the time after its end, so this is not asked. */
+ * scheduling domain; otherwise the broker could not start. If a running broker has made
+ * scheduling domains, the kernel is not asked: it could only answer for the time until that
+ * broker's end. */
 static void ask_kernel(void)
 {
     char reason[REASON_BYTES];

@@ -49,7 +49,7 @@ static void supervise_tell_no_start(const struct program *program, int error)
         supervise_tell(NULL, "error", sentence);
 }
 
-/* ---- the machine ---- */
+/* ---- the state machine ---- */
 
 static void supervise_go_to(struct program *program, enum program_state state, int64_t at)
 {
@@ -227,7 +227,7 @@ static void supervise_due(struct timer *timer)
         supervise_late(program);
 }
 
-/* ---- from outside ---- */
+/* ---- functions for callers ---- */
 
 void supervise_prepare(struct program *program, const struct program_description *of,
                        char *const argv[], struct identity_to_run_as as)

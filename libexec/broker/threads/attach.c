@@ -21,7 +21,8 @@ enum { TRIES = 2, RESTORE_TRIES = 10 };
 
 static struct {
     struct helper helper;
-    /* a thread has been attached, and the guard gets events on helper and broker */
+    /* a thread has been attached, so the guard watches the helper and the broker
+     * (attach_watch_again) */
     bool is_watched;
 } attach;
 
@@ -102,8 +103,8 @@ void attach_watch_again(void)
         ask_loops();
 }
 
-/* Not before the first attachment: while perf events on processes exist, each switch of a process
- * takes longer. */
+/* Has the guard watch the helper and the broker for endless loops. This begins with the first
+ * attachment, because each switch of a process takes longer while processes have perf events. */
 static void watch_once(void)
 {
     if (!attach.is_watched)
@@ -111,8 +112,9 @@ static void watch_once(void)
     attach.is_watched = true;
 }
 
-/* Asks that the answer brings a perf event that reports when the runtime is used up, if the grant
- * is enforced. If the runtime is for the whole process, also names the CPU of the process, and the period. */
+/* If the grant is enforced by the guard, asks for a perf event that reports when the runtime is
+ * used up; the answer brings it. If the runtime is for the whole process, also names the CPU of
+ * the process, and the period. */
 static void budget(struct message *message, struct attachment *attachment,
                    const struct grant *grant)
 {

@@ -92,7 +92,7 @@ static void free_slot(struct reader *reader)
     reader->slot = NULL;
 }
 
-/* ---- who has to answer ---- */
+/* ---- the time for an answer ---- */
 
 /* Sets the time by which the reader has to answer: answer_within after the first unanswered
  * question, or after the reader's last message if this is later. */
@@ -277,7 +277,7 @@ void reader_leave(struct user *user)
     paragraph_output_free(&reader->output);
 }
 
-/* ---- telling it ---- */
+/* ---- orders to the reader ---- */
 
 void reader_scan(struct user *user)
 {
@@ -454,7 +454,7 @@ bool reader_finish(struct user *user)
     return got > 0 || (got < 0 && is_transient(errno));
 }
 
-/* ---- hearing it ---- */
+/* ---- messages of the reader ---- */
 
 static void take_inotify(struct user *user, int *fd)
 {
