@@ -3,7 +3,8 @@
 
 def cpus: if . == "" then [] else split(",") | map(split("-") | map(tonumber) | [range(.[0]; .[-1] + 1)]) | add end;
 def place: .user + "/" + .name;
-# The place of the file: the reservation NAME+TID is of the program file NAME.json.
+# USER/NAME of the file that the reservation is made from: the reservation NAME+TID is made from
+# the program file NAME.json.
 def place_of_file: .user + "/" + (.name | sub("\\+.*"; ""));
 
 def lines: split("\n")[] | select(. != "");
@@ -30,7 +31,7 @@ $books[0] as $books | ($journal | journal) as $journal | kernel as $kernel
 | ($threads | INDEX(.tid)) as $running
 | [$verdicts | [lines | split("\t") | {user: .[0], file: .[1], line: (.[2:] | join("\t"))}] | group_by([.user, .file])[]
     | {user: .[0].user, name: (.[0].file[2:] | rtrimstr(".verdict"))} + (map(.line) | join(" ") | fromjson? | objects | {grant, thread, result, program, threads})] as $verdicts
-# A program file has a verdict with a row for each reservation.
+# The verdict of a program file has a row for each reservation: makes each row a verdict.
 | [$verdicts[] | if .program == null then . else (.user as $user | .threads[]? | objects | select(.grant != null) | {user: $user, name: .reservation, grant, thread, result}), .grant = null end] as $verdicts
 | ($verdicts | INDEX(place)) as $verdict
 | ($files | map(select(.kind == "json")) | INDEX(place)) as $declared

@@ -12,8 +12,7 @@ function say(name, line, sentence) { print name ":" line ": " sentence }
 
 # ---- reading ----
 
-# Returns a time in microseconds; a number without a unit is in microseconds, as in the paper's
-# file.
+# Returns a time in microseconds; a number without a unit is in microseconds, see acl.conf(5).
 function time(word) {
     if (word == "tick")
         return tick

@@ -186,7 +186,7 @@ static json_t *as_event(const json_t *told)
     return event;
 }
 
-/* ---- all of it ---- */
+/* ---- the program ---- */
 
 static bool print_event(const json_t *event, const char *text)
 {

@@ -16,7 +16,7 @@
 enum { SCHEMA = 1, BUCKETS = 14 };
 static const char file_name[] = "metrics", new_name[] = "metrics.new", lock_name[] = "metrics.lock";
 
-/* The upper bounds of the buckets, us; the last bucket has no bound. */
+/* The upper bounds of the histogram's buckets, us; the last bucket has no bound. */
 static const struct {
     json_int_t us;
     const char *text;

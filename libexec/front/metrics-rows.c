@@ -254,7 +254,8 @@ static void write_facts(void)
     }
 }
 
-/* The journal has only specs that hold something or wait. */
+/* Root's rows come from the journal, which has only specs that hold something or wait: the other
+ * states are left out for root. */
 void metric_rows_write_states(void)
 {
     static const struct metric specs = {"rtf_specs", METRIC_GAUGE, "Specs, by their state."};

@@ -139,7 +139,7 @@ static void write_pools(const json_t *status, const struct metric *metric, const
     }
 }
 
-/* ---- all of it ---- */
+/* ---- the whole output ---- */
 
 static void write_all(const json_t *status, bool served, bool counted)
 {
@@ -187,8 +187,8 @@ static void read_reservations(struct client *client)
         command_fail(client_status_of_outcome(outcome), "%s", client->why);
 }
 
-/* Reads first what changes faster, so that no thread counts that the sums lack. The caller frees
- * the text. */
+/* Makes the text from status.json, the reservations and, if `counted`, the sums over the log. The
+ * caller frees the text. */
 static char *make_text(struct client *client, bool counted, size_t *length)
 {
     char *text = NULL;
@@ -218,7 +218,8 @@ static gid_t group_named(const char *name)
     return (gid_t)number;
 }
 
-/* Returns who may read the file. Not every user may know the reservations of other users. */
+/* Returns the group that may read the file. Not every user may know the reservations of other
+ * users. */
 static gid_t readers(void)
 {
     if (options.group != NULL)

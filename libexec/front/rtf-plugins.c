@@ -154,7 +154,7 @@ static void print_json(const json_t *status)
     json_decref(object);
 }
 
-/* ---- all of it ---- */
+/* ---- the program ---- */
 
 static void tell(const char *difference)
 {

@@ -68,7 +68,7 @@ static bool is_served(void)
     return fd >= 0;
 }
 
-/* ---- to detach a thread ---- */
+/* ---- detaching a thread ---- */
 
 /* Becomes rtf detach. If another user owns the reservation, rtf-as-user runs rtf detach as the
  * owner. `said` becomes standard output and standard error. */

@@ -76,7 +76,8 @@ static pid_t *tids_of(const struct chosen *chosen)
     return tids;
 }
 
-/* Before: notes the CPU time of each thread. After: replaces it by the difference. */
+/* Before the recording, notes the CPU time of each thread. After the recording, replaces it by the
+ * CPU time used during the recording. */
 static void read_cpu_times(const struct chosen *chosen, bool after)
 {
     for (size_t i = 0; i < chosen->count; i++) {

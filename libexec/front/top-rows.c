@@ -97,7 +97,7 @@ static void open_thread(struct row *row, pid_t tid)
 
 static bool exceeds(const struct row *row, uint64_t ran, uint64_t elapsed)
 {
-    /* Two runtimes more than the share are no excess: a thread may get its runtime at the end of
+    /* An excess of up to two runtimes does not count: a thread may get its runtime at the end of
      * one period and at the beginning of the next. */
     return row->share > 0 && row->grant.runtime > 0 && !row->is_held &&
            ran > elapsed / 1000 * row->share / (one_cpu / 1000) + 2000 * row->grant.runtime;

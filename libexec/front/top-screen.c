@@ -380,7 +380,7 @@ static void draw_table(struct view *view, int y)
                  view->attached ? "No reservation has a thread." : "There are no reservations.");
 }
 
-/* ---- above and below ---- */
+/* ---- the lines above and below the table ---- */
 
 static void draw_head(const char *spool, const json_t *status, bool served)
 {

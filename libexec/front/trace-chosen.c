@@ -14,7 +14,7 @@
 #include "read-journal.h"
 #include "thread.h"
 
-/* One reservation. The two arrays are made from these. */
+/* One reservation. chosen_read makes the two arrays of struct chosen from the list of these. */
 struct found {
     struct traced thread;
     struct trace_label label;

@@ -8,7 +8,7 @@
 
 enum { FILTER_MOST = 3500 };
 
-/* more than a century of uptime; two such times in ns fit into an int64_t */
+/* more than a century of uptime: two times below it, in ns, fit into an int64_t */
 #define LAST_SECOND 4000000000LL
 
 /* ---- lines ---- */

@@ -63,7 +63,7 @@ static bool take_resources(struct reading *reading, const json_t *value, void *i
     return reading_integer(reading, value, 0, RESOURCES_MAX,
                            &((struct experiment *)into)->resources);
 }
-/* The paper counts bytes; the paper's tool counts doubles. */
+/* "shared" is in bytes in paper 004, and a number of doubles in the paper's own tool (--compat). */
 static bool take_shared(struct reading *reading, const json_t *value, void *into)
 {
     int64_t *bytes = &((struct experiment *)into)->shared_bytes;

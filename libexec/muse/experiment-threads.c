@@ -140,7 +140,7 @@ static bool is_name(const char *name)
            strcmp(name, "global") != 0;
 }
 
-/* Fills in the defaults of the paper's tool. */
+/* Fills in the defaults of the tool of paper 004, for --compat. */
 static void assume_compat(struct member *member)
 {
     if (member->policy == POLICY_DEADLINE) {

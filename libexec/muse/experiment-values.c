@@ -43,9 +43,9 @@ static bool parse_span(const char *text, int64_t *nanoseconds)
     return false;
 }
 
-/* Refuses a number without a unit: such a number is nanoseconds in the paper's section 5,
- * microseconds in the paper's tool, and seconds in some keys of both. Only with --compat the unit
- * is known. */
+/* Refuses a number without a unit: in paper 004 (section 5) such a number is nanoseconds, in the
+ * paper's own tool microseconds, and for some keys of both seconds. The unit is known only with
+ * --compat. */
 static bool fault_of_time(struct reading *reading, const char *bare)
 {
     if (reading->experiment->compat)

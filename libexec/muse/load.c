@@ -138,8 +138,8 @@ static const char *explain_refusal(const struct member *member, int error)
     return strerror(error);
 }
 
-/* Retries EBUSY for a while: the bandwidth of SCHED_DEADLINE threads that have just ended becomes
- * free at their 0-lag time, and the kernel does not report that. */
+/* If the kernel answers EBUSY, tries again for a while: the bandwidth of SCHED_DEADLINE threads
+ * that have just ended becomes free at their 0-lag time, and the kernel does not report that. */
 static int apply(const struct kernel_sched_attr *attr)
 {
     for (int try = 0; try < TRIES_WHEN_BUSY; try++) {

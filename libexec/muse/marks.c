@@ -239,7 +239,7 @@ static size_t jobs_of(const struct sequence *sequence)
                : (size_t)(sequence->seen[sequence->seen_count - 1].job - sequence->seen[0].job) + 1;
 }
 
-/* Spreads lost marks evenly between their neighbours, as in the paper. */
+/* Spreads lost marks evenly between their neighbours, as paper 004 does. */
 static void interpolate(const struct mark *from, const struct mark *to, int64_t *times)
 {
     const int64_t steps = (int64_t)to->job - (int64_t)from->job, distance = to->time - from->time;

@@ -69,7 +69,8 @@ static bool bound(struct measured *measured, int rate, int64_t horizon)
     return true;
 }
 
-/* (17): the nominal job is the shortest job, unless the experiment states another nominal job. */
+/* Measures one thread. The nominal job, (17) of paper 004, is the shortest job, unless the
+ * experiment states another. */
 static bool measure_thread(const struct member *member, struct window window, int64_t horizon,
                            struct measured *measured)
 {
@@ -120,8 +121,8 @@ static int64_t shortest_job(const struct sequence *sequence)
     return shortest;
 }
 
-/* The paper treats all marks alike. The paper's tool takes the shortest job of any thread, and so
- * does this function: a smaller nominal job gives a safe bound. */
+/* Paper 004 treats the marks of all threads alike. Its tool takes the shortest job of any thread as
+ * the nominal job, and so does this function: a smaller nominal job gives a safe bound. */
 static int64_t common_nominal(const struct experiment *experiment,
                               const struct measurement *measurement)
 {

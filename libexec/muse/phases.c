@@ -82,7 +82,7 @@ static void fill(volatile double *buffer, int64_t doubles, int64_t loops)
     }
 }
 
-/* Allocates and frees memory in each phase, as in the paper: the time for that is part of the
+/* Allocates and frees memory in each phase, as paper 004 does: the time for that is part of the
  * measurement. */
 static void use_memory(const struct phase *phase)
 {

@@ -16,7 +16,7 @@ static json_t *seconds(double nanoseconds)
     return json_real(nanoseconds / 1e9);
 }
 
-/* ---- a thread ---- */
+/* ---- the result of a thread ---- */
 
 static json_t *linear_json(const struct measured *measured, struct linear bound)
 {
@@ -314,7 +314,8 @@ static bool sleeps(const struct member *member)
     return false;
 }
 
-/* Reports a difference of more than a twentieth between calibrated and measured jobs. */
+/* True if the two times differ by more than a twentieth: of a calibrated and a measured job, or of
+ * two other ways to measure one. */
 static bool differ(double one, double other)
 {
     return one > 0 && other > 0 && (one > other * 1.05 || other > one * 1.05);

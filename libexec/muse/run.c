@@ -44,7 +44,8 @@ enum {
     KEY_REMOTE_COMMAND,
     KEY_SEND
 };
-/* The times are long, because threads that other load keeps from their CPU notice the end late. */
+/* These times are long, because threads notice the end of the run late if other load keeps them
+ * from their CPU. */
 enum { DRAIN_EVERY_MS = 250, PATIENCE_S = 10, PATIENCE_WHEN_STOPPED_S = 3 };
 
 enum ending { ENDED_WELL, ENDED_INTERRUPTED, ENDED_KILLED, ENDED_FULL, ENDED_REFUSED, ENDED_STUCK };

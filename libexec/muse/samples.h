@@ -16,7 +16,7 @@ struct sampled {
     int time, state; /* descriptors of its schedstat and stat */
     int64_t had;     /* CPU time at the last sample, ns; -1: not sampled yet */
     int64_t looked;  /* time of the last sample, ns */
-    int64_t placed;  /* ns; all counted CPU time lies before this time */
+    int64_t placed;  /* ns; all CPU time counted so far was used before this time */
     int64_t apart;   /* the longest time between two samples, ns */
 };
 

@@ -6,8 +6,8 @@
  * overlap. */
 enum { TOGETHER = 4, LANES = 8 };
 
-/* Bodies that are inlined into one function for each kind of processor; the compiler vectorizes
- * them. */
+/* The code is in bodies that are inlined into one function for each kind of processor, so that the
+ * compiler vectorizes it for each. */
 #define SHARED_BODY static inline __attribute__((always_inline)) void
 
 SHARED_BODY extremes_body(const int64_t *restrict marks, size_t windows, int64_t k,
@@ -58,7 +58,8 @@ static inline __attribute__((always_inline)) double sum_lanes(const lanes *sums)
     return sum;
 }
 
-/* Sums of squares for TOGETHER consecutive k, over the windows that all of them have. */
+/* Sums up squares for TOGETHER consecutive k, over the windows (separations.h) that all of them
+ * have. */
 SHARED_BODY squares_body(const double *restrict rest, size_t windows, int64_t k, double *squares)
 {
     lanes sum0 = {0}, sum1 = {0}, sum2 = {0}, sum3 = {0};
@@ -210,8 +211,8 @@ static double *make_rest(const int64_t *marks, size_t count, double step)
     return rest;
 }
 
-/* (20): the sum of all windows' last marks minus the sum of their first marks, divided by the
- * number of windows. before[j]: the sum of the marks before j. */
+/* Equation (20) of paper 004: the sum of all windows' last marks minus the sum of their first
+ * marks, divided by the number of windows. before[j]: the sum of the marks before j. */
 static double mean_rest(const double *before, size_t count, size_t k)
 {
     return (before[count] - before[k] - before[count - k]) / (double)(count - k);
@@ -236,7 +237,7 @@ static double squares_from(const double *rest, size_t from, size_t windows, size
     return squares;
 }
 
-/* A single k is computed the same way, and the results of the three k beside it are not used. */
+/* A single k is computed together with the three k beside it, whose results are not used. */
 static void fill_group(const double *rest, const double *before, size_t count,
                        const struct kernels *kernels, size_t i, struct separations *s)
 {

@@ -19,9 +19,9 @@ static const struct point *last_of(const struct points *points)
     return &points->at[points->count - 1];
 }
 
-/* The height of a corner above the line of full rate; at most 0, because no platform is faster (5).
- * k jobs seem to be faster if the nominal job is longer than a real job, or if marks of several
- * threads coincide: then the k jobs count as work at full rate. */
+/* The height of a corner above the line of full rate; at most 0, because no platform is faster, see
+ * (5) of paper 004. k jobs seem to be faster if the nominal job is longer than a real job, or if
+ * marks of several threads coincide: then the k jobs count as work at full rate. */
 static int64_t lead(struct point corner)
 {
     return corner.work - corner.time;
@@ -50,8 +50,8 @@ static struct point lower_corner(const struct separations *s, size_t i, int64_t 
     return corner;
 }
 
-/* (15): the ramp of a later corner makes earlier corners superfluous unless they are below the
- * ramp. */
+/* Equation (15) of paper 004. The ramp of a later corner makes earlier corners superfluous unless
+ * they are below the ramp. */
 static bool lower_corners(const struct separations *s, int64_t nominal, int rate,
                           struct points *corners)
 {
@@ -68,8 +68,8 @@ static bool lower_corners(const struct separations *s, int64_t nominal, int rate
     return true;
 }
 
-/* (16): the ramp of an earlier corner makes later corners superfluous unless they are above the
- * ramp. The function ends at the last corner. */
+/* Equation (16) of paper 004. The ramp of an earlier corner makes later corners superfluous unless
+ * they are above the ramp. The function ends at the last corner. */
 static bool upper_corners(const struct separations *s, int64_t nominal, int rate,
                           struct points *corners)
 {

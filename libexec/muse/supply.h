@@ -23,9 +23,9 @@ struct points {
     size_t count;
 };
 
-/* One bound function. corners: the points (R(W), W) of (15) or (16) that no other corner makes
- * superfluous. Between two corners the function has a level and a ramp of rate m: the lower
- * function first the level, the upper function first the ramp. */
+/* One bound function. corners: the points (R(W), W) of equations (15) or (16) in the paper that no
+ * other corner makes superfluous. Between two corners the function has a level and a ramp of rate
+ * m: the lower function first the level, the upper function first the ramp. */
 struct function {
     struct points corners;
     /* the convex hull below the lower function, or the concave hull above the upper function */
@@ -37,7 +37,7 @@ struct supply {
     struct function lower, upper;
 };
 
-/* The line alpha * (t - delta) of (18) and (19). */
+/* The line alpha * (t - delta) of equations (18) and (19) in the paper. */
 struct linear {
     double alpha;
     double delta; /* ns */
@@ -58,7 +58,8 @@ bool supply_compute(const struct separations *separations, int64_t nominal, int 
 bool supply_lower_turns(const struct supply *supply, struct points *turns);
 bool supply_upper_turns(const struct supply *supply, struct points *turns);
 
-/* sup{t: slbf(t) = 0}, ns * m. */
+/* Returns the longest time without any supply, ns * m: sup{t: slbf(t) = 0}, where slbf is the lower
+ * function. */
 int64_t supply_blackout(const struct supply *supply);
 
 /* supply_lower_bound: the line below the lower function with the largest area over [delta,

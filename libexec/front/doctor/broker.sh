@@ -58,7 +58,8 @@ spool_of() { # PROCESS
     readlink -f "${place:-/var/spool/rtf}"
 }
 
-# A stopped broker still has the spool's FIFO open, and so seems to serve. Sets $is_stopped: root's doctor does not ask a stopped broker for its books.
+# A stopped broker (SIGSTOP) still has the spool's FIFO open, and so seems to serve. Sets $is_stopped: root's doctor does not ask a stopped broker for its
+# books, because it would wait for the answer.
 check_stopped() {
     is_stopped=no
     [ "$is" != absent ] || return 0

@@ -1,7 +1,7 @@
 # The program that enforces the runtimes of whole processes ("budget": "process"), and the budgets of the kernel.
 # shellcheck shell=sh disable=SC2154 # variables cross the files
 
-# True if a line of plugins.conf grants such runtimes.
+# True if a line of plugins.conf grants runtimes of whole processes.
 bounds_processes() { are_files && grep -q '^[^#]*[[:space:]]enforce=process\([[:space:]]\|$\)' "$option_config/plugins.conf"; }
 
 # Prints the names of the kernel's own budgets for cgroups, a line each. RT_GROUP_SCHED has a file in the cpu controller of version 1. HCBS has a file in
@@ -29,14 +29,14 @@ check_process_budget() {
         'boot without cgroup_no_v1= or cgroup_disable= for perf_event, or remove enforce=process from plugins.conf'
 }
 
-# Sets $bounds to yes if the broker grants such runtimes, and then $kernel to the lines of kernel_budgets.
+# Sets $bounds to yes if the broker grants runtimes of whole processes, and then $kernel to the lines of kernel_budgets.
 collect_process_budget() {
     bounds_processes || return 0
     bounds=yes
     kernel=$(kernel_budgets)
 }
 
-# The line is no finding: it says how things are.
+# Prints a line for information, which is no finding.
 say_process_budget() {
     printf 'Runtimes of whole processes (enforce=process): rtf-guard enforces them, by a perf event on a cgroup. '
     if [ -n "$kernel" ]; then

@@ -38,7 +38,8 @@ check_thread() { # PROCESS TID
     esac
 }
 
-# The kernel's answers to a program that sets its own policy and knows nothing of its reservation. Under rtf preload such a call is a reservation.
+# Warns of calls by which the program can set its own policy: the kernel refuses the call, or the call undoes what a reservation has granted. Under rtf preload,
+# such a call makes a reservation, so there is nothing to warn of.
 check_calls() { # PROCESS WHO
     ! grep -qs '/rtf-preload\.so$' "$proc/$1/maps" || return 0
     calls=$(grep -v mlockall "$work/calls" | paste -sd , -) || calls=''

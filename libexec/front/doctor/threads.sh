@@ -40,7 +40,7 @@ own_attached() {
             | map(. // "-") | @tsv' 2>/dev/null || true
 }
 
-# Prints the name of the spec.
+# Prints the name of the spec to which the thread is attached.
 attached_to() { # TID
     awk -F '\t' -v tid="$1" '$1 == tid { print $2 }' "$work/attached"
 }
@@ -164,7 +164,8 @@ check_foreign_processes() {
         done
 }
 
-# The first lists explain all real-time threads, except those of a broker, a helper process or a grant that has come since: these lists are read again.
+# The lists that were read first explain all real-time threads, except the ones of a broker, a helper process or a grant that began meanwhile. So these lists
+# are read again.
 check_foreign() {
     is_mapped self || return 0
     foreign >"$work/foreign"

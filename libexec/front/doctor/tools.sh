@@ -6,7 +6,7 @@ one_line() { # TEXT
     printf '%s' "$1" | tr '\n\t' '  ' | harmless
 }
 
-# Notes a finding. There may be one for each of a hundred rules: only a text with other bytes than printable ASCII starts processes.
+# Notes a finding. Starts a process only if a text has other bytes than printable ASCII, because there may be a finding for each of a hundred rules.
 found() { # CODE SENTENCE CURE
     case $2$3 in
     *[!\ -~]*) set -- "$1" "$(one_line "$2")" "$(one_line "$3")" ;;
@@ -42,7 +42,8 @@ of_machine() { behind "$1:" "$machine"; } # FILE
 
 is_root() { [ "$uid" -eq 0 ]; }
 
-# In the user namespace of PROCESS, uids are the same as on the host. In another one, everything of other users belongs to nobody.
+# True if uids are the same in the user namespace of PROCESS as on the host. In other namespaces, the files and processes of other users seem to belong to
+# nobody.
 is_mapped() { # PROCESS
     { read -r inside outside count <"$proc/$1/uid_map"; } 2>/dev/null || return 0
     [ "$inside" = 0 ] && [ "$outside" = 0 ] && [ "$count" -gt 65536 ]

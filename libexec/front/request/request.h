@@ -19,7 +19,7 @@ struct request {
     uint64_t timeout; /* us: the limit of each wait */
     bool is_entered;  /* false: the user has no directory */
     bool is_connected;
-    int lock; /* of the spec that was read or changed last (spec-lock.h); -1: none */
+    int lock; /* the lock of the spec that was read or changed last (spec-lock.h); -1: none */
     struct held_signals signals; /* .fd = -1: no signal is held back */
     /* The spec that request_put or request_change has written last. */
     const char *name;
