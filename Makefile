@@ -231,7 +231,7 @@ RUSTC ?= $(shell command -v rustc)
 check-clients: all $(TOOLS)
 	GO=$(GO) RUSTC=$(RUSTC) test/run test/clients/clients.bats
 
-# The same tests with programs that stop at the first wrong access or undefined result.
+# All tests, with programs that end at the first wrong memory access or undefined result.
 SANITIZED = B=build/sanitized CFLAGS='-O1 -g' SANITIZE='-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer'
 check-sanitized:
 	ASAN_OPTIONS=handle_segv=0:handle_sigbus=0:handle_sigfpe=0 RTF_MEMORY_SLACK=1000000 $(MAKE) --no-print-directory $(SANITIZED) check
@@ -252,7 +252,7 @@ compile_commands.json:
 	$(file >$@,[$(subst } {,}$(comma) {,$(foreach file,$(SOURCES),$(call compiled,$(file))))])
 comma = ,
 
-# Each transition of contrib/model/journal.pml names the function that it stands for. Needs spin.
+# Checks the model of the journal with spin. Each transition of contrib/model/journal.pml names the function that it stands for.
 model:
 	contrib/model/run
 # ONLY=REGEX: only the faults whose names match.

@@ -66,7 +66,7 @@ static void *run(void *argument)
             host->program->late++;
         clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &next, NULL);
     }
-    /* Here, not in main: the reservation ends with this thread. */
+    /* Not in main, because the reservation ends with this thread. */
     const struct rtf_spec *spec = &host->program->spec;
     printf("%d buffers, %d late, by %s\n", host->buffers, host->program->late,
            rtf_spec_is_granted(spec) ? rtf_spec_get_plugin(spec) : "nobody");

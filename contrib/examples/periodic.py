@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""The same in Python: 200 us of every 1 ms. PYTHONPATH is contrib/python, or the package python3-rtf is there."""
+"""A loop with a deadline, as in periodic.c: 200 us of CPU time in every 1 ms. Needs the package python3-rtf, or contrib/python in PYTHONPATH."""
 import sys
 
 import rtf

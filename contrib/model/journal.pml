@@ -31,7 +31,7 @@ journal file[2];
 bit named; /* this one has the name journal */
 
 bool spec[2];       /* NAME.json is there */
-bool alive[2];      /* the thread */
+bool alive[2];      /* the thread has not ended */
 mtype attributes[2];
 mtype original[2];  /* the thread had these before rtf */
 
@@ -57,11 +57,11 @@ bool serving;
 chan order = [1] of {mtype, byte, mtype}; /* to the helper */
 chan answer = [1] of {mtype};
 chan found = [2] of {bool, byte}; /* from the readers */
-byte told[2];    /* what a reader has told last; 2: nothing yet */
+byte told[2];    /* what a reader has reported last; 2: nothing yet */
 bool helper_works;
 bool kill_broker, kill_helper;
 byte crashes;
-bool tidied; /* once */
+bool tidied; /* the journal was written anew, which happens once */
 
 /* A record is written in one call, or it is not whole and does not count. */
 /* libexec/broker/reservations/journal.c journal_reservation */

@@ -116,7 +116,7 @@ class Session:
         self.settle(request, reply.updates, task, None)
 
     def load(self, task, load):
-        """What it says to another plugin's task. Judged, if it is to be."""
+        """Tells the plugin of another plugin's task, and has it judge the task if load.judged. Returns the last paragraph of the answer."""
         load = load._replace(owner=owner_of(task))
         stated = {key: getattr(load, key) for key in ("runtime", "period", "deadline", "policy", "priority", "owner")
                   if getattr(load, key) is not None}
