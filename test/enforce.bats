@@ -290,7 +290,7 @@ granted_unreadable() {
     has_a_fifth "$TID"
 }
 
-# execve(2) of such a program takes the kernel's counter away from the guard.
+# A program that its user cannot read (granted_unreadable): its execve(2) takes the kernel's counter of the thread's runtime away from the guard.
 @test "a thread is ordinary while no perf event counts its runtime" {
     cc -O2 -x c -o "$WORK/rest" - <<<'#include <unistd.h>
         int main(void) { for (;;) pause(); }'

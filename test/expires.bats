@@ -206,7 +206,7 @@ is_waiting() { told '.result == "WAITING" and .grant.accepted_runtime == 1000' "
     sleep 2.5
     other_clock "-$(($(cut -d. -f1 /proc/uptime) - 1))" # the machine has been up for a second, and the files are older
     eventually reservation_is_gone arm
-    [ "$(field .refusal.code "$(verdict $ALICE leg)")" = no-thread ] # this one's owner is to be asked
+    [ "$(field .refusal.code "$(verdict $ALICE leg)")" = no-thread ] # leg does not end with its thread, so its owner is to decide
     begin=$(field .time "$(jq -c 'select(.name == "arm" and .decision == "ended")' "$EVENTS")")
     [ -n "$begin" ]
     rm "$OWN/leg.json"

@@ -546,7 +546,8 @@ used_up() { [ "$(awk '$1 == "dl.runtime" { print ($3 < 0) }' "/proc/$1/sched")" 
     done
 }
 
-# The kernel counts the bandwidth of such a thread until the thread has paid back its overrun, and counts it where the thread is.
+# The kernel counts the bandwidth of a thread that was detached with its runtime used up, until the thread has paid back its overrun. The kernel counts it in
+# the domain where the thread is.
 
 # bats test_tags=turn:1
 @test "a thread that is detached with its runtime used up is ordinary at once, and leaves nothing behind in its domain" {
@@ -598,7 +599,7 @@ END
     HOG=$SECOND
 }
 
-# By then, any timer of the kernel for such a thread has fired.
+# second_passes TID: returns when the thread has run for a second more. Until then, any timer of the kernel for a thread with a used-up runtime has fired.
 second_passes() { eventually has_consumed "$1" $(($(consumed "$1") + 1000)); }
 
 # bats test_tags=turn:2

@@ -248,7 +248,7 @@ refused_as_shared() {
         [[ $(field .reason "$answer") == $3 ]] || { echo "$answer" >&2; return 1; }
 }
 
-# Otherwise each reservation would give back, at its end, what the other one has given.
+# If a thread had both, each reservation would, at its end, give the thread the policy that the other reservation gave it.
 @test "a thread has no FIFO or RR reservation of its own beside one of its process, whichever is first" {
     broker_start
     team 3 sleep

@@ -222,7 +222,7 @@ reservations() { [ "$(jq .reservations "$SPOOL/status.json")" = "$1" ]; } # so m
     as $ALICE rm "$SPECS/$ALICE/player.tid"
     eventually says player '.result == "OK" and .grant.threads == 2 and .tid == null'
     is_deadline camera-1
-    # The same of a program file that is new.
+    # A new program file keeps the same order: threads are attached when its owner removes fresh.tid.
     as $ALICE sh -c 'echo "$2" >"$1/fresh.tid"' sh "$SPECS/$ALICE" "$(thread other)"
     told '.result == "BAD_SPEC" and .grant == null' "$(spec $ALICE fresh "$(rules '{"name": "other", "runtime": "1ms", "period": "20ms"}')")"
     is_ordinary other
@@ -374,18 +374,18 @@ of_a_cgroup() { # MOUNT
     eventually says player '.grant.threads == 4'
     OF='' is_ordinary camera-5
     OF=$outside is_ordinary camera-0
-    # All of it stands over the end of each part.
+    # All grants stay in force when a part of rtf is killed.
     killed rtf-tasks
     broker_kill_and_start
     OF=$second is_deadline camera-4
     OF=$first is_deadline camera-1
-    # The end of one process is the end of its threads, and the end of all frees all.
+    # When one process ends, its threads lose their grants. When all have ended, nothing is reserved.
     kill -KILL "$second"
     eventually says player '.grant.threads == 3 and .program.state == "stands"'
     kill -KILL "$first"
     eventually says player '.grant == null and .program.state == "away" and .threads == []'
     eventually reservations 0
-    # A process that does not call execve is noticed when it does.
+    # A process that moves into the cgroup is noticed only when the process calls execve (the order x).
     OF=''
     program $ALICE camera-6
     echo "$PROGRAM" >"$GROUP_DIRECTORY/cgroup.procs"
@@ -507,7 +507,7 @@ made() { # UID: the user's directory
     in_mode() { rules '{"name": "camera*", "runtime": "1ms", "period": "20ms", "units": {"count": 1}, "modes": {"low": {}, "high": {"runtime": "2ms"}}, "mode": "'"$1"'"}'; }
     told '.result == "OK" and .grant.threads == 3 and ([.threads[].grant.mode] | unique) == ["low"]' "$(spec $ALICE player "$(in_mode low)")"
     told '.result != "OK"' "$(spec $BOB other '{"units": {"count": 1}}')"
-    # Bob takes the rest.
+    # Bob reserves the CPU time that is left.
     told '.result == "OK"' "$(spec $BOB rest '{"runtime": "15ms", "period": "100ms"}')"
     told '.result == "OK" and ([.threads[].grant.mode] | unique) == ["high"] and ([.threads[].grant.accepted_runtime] | unique) == [2000]' "$(spec $ALICE player "$(in_mode high)")"
     [[ $(kernel "$(thread camera-1)") = 'deadline 0 nice=0 2000/20000/20000 '* ]]

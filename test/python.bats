@@ -134,7 +134,7 @@ END
     nothing_is_left
 }
 
-# The kernel's file has what was left at the last tick, or when the runtime was set anew.
+# /proc/TID/sched shows what was left of the runtime at the last tick, or when the runtime was set anew.
 whole() {
     python <<'END'
 def left_after_work(begin):

@@ -40,7 +40,7 @@ c\d'
     kill -STOP "$child"
     broker_stop KILL
     kill -KILL "$child"
-    is_listed '' # that look removes the entry; the look of another lane's broker may have been first
+    is_listed '' # this look removes the entry, unless the look of a broker of another lane has done so
     has_no_entry
     broker_start
     child=$(launcher)

@@ -177,7 +177,7 @@ someone_is_granted() {
     fails 75 'rtf-wait: no answer to w1 within the time allowed; the spec waits: acl.conf:1: *' as $ALICE sh -c '
         echo "$1" >"$2/.new" && mv "$2/.new" "$2/w1.json" && exec "$3" --spool "$4" --timeout 200ms w1' sh "$(waits)" "$SPECS/$ALICE" "$RTF_BIN/rtf-wait" "$SPOOL"
     as $ALICE rm "$SPECS/$ALICE/hold.json" "$SPECS/$ALICE/w1.json"
-    # 0.4 that a thread has used, and that count for two seconds more.
+    # A thread has used 0.4 of a CPU, and this share is counted for two seconds more.
     hog $ALICE
     spec $ALICE cam '{"plugin": "EDF", "runtime": "800ms", "period": "2s"}' >/dev/null
     attach $ALICE cam "$HOG" >/dev/null

@@ -58,7 +58,7 @@ is_ordinary_and_ends() {
     read -r used waited < <(jq -rs 'def at: .time | (.[:19] + "Z" | fromdate * 1000) + (.[20:23] | tonumber);
         map(select(.name == "cam" and .stage == "verdict")) | "\(.[1].us / 1000 + (.[2] | at) - (.[1] | at) | floor) \(.[3].us / 1000 | floor)"' "$EVENTS")
     echo "used $used ms at most, waited $waited ms"
-    [ "$waited" -ge 300 ] # 200 ms of a half, but for what passed between detach and attach
+    [ "$waited" -ge 300 ] # the used 200 ms of half a CPU are paid back in 400 ms, and part of this time passes before the second attach
     [ "$waited" -lt $((2 * used + 500 * PATIENCE)) ]
 }
 
@@ -105,7 +105,7 @@ is_ordinary_and_ends() {
 @test "a refusal does not wait for what would not be enough" {
     broker_start
     spec $BOB mine '{"runtime": "500ms", "period": "1s", "plugin": "EDF"}' >/dev/null
-    used_by cam '{"runtime": "2ms", "period": "4s", "plugin": "EDF"}' 0 # 100us an emulated CPU has used up before anybody can look
+    used_by cam '{"runtime": "2ms", "period": "4s", "plugin": "EDF"}' 0 # with a runtime of 100us, a thread on an emulated CPU would use it up before the first look
     as $ALICE rm "$SPECS/$ALICE/cam.json"
     eventually test ! -e "$SPECS/$ALICE/cam.verdict"
     # The debt is still counted.
@@ -331,7 +331,7 @@ has_reason() { [ "$(field .reason "$(cat "$SPECS/$ALICE/cam.verdict")")" = "$1" 
     [ $(($(milliseconds) - attached_at)) -ge 6000 ]
 }
 
-# Thousands of such steps, and that a reservation leaves one record however often it is lowered: test/unit/debts.c. Here with real threads.
+# test/unit/debts.c does thousands of such steps, and checks that a reservation leaves one record however often it is lowered. This test uses real threads.
 # bats test_tags=turn:0
 @test "of all that two users give up, the bandwidth that is not paid back stays charged, and in the end nothing" {
     configure_rules "$ALICE - max_utilization 0.6" "$BOB - max_utilization 0.6"

@@ -4,7 +4,7 @@ load attack
 @test "a link that takes turns with a spec never shows its target" {
     broker_start
     flood swapped swapped
-    answers_shown_nothing() { # and the flood is still running
+    answers_shown_nothing() { # no verdict shows the file, and the flood goes on
         if grep -qs 'root:' "$SPECS/$ALICE"/*.verdict; then exit 1; fi
         [ "$(grep -c '"stage":"verdict"' "$EVENTS")" -ge 100 ]
     }

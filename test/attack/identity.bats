@@ -189,7 +189,7 @@ after_a_zombie() { # JSON
         [ "$(field .result "$answer")" = ATTACH_FAIL ]
         as $ALICE rm "$SPECS/$ALICE/first.json"
         eventually test ! -e "$SPECS/$ALICE/first.verdict"
-        [ "$(kernel "${TIDS[0]}")" = "$before" ] # who attached it is gone, and what root gave is there
+        [ "$(kernel "${TIDS[0]}")" = "$before" ] # the attachment has ended, and the thread has again what root gave it
         chrt -o -p 0 "${TIDS[0]}"
         nothing_left
     done

@@ -38,7 +38,7 @@ company() { # on the holder's CPU
     taskset -c "$ON" sh -c 'i=0; while i=$((i + 1)); [ "$((i % 100000))" -gt 0 ] || [ -d "/proc/$1" ]; do :; done' sh $$ 3>&- &
     echo "$!" >>"$WORK/pids"
 }
-# its first word is the holder's id
+# has_lock TID: the first word of the lock's file is the id of this thread
 has_lock() { [ "$((0x$(od -An -tx4 -N4 "$WORK/shared/$LOCK" 2>/dev/null | tr -d " " || :) & 0x3fffffff))" -eq "$1" ] 2>/dev/null; }
 
 is_boosted() { [ "$(awk '{ print $18 }' "/proc/$1/stat")" -lt 0 ]; }

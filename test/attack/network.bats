@@ -139,7 +139,7 @@ a number that came round: 0" ] || { echo "$output" >&2; return 1; }
     [ "$output" = "52540010 0" ] || { echo "$output" >&2; return 1; }
 }
 
-# The next broker begins with the first number.
+# The next broker gives the first number again, so Bob's share gets the number that Alice's share had.
 @test "a user without a reservation sends nothing through another user's share by a socket from that user" {
     cat >"$WORK/pass.py" <<'END'
 import os, socket, sys, time

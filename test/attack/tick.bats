@@ -9,7 +9,7 @@ prepare() {
     grep '^[A-Z]' "$RTF_SOURCE/etc/plugins.conf" >"$CONFIG/plugins.conf"
     for uid in $ALICE $BOB; do sed -n "s/^@rtf /$uid /p" "$RTF_SOURCE/etc/acl.conf"; done >"$CONFIG/acl.conf"
     sed -i '/ max_user_threads /!b; w '"$CONFIG/threads"'
-d' "$CONFIG/acl.conf" # the last test has these rules
+d' "$CONFIG/acl.conf" # moves these rules into a file, which the last test adds again
     TICK=$(/usr/bin/python3 -S -c 'import time; print(round(time.clock_getres(6) * 1000000))')
     RUNTIME=$((TICK > 4000 ? TICK : 4000)) # the runtime of the victim, in us; the period is two and a half times as long
     ATTACKERS=()

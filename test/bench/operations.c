@@ -95,8 +95,8 @@ static void check(struct run *run, enum operation operation, const struct client
         warnx("%s: %s", operation_names[operation], client->verdict);
 }
 
-/* Rounds write their first file in turns in two ways, because the operation just before changes a
- * time as much. */
+/* Every other round writes its first file by client_put_from_beside, so that both ways are measured
+ * under the same conditions: the time of an operation depends on the operation just before. */
 static void do_operations(struct run *run, struct client *client, const struct kind *kind,
                           const char *attached, const char *tid, bool from_beside)
 {

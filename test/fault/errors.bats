@@ -61,7 +61,7 @@ fails_everywhere() { # PROCESS OPERATION
     [ "$faults" -gt 0 ]
 }
 
-# The n-th call of each kind, for n from 1 on.
+# fails_at_once: in each run of the operation the n-th call of each kind fails, for n from 1 on.
 fails_at_once() { # PROCESS OPERATION ERROR...
     local error n faults=0 status
     broker_start

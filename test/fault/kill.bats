@@ -75,7 +75,8 @@ kill_at_each() { # STEP FUNCTION PROCESS OPERATION: kills at a sample of the cal
     [ "$kills" -gt 0 ]
 }
 
-# These run every day, because contrib/model/journal.pml is about them: the writes of the journal, the messages to the helper, and the helper's calls.
+# killed_between: kills at each of these calls every day, and not at a sample of them, because contrib/model/journal.pml is about them: the writes of the
+# journal, the messages to the helper, and the helper's calls.
 killed_between() { # PROCESS OPERATION CALLS
     broker_start
     sleeper $ALICE

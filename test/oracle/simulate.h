@@ -49,7 +49,7 @@ bool same_order(const struct task_set *a, const struct task_set *b);
  * simulated separately. With overruns only jobs of the user count whose threads do not overrun. */
 bool partitioned_misses(const struct task_set *set, struct miss *miss);
 
-/* Like misses, under global EDF on this number of CPUs. */
+/* Like partitioned_misses, under global EDF on this number of CPUs. */
 bool global_misses(const struct task_set *set, int cpus, struct miss *miss);
 
 int64_t hyperperiod(const struct task_set *set);

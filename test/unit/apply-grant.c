@@ -433,8 +433,8 @@ static void a_share_that_cannot_be_kept_leaves_what_was_granted_or_loses_both(vo
     assert_null(reservation->attachment);
 }
 
-/* While the share is made, another spec takes the former place. Then the journal cannot be
- * written. */
+/* While the share is made, another spec takes the former place, so the old grant cannot come back
+ * when the journal cannot be written. */
 static void so_does_one_that_the_journal_cannot_hold(void **state)
 {
     (void)state;

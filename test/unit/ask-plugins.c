@@ -544,7 +544,7 @@ static void of_a_claim_it_is_the_same(void **state)
     is_granted(reservation);
 }
 
-/* ---- all of it ---- */
+/* ---- the edges of the diagram ---- */
 
 static void the_tests_have_passed_each_edge(void **state)
 {

@@ -94,8 +94,8 @@ static uint64_t surplus(const struct desire *one)
     return one->aim - one->least;
 }
 
-/* A desire that is not met has at most the rounding less than an equal one. No less important
- * desire has any while a more important one lacks something. */
+/* A desire that is not met has, by weight, at most a rounding less than an equally important one.
+ * While a desire is not met, no less important one gets more than its need. */
 static void check_order(const struct desire *one, const struct desire *other)
 {
     if (one->pool != other->pool || one->aim == one->most || surplus(other) == 0)

@@ -32,8 +32,8 @@
 
 static struct request *note_edge(struct request *request);
 
-/* The machine itself, compiled in here, so that each edge that a request passes is noted. A step
- * calls begin(request) when it begins. */
+/* The state machine itself (pipeline.c), compiled in here, so that each edge that a request passes
+ * is noted. A step calls begin(request) when it begins. */
 #define begin(request) begin(note_edge(request))
 #include "../../libexec/broker/pipeline.c" /* NOLINT(bugprone-suspicious-include) */
 #undef begin

@@ -125,8 +125,8 @@ void is_at(const struct reservation *reservation, enum step step);
 void is_granted(const struct reservation *reservation);
 void is_refused(const struct reservation *reservation, enum why code, bool never);
 
-/* Fails unless the program has passed each edge of the machine that begins at one of these
- * steps. */
+/* Fails unless the program has passed each edge of the state machine (pipeline.c) that begins at
+ * one of these steps. */
 void all_edges_are_passed(const enum step *from, int count);
 
 /* The name of a step in words. */

@@ -197,8 +197,8 @@ static void log_at_random(size_t most, int threads)
     qsort(marks, count, sizeof *marks, by_time);
 }
 
-/* Formulas (15) and (16) as they are written, at this time (ns * m), but without (5): supply that
- * several threads seem to have got above the full rate does not count. */
+/* Formulas (15) and (16) of paper 004 as they are written, at this time (ns * m), but without
+ * formula (5): supply that several threads seem to have got above the full rate does not count. */
 static int64_t subf(int64_t time, int64_t nominal, int rate)
 {
     int64_t least = time;

@@ -735,7 +735,7 @@ static void a_broker_that_cannot_lift_the_limit_does_not_start(void **state)
     assert_int_equal(clock_now - began, 10000 * MS);
 }
 
-/* This is so only without partition=unthrottled. */
+/* A broker does start, but with partition=unthrottled it would not (see above). */
 static void a_limit_that_cannot_be_restored_is_an_error_and_no_more(void **state)
 {
     static const int plugins[] = {EDF, LATE, NEXT};

@@ -161,7 +161,8 @@ static void what_a_neighbour_cannot_bear(void **state)
     is_told(WHY_NEIGHBOUR, false);
 }
 
-/* The owner also learns what the plugin lacks that tests nothing, and would take the spec. */
+/* The plugin LOW tests nothing, but cannot take the spec, either. The owner also learns what LOW
+ * lacks. */
 static void what_a_plugin_that_tests_nothing_lacks(void **state)
 {
     (void)state;

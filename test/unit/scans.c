@@ -103,7 +103,7 @@ static void found(struct user *of, const char *name, uint64_t inode, int64_t cha
     scan_file(of, name, true, &(struct stamp){.inode = inode, .changed = changed});
 }
 
-/* ---- */
+/* ---- the tests ---- */
 
 static void what_is_new_is_looked_at_in_the_order_of_its_times(void **state)
 {
