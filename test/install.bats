@@ -82,6 +82,7 @@ prepare() {
 755 usr/libexec/rtf/front/rtf-show
 755 usr/libexec/rtf/front/rtf-top
 755 usr/libexec/rtf/front/rtf-trace
+755 usr/libexec/rtf/front/rtf-usage
 755 usr/libexec/rtf/front/rtf-what-if
 755 usr/libexec/rtf/front/status-lines
 755 usr/libexec/rtf/muse
@@ -173,6 +174,7 @@ prepare() {
 644 usr/share/man/man1/rtf-show.1
 644 usr/share/man/man1/rtf-top.1
 644 usr/share/man/man1/rtf-trace.1
+644 usr/share/man/man1/rtf-usage.1
 644 usr/share/man/man1/rtf-wait.1
 644 usr/share/man/man1/rtf-what-if.1
 644 usr/share/man/man1/rtf.1
