@@ -101,6 +101,14 @@ typed() {
     grep -qx 4 "$WORK/out"
 }
 
+@test "the example of rtf-usage(1) works" {
+    broker_start
+    hog $ALICE
+    silent rtf declare cam -T 10ms -P 100ms --attach "$HOG"
+    example rtf-usage.1 1 && sed -i 's/60s/1s/' "$WORK/script" && typed
+    [ "$(cat "$WORK/out")" -ge 5000 ]
+}
+
 @test "the loop of rtf-every(1) works" {
     broker_start
     awk '/^```/ { literal = !literal; next } literal && /--loop/ { inside = 1 } literal && inside { gsub(/\\\\/, "\\"); print } !literal { inside = 0 }' "$RTF_SOURCE/man/rtf-every.1.scd" |
