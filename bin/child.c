@@ -38,8 +38,9 @@ bool child_prepare(struct child *child)
     return child->signals >= 0;
 }
 
-/* A service manager sets LISTEN_PID= (sd_listen_fds(3)) and WATCHDOG_PID= (sd_watchdog_enabled(3))
- * to the id of this process. The command needs its own id in these variables. */
+/* Sets the variable to the id of the command if it has the id of its parent, `from`. A service
+ * manager sets LISTEN_PID= (sd_listen_fds(3)) and WATCHDOG_PID= (sd_watchdog_enabled(3)) to the id
+ * of the process that it starts. */
 static void hand_down(const char *variable, pid_t from)
 {
     char ours[16], its[16];

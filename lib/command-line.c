@@ -119,7 +119,8 @@ void command_unwritten(void)
 
 /* ---- values ---- */
 
-/* take: client_take_time or client_take_wait, which differ in the longest time. */
+/* Returns the time in the value of an option. take: client_take_time or client_take_wait, which
+ * differ in the longest time. */
 static uint64_t command_take(const char *option, const char *value,
                              const char *(*take)(const char *value, uint64_t *time))
 {
@@ -252,8 +253,9 @@ static void take(void *context, const struct command_option *option, const char 
 
 enum { FIRST = 256 }; /* the value of the first long option: above all letters */
 
-/* The letter of "-?" is left out of `letters`, because getopt_long returns '?' for errors, too;
- * refuse() finds this letter in optopt. */
+/* Makes the arguments of getopt_long(3) from the table of options. The letter of "-?" is left out
+ * of `letters`, because getopt_long returns '?' for errors, too; refuse() finds this letter in
+ * optopt. */
 static void prepare(char letters[static LETTERS], struct option longs[static OPTIONS_MAX + 1])
 {
     char *at = letters;

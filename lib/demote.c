@@ -75,12 +75,13 @@ static void set_deadline(pid_t tid, uint64_t runtime, uint64_t deadline, uint64_
     (void)sched_setattr_of(tid, &attr);
 }
 
-/* A sleeping SCHED_DEADLINE thread that another process demotes never gives its bandwidth back
+/* Gives the thread such small parameters that its bandwidth counts as 0, before it is demoted. A
+ * sleeping SCHED_DEADLINE thread that another process demotes never gives its bandwidth back
  * (measured on Linux 6.1 and 6.18). A thread that is moved to another domain before its 0-lag time
- * leaves its bandwidth in the old domain (on 6.1). So the thread first gets parameters whose
- * utilization rounds to 0 (1024 ns in 4 s): then no bandwidth can leak. The relative deadline is
- * short, because the thread may run on and overrun even these parameters, and can be SCHED_DEADLINE
- * again only when its absolute deadline has passed (restart_replenishment in scheduling.c). */
+ * leaves its bandwidth in the old domain (on 6.1). With a utilization that rounds to 0 (1024 ns in
+ * 4 s) no bandwidth can leak. The relative deadline is short, because the thread may run on and
+ * overrun even these parameters, and can be SCHED_DEADLINE again only when its absolute deadline
+ * has passed (restart_replenishment in scheduling.c). */
 static void shrink(pid_t tid)
 {
     set_deadline(tid, 1024, 1024, UINT64_C(4000000000));
@@ -122,11 +123,11 @@ static bool is_awake(pid_t tid, const struct budget *before, const struct budget
            (now->remaining != before->remaining || !thread_sleeps(tid));
 }
 
-/* The remaining runtime in /proc is as old as the last tick; the kernel updates it when the
- * parameters change (update_curr_dl). So a thread whose overrun only shows after shrinking gets its
- * own parameters back. If the thread has fallen asleep it stays shrunk, because otherwise the
- * kernel would never give its bandwidth back. True: the thread is shrunk. *budget: read after
- * shrinking. */
+/* Shrinks the thread, unless it turns out to have used up its runtime. The remaining runtime in
+ * /proc is as old as the last tick; the kernel updates it when the parameters change
+ * (update_curr_dl). So a thread whose overrun only shows after shrinking gets its own parameters
+ * back. If the thread has fallen asleep it stays shrunk, because otherwise the kernel would never
+ * give its bandwidth back. True: the thread is shrunk. *budget: read after shrinking. */
 static bool can_be_shrunk(pid_t tid, const struct attributes *now, struct budget *budget)
 {
     const struct budget before = *budget;

@@ -54,8 +54,8 @@ static enum disk_place stacked(const char *sys, const char *disk, char *reason)
     return DISK_PLACE_STACKED;
 }
 
-/* The target of the link ends in the name of the disk, block/sda, or for a partition in
- * block/sda/sda1. */
+/* Reads the link of the device in /sys. The target of the link ends in the name of the disk,
+ * block/sda, or for a partition in block/sda/sda1. */
 enum disk_place disk_place_of(const char *sys, const char *link, char disk[static DISK_NAME_BYTES],
                               char reason[static DISK_PLACE_REASON])
 {

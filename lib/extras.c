@@ -13,7 +13,7 @@ bool extras_equal(const struct extras *one, const struct extras *other)
            one->clamp_max == other->clamp_max;
 }
 
-/* The key is minus_nice, because numbers of paragraphs have no sign. */
+/* The nice value has the key minus_nice, because numbers of paragraphs have no sign. */
 void extras_add(struct paragraph_output *output, const struct extras *extras)
 {
     paragraph_add_stated(output, "lock_memory", extras->lock_memory);

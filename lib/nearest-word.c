@@ -45,7 +45,7 @@ static size_t distance(const char *a, const char *b)
     return rows[length_a % 3][length_b];
 }
 
-/* A word is near enough if at most a third of the characters is wrong. */
+/* Begins a search. A word is near enough if at most a third of the characters is wrong. */
 struct nearest_word nearest_word_begin(const char *typed)
 {
     return (struct nearest_word){.typed = typed, .distance = strlen(typed) / 3 + 1};

@@ -184,8 +184,8 @@ static void name_option(const char *option, char name[static KEY_MAX])
         snprintf(name, KEY_MAX, "--%s", option);
 }
 
-/* The option --desired-runtime sets the key desired_runtime. An empty value removes the key from
- * the spec, but is wrong for a time or a priority. */
+/* Adds the key of an option: --desired-runtime sets the key desired_runtime. An empty value removes
+ * the key from the spec, but is wrong for a time or a priority. */
 static void add_option(struct needs *needs, const char *option, const char *value)
 {
     char key[KEY_MAX], name[KEY_MAX];

@@ -20,8 +20,9 @@ static bool is_in_place(int fd)
            held.st_dev == there.st_dev && held.st_ino == there.st_ino;
 }
 
-/* The last program that uses the directory may remove it between any two steps here, so the steps
- * are repeated; MOST tries in a row cannot all fail for this reason. */
+/* Makes, opens and locks the directory. The last program that uses the directory may remove it
+ * between any two steps here, so the steps are repeated; MOST tries in a row cannot all fail for
+ * this reason. */
 int run_directory_hold(void)
 {
     enum { MOST = 100 };

@@ -250,10 +250,10 @@ static struct before_promotion measure_before(const struct identity *identity)
     return (struct before_promotion){.our_cpu = sched_getcpu(), .consumed = consumed(identity)};
 }
 
-/* On PREEMPT_RT, a thread that holds a lock in the kernel is bound to its CPU (migrate_disable),
- * whatever its affinity, and SCHED_DEADLINE is refused. The refusal lasts long if the thread is
- * preempted. So the call is tried for 2 ms. *before: measured before the last try. False with
- * errno. */
+/* Sets the attributes, and tries for 2 ms while the thread is bound to its CPU: on PREEMPT_RT, a
+ * thread that holds a lock in the kernel is bound (migrate_disable), whatever its affinity, and
+ * SCHED_DEADLINE is refused. The refusal lasts long if the thread is preempted. *before: measured
+ * before the last try. False with errno. */
 static bool set_once_unbound(const struct identity *identity, const struct attributes *wanted,
                              struct before_promotion *before)
 {
@@ -409,9 +409,9 @@ static enum apply_result promote(const struct identity *identity, const struct a
                            : restart_replenishment(identity, wanted, before);
 }
 
-/* First makes the thread ordinary, then moves it to its CPUs, then makes it real-time again if
- * *former is real-time. This order is needed because the kernel refuses to change the affinity of a
- * SCHED_DEADLINE thread. */
+/* Gives the thread its former attributes. First makes the thread ordinary, then moves it to its
+ * CPUs, then makes it real-time again if *former is real-time. This order is needed because the
+ * kernel refuses to change the affinity of a SCHED_DEADLINE thread. */
 static enum apply_result put_back(const struct identity *identity, const struct attributes *former,
                                   int domain, const struct placement *placement, char *reason)
 {

@@ -88,8 +88,8 @@ static void widen(struct needs *most, const struct needs *needs)
             needs->amounts[i] > most->amounts[i] ? needs->amounts[i] : most->amounts[i];
 }
 
-/* The broker admits the maximum over all modes of each resource, and enforces the needs of the
- * current mode. */
+/* Sets the amounts of the spec. The broker admits the maximum over all modes of each resource, and
+ * enforces the needs of the current mode. */
 static void settle_modes(struct spec *spec, const char *name, const struct needs *most,
                          const struct needs *on, uint64_t least)
 {

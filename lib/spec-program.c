@@ -265,7 +265,8 @@ static bool take_path(const json_t *value, struct program_file *file, char *why)
     return take_path_of("program", value, file->path, why);
 }
 
-/* The root is refused, because each process is in the root or below it. */
+/* Takes the path of a cgroup. The root is refused, because each process is in the root or below
+ * it. */
 static bool take_group(const json_t *value, struct program_file *file, char *why)
 {
     if (!take_path_of("cgroup", value, file->group, why))

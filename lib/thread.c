@@ -18,7 +18,7 @@
 #ifndef PIDFD_THREAD
 #define PIDFD_THREAD O_EXCL /* the kernel has this flag since Linux 6.9 */
 #endif
-/* include/linux/sched.h; field 9 of /proc/PID/stat */
+/* flags of a thread in field 9 of /proc/PID/stat (include/linux/sched.h) */
 enum { PF_EXITING_FLAG = 0x00000004, PF_KTHREAD_FLAG = 0x00200000 };
 
 static const struct {

@@ -31,8 +31,9 @@ static struct {
     struct exact exact;
 } edf = {.admission = UNSET, .exact = {.blocking = TIME_UNSET, .fair_server = TIME_UNSET}};
 
-/* The word "tick" stands for the length of a tick, unless the broker says that it keeps a timer on
- * which ends runtimes. A timer that somebody else has turned on may be turned off later. */
+/* Takes the value of overrun=. "tick" is the length of a tick, or less while a request says that
+ * the broker keeps a timer on which ends runtimes (know_timer). A timer that somebody else has
+ * turned on does not count, because it may be turned off later. */
 static const char *take_overrun(const char *value)
 {
     if (strcmp(value, "tick") == 0)

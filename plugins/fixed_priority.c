@@ -86,7 +86,8 @@ static const char *fixed_release(const struct request *request, struct paragraph
     return NULL;
 }
 
-/* Other plugins' tasks do not change the choice of a CPU, because nothing is tested. */
+/* Handles op=load: does nothing, because other plugins' tasks do not change the choice of a CPU if
+ * nothing is tested. */
 static const char *fixed_load(const struct request *request)
 {
     (void)request;

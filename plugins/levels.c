@@ -253,8 +253,8 @@ bool levels_have_room(const struct levels *levels, int place, uint32_t key,
     return ladder->distinct - leaves < level_count(levels) || find(ladder, key) != NULL;
 }
 
-/* The task stays in its key's list until levels_keep. A key that loses its last task leaves the
- * ladder. */
+/* Begins a trial in which the task leaves its key, unless the task `stays`. The task stays in its
+ * key's list until levels_keep. A key that loses its last task leaves the ladder. */
 static void leave(const struct levels *levels, struct level_trial *trial, bool stays)
 {
     trial->from = &levels->ladder[trial->task->share.place];

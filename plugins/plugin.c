@@ -260,7 +260,8 @@ static const struct {
     {"hrtick", offsetof(struct request, hrtick), 0, 1},
 };
 
-/* An unknown policy counts as a policy above all others. */
+/* Reads the policy of a task of another plugin. An unknown policy counts as a policy above all
+ * others. */
 static enum policy parse_policy(const char *text)
 {
     static const char *const names[] = {

@@ -99,7 +99,8 @@ static struct ask ask_for(uint32_t weight)
                         .log = rm.admission == HYPERBOLIC ? log2_above(weight) : 0};
 }
 
-/* True if prod(1 + U_i) <= 2 over the CPU's tasks without `gone`, and with weight. */
+/* True if prod(1 + U_i) <= 2 over the CPU's tasks without the share `gone`, and one more task of
+ * `weight`. */
 static bool product_fits(const struct cpu *cpu, const struct share *gone, uint32_t weight)
 {
     static uint32_t factors[EXACT_TASKS];
@@ -112,7 +113,8 @@ static bool product_fits(const struct cpu *cpu, const struct share *gone, uint32
     return product_within_two(factors, count);
 }
 
-/* Each logarithm in the sum is too large by less than LOG_ERROR, and never too small. */
+/* Tests the hyperbolic bound, by the sum of logarithms if this decides, else by the product. Each
+ * logarithm in the sum is too large by less than LOG_ERROR, and never too small. */
 static enum outcome test_hyperbolic(const struct cpu *cpu, const struct share *gone, struct ask ask)
 {
     struct sums sums = cpu_sums_without(cpu, gone);
@@ -127,7 +129,7 @@ static enum outcome test_hyperbolic(const struct cpu *cpu, const struct share *g
     return product_fits(cpu, gone, ask.weight) ? FITS : TOO_MUCH;
 }
 
-/* U <= n (2^(1/n) - 1), which is n log2(1 + U/n) <= 1. */
+/* Tests the bound of Liu and Layland: U <= n (2^(1/n) - 1), which is n log2(1 + U/n) <= 1. */
 static enum outcome test_liu_layland(uint64_t load, uint64_t count)
 {
     uint32_t average = (uint32_t)((load + count - 1) / count);
@@ -148,9 +150,9 @@ static enum outcome test(const struct cpu *cpu, const struct share *gone, struct
 
 /* ---- Choosing a CPU ---- */
 
-/* A changed task stays on its CPU if possible; otherwise worst fit. The bounds depend on more than
- * the sum of utilizations, so a task may fit on a more loaded CPU and not on the least loaded one.
- * NULL: no CPU. */
+/* Finds a CPU on which the task passes the test. A changed task stays on its CPU if possible;
+ * otherwise worst fit. The bounds depend on more than the sum of utilizations, so a task may fit on
+ * a more loaded CPU and not on the least loaded one. NULL: no CPU. */
 static const struct cpu *find_cpu(const struct share *gone, struct ask ask)
 {
     struct cpus *cpus = &rm.ranked.books.cpus;
@@ -263,10 +265,10 @@ static struct rank rank_of(const struct request *request, uint64_t runtime, int 
     };
 }
 
-/* Only the CPU that the task joins is tested. On the CPU that the task leaves, changes of levels
- * can only help the remaining tasks. This holds also when a shared level is separated: both tasks
- * met their deadlines on the shared level, so at most one job of the more urgent task comes before
- * the other task is done. */
+/* Handles op=accept with admission=rta. Only the CPU that the task joins is tested. On the CPU that
+ * the task leaves, changes of levels can only help the remaining tasks. This holds also when a
+ * shared level is separated: both tasks met their deadlines on the shared level, so at most one job
+ * of the more urgent task comes before the other task is done. */
 static void accept_by_response_times(const struct request *request, struct paragraph_output *out)
 {
     const struct task *old = books_find(&rm.ranked.books, request->task);
@@ -314,10 +316,10 @@ static const char *rm_accept(const struct request *request, struct paragraph_out
     const char *partial = NULL;
     if (request->deadline > 0 && request->deadline < request->period) {
         ceiling = least(ceiling, request->deadline);
-        partial = "a deadline below the period is not tested, it counts as the period";
+        partial = "a deadline below the period is not tested: it counts as the period";
     }
     if (request->runtime == 0)
-        partial = "nothing is tested without a runtime, only the order of periods is kept";
+        partial = "nothing is tested without a runtime: only the order of periods is kept";
     struct rank rank = rank_of(request, request->runtime, 0);
     const struct cpu *cpu = choose(request, gone, rank.weight);
     if (cpu == NULL || request->runtime > ceiling)

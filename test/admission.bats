@@ -171,7 +171,7 @@ declines() {
     spec 3 5001 20000; is no nearest=5000
     spec 3 5000 20000 deadline=19999; is no nearest=4999
     spec 3 5000 20000 deadline=20000; is ok runtime=5000 # its response time is exactly 20 ms
-    spec 4 1 20000; is no nearest= "reason=by the response times no CPU can run the task beside its other tasks"
+    spec 4 1 20000; is no nearest= "reason=by the response times no CPU can run the task beside the other tasks there"
     spec 3 4000 20000; is ok; spec 4 1001 20000; is no nearest=1000 # a changed task; of two tasks with one period, the earlier task comes first
     spec 4 1000 20000; is ok; spec 1 3001 7000; is no nearest=3000
 }

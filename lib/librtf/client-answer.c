@@ -204,7 +204,7 @@ static bool names_inode(const struct client *client, const char *name, uint64_t 
     return found == inode;
 }
 
-/* The thread in a NAME.tid that the broker has not answered yet; 0: there is none. */
+/* Returns the thread in a NAME.tid that the broker has not answered yet; 0: there is none. */
 static pid_t asks_already(const struct client *client, const char *name, const json_t *verdict)
 {
     char file[FILE_NAME];
@@ -330,7 +330,8 @@ static bool is_enough(const struct client_wait *wait, const json_t *json)
     return false;
 }
 
-/* CLIENT_OK once the files are removed. Only a regular file can be the broker's verdict. */
+/* Returns CLIENT_OK once NAME.json, NAME.tid and the verdict are removed. Something else than a
+ * regular file with the name of the verdict is not the broker's, and does not count. */
 static enum client_outcome look_for_end(const struct client *client, const struct client_wait *wait)
 {
     struct stat status;

@@ -31,8 +31,8 @@ static enum client_outcome fail_errno(struct client *client, const char *file)
     return client_fail(client, CLIENT_ERROR, "%s/%s: %s", client->spool, file, strerror(errno));
 }
 
-/* The sentence names the group of the spool, because EACCES nearly always means that the user is
- * not in it. */
+/* Says why the file cannot be reached. The sentence names the group of the spool, because EACCES
+ * nearly always means that the user is not in it. */
 enum client_outcome client_denied(struct client *client, const char *file)
 {
     struct stat status;
@@ -433,7 +433,7 @@ enum client_outcome client_change(struct client *client, const char *name, const
     return client_put_back(client, name, text, NULL, inode);
 }
 
-/* flags: of renameat2(2), if NAME.tid is there already. */
+/* Writes NAME.tid. flags: of renameat2(2), for the case that NAME.tid is there already. */
 static enum client_outcome put_tid(struct client *client, const char *name, pid_t thread,
                                    unsigned flags)
 {
@@ -523,8 +523,8 @@ void client_renew(const struct client *client, const char *name, ino_t inode)
         (void)utimensat(client->directory, file, NULL, AT_SYMLINK_NOFOLLOW);
 }
 
-/* The broker renames a directory that it does not accept, and never answers specs in such a
- * directory. */
+/* True if the user's directory has another name now: the broker renames a directory that it does
+ * not accept, and never answers specs in it. */
 bool client_has_moved(const struct client *client)
 {
     struct stat named;

@@ -262,8 +262,9 @@ static enum client_outcome doze(struct client *client, const struct client_wait 
     return is_over(wait->until) ? no_answer(client, wait) : CLIENT_PENDING;
 }
 
-/* The watches are set before the first look, so an answer between a look and the next sleep ends
- * that sleep. Events are drained only after a look without an answer, so no event is lost. */
+/* Looks for the answer, and sleeps between two looks. The watches are set before the first look, so
+ * an answer between a look and the next sleep ends that sleep. Events are drained only after a look
+ * without an answer, so no event is lost. */
 static enum client_outcome watch(struct client *client, const struct client_wait *wait,
                                  struct sight *sight, struct client_verdict *verdict)
 {

@@ -1,7 +1,7 @@
 #include "rtf-refresh.h"
 #include "rtf-verdict.h"
 
-/* A handle that was never used returns the same values as an unknown spec. */
+/* Returns the state behind the handle, with the answer parsed; NULL: the handle was never used. */
 static const struct rtf_spec_own *own_of(const struct rtf_spec *spec)
 {
     if (spec->own != NULL && atomic_load(&spec->own->unread) != NULL)

@@ -17,8 +17,8 @@ void own_follow(struct rtf_spec_own *spec, struct client *client)
         spec->inode = client_inode(client, spec->name);
 }
 
-/* The broker answers a spec file with its token. A NAME.tid file has no token, so the answer must
- * match the times of the files. */
+/* Makes the description of the answer to the last request. The broker answers a spec file with its
+ * token. A NAME.tid file has no token, so the answer must match the times of the files. */
 static struct client_wait wait_of(const struct rtf_spec_own *spec, int64_t until)
 {
     const bool by_token = spec->request == OWN_CREATE || spec->request == OWN_CHANGE;
@@ -32,9 +32,10 @@ static struct client_wait wait_of(const struct rtf_spec_own *spec, int64_t until
                                 .interrupt = -1};
 }
 
-/* Two takers may ask at the same time, and the later NAME.tid replaces the earlier one. So the
- * thread in the answer decides who has the reservation. In other pid namespaces than the first, the
- * answer has another number for the same thread, so nothing is checked. */
+/* After an attachment: checks that the spec's thread has the reservation. Two takers may ask at the
+ * same time, and the later NAME.tid replaces the earlier one. So the thread in the answer decides
+ * who has the reservation. In other pid namespaces than the first, the answer has another number
+ * for the same thread, so nothing is checked. */
 static enum rtf_result check_holder(struct rtf_spec_own *spec)
 {
     const bool is_other = spec->thread != 0 && spec->thread != spec->awaited;

@@ -45,8 +45,9 @@ static void watch_life(struct rtf_connection_own *connection)
         (void)epoll_ctl(connection->poll, EPOLL_CTL_ADD, connection->client.alive, &event);
 }
 
-/* dup3 replaces the connection's descriptor in one step and keeps its number, because other threads
- * may be polling a copy of that number for the end of the old broker. */
+/* Connects to the broker that runs now. dup3(2) replaces the connection's descriptor in one step
+ * and keeps its number, because other threads may be polling a copy of that number for the end of
+ * the old broker. */
 static enum client_outcome reconnect(struct rtf_connection_own *connection, struct client *client,
                                      int64_t until)
 {

@@ -48,8 +48,8 @@ SETTER(rtf_params_set_importance, unsigned, importance, importance)
 SETTER(rtf_params_set_weight, unsigned, weight, weight)
 SETTER(rtf_params_set_dry_run, bool, dry_run, dry_run)
 
-/* Empty text and NULL both unset the field. False: the text is too long or not valid, and the field
- * is unchanged. */
+/* Copies the text into a field of the parameters. Empty text and NULL both unset the field. False:
+ * the text is too long or not valid, and the field is unchanged. */
 static bool keep_text(char *field, size_t size, const char *text, bool (*is_valid)(const char *))
 {
     const size_t length = text == NULL ? 0 : strlen(text);

@@ -80,7 +80,8 @@ static void add_numbers(struct text *text, const struct own_params *asked)
     add_number(text, "weight", asked->weight);
 }
 
-/* These texts are JSON, because rtf_params_set_modes and the similar calls have checked them. */
+/* Adds the keys whose values the caller has set as JSON texts (rtf_params_set_modes and similar
+ * calls have checked them). */
 static void add_texts(struct text *text, const struct own_params *asked)
 {
     for (int i = 0; i < OWN_TEXTS; i++) {
@@ -231,7 +232,8 @@ static bool read_flag(json_t *spec, const char *key)
     return flag;
 }
 
-/* texts: receives the strings to which the parameters point. */
+/* Reads the keys that stay JSON texts. texts: receives the strings to which the parameters
+ * point. */
 static bool read_texts(json_t *spec, struct own_params *params, char *texts[static OWN_TEXTS])
 {
     bool are_read = true;

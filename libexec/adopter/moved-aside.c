@@ -183,8 +183,8 @@ static bool remove_link(const char *aside)
            status.st_nlink > 1 && unlinkat(specs, aside, 0) == 0;
 }
 
-/* The new name has a random number: otherwise a user could make a file of this name first, and keep
- * the move from succeeding. No user can list specs/. */
+/* Renames the file. The new name has a random number: otherwise a user could make a file of this
+ * name first, and keep the move from succeeding. No user can list specs/. */
 bool moved_aside_move(const char *name, uid_t uid)
 {
     char aside[NAME_MAX + 1];
@@ -210,8 +210,8 @@ void moved_aside_begin_count(void)
     owners = NULL;
 }
 
-/* Any user may give a file such a name. The file then counts as one of the moved files of its
- * owner, although nothing has moved it. */
+/* True if the name has the form of a moved file's. Any user may give a file such a name. The file
+ * then counts as one of the moved files of its owner, although nothing has moved it. */
 bool moved_aside_is(const char *name, uid_t uid)
 {
     char wanted[sizeof prefix + 16];

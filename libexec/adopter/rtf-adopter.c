@@ -402,8 +402,8 @@ static void move_misnamed_aside(const struct paragraph *request, const char *nam
     (void)move_aside(name, status.st_uid);
 }
 
-/* The adopter does this for the broker, which lacks the capability to set a set-group-ID bit for a
- * group that it is not in. */
+/* Sets the mode of a file of root's for the broker, which lacks the capability to set a
+ * set-group-ID bit for a group that it is not in. */
 static void set_mode(const struct paragraph *request, int fd)
 {
     char path[64];

@@ -72,9 +72,9 @@ static bool get_limited(const struct paragraph *request, struct limited *limited
 
 /* ---- of the thread ---- */
 
-/* A thread that keeps its policy gets reset-on-fork with a nice value below 0, so that its children
- * do not inherit the value. When the nice value is taken back, the thread keeps a weaker value that
- * its user has set. */
+/* Sets the nice value of the thread, or takes it back. A thread that keeps its policy gets
+ * reset-on-fork with a nice value below 0, so that its children do not inherit the value. When the
+ * nice value is taken back, the thread keeps a weaker value that its user has set. */
 static bool set_nice(const struct gift *gift, struct attributes *before)
 {
     const int wanted = gift->extras.nice != 0 ? gift->extras.nice : gift->former_nice;
@@ -90,7 +90,7 @@ static bool set_nice(const struct gift *gift, struct attributes *before)
     return retry_set(gift->tid, &next) == 0;
 }
 
-/* A clamp of UINT32_MAX (-1) is the kernel's default. */
+/* Sets the clamps of the thread. A clamp of UINT32_MAX (-1) is the kernel's default. */
 static bool set_clamp(const struct gift *gift)
 {
     if (!gift->touches_clamp)

@@ -72,8 +72,8 @@ static int open_process(const struct limited *limited, struct identity *identity
     return -1;
 }
 
-/* If the user changes the limit at the same time, computes the next limit again, from the limit
- * that the user has set. */
+/* Changes the limit. If the user changes it at the same time, computes the next limit again, from
+ * the limit that the user has set. */
 static bool change(pid_t process, const struct lock_limit *limit, struct rlimit *before)
 {
     enum { TRIES = 8 };
@@ -159,7 +159,7 @@ static void sweep_process(struct sweep *sweep, pid_t process)
     close(pidfd);
 }
 
-/* The process id that the kernel has given last; -1: unknown. */
+/* Returns the process id that the kernel has given last; -1: unknown. */
 static int last_id(void)
 {
     int id;
@@ -171,9 +171,10 @@ static int last_id(void)
     return id;
 }
 
-/* The kernel lists processes in the order of their ids, and gives each new process a higher id,
- * until the ids wrap around. So a process that is started meanwhile is listed, too: at the end of a
- * clean round nobody has the limit. If the ids wrap around, the round may miss a process. */
+/* Makes one round: lowers the limit of each process that has inherited it. The kernel lists
+ * processes in the order of their ids, and gives each new process a higher id, until the ids wrap
+ * around. So a process that is started meanwhile is listed, too: at the end of a clean round nobody
+ * has the limit. If the ids wrap around, the round may miss a process. */
 static void sweep_once(struct sweep *sweep)
 {
     uint64_t id;

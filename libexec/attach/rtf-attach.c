@@ -223,8 +223,8 @@ static enum apply_result serve_descriptor(const struct paragraph *request, char 
     return errno == ESRCH ? APPLY_GONE : refuse(reason, strerror(errno));
 }
 
-/* op=loop: the guard wants an event that counts a process's CPU time (guard/kernel-loop.h). With
- * tid= the process is the broker; without tid= it is this helper. */
+/* Serves op=loop: the guard wants an event that counts a process's CPU time (guard/kernel-loop.h).
+ * With tid= the process is the broker; without tid= it is this helper. */
 static enum apply_result serve_loop(const struct paragraph *request, char *reason)
 {
     return paragraph_get(request, "tid") == NULL ? APPLY_DONE : serve_descriptor(request, reason);
@@ -348,8 +348,8 @@ static bool answer(const struct paragraph *request, enum apply_result done, char
     return sent;
 }
 
-/* From here on the helper can do what the requests above need, and nothing else. processes:
- * requests may ask for a runtime of a whole process, see process-attach.h. */
+/* Takes from the helper all rights that it does not need for its requests. processes: requests may
+ * ask for a runtime of a whole process, see process-attach.h. */
 static bool confine(bool processes)
 {
     /* CAP_SYS_NICE: scheduling. capability_for_perf: perf events. CAP_DAC_OVERRIDE: cgroups that

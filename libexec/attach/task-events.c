@@ -29,10 +29,10 @@ static int event_open(const struct perf_event_attr *records, pid_t tid)
     return (int)syscall(SYS_perf_event_open, records, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
-/* When the first event of any task is opened, the kernel begins to look for such events at each
- * switch, and waits until all CPUs know: 8 to 16 ms (Linux 6.18). It waits again when no such
- * event has existed for a second. An event of the helper's own, which records nothing, spares
- * later attachments this time. The helper opens it with the first attachment. */
+/* Opens an event of the helper itself, so that later events open fast. When the first event of any
+ * task is opened, the kernel begins to look for such events at each context switch, and waits until
+ * all CPUs know: 8 to 16 ms (Linux 6.18). It waits again when no such event has existed for a
+ * second. The helper's event records nothing, and is opened with the first attachment. */
 static void keep_ready(void)
 {
     static int own = -1;

@@ -26,9 +26,9 @@ static int64_t run_to_the_end(int64_t tick)
     return last - begin;
 }
 
-/* True: no run of the child went on until the tick, so a timer ends runtimes. Short runs mean
- * nothing, because the runtime of 1/8 tick may already be used in part when the child reads the
- * clock for the first time. */
+/* True: no run of the child exceeded its runtime by half a tick, so a timer ends runtimes. Short
+ * runs mean nothing, because the runtime of 1/8 tick may already be used in part when the child
+ * reads the clock for the first time. */
 static bool is_ended_in_time(int64_t tick)
 {
     const struct kernel_sched_attr wanted = {.size = sizeof wanted,

@@ -48,7 +48,7 @@ static bool read_limit(int root, const char *group, const struct kind *kind, str
            limit->period != 0;
 }
 
-/* The lowest limit of the group and all groups above. */
+/* Reads the lowest limit of the group and all groups above. */
 static bool read_all(int root, const char *from, const struct kind *kind, struct limit *least)
 {
     char group[GROUP_BYTES + 1];

@@ -38,7 +38,8 @@ static const char top[] = "rtf-disk", rest[] = "rtf-disk-rest", former[] = "user
 static enum cgroups version;
 static int root = -1;
 
-/* The first process of a group; 0: outside of our pid namespace; -1: no process. */
+/* Returns the first process of a group; 0: it is outside of our pid namespace; -1: the group has no
+ * process. */
 static pid_t process_in(const char *group)
 {
     char member[16];
@@ -507,8 +508,8 @@ static bool note_former(const char *path, const char *now)
     return set_note(path, former, there[0] != '\0' ? there : "/rtf-disk-rest");
 }
 
-/* A process moves as a whole, so all its threads must belong to the user. A server, for example,
- * may have a thread that works for this user. */
+/* Checks the owner of all threads of the process. A process moves as a whole, so all its threads
+ * must belong to the user. A server, for example, may have a thread that works for this user. */
 static enum done check_threads(pid_t process, uid_t owner, char *reason)
 {
     char path[32];

@@ -110,9 +110,9 @@ static bool is_sure_to_find_none(uid_t uid)
     return best >= 0 && IOPRIO_PRIO_CLASS(best) != IOPRIO_CLASS_RT;
 }
 
-/* Threads started during a round are found in the next round. One round without a find is no proof:
- * when the kernel's ids wrap around, a new thread may get an id that the round has already passed.
- * So two such rounds in a row are needed. */
+/* Lowers threads in rounds over all threads, until two rounds in a row find none to lower. Threads
+ * started during a round are found in the next round. One round is not enough: when the kernel's
+ * ids wrap around, a new thread may get an id that the round has already passed. */
 bool raised_sweep(uid_t uid, int ioprio, bool (*is_held)(pid_t tid),
                   char reason[static SERVE_REASON])
 {

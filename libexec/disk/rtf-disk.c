@@ -182,9 +182,9 @@ static enum done serve_once(const char *op, const struct paragraph *request, cha
                                    : refuse(reason, "unknown op");
 }
 
-/* A request that gives something back is tried once more if it fails, because the broker does not
- * send it again. There is no second try if processes fork too fast or do not end: it would only
- * delay other requests. */
+/* Serves a request. A request that gives something back is tried once more if it fails, because the
+ * broker does not send it again. There is no second try if processes fork too fast or do not end:
+ * it would only delay other requests. */
 static enum done serve_op(const char *op, const struct paragraph *request,
                           char reason[static SERVE_REASON])
 {

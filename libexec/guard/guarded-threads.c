@@ -55,8 +55,8 @@ static int64_t cpu_time_of(const struct guarded *guarded)
     return guarded->group == NULL ? count : count + process_group_used(guarded->group);
 }
 
-/* The file is opened once for each thread, because opening it for each used runtime would be a
- * sixth of the guard's work. -1 with errno. */
+/* Opens /proc/TID/schedstat. The file is opened once for each thread, because opening it for each
+ * used runtime would be a sixth of the guard's work. -1 with errno. */
 static int open_schedstat(pid_t tid)
 {
     char path[64];
@@ -71,8 +71,9 @@ static bool read_schedstat(const struct guarded *guarded, long long *ran, long l
            sscanf(text, "%lld %lld", ran, waits) == 2;
 }
 
-/* No waiting time counts for a runtime of a whole process, because a thread that waits for another
- * thread of the process does not delay the process. */
+/* Returns how long the thread has waited for a CPU. No waiting time counts for a runtime of a whole
+ * process, because a thread that waits for another thread of the process does not delay the
+ * process. */
 static int64_t wait_time_of(const struct guarded *guarded)
 {
     long long ran, waits;
@@ -423,7 +424,8 @@ static void drop(struct guarded *guarded)
     free_guarded(guarded);
 }
 
-/* The attach helper has usually made the ENDING threads ordinary by now. */
+/* Removes the ENDING threads that the attach helper has made ordinary by now, usually all of
+ * them. */
 void guarded_forget_ended(void)
 {
     struct guarded *guarded, *next;

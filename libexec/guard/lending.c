@@ -413,10 +413,10 @@ static bool has_runtime_left(struct guarded *lender, int64_t now)
     return runtime_left(lender) > little;
 }
 
-/* A thread that waits for a lock sleeps. A thread that is awake may have used up its own runtime
- * and is then suspended for that, so it is not suspended for lending. But with PREEMPT_RT a waiting
- * thread spins in the kernel (rtmutex_spin_on_owner) while the holder runs, and counts as awake; so
- * awake threads may wait, too. */
+/* True if the thread may wait for a lock. A thread that waits for a lock sleeps. A thread that is
+ * awake may have used up its own runtime and is then suspended for that, so it is not suspended for
+ * lending. But with PREEMPT_RT a waiting thread spins in the kernel (rtmutex_spin_on_owner) while
+ * the holder runs, and counts as awake; so awake threads may wait, too. */
 static bool may_wait(const struct guarded *guarded)
 {
     return is_preempt_rt || guarded->group != NULL || thread_sleeps(guarded->tid);

@@ -75,7 +75,8 @@ static int own_cpu(const struct attributes *granted)
     return cpu;
 }
 
-/* The first thread has one CPU, so an event on this CPU records all its forks. */
+/* Opens a counter on each other CPU, and the event that records started threads. The first thread
+ * has one CPU, so an event on this CPU records all its forks. */
 static bool open_events(struct process_group *group, int64_t runtime)
 {
     cpu_set_t online;

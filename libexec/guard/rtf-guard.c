@@ -354,8 +354,8 @@ static int wait_for_events(struct epoll_event *ready)
     return epoll_pwait2(epoll, ready, EVENTS, due == INT64_MAX ? NULL : &time, NULL);
 }
 
-/* The kernel's events come before the broker's requests: a user who floods the spool must not
- * gain time for real-time threads. */
+/* Waits for events, and takes them. The kernel's events come before the broker's requests: a user
+ * who floods the spool must not gain time for real-time threads. */
 static bool turn(void)
 {
     struct epoll_event ready[EVENTS];
@@ -390,8 +390,8 @@ static bool turn(void)
 
 /* ---- set-up ---- */
 
-/* hierarchy: the hierarchy of the groups of processes; -1: there is none, and the guard needs no
- * perf events of its own. */
+/* Takes from the guard all rights that it does not need. hierarchy: the hierarchy of the groups of
+ * processes; -1: there is none, and the guard needs no perf events of its own. */
 static bool confine(int hierarchy)
 {
     enum { END_OF_LIST = -1 };

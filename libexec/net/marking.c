@@ -79,8 +79,8 @@ static bool is_socket(int directory, const char *name)
 
 enum { TOO_MANY = 2, NO_LOOK = 3, NO_MARK = 4, NO_CHILD = 5 }; /* exit statuses of the child */
 
-/* The order of ticket and mark does not matter: a socket that has only one of the two counts as
- * unmarked. */
+/* Gives the socket the ticket and the mark. The order of ticket and mark does not matter: a socket
+ * that has only one of the two counts as unmarked. */
 static bool give_mark(int fd, const struct task *task)
 {
     if (task->ticket == 0)

@@ -81,7 +81,8 @@ static enum done serve_wire(const char *op, const struct paragraph *request, cha
     if (strcmp(op, "end") == 0)
         return shaping_end(wire->name, reason) ? DONE : REFUSED;
     const bool has_class = get_class(request, &class), drops = has_class && strcmp(op, "drop") == 0;
-    if (drops) { /* even if the interface is not ours: another class will get the number */
+    /* even if the interface is not ours: another reservation will get the number of the class */
+    if (drops) {
         wire->said[class] = false;
         tickets_end(class);
     }

@@ -87,7 +87,7 @@ static uint32_t handle(uint16_t minor)
 
 enum root { ROOT_DEFAULT, ROOT_OURS, ROOT_OTHERS, ROOT_UNKNOWN };
 
-/* The kernel's default qdisc has the handle 0. */
+/* Finds out whose root qdisc the interface has. The kernel's default qdisc has the handle 0. */
 static enum root root_of(int index, char name[static IFNAMSIZ])
 {
     struct nl_cache *cache;
@@ -132,7 +132,7 @@ static int add_root(int index)
     return error;
 }
 
-/* The length of the longest frame of an interface, with headers, in bytes. */
+/* Returns the length of the longest frame of an interface, with headers, in bytes. */
 static int longest_frame(const char *interface)
 {
     struct ifreq request = {0};

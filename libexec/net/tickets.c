@@ -58,7 +58,8 @@ static int describe_types(void)
     return call(BPF_BTF_LOAD, &attributes);
 }
 
-/* Storage with BPF_F_CLONE: an accepted connection has the ticket of its listening socket. */
+/* Makes the map from a socket to its ticket. With BPF_F_CLONE an accepted connection has the ticket
+ * of its listening socket. */
 static int make_map_of_sockets(void)
 {
     const int types = describe_types();

@@ -105,7 +105,7 @@ static bool gives(const struct rtf_status *status, size_t plugin, int policy)
     return strcmp(rtf_plugin_program(status, plugin), policy == SCHED_FIFO ? "fp" : "rr") == 0;
 }
 
-/* The highest priority of the plugin's range; 0: the plugin has no priorities. */
+/* Returns the highest priority of the plugin's range; 0: the plugin has no priorities. */
 static int highest_of(const struct rtf_status *status, size_t plugin)
 {
     uint64_t highest;
@@ -182,7 +182,7 @@ static bool becomes_free(const char *code)
     return false;
 }
 
-/* The errno of sched_setattr(2) and sched_setscheduler(2) for this result. */
+/* Returns the errno with which the program's call fails for this result; 0: RTF_OK. */
 static int error_of(enum rtf_result result, int policy, const char *code)
 {
     if (result != RTF_OK && becomes_free(code))
@@ -215,8 +215,8 @@ static bool name_of_reservation(pid_t thread, char name[static RESERVATION])
     return inode != 0;
 }
 
-/* A spec with this name may belong to an earlier thread with the same id; then that spec is
- * released first. */
+/* Asks for the reservation, or for a change of the thread's reservation. A spec with this name may
+ * belong to an earlier thread with the same id; then that spec is released first. */
 static enum rtf_result ask(struct rtf_connection *connection, struct rtf_spec *spec,
                            struct rtf_params *params, pid_t thread, const struct wanted *wanted)
 {

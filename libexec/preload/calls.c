@@ -126,7 +126,7 @@ static int reserve_fixed(pid_t thread, int policy, int priority)
     return error;
 }
 
-/* The policy in the kernel; -1 with errno. */
+/* Returns the thread's policy in the kernel; -1 with errno. */
 static int policy_of(pid_t thread)
 {
     return LIBC(sched_getscheduler)(thread);
@@ -283,7 +283,7 @@ int set_attr(pid_t thread, const void *attributes, unsigned flags)
     return (int)syscall(SYS_sched_setattr, thread, attributes, flags);
 }
 
-/* An argument of syscall(2) that is a pointer. */
+/* Returns an argument of syscall(2) that is a pointer. */
 static const void *pointer_in(long word)
 {
     return (const void *)word; /* NOLINT(performance-no-int-to-ptr) */
@@ -369,8 +369,8 @@ static int create_and_decide(pthread_t *thread, const pthread_attr_t *attributes
     return start->error;
 }
 
-/* POSIX ignores the policy of attributes without PTHREAD_EXPLICIT_SCHED, and many programs forget
- * it. One line for each process is enough. */
+/* Warns once in each process: POSIX ignores the policy of attributes without
+ * PTHREAD_EXPLICIT_SCHED, and many programs forget this flag. */
 static void warn_of_ignored_policy(int policy)
 {
     static atomic_flag warned = ATOMIC_FLAG_INIT;

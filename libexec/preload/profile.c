@@ -45,8 +45,9 @@ bool profile_take(struct profile *profile, const char *word)
     return true;
 }
 
-/* The lower half of the allowed priorities stays as it is. The upper half has room for all higher
- * priorities: they move closer together, and keep their order as far as they stay different. */
+/* Maps a priority to the range up to `most`. The lower half of the allowed priorities stays as it
+ * is. The upper half has room for all higher priorities: they move closer together, and keep their
+ * order as far as they stay different. */
 int profile_priority(int priority, int most)
 {
     const int kept = most / 2, above = PRIORITY_MAX - kept;

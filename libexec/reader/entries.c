@@ -223,7 +223,8 @@ static void translate(uint64_t inode, pid_t *thread, pid_t *unseen)
     *thread = here == 0 ? TID_MAX : here;
 }
 
-/* The rules of a program file say which threads are attached, so NAME.tid cannot stand beside it. */
+/* False: a NAME.tid stands beside a program file. The rules of a program file say which threads are
+ * attached, so NAME.tid cannot stand beside it. */
 static bool stands_alone(const struct entry *entry, const struct snapshot *snapshot, char *reason)
 {
     if (snapshot->tid.state == FILE_ABSENT)
@@ -368,8 +369,8 @@ static void refuse_two_names(const struct entry *entry, struct snapshot *snapsho
     snapshot->json.state = FILE_BAD;
     snprintf(
         snapshot->json.reason, sizeof snapshot->json.reason,
-        "%s.json has a second name (hard link), by which it could be changed unseen; it must have one: "
-        "remove the other and touch this one",
+        "%s.json has a second name (hard link), by which it could be changed unseen: "
+        "remove the second name, and touch this file",
         entry->name);
 }
 

@@ -81,8 +81,8 @@ int open_plain(const char *file, uint64_t flags)
     return fd;
 }
 
-/* AT_STATX_DONT_SYNC: a file system that a user mounted on the name is not asked, because it may
- * never answer. */
+/* Calls statx(2). AT_STATX_DONT_SYNC: a file system that a user mounted on the name is not asked,
+ * because it may never answer. */
 static bool look_at(const char *file, int flags, struct statx *status)
 {
     const unsigned fields = STATX_TYPE | STATX_INO | STATX_CTIME | STATX_MTIME | STATX_MNT_ID;
@@ -337,8 +337,8 @@ static int open_new(const char *file)
     return open(file, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 }
 
-/* The modification time is the time of the decision, so that a restarted broker knows whether its
- * last decision was told. */
+/* Writes NAME.verdict. The modification time is the time of the decision, so that a restarted
+ * broker knows whether its last decision was told. */
 int verdict_put(const char *name, const char *text, size_t length, int64_t decided)
 {
     const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT},

@@ -224,7 +224,7 @@ static int64_t earliest(int64_t one, int64_t other)
     return one < other ? one : other;
 }
 
-/* The time until the next deadline in ms, rounded up; -1: none. */
+/* Returns the time until the next deadline in ms, rounded up; -1: none. */
 static int timeout(void)
 {
     if (directory_scans())

@@ -27,7 +27,8 @@ struct paragraph_output *messages_begin(const char *event)
     return &said;
 }
 
-/* A datagram holds only complete paragraphs. */
+/* Ends the paragraph. If the buffer is longer than a datagram now, sends the paragraphs before this
+ * one, because a datagram holds only complete paragraphs. */
 void messages_end(void)
 {
     paragraph_close(&said);

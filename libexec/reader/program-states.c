@@ -53,8 +53,8 @@ void program_write_verdict(struct program *program)
     json_decref(rows);
 }
 
-/* The verdict that an earlier reader has written about this version of the file; NULL: there is
- * none. The caller owns the object. */
+/* Returns the verdict that an earlier reader has written about this version of the file; NULL:
+ * there is none. The caller owns the object. */
 static json_t *read_verdict(const struct program *program, char state[static 16])
 {
     char file[NAME_MAX + 1];
@@ -130,8 +130,8 @@ static void take_back(struct program *program)
     rows_leave(program);
 }
 
-/* A refusal of one thread is the refusal of all of them. So the answers for threads that wait for
- * used runtime are not needed. */
+/* Goes to the next state if the answers allow it. A refusal of one thread is the refusal of all of
+ * them. So the answers for threads that wait for used runtime are not needed. */
 void program_advance(struct program *program)
 {
     if (program->state == HOLDING && rows_have_refused(program) && rows_only_wait(program))

@@ -19,7 +19,7 @@ static void take_process(struct program *program, pid_t process, int64_t started
         program_unwatch(program);
         program->state = REFUSED;
         program_say(program, "ATTACH_FAIL", "stale",
-                    "the file is older than the process: it means another one that had this id");
+                    "the file is older than the process: it means an earlier process with this id");
         program_tell_listed(program);
         return;
     }
@@ -31,8 +31,8 @@ static void take_process(struct program *program, pid_t process, int64_t started
         row->is_listed = false;
 }
 
-/* The row of this thread, whose name matches this rule. A new thread may get the row of a held
- * reservation. */
+/* Returns the row of this thread, whose name matches this rule. A new thread may get the row of a
+ * held reservation. */
 static struct row *row_for(struct program *program, pid_t tid, int rule)
 {
     struct row *row = row_of_thread(program, tid);
@@ -85,7 +85,8 @@ static void take_gone(struct program *program, pid_t tid)
     program_advance(program);
 }
 
-/* The sentence about a process that the owner names by its number in another pid namespace. */
+/* Writes the sentence about a process that the owner names by its number in another pid
+ * namespace. */
 static void say_unseen(struct program *program)
 {
     char reason[REASON_BYTES];

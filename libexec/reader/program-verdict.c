@@ -39,8 +39,8 @@ static bool has_result(const json_t *row, const char *result)
     return strcmp(text_of(row, "result"), result) == 0;
 }
 
-/* The row that decides the result of the verdict: the first refused row, or else the first waiting
- * row. */
+/* Returns the row that decides the result of the verdict: the first refused row, or else the first
+ * waiting row. */
 static json_t *row_of_refusal(json_t *rows)
 {
     json_t *row, *waits = NULL;
@@ -56,7 +56,7 @@ static json_t *row_of_refusal(json_t *rows)
     return waits;
 }
 
-/* "thread camera-1 (4243), rule 1: ..." */
+/* Returns a sentence of the row, such as "thread camera-1 (4243), rule 1: ...". */
 static json_t *about_thread(const json_t *row, const char *key)
 {
     char text[2 * REASON_BYTES];

@@ -41,7 +41,7 @@ bool programs_have_room(void)
     return HASH_COUNT(programs.table) < PROGRAMS_MAX;
 }
 
-/* The program of NAME+TID, and its row if there is one. */
+/* Returns the program of NAME+TID, and its row if there is one. */
 static struct program *find_row(const char *name, struct row **row)
 {
     char of[NAME_BYTES];
@@ -281,8 +281,9 @@ void programs_done(const char *name)
     program_advance(program);
 }
 
-/* If the thread has ended, rtf-tasks will tell so, too. If root has revoked the reservation, the
- * thread lives on, and gets no other reservation before the file is rewritten. */
+/* Notes that the broker has ended the reservation of the row. If the thread has ended, rtf-tasks
+ * will tell so, too. If root has revoked the reservation, the thread lives on, and gets no other
+ * reservation before the file is rewritten. */
 void programs_end_row(const char *name)
 {
     struct row *row;

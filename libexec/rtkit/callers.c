@@ -9,7 +9,7 @@
 
 enum { PID_MOST = 4194304 };
 
-/* The last number of a line; *count: how many numbers the line has. */
+/* Returns the last number of a line; *count: how many numbers the line has. */
 static pid_t last_number(const char *text, int *count)
 {
     pid_t last = 0;
@@ -22,8 +22,8 @@ static pid_t last_number(const char *text, int *count)
     return last;
 }
 
-/* The innermost number of NSpid in proc(5); *is_nested: NSpid has several numbers. 0: no such
- * thread. */
+/* Returns the innermost number of NSpid in proc(5); *is_nested: NSpid has several numbers. 0: no
+ * such thread. */
 static pid_t number_inside(pid_t process, pid_t thread, bool *is_nested)
 {
     char path[64], line[256];

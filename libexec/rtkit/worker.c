@@ -149,9 +149,9 @@ static enum job_result result_without_verdict(enum client_outcome outcome)
                                        : JOB_FAILED;
 }
 
-/* The broker refuses a spec that is older than its thread. But before the spec is written, the
- * thread may end and its id be reused. ask() notices the end of the thread by the pidfd, and
- * withdraws the spec. */
+/* Looks up the thread, and asks for it. The broker refuses a spec that is older than its thread.
+ * But before the spec is written, the thread may end and its id be reused. ask() notices the end of
+ * the thread by the pidfd, and withdraws the spec. */
 static enum client_outcome ask_for(const struct terms *terms, const struct job *job,
                                    struct job_answer *answer)
 {
@@ -169,8 +169,8 @@ static enum client_outcome ask_for(const struct terms *terms, const struct job *
     return outcome;
 }
 
-/* An open spool may have another broker by now, or may have been replaced. So a failure is tried
- * again with a newly opened spool. */
+/* Serves one job. An open spool may have another broker by now, or may have been replaced. So a
+ * failure is tried again with a newly opened spool. */
 static void serve(const struct terms *terms, const struct job *job, struct job_answer *answer)
 {
     const bool was_open = is_open;
@@ -197,7 +197,8 @@ static bool become(uid_t uid)
         return false;
     if (uid == 0 || setresgid(gid, gid, gid) != 0 || setresuid(uid, uid, uid) != 0)
         return false;
-    /* Capabilities go by themselves only when the uid changes from 0. */
+    /* drops the capabilities: the kernel does this only when the uid changes from 0, and it was not
+     * 0 */
     capng_clear(CAPNG_SELECT_CAPS);
     if (capng_apply(CAPNG_SELECT_CAPS) != 0 || setresuid(uid + 1, uid + 1, uid + 1) == 0)
         return false;

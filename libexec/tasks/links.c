@@ -30,8 +30,9 @@ struct question {
 
 /* ---- the child ---- */
 
-/* The kernel checks the uid and gid for file access. So the child needs no capability to trace, and
- * sees no link of a process that has more rights than the user. */
+/* Reads the link with the uid and gid of the user for file access, which the kernel checks. So the
+ * child needs no capability to trace, and sees no link of a process that has more rights than the
+ * user. */
 static size_t read_link(const struct question *about, char *exe, size_t size)
 {
     char path[PATH_BYTES];

@@ -125,7 +125,8 @@ static void tell_refused(uint64_t id, const char *reason)
 
 /* ---- from the broker ---- */
 
-/* The records begin before the first look, so that no thread is missed in between. */
+/* Begins a watch. The records begin before the first look, so that no thread is missed in
+ * between. */
 static const char *watch(uint64_t id, uid_t uid, pid_t process, const char *program,
                          const char *group)
 {
@@ -233,8 +234,9 @@ static bool turn(void)
     return good;
 }
 
-/* rtf-tasks reads processes and threads in /proc, and the CPUs in /sys (sysconf(3)). On a kernel
- * without Landlock, rtf-tasks at least runs as a user who owns no files. */
+/* Takes from rtf-tasks all rights that it does not need. rtf-tasks reads processes and threads in
+ * /proc, and the CPUs in /sys (sysconf(3)). On a kernel without Landlock, rtf-tasks at least runs
+ * as a user who owns no files. */
 static bool confine(uid_t uid, gid_t gid)
 {
     enum { END_OF_LIST = -1 };

@@ -90,7 +90,7 @@ int task_records_poll(struct pollfd *wanted, int size)
     return count;
 }
 
-/* A record may wrap around the end of its ring. */
+/* Copies a part of a record, which may wrap around the end of its ring. */
 static void copy_out(const struct ring *ring, uint64_t from, unsigned char *into, size_t size)
 {
     const size_t bytes = RING_PAGES * records.page_bytes, at = from % bytes,
@@ -137,8 +137,9 @@ static void keep(const struct task_record *record)
         records.lost = true;
 }
 
-/* The kernel writes PERF_RECORD_LOST together with the next record that fits, which may never
- * come. So a ring without room for one more record counts as lost, too. */
+/* Takes the wanted records out of a ring. The kernel writes PERF_RECORD_LOST together with the next
+ * record that fits, which may never come. So a ring without room for one more record counts as
+ * lost, too. */
 static void drain(const struct ring *ring, bool (*is_wanted)(const struct task_record *record))
 {
     _Alignas(8) unsigned char bytes[RECORD_MAX];
@@ -168,9 +169,9 @@ static int by_time(const void *one, const void *other)
     return a->time < b->time ? -1 : a->time > b->time;
 }
 
-/* The order matters when a thread id is used again: the end of the old thread on one CPU must come
- * before the fork of the new thread on another CPU. A batch that has the later record has the
- * earlier record, too. */
+/* Takes the records of all rings, and sorts them by time. The order matters when a thread id is
+ * used again: the end of the old thread on one CPU must come before the fork of the new thread on
+ * another CPU. A batch that has the later record has the earlier record, too. */
 bool task_records_take(int *count, bool (*is_wanted)(const struct task_record *record),
                        void (*take)(const struct task_record *record))
 {

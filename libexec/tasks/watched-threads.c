@@ -78,7 +78,8 @@ static bool read_name(pid_t process, pid_t tid, char name[static THREAD_NAME_BYT
     return true;
 }
 
-/* A name that is empty matches no rule, and is told as "?". */
+/* Reads the name of the thread, and tells it if it has changed. An empty name matches no rule, and
+ * is told as "?". */
 static void look_at(struct member *member, struct watched_thread *thread)
 {
     char name[THREAD_NAME_BYTES];
@@ -103,8 +104,8 @@ void threads_look_at_changed(struct member *member)
         look_at(member, thread);
 }
 
-/* An exiting thread is not added: the kernel has written the thread's last record already, so its
- * end would go unnoticed. */
+/* True if the thread is exiting. Such a thread is not added: the kernel has written the thread's
+ * last record already, so its end would go unnoticed. */
 static bool is_exiting(pid_t tid)
 {
     struct identity identity;

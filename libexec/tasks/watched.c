@@ -151,7 +151,8 @@ static const char *not_to_be_watched(pid_t pid, uid_t uid, int64_t *started)
                                   : "the process is not yours";
 }
 
-/* A directory in /proc belongs to the user and group of the process. */
+/* Reads the owner of a process. A directory in /proc belongs to the user and group of the
+ * process. */
 static bool look_at_owner(pid_t pid, struct stat *status)
 {
     char path[PATH_BYTES];
@@ -336,8 +337,8 @@ const char *watch_program(uint64_t id, uid_t uid, const char *program)
     return NULL;
 }
 
-/* The threads of all processes are told before listed(), so that the reader asks for one
- * reservation for all of them together. */
+/* Begins to watch a cgroup. The threads of all processes are told before listed(), so that the
+ * reader asks for one reservation for all of them together. */
 const char *watch_group(uint64_t id, uid_t uid, const char *group)
 {
     struct watch *watch = watch_new(id, uid, ONE_GROUP, group);
@@ -431,8 +432,9 @@ static void look_at_fresh(void)
     watched.all_fresh = false;
 }
 
-/* After an execve(2) the process has one thread, perhaps another program or cgroup, and perhaps
- * other uids. May free the member. */
+/* Looks at the process, if `is_whole` or after an execve(2) at all of it. After an execve(2) the
+ * process has one thread, perhaps another program or cgroup, and perhaps other uids. May free the
+ * member. */
 static void look_at_member(struct member *member, bool is_whole)
 {
     int64_t started;

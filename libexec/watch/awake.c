@@ -12,7 +12,8 @@ static struct {
     atomic_bool ends;
 } keepers;
 
-/* A thread makes itself SCHED_IDLE first, and so never takes time from other threads. */
+/* Keeps a CPU busy. The thread makes itself SCHED_IDLE first, and so never takes time from other
+ * threads. */
 static void *keep(void *argument)
 {
     const struct sched_param none = {0};

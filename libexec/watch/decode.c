@@ -213,7 +213,7 @@ static void take_event(const struct found *found, int64_t time, uint16_t cpu,
     listener->take(context, &record);
 }
 
-/* DECODE_EVENTS: the event is of another kind. */
+/* Returns the kind of an event; DECODE_EVENTS: the decoder does not know it. */
 static enum decode_event event_of(const struct decoder *decoder, const void *data)
 {
     const int id = (int)number_at(data, decoder->type);

@@ -136,7 +136,8 @@ static bool filter_threads(const struct recorder *recorder, enum decode_event ev
     return instance_put(&recorder->instance, path, filter);
 }
 
-/* An expired timer does not name its thread. So a filter takes all timers of the function. */
+/* Makes the kernel record only the timers of the replenishing function. An expired timer does not
+ * name its thread, so these are the timers of all threads. */
 static bool filter_timers(const struct recorder *recorder)
 {
     char filter[64], path[INSTANCE_PATH];

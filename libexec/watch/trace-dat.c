@@ -123,12 +123,12 @@ static bool put_head(const struct recorder *recorder, FILE *stream)
     bool good = put_file(instance, "events/header_page", stream);
     put_word("header_event", stream);
     good &= put_file(instance, "events/header_event", stream);
-    put_32(0, stream); /* events of the kernel's other tracers */
+    put_32(0, stream); /* no formats of the kernel's other tracers */
     put_32(SYSTEMS, stream);
     for (int i = 0; i < SYSTEMS; i++)
         good &= put_system(instance, systems[i], stream);
     put_symbols(recorder, stream);
-    put_32(0, stream); /* formats of trace_printk */
+    put_32(0, stream); /* no formats of trace_printk */
     put_names(recorder, stream);
     put_32(recorder_cpus(recorder), stream);
     put_word("flyrecord", stream);
@@ -140,7 +140,7 @@ static uint64_t round_up(uint64_t bytes, uint64_t page)
     return (bytes + page - 1) / page * page;
 }
 
-/* In the file, pages stand at multiples of their size. */
+/* Writes the pages of all CPUs, each at a multiple of its size in the file. */
 static void put_pages(const struct recorder *recorder, uint64_t at, FILE *stream)
 {
     const unsigned cpus = recorder_cpus(recorder);
