@@ -269,7 +269,8 @@ void exact_refuse(const struct exact *exact, const struct exact_refusal *why,
         answer_no(out, "by the %s a runtime of %" PRIu64 "us fits, %" PRIu64 "us asked",
                   exact->name, nearest, timing->runtime);
     else
-        answer_no(out, "by the %s no CPU can run the task beside the other tasks there", exact->name);
+        answer_no(out, "by the %s no CPU can run the task beside the other tasks there",
+                  exact->name);
 }
 
 /* ---- Other plugins' tasks ---- */

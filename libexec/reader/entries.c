@@ -367,11 +367,10 @@ static void refuse_two_names(const struct entry *entry, struct snapshot *snapsho
     if (!entry->json.has_two_names || snapshot->json.state == FILE_BAD)
         return;
     snapshot->json.state = FILE_BAD;
-    snprintf(
-        snapshot->json.reason, sizeof snapshot->json.reason,
-        "%s.json has a second name (hard link), by which it could be changed unseen: "
-        "remove the second name, and touch this file",
-        entry->name);
+    snprintf(snapshot->json.reason, sizeof snapshot->json.reason,
+             "%s.json has a second name (hard link), by which it could be changed unseen: "
+             "remove the second name, and touch this file",
+             entry->name);
 }
 
 static void settle_told(struct entry *entry, struct snapshot *snapshot)
