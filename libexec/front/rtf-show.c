@@ -27,7 +27,8 @@ static struct {
 
 static struct {
     const char *name;
-    /* JSON null: there is no such file, or no thread; kernel: of a program an array */
+    /* JSON null: there is no such file, or no thread. kernel: the attributes of the thread; an
+     * array of them for a program */
     json_t *spec, *verdict, *kernel;
     bool current; /* the verdict answers the spec as it is now */
 } shown;

@@ -98,7 +98,7 @@ static int open_signals(void)
     return signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC);
 }
 
-/* Takes the signal that has ended the recording. A later one ends the process. */
+/* Takes the signal that has ended the recording. A further signal ends the process. */
 static void close_signals(int fd)
 {
     struct signalfd_siginfo taken;

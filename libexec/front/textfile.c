@@ -22,7 +22,8 @@ static bool write_all(int file, const char *text, size_t length)
     return true;
 }
 
-/* The group comes first: until then only the owner can read the file. */
+/* Sets the group before the mode, because the mode lets the group read the file. Before, only the
+ * owner can read the file. */
 static bool set_readers(int file, gid_t readers)
 {
     if (readers == TEXTFILE_EVERYBODY)

@@ -20,7 +20,7 @@ enum { SEPARATIONS_EXACT = 1 << 18, SEPARATIONS_DENSE = 1 << 12 };
 
 struct separations {
     size_t count;                /* number of entries; the first is for k = 0. 0: no marks */
-    int64_t *jobs;               /* k, ascending */
+    int64_t *jobs;               /* the number of jobs k of each entry, ascending */
     int64_t *longest, *shortest; /* ns */
     double *mean, *variance;     /* ns, ns^2; NULL: not asked for */
     bool dense;                  /* every k is included */

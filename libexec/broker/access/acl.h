@@ -26,7 +26,7 @@ extern struct acl *rules;
 struct acl *acl_load(const char *path, char reason[static REASON_BYTES]);
 void acl_free(struct acl *acl);
 
-/* The number of these rules. Each call of acl_load gives its rules another number. */
+/* Identifies these rules: each call of acl_load gives its rules another number. */
 unsigned acl_number(const struct acl *acl);
 
 /* Returns each rule with its line number and its text, for status.json. Returns null if there are

@@ -3,7 +3,8 @@
 #include "tick.h"
 #include "units.h"
 
-enum { WINDOW = 10000, RUNTIME = 4000 };       /* us: what another user may still reserve */
+/* us: another user may still reserve RUNTIME in each WINDOW */
+enum { WINDOW = 10000, RUNTIME = 4000 };
 static const uint64_t most = ONE_CPU / 10 * 9; /* the part of a CPU that the kernel grants */
 
 /* All threads together may take the capacity less `kept`. With partition=global, all CPUs are one

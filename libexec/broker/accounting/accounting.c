@@ -89,7 +89,7 @@ void grant_charge(struct acl *acl, const struct account *account, struct grant *
     }
 }
 
-/* ---- the steps ---- */
+/* ---- grants in all books ---- */
 
 void grant_book(struct reservation *reservation, struct grant *grant)
 {

@@ -104,7 +104,7 @@ int64_t debt_last_in_kernel(void)
     return debts.last_in_kernel;
 }
 
-/* ---- what is given up ---- */
+/* ---- the debt of a change ---- */
 
 /* Returns the period, or the deadline if there is no period: rtf-guard also enforces the runtime of
  * a grant with a deadline and no period. */

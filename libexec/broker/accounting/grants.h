@@ -4,8 +4,9 @@
 
 #include "reservation.h"
 
-/* The name of the plugin that granted the CPUs, or else of the plugin of the first claim,
- * guaranteed claims first. NULL: the grant is NULL, or has only extras. */
+/* Names the plugin that granted the CPUs. If the grant has no CPUs, names the plugin of the first
+ * guaranteed claim, or else of the first claim without a guarantee. NULL: the grant is NULL, or has
+ * only extras (extras.h). */
 const char *grant_plugin_name(const struct grant *grant);
 
 /* True: the grant has CPU time, which schedules an attached thread. */

@@ -45,8 +45,8 @@ void execve_put_back(const struct user *user, const char *name, struct attachmen
  * the thread has got the leader's id by execve(2), it gets its former attributes back. */
 void execve_late(const struct user *user, const char *name, const struct attachment *ended);
 
-/* Does the same at the broker's end, for a thread that has got the leader's id after the broker had
- * made all threads ordinary. */
+/* Like execve_late, at the broker's end: for a thread that has got the leader's id after the broker
+ * had made all threads ordinary. */
 void execve_to_the_end(const struct user *user, const char *name, const struct attachment *ended);
 
 /* Takes the helper's answer to an order of this file. False: the answer belongs to another

@@ -9,8 +9,9 @@
 
 #include "request.h"
 
-/* _choose looks for a plugin to ask about the next claim. If all claims are held, _choose looks for
- * a plugin to ask for CPU time, from inquiry.plugin on. _next goes on to the next plugin. */
+/* Plugins are asked for the claims of a spec (units, network, disk) first, one claim after another,
+ * and then for CPU time. _choose looks for the plugin to ask next, from inquiry.plugin on. _next
+ * goes on to the plugin after inquiry.plugin. */
 enum step_result ask_plugins_choose(struct request *request);
 enum step_result ask_plugins_next(struct request *request);
 

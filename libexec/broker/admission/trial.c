@@ -14,7 +14,7 @@
 #include "trial-cost.h"
 #include "zero-lag-wait.h"
 
-/* ---- when ---- */
+/* ---- begin and end of a trial ---- */
 
 bool is_tried(const struct request *request)
 {

@@ -422,7 +422,7 @@ static void put_aside(const char *name, uid_t uid)
         "moved aside: specs/ may have only directories with the name or the uid of their owner");
 }
 
-/* This line counts in no budget, because the adopter reports a full uid only once. */
+/* No log budget counts this line of the log, because the adopter reports a full uid only once. */
 static void full(uid_t uid, const char *why_not)
 {
     char reason[REASON_BYTES];

@@ -16,12 +16,13 @@
 /* A message of a plugin, of which only the form has been checked. */
 struct plugin_event {
     enum { PLUGIN_ANSWER, PLUGIN_UPDATE, PLUGIN_UP } kind;
-    uint64_t id;   /* ANSWER: of the request */
+    uint64_t id;   /* PLUGIN_ANSWER: the id of the question */
     uint64_t task; /* UPDATE */
     enum answer answer;
-    struct attributes plan; /* ANSWER ok, partial */
+    struct attributes plan; /* the plan of ANSWER_OK and ANSWER_PARTIAL */
     struct cpu_move move;   /* UPDATE */
-    /* ANSWER no: the largest and the least value that the plugin says it would accept; 0: not said */
+    /* ANSWER_NO: the largest and the least value that the plugin says it would accept; 0: not
+     * said */
     uint64_t nearest, nearest_minimum;
     bool never; /* with ANSWER_NO: the end of no other task can change the answer */
     char reason[256];

@@ -63,7 +63,7 @@ static struct {
     json_t *pools; /* the pools of the text that is being made */
 } status = {.timer.due = status_is_due, .pause = INT64_C(1000000000)};
 
-/* ---- the text ---- */
+/* ---- the text of status.json ---- */
 
 static const char *program_of(const struct plugin_line *line)
 {
@@ -196,7 +196,7 @@ static char *write_text(bool running)
     return text;
 }
 
-/* ---- when it is told ---- */
+/* ---- when a text is sent ---- */
 
 static void status_go_to(enum told next, int64_t at)
 {

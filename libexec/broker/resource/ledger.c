@@ -163,7 +163,7 @@ void ledger_let_go(struct holding *holding)
     holding->ahead = 0;
 }
 
-/* ---- telling ---- */
+/* ---- lists of pools ---- */
 
 struct listener {
     void (*each)(const struct pool *pool);
