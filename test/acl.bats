@@ -241,7 +241,7 @@ who() { # the name that sentences give the user
     granted $CAT a '{"plugin": "FP", "priority": 9, "runtime": 10, "deadline": 100}' # a deadline is a window
     denied $CAT b "$no_period" 'acl.conf:3: rtfcat - max_utilization 1: 0.1 used, 1 asked (a spec without period weighs a whole CPU)'
     refusal_is access 'acl.conf:3: rtfcat - max_utilization 1' 1 0.9 - when-freed
-    # No period would help, because the runtime alone weighs a whole CPU: no value is called nearest.
+    # A spec without a period counts as a whole CPU, whatever its runtime is, so no value is called nearest.
     denied $CAT b '{"plugin": "FP", "priority": 9, "runtime": 11}' 'acl.conf:3: rtfcat - max_utilization 1: 0.1 used, 1 asked (a spec without period weighs a whole CPU)'
     refusal_is access 'acl.conf:3: rtfcat - max_utilization 1' 1 0.9 - never
     gone $CAT a

@@ -26,7 +26,7 @@ hear() {
         elif [ -n "${said[answer]:-}" ]; then
             return
         else
-            said=() # that was an update
+            said=() # the paragraph was an update, and the answer is still to come
         fi
     done
     return 1
@@ -256,7 +256,7 @@ declines() {
 
 @test "each thread of other users can take one overrun in the shortest deadline of a user, the own threads none" {
     start edf cpus=0-1 threshold=0.9 overrun=4ms
-    spec 1 4000 10000 owner=1; is ok # 1.8 - 0.4: three times 4 ms in 10 fit, and 0.2 are left
+    spec 1 4000 10000 owner=1; is ok # of 1.8 CPUs, 1.4 are left: three overruns of 4 ms in 10 ms fit, and 0.2 CPUs are left then
     for task in 2 3; do spec $task 2 1000000 owner=2; is ok; done
     spec 4 200000 1000000 owner=3; is no nearest=199996 # deadlines of other users do not matter
     spec 4 199996 1000000 owner=3; is ok
@@ -300,11 +300,11 @@ declines() {
     spec 2 5000 10000 owner=2; is ok; spec 3 2 10000 owner=3; is no nearest=
     start edf partition=unthrottled threshold=1 admission=demand fair_server=0us overrun=1ms
     spec 1 4000 10000 owner=1; spec 2 2 20000 deadline=1669 owner=2; is no nearest=
-    spec 2 3 20000 deadline=1670 owner=2; is no nearest=2 # 2 us, 1 ms, and 0.4 of 1.67 ms: the other may wake so late
-    spec 2 15001 40000 deadline=20000 owner=2; is no nearest=10000 # 4 + 1 ms and half of it in 10
+    spec 2 3 20000 deadline=1670 owner=2; is no nearest=2 # in 1.67 ms: 2 us, an overrun of 1 ms, and 0.4 of 1.67 ms, because task 1 may wake just before
+    spec 2 15001 40000 deadline=20000 owner=2; is no nearest=10000 # in 10 ms: 4 ms of task 1, an overrun of 1 ms, and half of the runtime
     spec 2 10000 40000 deadline=20000 owner=2; is ok
     spec 3 4000 40000 owner=1; is no nearest=; spec 2 8000 40000 deadline=20000 owner=2
-    spec 3 4000 40000 owner=1; is ok # 8 + 8 ms, two overruns, and half of 4 ms in 20
+    spec 3 4000 40000 owner=1; is ok # in 20 ms: 8 ms of task 1, 8 ms of task 2, two overruns of 1 ms, and half of the 4 ms
 }
 
 @test "a user's threads go where no other user's are, and loads of other users count" {
@@ -322,7 +322,7 @@ declines() {
     for task in {2..9}; do spec $task 2 1000000 owner=2 hrtick=1; is ok; done
     spec 10 2 1000000 owner=2; is no "reason=* when other users' threads overrun (9 times up to *us in 1000us, *"
     spec 10 709985 1000000 owner=2 hrtick=1; is no nearest=709984 # 0.9 - 0.1 - 9 * 0.01 - 8 * 0.000002
-    start edf cpus=0-1 threshold=0.9 overrun=4ms # a time that the administrator states stays
+    start edf cpus=0-1 threshold=0.9 overrun=4ms # an overrun= that states a time holds also where a timer ends runtimes
     spec 1 100 1000 owner=1 hrtick=1; spec 2 2 1000000 owner=2 hrtick=1; is ok; spec 3 2 1000000 owner=2 hrtick=1; is no nearest=
     start edf partition=unthrottled threshold=0.9 overrun=tick; spec 1 1000 10000 owner=1 hrtick=1
     ask op=load task=9 owner=2 cpus=0 policy=deadline runtime=8000 period=10000 deadline=10000 commit=if-ok hrtick=1; is no nearest=7990

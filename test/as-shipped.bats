@@ -45,7 +45,7 @@ typed() {
     lacks 'does not get' "$WORK/out"
 }
 
-# asked: each runtime and period that is shown together, as options or in a spec: a line each, "-T 10ms -P 100ms".
+# asked: prints each pair of runtime and period that the pages show together, as options or in a spec: a line each, "-T 10ms -P 100ms".
 asked() {
     grep -hoE -- '-T [0-9]+(us|ms) -P [0-9]+(us|ms)|"runtime": "[0-9]+ms", "period": "[0-9]+ms"[^"]*["}]' \
         "$RTF_SOURCE"/{README.md,man/rtf.[0-9].scd,man/rtf-{run,declare,attach,change,every,wait,what-if,show,ls,spec}.[0-9].scd,contrib/examples/*} |
@@ -73,7 +73,7 @@ asked() {
     says 'select(.stage == "verdict" and .decision == "ok")'
 }
 
-# shown PAGE HEADING: the commands of its literal blocks there, for the users of this test and its configuration. An editor adds a comment.
+# shown PAGE HEADING: writes the commands in the literal blocks of this section to $WORK/script, with the users and the configuration of this test.
 shown() {
     awk -v heading="# $2" '/^```/ { literal = !literal; next } !literal && /^# / { inside = $0 == heading } inside && literal { gsub(/\\\\/, "\\"); sub(/^# /, ""); print }' "$RTF_SOURCE/man/$1.scd" |
         sed -E -e "s/\\bann\\b/$ALICE/g; s/\\bbob\\b/$BOB/g; s,/etc/rtf,$CONFIG,g" -e '/^(reboot|apt-get )/d' >"$WORK/script"
@@ -89,7 +89,7 @@ typed_by_root() {
 reserves() { told '.result == "OK"' "$(spec "$1" "$2" '{"runtime": "10ms", "period": "200ms"}')"; }
 
 @test "the examples of rtf-revoke(8) and rtf-history(8)" {
-    # Both are members: the rules are for all users, and name these two.
+    # The rules hold for all users. A user whom a rule names counts as a member of the group, so two rules name Alice and Bob.
     sed -i "s/^$ALICE /- /" "$CONFIG/acl.conf"
     for user in $ALICE $BOB; do echo "$user - max_priority 48" >>"$CONFIG/acl.conf"; done
     broker_start
@@ -199,7 +199,7 @@ has_restarted() { jq -e 'select(.stage == "plugin" and .decision == "restarted" 
 @test "a user alone has loops at 1 kHz, and another user as many threads beside them as their ticks have room; also after a restart of the plugin" {
     local room=$((($(nproc) * 900 - 300) / 1000)) verdict # each thread can take a CPU for 1 ms
     sed -i "s/^$ALICE /- /; / max_user_threads /d" "$CONFIG/acl.conf" # on few CPUs the rule refuses first
-    for user in $ALICE $BOB; do echo "$user - max_priority 48" >>"$CONFIG/acl.conf"; done # the rules name both
+    for user in $ALICE $BOB; do echo "$user - max_priority 48" >>"$CONFIG/acl.conf"; done # users whom a rule names count as members
     broker_start
     quick() { spec "$1" "$2" '{"plugin": "EDF", "runtime": "100us", "period": "1ms"}'; }
     slow() { spec $BOB "$1" '{"plugin": "EDF", "runtime": "10us", "period": "100ms"}'; }
@@ -229,7 +229,7 @@ sentence() {
 @test "a spec that EDF refuses goes to FP, and the sentence of a refusal says what the spec lacks for FP" {
     local most rule i
     sed -i "s/^$ALICE /- /" "$CONFIG/acl.conf"
-    for user in $ALICE $BOB; do echo "$user - max_priority 48" >>"$CONFIG/acl.conf"; done # the rules name both
+    for user in $ALICE $BOB; do echo "$user - max_priority 48" >>"$CONFIG/acl.conf"; done # users whom a rule names count as members
     broker_start
     eventually jq -e '.rules[] | select(.threads)' "$SPOOL/status.json"
     most=$(jq '.rules[] | select(.threads) | .threads' "$SPOOL/status.json")

@@ -111,7 +111,7 @@ answers_left() {
 @test "SIGTERM: a verdict reaches an owner while the owner's reader has crashed and waits for its restart" {
     broker_start
     attached_sleeper $ALICE cam "$cam"
-    for crashes in 1 2 3 4 5; do # each pause is twice as long as the one before: the last pause takes 1.6 s
+    for crashes in 1 2 3 4 5; do # the broker waits before it starts the next reader, twice as long each time: at last 1.6 s
         eventually helpers rtf-reader >/dev/null
         kill -KILL "$(helpers rtf-reader)"
         eventually has_seen_crashes "$crashes"
@@ -240,7 +240,7 @@ is_next_tick() {
     broker_start
     spec $ALICE first '{"runtime": "3ms", "period": "10ms", "plugin": "EDF"}' >/dev/null
     broker_dies
-    for name in m z a q; do # 0.5 of 0.8 are left
+    for name in m z a q; do # EDF has 0.5 of 0.8 CPUs left, and each of these asks for 0.3
         put $ALICE $name '{"runtime": "3ms", "period": "10ms", "plugin": "EDF"}'
         next_tick # waits until files get another time stamp
     done

@@ -105,7 +105,7 @@ END
         "$RTF_BIN/rtf-run" --spool "$SPOOL" --plugin SLOW --priority 5 true >"$WORK/out/slow" 2>&1 3>&- &
     slow=$!
     echo "$slow" >>"$WORK/pids"
-    eventually grep -qs '^poll(\|^ppoll(' "$WORK/out/trace" # it waits
+    eventually grep -qs '^poll(\|^ppoll(' "$WORK/out/trace" # rtf-wait waits
     for n in $(seq 50); do
         put $ALICE w$n '{"priority": 15, "plugin": "FP"}'
         rm "$SPECS/$ALICE/w$n.json"
@@ -201,7 +201,8 @@ memory_of() { for pid; do cat "/proc/$pid/smaps_rollup" 2>/dev/null || true; don
     eventually test -s "$WORK/verdicts" # each user has a verdict
     eventually has_readers $crowd
     active=$(memory_of "$BROKER" "$(launcher)" $(helpers 'rtf-reader|rtf-adopter'))
-    # The number of readers does not matter: they may have the uid of the plugins, which may have few processes.
+    # A plugin can be started again beside all these readers: they may have the uid of the plugins, and the limit of processes for a plugin must not count
+    # readers.
     kill -KILL "$(helpers 'plugins/fp')"
     eventually fp_grants $first
     exec 5>&-

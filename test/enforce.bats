@@ -89,7 +89,7 @@ guard() { helpers rtf-guard; }
     rival
     hog $ALICE
     granted cam "$HOG" '{"plugin": "FP", "priority": 15, "runtime": "100us", "period": "1ms"}'
-    sleep 2 # the guard lets it catch up for a second
+    sleep 2 # the guard lets a thread catch up for a second
     once_of 5 is_held "$HOG"
     as $ALICE rm "$SPECS/$ALICE/cam.json"
     cc -std=c17 -D_GNU_SOURCE -O2 -o "$WORK/jobs" "$RTF_SOURCE/test/experiments/jobs.c"

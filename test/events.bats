@@ -247,7 +247,7 @@ of_page() {
     done
     as $ALICE sh -c 'cd "$1" && printf "\377\376{\"token\": \"\300\"}" >bytes.json && printf "a\nb" >bytes.tid' sh "$SPECS/$ALICE"
     verdict $ALICE bytes >/dev/null
-    # At most ten of these are logged in ten seconds for each user, so three users.
+    # The log takes at most ten lines about such names in ten seconds from each user, so three users make them.
     as $ALICE sh -c 'cd "$1" && printf "" | tee "a
 b.json" "c\",\"decision\":\"ok.json" "$(printf "\033[31m.json")" "☃.json" "$(printf "\377\376.json")" "d\\.json" "%s%n.tid"' sh "$SPECS/$ALICE" >/dev/null
     as $BOB sh -c 'cd "$1" && mkdir "e

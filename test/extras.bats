@@ -16,7 +16,7 @@ lock_limit() { awk '/^Max locked memory/ { print $4, $5 }' "/proc/$1/limits"; }
 limit_is() { [ "$(lock_limit "$1")" = "$2 $3" ]; }
 MIB=1048576
 
-# latency: the kernel's effective value in us. No program holds one: 2000000000.
+# latency: the kernel's effective value in us; 2000000000 if no program asks for one.
 latency() { dd if=/dev/cpu_dma_latency bs=4 count=1 status=none | od -An -td4 | tr -d ' '; }
 latency_is() { [ "$(latency)" = "$1" ]; }
 nice_is() { [ "$(ps -o ni= -p "$1" | tr -d ' ')" = "$2" ]; }
@@ -91,7 +91,7 @@ while not os.path.exists(sys.argv[1]):
     time.sleep(0.01)
 child = os.fork()
 if child == 0 and os.fork() == 0:
-    resource.setrlimit(resource.RLIMIT_MEMLOCK, (20 << 20, 24 << 20)) # neither the former nor the raised limit
+    resource.setrlimit(resource.RLIMIT_MEMLOCK, (20 << 20, 24 << 20)) # the process sets a limit by itself, which is neither the former nor the raised one
     os.setsid()
     os.write(1, b"%d\n" % os.getpid())
 elif child != 0:
@@ -372,7 +372,7 @@ thread() { grep -lx "$1" "/proc/$PROGRAM/task/"*/comm | cut -d / -f 5; }
     as $ALICE rm "$SPECS/$ALICE/player.json"
     eventually latency_is 2000000000
     eventually is_like_other audio
-    # With a rule for the first thread it has both.
+    # With a rule for the first thread, this thread has CPU time, and also what the file asks for the process.
     said=$(spec $ALICE player '{"process": '$PROGRAM', "cpu_latency": "30us", "threads": [{"name": "python3", "runtime": "1ms", "period": "20ms", "nice": -3}]}')
     told '.result == "OK" and .grant.threads == 1 and .threads[0].grant.cpu_latency == 30 and .threads[0].grant.nice == -3' "$said"
     is_policy "$PROGRAM" deadline

@@ -86,7 +86,7 @@ fresh() {
 exec $tree/libexec/rtf/rtf-real "\$@"
 END
         chmod 755 $tree/libexec/rtf/rtf-brokerd
-        finds() { # FOUND MEANWHILE: prints what the demo finds at the end if that happens meanwhile
+        finds() { # finds FOUND SCRIPT: runs the demo, and SCRIPT meanwhile. The demo finds FOUND at its end.
             echo "$2" >$WORK/meanwhile
             "$RTF_SOURCE/contrib/demo" --quick $WORK/tree >$WORK/said 2>&1 || :
             sed -n "s/^ *found: *//p" $WORK/said >$WORK/found

@@ -76,7 +76,7 @@ since() { echo $(((${EPOCHREALTIME/./} - $1) / 1000)); }
     [ "$(</proc/sys/kernel/sched_rt_runtime_us)" = "$RT_RUNTIME" ]
 }
 
-# The broker must report this in the log at its start, and not notice it when it is too late.
+# A missing right must stop the broker at its start, and must not be noticed only when the broker needs the right.
 
 @test "a broker that may not outrank its grants does not start, and names the missing right" {
     status=0

@@ -194,7 +194,7 @@ while True: time.sleep(0.05)' 3>&- & # a thread that sleeps for long could not b
     agree
     calls_foreign "thread $SLEEPER of uid $ALICE is rr 30: no plugin of this broker gives that"
 
-    # A user's process cannot speak for another broker, ...
+    # A user's process cannot speak for another broker.
     chrt -R -r -p 3 "$SLEEPER"
     mkdir "$WORK/forged"
     printf 'record=spec\nuser=x\nname=x\ntask=1\ntid=%s\nstarted_by=18446744073709551615\nprocess=1\n\n' "$SLEEPER" >"$WORK/forged/journal"
@@ -205,7 +205,7 @@ time.sleep(300)' "$WORK/forged/journal" 3>&- &
     echo "$!" >>"$WORK/pids"
     eventually is_called rtf-brokerd "$!"
     finds "kernel: thread $SLEEPER of uid $ALICE is rr, and nothing is granted to it"
-    # ... and the other broker speaks for its own threads, not for this broker's.
+    # The other broker speaks for its own threads, not for this broker's.
     kill "$SLEEPER"
     kill -STOP "$OTHER"
     chrt -R -f -p 12 "$THEIRS"

@@ -32,7 +32,7 @@ silent() {
     [ -z "$output" ]
 }
 
-# servant PID NAME PARENT POLICY PRIORITY: makes a process of that machine. NAME may have any characters.
+# servant PID NAME PARENT POLICY PRIORITY: makes a process in the imitated /proc. NAME may have any characters.
 servant() {
     mkdir "$ROOT/proc/$1"
     printf '%s\n' "$2" >"$ROOT/proc/$1/comm"

@@ -381,7 +381,7 @@ session() {
     [ "$(jq -c 'del(.cpus)' <<<"$shown")" = "$(jq -c 'del(.cpus)' <<<"$got")" ] || { printf '%s\n' "$shown" "$got" >&2; false; }
     nothing_left() { [ -z "$(ls -A "$SPECS/$ALICE")" ]; }
     eventually nothing_left
-    # The same for the single command.
+    # Runs the single command at the end of the page, too.
     sed -n '/^## The same/,$p' "$WORK/text" | sed -n 's/^\$ //p' >"$WORK/script"
     printf '#!/bin/sh\nchrt -p $$; echo "$@"\n' >"$WORK/camera"
     chmod 755 "$WORK/camera"

@@ -107,7 +107,7 @@ reader_of() {
     [ "$(powers "$adopter")" = 'chown fowner fsetid' ]
     [ "$(status_of "$adopter" Seccomp)" = 2 ]
     [ "$(status_of "$adopter" NoNewPrivs)" = 1 ]
-    [ "$(descriptors "$adopter")" = '0 1 2 3 4' ] # 3: specs/, 4: what happens there
+    [ "$(descriptors "$adopter")" = '0 1 2 3 4' ] # 3: specs/, 4: the inotify instance of specs/
 }
 
 @test "a reader has its user's rights over files, an identity of its own, and no power at all" {
@@ -117,7 +117,7 @@ reader_of() {
     [ "$(ids "$reader")" = "$READER_USER $READER_USER $READER_USER $ALICE / $READER_USER $READER_USER $READER_USER $READER_USER / " ]
     [ "$(status_of "$reader" Seccomp)" = 2 ]
     [ "$(status_of "$reader" NoNewPrivs)" = 1 ]
-    [ "$(descriptors "$reader")" = '0 1 2 3 4' ] # 3: the directory, 4: what happens there
+    [ "$(descriptors "$reader")" = '0 1 2 3 4' ] # 3: the directory, 4: its inotify instance
     for by in $ALICE $READER_USER $PLUGIN_USER; do
         no setpriv --reuid "$by" --regid "$by" --clear-groups -- ls "/proc/$reader/fd" >/dev/null 2>&1
     done
@@ -199,7 +199,7 @@ reader_of() {
     requires_landlock
     as_plugin_user
     reader=$(reader_of $ALICE)
-    for pid in "$reader" "$BROKER" $(helpers | grep -vx "$reader") $(children "$(helpers rtf-tasks)"); do # a reader with nothing to do ends
+    for pid in "$reader" "$BROKER" $(helpers | grep -vx "$reader") $(children "$(helpers rtf-tasks)"); do # begins with a reader that has work, because a reader with nothing to do ends
         # The filter of system calls refuses open(2) to the publisher, rtf-tasks and rtf-links, and openat(2) to the first and the last of them.
         wanted=EACCES and_at=EACCES
         case $(cat "/proc/$pid/comm") in

@@ -120,7 +120,7 @@ has_verdicts() { [ "$(as $ALICE sh -c 'ls "$1" | grep -c verdict' sh "$SPECS/$AL
     told '.result == "OK" and .grant.threads == 4' "$fits"
 }
 has_no_thread() { ! thread "$1" >/dev/null; }
-reservations() { [ "$(jq .reservations "$SPOOL/status.json")" = "$1" ]; } # so many
+reservations() { [ "$(jq .reservations "$SPOOL/status.json")" = "$1" ]; } # reservations COUNT: status.json has this number of reservations
 
 @test "a refusal does not wait for used runtime if another thread of the file can never fit" {
     configure_plugins 'EDF edf - 0 partition=unthrottled threshold=0.5'
@@ -129,7 +129,7 @@ reservations() { [ "$(jq .reservations "$SPOOL/status.json")" = "$1" ]; } # so m
     told '.result == "OK"' "$(spec $ALICE before '{"runtime": "1640ms", "period": "4100ms"}')"
     attach $ALICE before "$SLEEPER" >/dev/null
     program $ALICE camera-1 never
-    sleep 1 # it may have used 1 s of 1.64 s, which counts for 2.5 s
+    sleep 1 # the thread may use up to 1 s of its 1.64 s, which then counts for 2.5 s
     as $ALICE rm "$SPECS/$ALICE/before.json"
     eventually test ! -e "$SPECS/$ALICE/before.verdict"
     said=$(spec $ALICE player "$(rules '{"name": "camera*", "runtime": "30ms", "period": "100ms"}, {"name": "never", "plugin": "NONE", "runtime": "1ms", "period": "20ms"}')")

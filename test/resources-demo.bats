@@ -10,7 +10,7 @@ load helper
     [ "$status" -eq 0 ]
     read -r _ _ _ mean slowest gap < <(grep '^all of these' <<<"$output")
     echo "# $mean frames a second, $slowest of the slowest camera, $gap ms between two" >&3
-    [ "${slowest%.*}" -ge 25 ] # 1 to 3 without
+    [ "${slowest%.*}" -ge 25 ] # 1 to 3 frames a second without the reservations
     grep -q '^  ok      it is refused by the network, and holds no CPU time either' <<<"$output"
     grep -q '^  ok      no process, file, mount, cgroup or kernel setting was left behind or changed$' <<<"$output"
 }

@@ -268,7 +268,7 @@ is_asked_for() { [ -e "$SPECS/$ALICE/rtkit-$1.json" ]; }
     kill -CONT "$BROKER"
     eventually grep -q "rtkit-$caller.json is older than thread $caller" "$EVENTS"
     ended=$caller
-    client $ALICE 7 # The same worker does this. It has answered the first call by then.
+    client $ALICE 7 # the worker that has answered the first call answers this call, too
     [ "$SAID" = ok ]
     is_policy "$ended" other
     [ ! -e "$SPECS/$ALICE/rtkit-$ended.json" ]

@@ -216,7 +216,7 @@ thread.join()'
     rtf_run -v -T 5ms -P 20ms -- sh -c "cat $OWN/run-\$\$.json" >"$WORK/out" 2>&- || status=$?
     [ "$status" -eq 0 ]
     jq -e '.runtime == 5000 and .lifetime == "thread"' "$WORK/out"
-    # It does not write into `alive` either. This is the only file there that it has open for writing while it waits.
+    # rtf-run does not write into `alive`, either, the only file of the spool that it has open for writing while it waits.
     freeze_broker
     rtf_run -T 5ms -P 20ms --timeout 20ms -- true <&- >&- 2>&- || true
     [ -z "$(dd if="$SPOOL/alive" iflag=nonblock status=none 2>/dev/null)" ]
@@ -719,7 +719,7 @@ to_nowhere() { "$@" >&-; }
     fails 125 'rtf-run: thread rtf-run (*), rule 1: *' as $ALICE "$RTF_BIN/rtf-run" --spool "$SPOOL" -f "$WORK/rules" -- touch "$WORK/ran"
     [ ! -e "$WORK/ran" ]
     eventually has_no_specs
-    # With --fallback the command runs without.
+    # With --fallback the command runs without a reservation.
     falls_back() { # SENTENCE
         status=0
         as $ALICE "$RTF_BIN/rtf-run" --spool "$SPOOL" -f "$WORK/rules" --fallback -- sh -c 'chrt -p $$; exit 7' >"$WORK/out" 2>"$WORK/err" || status=$?

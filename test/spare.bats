@@ -36,7 +36,7 @@ remove() { as "$1" rm "$SPECS/$1/$2.json"; }
     told '.result == "OK" and .grant.claims[0].accepted_count == 5' "$(spec $BOB five '{"units": {"count": 5}}')"
     eventually has $ALICE cam 5
     told '.reason == "another spec needs the capacity that this reservation had beyond its needs"' "$(cat "$SPECS/$ALICE/cam.verdict")"
-    # Its amount falls to its need, but not below it.
+    # The amount of cam falls to its need, but not below it.
     told '.result == "OK"' "$(spec $BOB three '{"units": {"count": 3}}')"
     eventually has $ALICE cam 2
     told '.result == "SCHEDULE_FAIL" and .refusal.code == "full"' "$(spec $BOB one '{"units": {"count": 1}}')"

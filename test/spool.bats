@@ -530,7 +530,7 @@ import json, os, time
 def changed():
     open("times", "a").write("x")
     return os.stat("times").st_ctime_ns
-coarse = len({changed() for _ in range(4)}) < 4 # before Linux 6.13
+coarse = len({changed() for _ in range(4)}) < 4 # before Linux 6.13, change times advance with the tick
 def granted():
     grant = json.load(open("cam.verdict"))["grant"] # the first, empty version has no grant, if it was answered
     return grant and grant["runtime"]

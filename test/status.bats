@@ -236,7 +236,7 @@ for turn in range(1000):
         status = json.load(file)
     assert status["running"] and list(status)[-1] == "rules"
     time.sleep(0.004)
-print("#", len(seen), "of them") # The time is needed because an inode number may be used again.
+print("#", len(seen), "of them") # at least so many files: an inode number may be used again
 END
     grep -q 'write(1' "$WORK/trace" # the publisher has written meanwhile
 }

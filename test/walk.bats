@@ -1,4 +1,4 @@
-# The functions and files that contrib/walk.md names exist. So do the files that the READMEs of tests name.
+# The functions and files that contrib/walk.md names exist. The files that the READMEs of the tests name exist, too.
 
 load helper
 

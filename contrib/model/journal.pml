@@ -28,7 +28,7 @@ typedef journal {
     mtype former[2];
 };
 journal file[2];
-bit named; /* this one has the name journal */
+bit named; /* the index of the file that has the name journal */
 
 bool spec[2];       /* NAME.json is there */
 bool alive[2];      /* the thread has not ended */
@@ -312,7 +312,7 @@ proctype fate() provided (!kill_broker && !kill_helper)
     od
 }
 
-/* When nothing more happens. */
+/* Checked when no process can go on. */
 proctype settled()
 {
     timeout ->

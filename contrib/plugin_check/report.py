@@ -21,7 +21,7 @@ class Report:
     def fault(self, sent, got, demand):
         self.count += 1
         kind = re.sub(r"\d+", "", demand.split(":")[0])
-        if kind not in self.told:  # the first of a kind teaches, the rest are counted
+        if kind not in self.told:  # only the first fault of a kind is printed; the others are counted
             said = "".join(f"{verb} '{compact(what)}', " for verb, what in (("sent", sent), ("got", got)) if what)
             print(f"plugin-check: {self.step}: {said}{'but ' if said else ''}{demand}", file=sys.stderr)
             self.told.add(kind)

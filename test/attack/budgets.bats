@@ -57,7 +57,7 @@ start_with_limit() {
     had=$(descriptors "$BROKER")
     directories_of 500000 4300
     [ "$(field .result "$(spec $BOB mine "$OBSERVED")")" = OK ]
-    eventually users_are 65 # 64 of them are answered, and Bob
+    eventually users_are 65 # the broker knows Bob, and 64 of the attacker's uids
     echo "# descriptors: $had before, $(descriptors "$BROKER") after" >&3
     [ "$(descriptors "$BROKER")" -le $((had + 3 * 65 + 8)) ]
     for each in adopter names; do [ "$(descriptors "$(<"$WORK/$each")")" -le $(($(<"$WORK/$each.had") + 1)) ]; done

@@ -188,7 +188,7 @@ END
     eventually is_over
     end_storm
     none || echo '# it was faster' >&3
-    reserve $ALICE other # when another process is detached, the rest is found
+    reserve $ALICE other # when rtf-disk detaches another process of the user, it finds the processes that were too fast for it
     sleeper $ALICE
     told '.result == "OK"' "$(attach $ALICE other "$SLEEPER")"
     as $ALICE rm "$SPECS/$ALICE/other.json"
@@ -314,7 +314,7 @@ claim_of() { seen_as "$1" "$2" "$RTF_BIN/rtf-run" --spool "$SPOOL" --name job --
     no as $ALICE mkdir "$blkio$group/more" 2>/dev/null
     [[ $(group_of "$SLEEPER") != /rtf-disk/* ]]
     left=no
-    if as $ALICE sh -c "echo $one >'$blkio/rtf-test-alice/cgroup.procs'" 2>/dev/null; then left=yes; fi # with version 2 it may not
+    if as $ALICE sh -c "echo $one >'$blkio/rtf-test-alice/cgroup.procs'" 2>/dev/null; then left=yes; fi # with version 2 Alice may not write there
     reserve $ALICE other
     [ "$(bounds /rtf-test-alice 2>/dev/null | awk '{ print $NF }')" = 1 ]
     as $ALICE rm "$SPECS/$ALICE/cam.json" "$SPECS/$ALICE/other.json"

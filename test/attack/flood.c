@@ -253,7 +253,8 @@ int main(int count, char **words)
     for (int tries = 0; chdir(words[2]) != 0; tries++)
         if (errno != ENOENT || tries == 1000000)
             return 64;
-    (void)signal(SIGIO, SIG_IGN); /* this breaks a lease */
+    /* the kernel sends SIGIO when another process opens a file of ours with a lease */
+    (void)signal(SIGIO, SIG_IGN);
     put("bad.json", bad);
     put("w.json", good);
     put(numbered("n%lu.json", 0), good);

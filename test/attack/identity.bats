@@ -526,7 +526,7 @@ waits_for_its_helper() { [[ $(cut -d ' ' -f 1 "/proc/$BROKER/syscall") == @(7|73
             wait "$BROKER"
             BROKER=
             is_policy "${TIDS[0]}" other
-            # Beside an attached first thread, its restoration has met it.
+            # If the first thread is attached, too, the order that restores it has made this thread ordinary, and no such line is due.
             [ -n "$first" ] || grep -q "after an execve of its process, thread ${TIDS[0]} runs under the grant of another thread" "$EVENTS"
             rm "$EVENTS"
             broker_start

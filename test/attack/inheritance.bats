@@ -110,14 +110,14 @@ is_dealt_with() { is_logged || grep -q 'the thread sleeps and is attached when i
 # The thread is throttled while it sleeps. If it were demoted and granted anew meanwhile, as others are, it would not run when it wakes.
 overdraws() { # US that it uses up when it has the lock
     holder $ALICE
-    inherit $ALICE overdraw $((2100 * PATIENCE)) "$1" # 2 ms are granted, and no tick comes in the rest, most often
+    inherit $ALICE overdraw $((2100 * PATIENCE)) "$1" # the thread uses more than its 2 ms, and mostly no tick comes in the time beyond
     lender=$TID
     [ "$(field .result "$(spec $ALICE "$LOCK" "${EDF%\}}, \"attach\": $lender}")")" = OK ]
     eventually sleeps_in_futex "$lender"
     eventually is_logged
     sleep $((PATIENCE)) # some periods: the thread is granted anew at the end of each
 }
-sleeps_for_good() { [ "$(cut -d ' ' -f 1 "/proc/$1/syscall")" = 34 ]; } # pause
+sleeps_for_good() { [ "$(cut -d ' ' -f 1 "/proc/$1/syscall")" = 34 ]; } # 34 is pause(2)
 has_ended() { ! kill -0 "$1" 2>/dev/null; }
 is_taken() { [ "$(taken)" = "$1" ]; }
 

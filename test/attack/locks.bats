@@ -178,7 +178,7 @@ has_ended() { jq -e -n --arg reason "thread $1 has ended" 'any(inputs; .stage ==
     keeps_locked "$SPECS/$ALICE"
     attack mkdir "$SPECS/$ALICE/writer"
     eventually is_stuck "${ATTACKERS[-1]}"
-    # Root's tools do not wait there either.
+    # Root's tools do not wait for the locked directory, either.
     goes_on() { timeout -k 1 60 "$@" >"$WORK/said" 2>&1; }
     goes_on "$RTF_BIN/rtf" --spool "$SPOOL" ls --all
     grep -q "^$ALICE .* attached " "$WORK/said"

@@ -174,7 +174,7 @@ has_books() { jq -e . "$SPOOL/state/current/books.json" >/dev/null 2>&1; }
     taken_over tries "$SPECS/$BOB" "$theirs" "$BROKER" "$SLEEPER"
     eventually has_said all
     said
-    # A pidfd only names a process.
+    # A reader may open a pidfd, which only names a process; nothing that it tries with the pidfd succeeds.
     [ "$(said | grep ': done$' | cut -d : -f 1 | paste -sd ,)" = 'own file,pidfd Bob,pidfd broker,pidfd Alice,all' ]
     [ "$(said | wc -l)" -ge 56 ]
     [[ $(kernel "$(reader)") == 'fifo 11 '*' reset=1' || $(kernel "$(reader)") == 'other 0 nice=0 '* ]] # real-time, one below the broker; or ordinary, after much CPU time

@@ -50,7 +50,7 @@ have_come() { [ "$(pgrep -cP "$1")" = "$2" ]; }
 are_decided() { [ "$(cat "$SPECS/$ALICE"/*.verdict | jq -r '.result != "WAITING"' | grep -c true)" = "$1" ]; }
 are_deadline() { [ "$(ps -o cls= --ppid "$1" | grep -c DLN)" = "$2" ]; }
 
-# victim_starts SHOT: Bob's thread, with work from a little before that second on. Its times are in $WORK/done.
+# victim_starts SHOT: starts Bob's thread, which works from a little before the second SHOT (CLOCK_MONOTONIC) on. The times of its jobs go to $WORK/done.
 victim_starts() {
     become $BOB "$RTF_BIN/rtf-run" --spool "$SPOOL" --plugin EDF -T ${RUNTIME}us -P $((RUNTIME * 5 / 2))us -- \
         "$WORK/jobs" $(($1 * 1000000 - RUNTIME * 50)) $((RUNTIME * 5 / 2)) 150 0:$((RUNTIME * 17 / 20)) >"$WORK/done" 2>"$WORK/refused" 3>&- &
@@ -58,7 +58,8 @@ victim_starts() {
     echo "$VICTIM" >>"$WORK/pids"
 }
 
-# crumbs_come COUNT SHOT EARLIER JSON: COUNT threads of Alice, each with this spec. PARENT has them.
+# crumbs_come COUNT SHOT EARLIER JSON: starts COUNT threads of Alice's, children of PARENT, and a reservation JSON for each. They spin from the second SHOT on;
+# see crumbs.c above for EARLIER.
 crumbs_come() {
     become $ALICE "$WORK/crumbs" "$1" "$2" "$3" >/dev/null 2>&1 3>&- &
     PARENT=$!

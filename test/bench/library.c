@@ -108,7 +108,7 @@ static void measure(const struct broker *broker, const struct kind *kind, int ro
         errx(EX_SOFTWARE, "%s: %s", directory, rtf_reason(&connection));
     client_open(&client, directory);
     for (int i = -2 * WARM_UP; i < 2 * rounds; i++) {
-        /* each is first in every second round */
+        /* OURS and THEIRS each come first in every second round */
         const int side = (i / 2 + i) % 2 == 0 ? OURS : THEIRS;
         const int64_t took = side == OURS ? create(&connection, kind) : put(&client, kind);
         if (i >= 0)

@@ -82,7 +82,8 @@ static void *sleep_on(void *write_end)
     return NULL;
 }
 
-/* A user's process with so many threads; it reports when all are attached. */
+/* Starts THREADS threads of USER's and reserves for each; writes to `said` when all are
+ * attached. */
 static void hold_threads(const struct broker *broker, int said)
 {
     struct client client;

@@ -113,7 +113,7 @@ static int compare(const void *one, const void *other)
     return (a > b) - (a < b);
 }
 
-/* ---- section 6.2 ---- */
+/* ---- section 6.2 of the paper ---- */
 
 static void measure_create(const struct broker *broker, const void *what, uint32_t *ns)
 {
@@ -180,7 +180,7 @@ static void create(FILE *file, const struct pinning *pinning, const struct kind 
     (void)munmap(ns, (size_t)runs * TASKS * sizeof *ns);
 }
 
-/* ---- section 6.3 ---- */
+/* ---- section 6.3 of the paper ---- */
 
 /* A user who may also make the bare system call. */
 static void become_scheduler(void)

@@ -299,7 +299,7 @@ broker_starts_traced() { # [STRACE-OPTION...]: rtf-disk is, from its beginning
     trace "$TRACED" "$@" || return 1
     kill -CONT "$TRACED"
 }
-kill_at_restart() { # as kill_at
+kill_at_restart() { # the same arguments as kill_at
     local hit=no
     broker_starts_traced -e "trace=$3" -e "inject=$3:signal=KILL:when=$4" || return 2
     eventually broker_serves && ! is_gone "$BROKER" || return 2

@@ -8,12 +8,12 @@ prepare() {
     configure_rules "$ALICE - max_utilization 1"
 }
 
-MATCHED=10 OTHERS=39 # and the first thread
+MATCHED=10 OTHERS=39 # the process has its first thread besides
 RULES='"threads": [{"name": "work-*", "runtime": "1ms", "period": "100ms"}, {"name": "tick-*", "priority": 15, "plugin": "FP", "runtime": "1ms", "period": "50ms"}]'
 
-# churns: starts the program of Alice, with the group of its own interpreter. $PROGRAM is its process.
+# churns: starts Alice's program under an interpreter of its own, by which the program file names it. $PROGRAM is its process.
 churns() {
-    cp -f /usr/bin/python3 "$WORK/churning" 2>/dev/null || true # it runs already
+    cp -f /usr/bin/python3 "$WORK/churning" 2>/dev/null || true # a running program cannot be overwritten
     rm -f "$WORK/ready" # it has what an earlier program said
     become $ALICE "$WORK/churning" -S "$BATS_TEST_DIRNAME/churn" $MATCHED $OTHERS "$WORK/late" >"$WORK/ready" 3>&- &
     PROGRAM=$!
@@ -82,7 +82,7 @@ ends() {
         6) what=tasks victim=$(helpers rtf-tasks || true) ;;
         7) what=reader victim=$(helpers "rtf-reader.* $ALICE " || true) ;;
         esac
-        [ -n "$victim" ] || continue # it is being started again
+        [ -n "$victim" ] || continue # the program is being started again
         kill -KILL "$victim" 2>/dev/null || true
         killed[$what]=$((${killed[$what]:-0} + 1))
         eventually is_gone "$victim"

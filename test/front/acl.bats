@@ -216,7 +216,7 @@ acl.conf: \"$ALICE EDF max_user_utilization 0.25\" is not there any more, and in
     head -n 1 "$WORK/out" | grep -qx "uid $ALICE on EDF: up to 0.0625 in all.*"
     sed -i '$d' "$CONFIG/plugins.conf"
     silent rtf_root reload
-    prints 0 acl explain $ALICE EDF # at once
+    prints 0 acl explain $ALICE EDF # the new rule holds at once
     head -n 1 "$WORK/out" | grep -qx "uid $ALICE on EDF: up to 0.125 in all.*"
     sed -i '1{h;d};$G' "$CONFIG/plugins.conf"
     rtf_root plugins 2>"$WORK/err" >&2

@@ -37,7 +37,7 @@ policies() { for task in "/proc/$MANY/task"/*; do kernel "${task##*/}" | cut -d 
     sleeper $ALICE
     fails 75 "rtf attach: thread $first has the reservation cam: 'rtf detach cam' lets it go, --replace puts another thread in its place" rtf attach cam "$SLEEPER"
     is_attached $ALICE cam "$first"
-    silent rtf attach cam "$first" # again
+    silent rtf attach cam "$first" # the same thread again
     silent rtf attach --replace cam "$SLEEPER"
     is_policy "$SLEEPER" deadline
     is_policy "$first" other

@@ -305,7 +305,7 @@ cgroup /groups/cpuset cgroup rw,cpuset 0 0
 cgroup2 /groups/two cgroup2 rw 0 0'
     mkdir -p "$root/groups/cpu" "$root/groups/two/system.slice"
     doctor --root "$root" >"$WORK/said" || true
-    lacks 'whole processes' "$WORK/said" # no line bounds them
+    lacks 'whole processes' "$WORK/said" # no line of plugins.conf bounds whole processes
     echo 'WHOLE fp 21-25 0 enforce=process' >>"$CONFIG/plugins.conf"
     doctor --root "$root" >"$WORK/said" || true
     [ "$(tail -n 1 "$WORK/said")" = "$by This kernel has no budgets of its own for cgroups." ]
@@ -365,7 +365,7 @@ cgroup2 /groups/two cgroup2 rw 0 0'
     broker_start
     finds namespace 'this shell is in a user namespace: its uids are other uids on the host. *' as $ALICE unshare --user --map-current-user \
         "$RTF_LIBEXEC/front/rtf-doctor" --spool "$SPOOL" --config "$CONFIG"
-    # The owners of other files and threads cannot be seen there, so doctor tells nothing about them.
+    # In this user namespace the owners of other files and threads cannot be seen, so doctor tells nothing about them.
     lacks '65534' "$WORK/said"
     lacks '^spool: \|^config: \|^foreign: ' "$WORK/said"
     become $ALICE unshare --user --map-current-user sleep "$SLEEPS" 3>&- &
@@ -594,7 +594,7 @@ is_player() { [ "$(cat "/proc/$1/comm" 2>/dev/null)" = player ]; }
             [ "$command" != doctor ] || no grep -F "$theirs/etc" "$WORK/out"
         done
     done
-    # Regular files there are not read either.
+    # Regular files in a spool of another user are not read, either.
     mkdir "$theirs/other"
     echo 'EDF edf - all' >"$theirs/other/plugins.conf"
     sed -i "s,$theirs/etc,$theirs/other," "$theirs/status.json"

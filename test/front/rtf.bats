@@ -109,7 +109,7 @@ help_of() {
 
 # bats test_tags=turn:1
 @test "commands in sh and in C take options in the same way, and refuse them in the same words" {
-    for command in log release; do # sh; C
+    for command in log release; do # log is written in sh, release in C
         fails 64 "rtf $command: there is no option --nope *" rtf $command --nope=1
         fails 64 "rtf $command: there is no option -x *" rtf $command -x
         fails 64 "rtf $command: --spool needs a value *" rtf $command --spool

@@ -60,7 +60,7 @@ nothing_stays() { [ "$(paste -sd ' ' "$WORK/left")" = 'cam.json rest' ] || { cat
     [ "$(ls "$OWN"/*.json)" = "$OWN/app-$SLEEPER.json" ]
     chrt -r -p 5 "$SLEEPER"
     fails 73 "rtf adopt: app-$SLEEPER exists already: *" rtf adopt "$SLEEPER" -n "app-$SLEEPER"
-    # A name can also be too long with the second number only.
+    # If the second id is longer, only its name may be too long.
     long=$(printf 'n%.0s' $(seq $((63 - ${#first}))))
     fails 64 "rtf attach: $long-1000000000: a name is 1 to 64 of *" rtf attach "$long" "$first" 1000000000 -T 1ms -P 20ms
     [ "$(ls "$OWN"/*.json)" = "$OWN/app-$SLEEPER.json" ]

@@ -10,9 +10,10 @@ prepare() {
 
 # in_tracefs COMMAND...: runs a command in the root of a tracefs that nobody else sees.
 in_tracefs() { unshare --mount sh -c 'mount -t tracefs none /sys/kernel/tracing 2>/dev/null && cd /sys/kernel/tracing && exec "$@"' sh "$@"; }
-# is_recording PID: this process records. Other recordings on the machine have instances of other processes. A new instance is on before its events are.
+# is_recording PID: this process records. Other recordings have instances of other processes. The events are looked at, too, because they are switched on after
+# the new instance.
 is_recording() { [ "$(in_tracefs sh -c 'cd "instances/rtf-watch-$1-"* && cat events/sched/sched_switch/enable tracing_on' sh "$1" 2>/dev/null | tr '\n' ' ')" = '1 1 ' ]; }
-leaves_nothing() { # PID: also no process
+leaves_nothing() { # PID: the recording has left neither an instance nor a process
     no in_tracefs sh -c 'ls -d "instances/rtf-watch-$1-"*' sh "$1" >/dev/null 2>&1 && no pgrep -f "rtf-trace --spool $SPOOL" >/dev/null
 }
 

@@ -117,7 +117,8 @@ static void row_create_attached(void)
     IS(policy(0) == SCHED_DEADLINE);
     IS(rtf_spec_release(&spec) == RTF_OK);
     IS(policy(0) == SCHED_OTHER);
-    IS(rtf_spec_create_attached(&connection, &spec, &params, 1) == RTF_ATTACH_FAIL); /* neither */
+    /* neither granted nor attached */
+    IS(rtf_spec_create_attached(&connection, &spec, &params, 1) == RTF_ATTACH_FAIL);
     IS(!rtf_spec_is_granted(&spec) && strcmp(rtf_spec_code(&spec), "not-yours") == 0);
 }
 
@@ -479,7 +480,7 @@ static void row_poll(void)
     IS(rtf_spec_detach(&spec) == RTF_PENDING && processed(&spec) == RTF_OK);
     IS(rtf_spec_attach(&spec, pid) == RTF_PENDING && processed(&spec) == RTF_OK &&
        policy(pid) == SCHED_DEADLINE);
-    end(pid); /* no call asked for this */
+    end(pid); /* the thread ends without a call of librtf */
     struct pollfd fd = {.fd = rtf_fd(&connection), .events = POLLIN};
     while (rtf_spec_result(&spec) != RTF_GONE && poll(&fd, 1, 10000) == 1)
         IS(rtf_process(&connection) == RTF_OK);

@@ -25,7 +25,7 @@
 
 struct job {
     const struct task *task;
-    int64_t next; /* release */
+    int64_t next; /* the time of the next release */
     int64_t released, due;
     int64_t left;
     bool loses_ties;

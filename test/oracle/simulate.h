@@ -26,8 +26,9 @@ struct task_set {
 };
 
 struct miss {
-    int task;   /* the task's place in the set */
-    int64_t at; /* the job's deadline, from the synchronous release on */
+    int task; /* the task's place in the set */
+    /* us: the deadline of the job that misses, from the common release of all tasks on */
+    int64_t at;
 };
 
 /* Policies and priorities for a set on one CPU. */

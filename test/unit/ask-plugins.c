@@ -225,10 +225,10 @@ static void the_sum_of_all_lines_may_have_crossed_with_the_offer(void **state)
     (void)granted_by("dog", "NEXT", SECOND * 95 / 100);
     struct reservation *reservation = offered_by_late("cam", tenth("LATE"), SECOND / 10);
     plugin_answers(reservation, ANSWER_OK, 0, false);
-    is_at(reservation, STEP_ACCEPT); /* it is judged once more */
+    is_at(reservation, STEP_ACCEPT); /* LATE is asked once more */
     plugin_offers(reservation, ANSWER_OK, SECOND / 10);
     plugin_answers(reservation, ANSWER_OK, 0, false);
-    is_at(reservation, STEP_PROBE); /* it asks for what is left */
+    is_at(reservation, STEP_PROBE); /* LATE is asked for the runtime that is left beside dog */
     /* the kernel rounds times */
     assert_in_range(reservation->request->inquiry.probed, SECOND / 20, SECOND / 20 + 1);
     plugin_answers(reservation, ANSWER_NO, 0, false);
@@ -367,15 +367,18 @@ static void values_that_cannot_be_are_not_believed(void **state)
     plugin_wants_more(reservation, SECOND + 1, SECOND * 2); /* more than the period */
     is_refused_within(reservation, WHY_UNSUITABLE, 0, 0);
     reservation = writes("dog", tenth("EDF"));
-    plugin_wants_more(reservation, SECOND / 10, 0); /* the runtime that was asked for */
+    /* the asked runtime, which the plugin refuses */
+    plugin_wants_more(reservation, SECOND / 10, 0);
     is_refused_within(reservation, WHY_UNSUITABLE, 0, 0);
     reservation = writes("cat", tenth("EDF"));
-    plugin_answers(reservation, ANSWER_NO, SECOND / 5, true); /* too small, without a least one */
+    /* says that the runtime is too small, but names no least one */
+    plugin_answers(reservation, ANSWER_NO, SECOND / 5, true);
     is_refused_within(reservation, WHY_UNSUITABLE, 0, 0);
     reservation = writes("ant", tenth("EDF"));
     plugin_wants_more(reservation, SECOND / 5, 0);
     for (uint64_t more = 1; step_of(reservation) == STEP_PROBE; more++)
-        plugin_wants_more(reservation, SECOND / 5 + more, 0); /* more each time */
+        /* the plugin refuses each runtime that it has named */
+        plugin_wants_more(reservation, SECOND / 5 + more, 0);
     is_refused_within(reservation, WHY_UNSUITABLE, 0, 0);
     reservation = writes("bee", spec_with(RESOURCE_UNITS, 3));
     plugin_answers(reservation, ANSWER_NO, 4, true);

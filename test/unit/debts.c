@@ -190,7 +190,7 @@ static void all_is_paid_back(void)
     assert_null(timers_first());
 }
 
-/* ---- when ---- */
+/* ---- how long a debt lasts ---- */
 
 /* A thread that has used u of its Q in each T gets nothing more for u T/Q. u is at most Q and a
  * tick. */

@@ -314,7 +314,7 @@ static struct grant random_grant(void)
                    deadline = random_below(2) == 0 ? 0 : random_within((period + 1) / 2, period);
     char list[16];
     snprintf(list, sizeof list, "%s", cpus[plugin]);
-    if (strchr(list, ',') != NULL) { /* one of three choices */
+    if (strchr(list, ',') != NULL) { /* the list has three choices */
         char *choice = list;
         for (uint64_t skip = random_below(3); skip > 0; skip--)
             choice = strchr(choice, ',') + 1;

@@ -196,7 +196,8 @@ static void only_processes_of_the_owner_lose_the_limit(void **state)
     assert_int_equal(take_back(), APPLY_DONE);
     assert_int_equal(processes[FIRST].hard, FORMER);
     assert_int_equal(processes[60].hard, FORMER);
-    assert_int_equal(processes[61].hard, RAISED); /* rtf-spec(5) says this */
+    /* another user's process keeps the limit: rtf-spec(5) */
+    assert_int_equal(processes[61].hard, RAISED);
     assert_int_equal(processes[62].hard, RAISED + 1);
 }
 

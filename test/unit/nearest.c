@@ -192,7 +192,7 @@ static void the_least_is_exact(uint64_t task, struct asked asked)
 }
 
 /* The plugin gives no more of the desired runtime than it would grant if this were the asked
- * runtime. It also gives no less, if a sum chooses the CPU and the task is not yet on one. */
+ * runtime. If the admission test is a sum and the task is new, the plugin also gives no less. */
 static void the_most_of_what_is_desired_is_given(uint64_t task, struct asked asked)
 {
     uint64_t nearest, limit = asked.deadline != 0 ? asked.deadline : asked.period;
@@ -328,7 +328,7 @@ static void of_rm_by_response_times(void **state)
     at_random("rm", "11-13", "admission=rta blocking=100us", true, 200);
 }
 
-/* ---- other tasks there ---- */
+/* ---- beside tasks of other plugins ---- */
 
 /* A task of another plugin has half of each CPU at that priority. */
 static void is_loaded(const char *policy, int priority)

@@ -992,7 +992,7 @@ static void the_settings_of_a_killed_broker_are_restored(void **state)
     has_attached(0, "cam")->former_ioprio = 5;
     assert_true(puts_back(false));
     assert_string_equal(orders, "raised:4711:100:5 limit no-domains put-back");
-    assert_true(puts_back(true)); /* because the grants are in force */
+    assert_true(puts_back(true)); /* while grants are in force, the settings of the kernel stay */
     assert_string_equal(orders, "raised:4711:100:5");
     journal.readable = false;
     assert_false(puts_back(false));

@@ -254,7 +254,7 @@ static void a_first_thread_without_reset_on_fork_is_another_thread(void **state)
     (void)state;
     struct reservation *reservation = has_thread("cam");
     look(reservation);
-    assert_null(helper_op); /* it is already ordinary */
+    assert_null(helper_op); /* the new thread is already ordinary */
     is_let_go(reservation, REPLACED_4711);
 }
 
