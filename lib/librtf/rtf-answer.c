@@ -1,4 +1,4 @@
-#include "rtf-refresh.h"
+#include "rtf-unasked-change.h"
 #include "rtf-verdict.h"
 
 /* Returns the state behind the handle, with the answer parsed; NULL: the handle was never used. */

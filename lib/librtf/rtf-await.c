@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "rtf-refresh.h"
+#include "rtf-unasked-change.h"
 #include "rtf-verdict.h"
 
 void own_follow(struct rtf_spec_own *spec, struct client *client)

@@ -32,7 +32,7 @@
 #include "reload.h"
 #include "reservations.h"
 #include "spool.h"
-#include "spool-modes.h"
+#include "spool-permissions.h"
 #include "launcher.h"
 #include "status.h"
 #include "thread-events.h"

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "log-parts.h"
+#include "rotated-log.h"
 #include "metrics-text.h"
 #include "roots-file.h"
 

@@ -12,7 +12,7 @@ $(MUSE_UNITS:%=$(B)/unit/%): $(B)/libexec/muse.a
 $(MUSE_UNITS:%=$(B)/unit/%): LDLIBS = -lm
 $(UNITS:%=$(B)/unit/%): $(B)/unit/%: $(call objects,test/unit/%.c $(addprefix test/unit/,unit.c clock.c told.c) test/stubs.c) $(B)/unit/rtf.a
 	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ -Wl,--start-group $^ -Wl,--end-group -lcmocka -ljansson $(LDLIBS)
-$(REQUEST_UNITS:%=$(B)/unit/%): $(call objects,test/unit/fakes.c $(call of_broker,reconcile.c reload.c owner.c ask-plugins.c claims.c neighbours.c other-runtime.c refusals.c spare-capacity.c \
+$(REQUEST_UNITS:%=$(B)/unit/%): $(call objects,test/unit/fakes.c $(call of_broker,reconcile.c reload.c owner.c ask-plugins.c claims.c neighbours.c least-change.c refusals.c spare-capacity.c \
     apply-grant.c adjustments.c drift.c))
 $(REQUEST_UNITS:%=$(B)/unit/%): LDFLAGS += $(WRAPPED:%=-Wl,--wrap=%)
 $(addprefix $(B)/unit/,thread-events execve): $(call objects,$(call of_broker,thread-events.c execve.c))
@@ -30,7 +30,7 @@ $(B)/unit/child-budget: $(call objects,libexec/broker/launcher/child-budget.c)
 $(B)/unit/nearest: | $(PLUGINS:%=$(B)/libexec/plugins/%)
 # Code that no unit test reaches: it need not be compiled again under sanitizers.
 NO_UNIT = $(addprefix libexec/broker/,startup/% launcher/% report/% recovery/% inspection/% log/log-writer.c) $(call of_broker,reassign.c privileges.c reload.c serving.c watchdog.c adjustments.c \
-    drift.c apply-grant.c execve.c placement.c spare-capacity.c thread-events.c tracepoint.c owner.c claims.c ask-plugins.c neighbours.c other-runtime.c refusals.c directories.c) \
+    drift.c apply-grant.c execve.c placement.c spare-capacity.c thread-events.c tracepoint.c owner.c claims.c ask-plugins.c neighbours.c least-change.c refusals.c directories.c) \
     $(addprefix lib/,apply-result.c capabilities.c confine.c cpuset-domains.c cpuset-leaf.c demote.c disk-option.c held-signals.c helper-loop.c kernel-refusal.c net-option.c \
     notify.c options.c register.c retry.c scheduling.c)
 $(B)/unit/rtf.a: $(call objects,$(filter-out $(EDGE) $(NO_UNIT),$(BROKER_SRC) $(wildcard lib/*.c)) libexec/guard/budget-window.c) Makefile test/unit/rules.mk

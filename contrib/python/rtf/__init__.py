@@ -78,7 +78,7 @@ class Plan(NamedTuple):
 
 
 _OK, _PENDING = 0, 6
-_SHORT_PERIOD = 20000  # us, as in lib/librtf/rtf-task.c
+_SHORT_PERIOD = 20000  # us, as in lib/librtf/rtf-periodic-task.c
 _ERRORS: Dict[int, Type[Error]] = {1: ScheduleFail, 2: AclFail, 3: NoBroker, 4: AttachFail, 5: BadSpec, 7: Timeout, 8: Gone}
 
 

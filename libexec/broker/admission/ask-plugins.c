@@ -15,7 +15,7 @@
 #include "memory.h"
 #include "names.h"
 #include "neighbours.h"
-#include "other-runtime.h"
+#include "least-change.h"
 #include "shares.h"
 #include "plugins.h"
 #include "refusals.h"

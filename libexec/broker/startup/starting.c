@@ -32,7 +32,7 @@
 #include "serving.h"
 #include "shares.h"
 #include "spool.h"
-#include "spool-modes.h"
+#include "spool-permissions.h"
 #include "journal.h"
 #include "status.h"
 #include "supervise.h"

@@ -1,4 +1,4 @@
-#include "rtf-refresh.h"
+#include "rtf-unasked-change.h"
 
 #include <fcntl.h>
 #include <stdio.h>

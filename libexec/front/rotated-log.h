@@ -1,7 +1,7 @@
 /* Reads the lines of the broker's log that were not read before, also when the log was rotated in
  * the meantime (rtf-events(5)), for root. Rotated files may be compressed. */
-#ifndef RTF_LOG_PARTS_H
-#define RTF_LOG_PARTS_H
+#ifndef RTF_ROTATED_LOG_H
+#define RTF_ROTATED_LOG_H
 
 #include <jansson.h>
 

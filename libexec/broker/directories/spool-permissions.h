@@ -1,8 +1,8 @@
 /* Keeps the modes of root's directories in the spool as in spool/manifest. If an administrator
  * changes all modes (chmod -R), the log and the state are open to all users. So the adopter, which
  * may change modes, sets them again at once, and at each SIGHUP. */
-#ifndef RTF_SPOOL_MODES_H
-#define RTF_SPOOL_MODES_H
+#ifndef RTF_SPOOL_PERMISSIONS_H
+#define RTF_SPOOL_PERMISSIONS_H
 
 /* Watches the modes. Call this before the broker gives up its privileges. If there is no inotify
  * instance, the log says so, and the modes are set only at SIGHUP. */

@@ -1,4 +1,4 @@
-#include "spool-modes.h"
+#include "spool-permissions.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-#include "other-runtime.h"
+#include "least-change.h"
 
 #include "refusals.h"
 #include "spec.h"

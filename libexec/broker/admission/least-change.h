@@ -6,8 +6,8 @@
  *
  * Each function returns OTHER_RUNTIME if a runtime is to be asked for, or SAYS_NO at the end of the
  * search. */
-#ifndef RTF_OTHER_RUNTIME_H
-#define RTF_OTHER_RUNTIME_H
+#ifndef RTF_LEAST_CHANGE_H
+#define RTF_LEAST_CHANGE_H
 
 #include "request.h"
 

@@ -1,4 +1,4 @@
-#include "log-parts.h"
+#include "rotated-log.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -2,7 +2,7 @@
 #include <sched.h>
 #include <time.h>
 
-#include "rtf-refresh.h"
+#include "rtf-unasked-change.h"
 
 #define SECOND INT64_C(1000000000) /* ns */
 enum { SHORT_PERIOD = 20000 };     /* us */
