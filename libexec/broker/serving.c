@@ -73,7 +73,7 @@ static void reload(void)
     char reason[REASON_BYTES];
     struct acl *fresh = load_rules(reason);
     event_reopen();
-    spool_modes_mend();
+    spool_permissions_mend();
     owner_drain(spool_is_draining());
     if (fresh == NULL) {
         event_broker("error", "%s; the rules in force stay", reason);

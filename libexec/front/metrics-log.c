@@ -196,7 +196,7 @@ bool counters_begin(int root, char why[static CLIENT_WHY])
         return false;
     }
     load();
-    log_parts_read(root, &sums.position, count, why);
+    rotated_log_read(root, &sums.position, count, why);
     if (!save())
         snprintf(why, CLIENT_WHY, "state/%s in the spool cannot be written: %s", file_name,
                  strerror(errno));

@@ -252,7 +252,7 @@ static bool is_current_still(void)
     return compare_part(current_name) == 0;
 }
 
-void log_parts_read(int root, struct log_position *position, void (*take)(const json_t *line),
+void rotated_log_read(int root, struct log_position *position, void (*take)(const json_t *line),
                     char why[static CLIENT_WHY])
 {
     struct stream stream;

@@ -17,7 +17,7 @@ struct log_position {
 /* Calls `take` for each new line that is a JSON object, the oldest first, and moves the position.
  * `root` is the open spool. If the log cannot be read, or lacks lines, writes a sentence to
  * `why`. */
-void log_parts_read(int root, struct log_position *position, void (*take)(const json_t *line),
+void rotated_log_read(int root, struct log_position *position, void (*take)(const json_t *line),
                     char why[static CLIENT_WHY]);
 
 #endif

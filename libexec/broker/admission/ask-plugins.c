@@ -156,7 +156,7 @@ enum step_result ask_plugins_probe_answered(struct request *request,
     bool offered = event->answer == ANSWER_OK || event->answer == ANSWER_PARTIAL;
     struct spec smaller = probed_spec(request);
     if (!offered)
-        return other_runtime_refused(request, event);
+        return least_change_refused(request, event);
     if (request->inquiry.probed <= request->refusals.nearest ||
         !cpu_plan_keeps_within(&smaller, &event->plan, reason) ||
         !planned_priority_passes(request, &event->plan, &ignored, reason) ||
@@ -268,7 +268,7 @@ static enum step_result judge_line(struct request *request, const struct plugin_
     if (enforced)
         refusal_keep_denial(request, &refusal, reason);
     acl_release(&inquiry->hold);
-    return other_runtime_begin(request);
+    return least_change_begin(request);
 }
 
 /* Prepares the question for the spec's runtime. */
@@ -407,10 +407,10 @@ static enum step_result probe_judged(struct request *request, struct grant *offe
     neighbours_forget(request, offer);
     grant_free(offer);
     if (request->hearing.objector < 0)
-        return other_runtime_agreed(request);
+        return least_change_agreed(request);
     return !request->inquiry.seeks_least && request->hearing.bearable > request->refusals.nearest &&
                    request->hearing.bearable < request->inquiry.probed
-               ? other_runtime_at_most(request, request->hearing.bearable)
+               ? least_change_at_most(request, request->hearing.bearable)
                : SAYS_NO;
 }
 
@@ -435,7 +435,7 @@ static enum step_result objected(struct request *request, struct grant *offer)
         request->inquiry.ceiling = UINT64_MAX;
     } else
         (void)ask_plugins_turn_down(request, offer, false);
-    return bearable == 0 ? SAYS_NO : other_runtime_at_most(request, bearable);
+    return bearable == 0 ? SAYS_NO : least_change_at_most(request, bearable);
 }
 
 /* The sum of all lines on a CPU would be too large. That is no error of the plugin: a plugin whose
@@ -495,10 +495,10 @@ static enum step_result refused(struct request *request, const struct plugin_eve
                     inquiry->commit ? nearest : 0, event->never);
     const enum step_result no = ask_plugins_turn_down(request, NULL, false);
     if (event->nearest_minimum > asked)
-        return other_runtime_at_least(request, event->nearest_minimum);
+        return least_change_at_least(request, event->nearest_minimum);
     /* asks which priority the plugin plans for `nearest`, because the rules may not allow this
      * priority */
-    return inquiry->commit || nearest == 0 ? no : other_runtime_at_most(request, nearest);
+    return inquiry->commit || nearest == 0 ? no : least_change_at_most(request, nearest);
 }
 
 enum step_result ask_plugins_accept_answered(struct request *request,

@@ -15,14 +15,14 @@ static uint64_t most_possible(const struct request *request)
                                                                       : most;
 }
 
-enum step_result other_runtime_at_most(struct request *request, uint64_t runtime)
+enum step_result least_change_at_most(struct request *request, uint64_t runtime)
 {
     request->inquiry.seeks_least = false;
     request->inquiry.probed = runtime;
     return OTHER_RUNTIME;
 }
 
-enum step_result other_runtime_at_least(struct request *request, uint64_t runtime)
+enum step_result least_change_at_least(struct request *request, uint64_t runtime)
 {
     const uint64_t least = runtime < request->inquiry.least ? request->inquiry.least : runtime;
     if (least > most_possible(request))
@@ -32,38 +32,38 @@ enum step_result other_runtime_at_least(struct request *request, uint64_t runtim
     return OTHER_RUNTIME;
 }
 
-enum step_result other_runtime_begin(struct request *request)
+enum step_result least_change_begin(struct request *request)
 {
     const struct inquiry *inquiry = &request->inquiry;
     if (inquiry->ceiling == 0)
         return SAYS_NO;
     if (request->spec.runtime < inquiry->least)
-        return other_runtime_at_least(request, inquiry->least);
+        return least_change_at_least(request, inquiry->least);
     return inquiry->ceiling < request->spec.runtime
-               ? other_runtime_at_most(request, most_possible(request))
+               ? least_change_at_most(request, most_possible(request))
                : SAYS_NO;
 }
 
 /* Follows the plugin only to larger runtimes in the search for the least one, and only to smaller
  * runtimes otherwise. So the questions end, whatever the plugin says. */
-enum step_result other_runtime_refused(struct request *request, const struct plugin_event *event)
+enum step_result least_change_refused(struct request *request, const struct plugin_event *event)
 {
     const struct inquiry *inquiry = &request->inquiry;
     if (inquiry->seeks_least)
         return event->nearest_minimum > inquiry->probed
-                   ? other_runtime_at_least(request, event->nearest_minimum)
+                   ? least_change_at_least(request, event->nearest_minimum)
                    : SAYS_NO;
     return event->nearest != 0 && event->nearest < inquiry->probed
-               ? other_runtime_at_most(request, event->nearest)
+               ? least_change_at_most(request, event->nearest)
                : SAYS_NO;
 }
 
-enum step_result other_runtime_agreed(struct request *request)
+enum step_result least_change_agreed(struct request *request)
 {
     struct inquiry *inquiry = &request->inquiry;
     refusal_note_runtime(request, inquiry->probed, inquiry->seeks_least);
     if (!inquiry->seeks_least)
         return SAYS_NO;
     inquiry->least = inquiry->probed;
-    return other_runtime_at_most(request, most_possible(request));
+    return least_change_at_most(request, most_possible(request));
 }

@@ -13,17 +13,17 @@
 
 /* Begins the search. The guard or the rules refuse the spec's runtime, and allow the runtimes from
  * inquiry.least to inquiry.ceiling. */
-enum step_result other_runtime_begin(struct request *request);
+enum step_result least_change_begin(struct request *request);
 
 /* Begins or continues the search with this runtime, which is the largest or the least runtime that
  * may be granted. */
-enum step_result other_runtime_at_most(struct request *request, uint64_t runtime);
-enum step_result other_runtime_at_least(struct request *request, uint64_t runtime);
+enum step_result least_change_at_most(struct request *request, uint64_t runtime);
+enum step_result least_change_at_least(struct request *request, uint64_t runtime);
 
 /* The plugin refuses the runtime inquiry.probed. */
-enum step_result other_runtime_refused(struct request *request, const struct plugin_event *event);
+enum step_result least_change_refused(struct request *request, const struct plugin_event *event);
 
 /* Rules, plugin and neighbours agree to the runtime inquiry.probed. */
-enum step_result other_runtime_agreed(struct request *request);
+enum step_result least_change_agreed(struct request *request);
 
 #endif

@@ -48,13 +48,13 @@ static void mend(const char *name, mode_t type, mode_t mode)
     directories_set_mode(fd, mode);
 }
 
-void spool_modes_mend(void)
+void spool_permissions_mend(void)
 {
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         mend(parts[i].name, parts[i].type, parts[i].mode);
 }
 
-static bool spool_modes_take_events(void)
+static bool spool_permissions_take_events(void)
 {
     char bytes[4096];
     return read(modes.inotify, bytes, sizeof bytes) > 0;
@@ -65,10 +65,10 @@ static bool spool_modes_take_events(void)
 static void changed(struct source *source, uint32_t events)
 {
     (void)events;
-    (void)spool_modes_take_events();
+    (void)spool_permissions_take_events();
     loop_change(modes.inotify, 0, source);
     timer_set(&modes.rest, monotonic_now() + pause_after);
-    spool_modes_mend();
+    spool_permissions_mend();
 }
 
 /* Reads the events of the pause, and looks at all modes once. Events beyond READS_MOST reads cause
@@ -77,15 +77,15 @@ static void pause_is_over(struct timer *timer)
 {
     enum { READS_MOST = 16 };
     (void)timer;
-    for (int reads = 0; reads < READS_MOST && spool_modes_take_events(); reads++)
+    for (int reads = 0; reads < READS_MOST && spool_permissions_take_events(); reads++)
         ;
-    spool_modes_mend();
+    spool_permissions_mend();
     loop_change(modes.inotify, EPOLLIN, &modes.source);
 }
 
 /* One watch of the spool's directory is enough, because it also reports changes of the
  * directories in it. */
-void spool_modes_watch(void)
+void spool_permissions_watch(void)
 {
     char path[64];
     modes.rest.due = pause_is_over;

@@ -6,9 +6,9 @@
 
 /* Watches the modes. Call this before the broker gives up its privileges. If there is no inotify
  * instance, the log says so, and the modes are set only at SIGHUP. */
-void spool_modes_watch(void);
+void spool_permissions_watch(void);
 
 /* Sets the modes that differ from spool/manifest. */
-void spool_modes_mend(void);
+void spool_permissions_mend(void);
 
 #endif

@@ -205,7 +205,7 @@ void broker_start(const struct options *options, int lock)
         die(EX_OSERR, reason);
     if (!revoking_open(reason))
         die(EX_OSERR, reason);
-    spool_modes_watch();
+    spool_permissions_watch();
     watchdog_open();
     privileges_drop(options->spool, options->config);
     if (!attach_start(lock) || !guard_start() || !names_start())
