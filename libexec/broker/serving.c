@@ -25,7 +25,7 @@
 #include "owner.h"
 #include "plugins.h"
 #include "process.h"
-#include "programs-d.h"
+#include "programs-helper.h"
 #include "readers.h"
 #include "journal-rewrite.h"
 #include "lay-down.h"
@@ -85,7 +85,7 @@ static void reload(void)
     reload_doubt_owners();
     directories_rescan(); /* a uid that acl.conf names now may have a directory */
     thread_events_check();
-    programs_d_give(spool.lasting);
+    programs_helper_give(spool.lasting);
     status_hurry();
     event_broker("reloaded", "acl.conf is read again, and the log is opened again");
 }
@@ -201,7 +201,7 @@ void serve(void)
 void stop_children(void)
 {
     status_end();
-    programs_d_stop();
+    programs_helper_stop();
     guard_stop();
     attach_stop();
     allocators_stop();

@@ -12,7 +12,7 @@
 
 #include "experiment.h"
 #include "mark.h"
-#include "watch/instance.h"
+#include "watch/trace-instance.h"
 
 enum { EVENTS_WHY = 256 };
 

@@ -11,7 +11,7 @@
 #include "files.h"
 #include "kept.h"
 #include "messages.h"
-#include "namespaces.h"
+#include "pid-namespaces.h"
 #include "programs.h"
 #include "spec-parse.h"
 #include "watches.h"

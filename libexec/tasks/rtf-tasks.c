@@ -45,7 +45,7 @@
 #include "send-fds.h"
 #include "transient.h"
 #include "units.h"
-#include "watched.h"
+#include "watched-processes.h"
 
 /* FLUSHED_AT: bytes; behind them even the longest paragraph still fits into a datagram. */
 enum { POLLED = 1 + 1024, REST_FACTOR = 4, FLUSHED_AT = PARAGRAPH_BYTES - 1024 };

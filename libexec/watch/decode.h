@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "instance.h"
+#include "trace-instance.h"
 #include "record.h"
 
 enum { DECODE_NAME = 16 };

@@ -11,7 +11,7 @@
 
 #include "clock.h"
 #include "decode.h"
-#include "instance.h"
+#include "trace-instance.h"
 #include "units.h"
 
 /* The kernel takes filters of up to one page. For more threads than this there is no filter: all

@@ -1,7 +1,7 @@
 /* Records events of the scheduler through tracefs, for root. The recorder notes each change of the
  * running thread on all CPUs, and beyond that only events of the threads that are named to it.
  *
- * Nothing of the recorder stays in the kernel when the process ends, however it ends (instance.h).
+ * Nothing of the recorder stays in the kernel when the process ends, however it ends (trace-instance.h).
  */
 #ifndef RTF_WATCH_RECORDER_H
 #define RTF_WATCH_RECORDER_H
@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "instance.h"
+#include "trace-instance.h"
 #include "record.h"
 
 enum { RECORDER_WHY = 256, RECORDER_NAME = 17, RECORDER_MOST = 1 << 22 };

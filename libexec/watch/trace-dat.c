@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "decode.h"
-#include "instance.h"
+#include "trace-instance.h"
 
 enum { TEXT_MOST = 1 << 14, CPU_BYTES = 16 };
 

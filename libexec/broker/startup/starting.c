@@ -23,7 +23,7 @@
 #include "plugins.h"
 #include "privileges.h"
 #include "process.h"
-#include "programs-d.h"
+#include "programs-helper.h"
 #include "readers.h"
 #include "recover.h"
 #include "register.h"
@@ -127,7 +127,7 @@ static void prepare_children(const struct options *options)
     task_watches_prepare(program_path("rtf-tasks"), find_reader_user(options));
     log_writer_prepare(program_path("rtf-logger"));
     status_prepare(program_path("rtf-publisher"), spool.group, options->config);
-    programs_d_prepare(program_path("rtf-programs"), options->config, options->spool);
+    programs_helper_prepare(program_path("rtf-programs"), options->config, options->spool);
     enter_register(options->config);
     if (!fork_launcher(!options->foreground))
         die_errno(EX_OSERR, "fork");
@@ -225,7 +225,7 @@ void broker_start(const struct options *options, int lock)
         die_errno(EX_OSERR, "epoll");
     privileges_to_serve();
     acl_names(rules, names_warn_unknown);
-    programs_d_give(spool.lasting);
+    programs_helper_give(spool.lasting);
     if (place_doubt() != NULL)
         event_broker("warning", "%s", place_doubt());
     fatal_logged(false);

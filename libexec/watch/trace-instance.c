@@ -1,4 +1,4 @@
-#include "instance.h"
+#include "trace-instance.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,4 +1,4 @@
-#include "given.h"
+#include "read-programs-d.h"
 
 #include <dirent.h>
 #include <errno.h>

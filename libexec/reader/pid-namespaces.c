@@ -1,4 +1,4 @@
-#include "namespaces.h"
+#include "pid-namespaces.h"
 
 #include <fcntl.h>
 #include <string.h>

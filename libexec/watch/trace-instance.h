@@ -1,8 +1,8 @@
 /* A private instance of the kernel's tracing: a directory in tracefs with buffers, a clock and
  * events of its own. Nothing of an instance stays when its process is killed: a guard process
  * removes the directory. If the guard is killed, too, the next instance_make removes it. */
-#ifndef RTF_WATCH_INSTANCE_H
-#define RTF_WATCH_INSTANCE_H
+#ifndef RTF_WATCH_TRACE_INSTANCE_H
+#define RTF_WATCH_TRACE_INSTANCE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-#include "orders.h"
+#include "each-users-files.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* The watches, and the processes of each. */
-#ifndef RTF_WATCHED_H
-#define RTF_WATCHED_H
+#ifndef RTF_WATCHED_PROCESSES_H
+#define RTF_WATCHED_PROCESSES_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,8 +1,8 @@
 /* Threads of other pid namespaces. A program in a container knows its thread by a number that
  * another thread has here. The inode of the thread's pidfd is the same in all namespaces, and the
  * kernel never gives the inode to another thread (Linux 6.9). */
-#ifndef RTF_READER_NAMESPACES_H
-#define RTF_READER_NAMESPACES_H
+#ifndef RTF_READER_PID_NAMESPACES_H
+#define RTF_READER_PID_NAMESPACES_H
 
 #include <stdint.h>
 #include <sys/types.h>

@@ -1,4 +1,4 @@
-#include "watched.h"
+#include "watched-processes.h"
 
 #include <dirent.h>
 #include <fcntl.h>
