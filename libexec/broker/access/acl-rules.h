@@ -1,4 +1,4 @@
-/* The rules in memory, for the files that read, judge and report rules: acl.c, acl-judge.c,
+/* The rules in memory, for the files that read, judge and report rules: acl-parse.c, acl-judge.c,
  * acl-extras.c, acl-report.c. */
 #ifndef RTF_ACL_RULES_H
 #define RTF_ACL_RULES_H
@@ -44,7 +44,7 @@ struct rule {
     uint64_t value; /* the bound; of min_nice, without the sign */
     bool bandwidth; /* the amount is written as a rate (max_bandwidth) */
     /* min_runtime tick: bounds only plugins whose runtimes the kernel ends at a tick;
-     * max_user_threads tick: `value` comes from the tick and the CPUs (tick-threads.h) */
+     * max_user_threads tick: `value` comes from the tick and the CPUs (max-user-threads.h) */
     bool tick;
     char text[192]; /* the line with single blanks */
     /* the counter with the sum of the subject; only for max_utilization and max_amount */
@@ -66,7 +66,7 @@ struct acl {
     struct rule *rules;
     int count;
     struct counter *counters;
-    /* when there are this many counters, acl.c frees the ones without references */
+    /* when there are this many counters, acl-parse.c frees the ones without references */
     unsigned most_counters;
 };
 

@@ -1,4 +1,4 @@
-#include "tick-threads.h"
+#include "max-user-threads.h"
 
 #include "tick.h"
 #include "units.h"

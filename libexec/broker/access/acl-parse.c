@@ -11,7 +11,7 @@
 #include "nearest-word.h"
 #include "plugin-lines.h"
 #include "spec.h"
-#include "tick-threads.h"
+#include "max-user-threads.h"
 #include "tick.h"
 #include "units.h"
 #include "wire.h"

@@ -1,7 +1,7 @@
 /* max_user_threads tick: how many SCHED_DEADLINE threads one user may have, so that their overruns
  * of a tick each (plugins/overruns.h) leave room for another user. */
-#ifndef RTF_TICK_THREADS_H
-#define RTF_TICK_THREADS_H
+#ifndef RTF_MAX_USER_THREADS_H
+#define RTF_MAX_USER_THREADS_H
 
 #include "plugin-lines.h"
 
