@@ -4,6 +4,7 @@
 
 #include "acl-rules.h"
 #include "acl.h"
+#include "max-user-threads.h"
 #include "plugin-lines.h"
 #include "spec.h"
 #include "tick.h"
@@ -101,24 +102,10 @@ bool rule_bounds_least(const struct rule *rule, int plugin)
     return !rule->tick || (!tick_is_not_awaited() && plugin_line(plugin)->deadline);
 }
 
-uint64_t acl_weight(const struct spec *spec, uint64_t runtime)
-{
-    uint64_t window = spec_window(spec);
-    return runtime == 0 || window == 0 ? ONE_CPU : utilization(runtime, window);
-}
-
-static uint64_t part_of(const struct charge *charge, const struct counter *counter)
-{
-    for (int i = 0; i < charge->count; i++)
-        if (charge->parts[i].counter == counter)
-            return charge->parts[i].amount;
-    return 0;
-}
-
 static uint64_t held_by(const struct grant *const own[2], const struct counter *counter)
 {
-    return (own[0] == NULL ? 0 : part_of(&own[0]->charge, counter)) +
-           (own[1] == NULL ? 0 : part_of(&own[1]->charge, counter));
+    return (own[0] == NULL ? 0 : acl_charged(&own[0]->charge, counter)) +
+           (own[1] == NULL ? 0 : acl_charged(&own[1]->charge, counter));
 }
 
 void rule_denies(struct question *question, const struct rule *rule, enum remedy remedy,
@@ -199,26 +186,6 @@ static void judge_utilization(struct question *question, const struct rule *rule
         snprintf(question->refusal->asked, sizeof question->refusal->asked, "%s", asked_text);
         snprintf(question->refusal->available, sizeof question->refusal->available, "%s",
                  format_utilization(left, left_text));
-    }
-}
-
-/* The rule bounds the number of threads, so it would refuse any other runtime, too. The refusal
- * names no counter, because a reservation whose grant gets smaller still counts as one thread. */
-static void judge_threads(struct question *question, const struct rule *rule)
-{
-    const uint64_t used = rule_used(question, rule);
-    char tick[40] = "";
-    if (used < rule->value)
-        return;
-    const bool first = !question->denied;
-    question->ceiling = 0;
-    if (rule->tick)
-        snprintf(tick, sizeof tick, ", tick allows %llu", (unsigned long long)rule->value);
-    rule_denies(question, rule, rule->value == 0 ? NONE : WHEN_FREED, "%llu used, 1 asked%s",
-                (unsigned long long)used, tick);
-    if (first) {
-        snprintf(question->refusal->asked, sizeof question->refusal->asked, "1");
-        snprintf(question->refusal->available, sizeof question->refusal->available, "0");
     }
 }
 
@@ -337,8 +304,8 @@ static void leave_out(struct charge *hold, const struct charge *own, const struc
 {
     for (int i = 0; i < hold->count; i++) {
         struct charged *part = &hold->parts[i];
-        uint64_t held = (own == NULL ? 0 : part_of(own, part->counter)) +
-                        (other == NULL ? 0 : part_of(other, part->counter));
+        uint64_t held = (own == NULL ? 0 : acl_charged(own, part->counter)) +
+                        (other == NULL ? 0 : acl_charged(other, part->counter));
         uint64_t less = held < part->amount ? held : part->amount;
         part->counter->used -= less;
         part->amount -= less;
@@ -455,7 +422,7 @@ bool acl_check_claim(struct acl *acl, const struct account *account, int plugin,
         const struct counter *counter = rule_counter(acl, rule, account);
         opens = true;
         judge_amount(&question, rule, asked,
-                     counter->used - (own == NULL ? 0 : part_of(own, counter)), left);
+                     counter->used - (own == NULL ? 0 : acl_charged(own, counter)), left);
     }
     if (!opens)
         deny_by_default(&question, plugin_line(plugin)->name,

@@ -1,5 +1,5 @@
-/* The rules in memory, for the files that read, judge and report rules: acl-parse.c, acl-judge.c,
- * acl-extras.c, acl-report.c. */
+/* The rules in memory, for the files that read, judge and report rules: acl-parse.c,
+ * acl-weight.c, acl-judge.c, max-user-threads.c, acl-extras.c, acl-report.c. */
 #ifndef RTF_ACL_RULES_H
 #define RTF_ACL_RULES_H
 
@@ -66,7 +66,7 @@ struct acl {
     struct rule *rules;
     int count;
     struct counter *counters;
-    /* when there are this many counters, acl-parse.c frees the ones without references */
+    /* acl-weight.c frees counters without references when there are this many */
     unsigned most_counters;
 };
 
@@ -87,6 +87,9 @@ struct counter *rule_counter(struct acl *acl, const struct rule *rule,
                              const struct account *account);
 struct counter *acl_user_counter(struct acl *acl, const struct rule *rule, uid_t uid);
 struct counter *acl_counter(struct acl *acl, const char *key);
+
+/* Returns the part of the charge that is in this counter. */
+uint64_t acl_charged(const struct charge *charge, const struct counter *counter);
 
 bool rule_opens(const struct rule *rule);
 

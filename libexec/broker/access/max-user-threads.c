@@ -1,5 +1,7 @@
 #include "max-user-threads.h"
 
+#include <stdio.h>
+
 #include "tick.h"
 #include "units.h"
 
@@ -22,4 +24,24 @@ uint64_t tick_threads(const struct plugin_line *line)
     else if (capacity > kept)
         count = ((capacity - kept) / overrun + 1) * cpus - 1;
     return count > 0 ? count : 1;
+}
+
+/* The rule bounds the number of threads, so it would refuse any other runtime, too. The refusal
+ * names no counter, because a reservation whose grant gets smaller still counts as one thread. */
+void judge_threads(struct question *question, const struct rule *rule)
+{
+    const uint64_t used = rule_used(question, rule);
+    char tick[40] = "";
+    if (used < rule->value)
+        return;
+    const bool first = !question->denied;
+    question->ceiling = 0;
+    if (rule->tick)
+        snprintf(tick, sizeof tick, ", tick allows %llu", (unsigned long long)rule->value);
+    rule_denies(question, rule, rule->value == 0 ? NONE : WHEN_FREED, "%llu used, 1 asked%s",
+                (unsigned long long)used, tick);
+    if (first) {
+        snprintf(question->refusal->asked, sizeof question->refusal->asked, "1");
+        snprintf(question->refusal->available, sizeof question->refusal->available, "0");
+    }
 }

@@ -22,7 +22,7 @@
 
 enum { PLUGINS_MAX = 64 };
 
-/* The amounts with which one grant counts in the sums of the access rules (acl-parse.c). */
+/* The amounts with which one grant counts in the sums of the access rules (acl-weight.c). */
 struct counter;
 struct charge {
     int count;
