@@ -6,6 +6,7 @@
 
 #include "clock.h"
 #include "program-verdict.h"
+#include "whole-process.h"
 
 /* A verdict about a thread that is not known yet: after a scan, a broker sends the verdicts of all
  * reservations in force. */
@@ -36,7 +37,7 @@ bool rule_matches(const struct program *program, int rule)
 bool row_is_matched(const struct program *program, const struct row *row)
 {
     return rule_matches(program, row->rule) ||
-           (row->is_first && !row->is_spare && program_states_whole(program->file));
+           (is_first_thread(row) && program_states_whole(program->file));
 }
 
 enum form row_wanted(const struct program *program, const struct row *row)
@@ -110,14 +111,6 @@ struct row *row_of_thread(const struct program *program, pid_t tid)
     return NULL;
 }
 
-struct row *row_to_spare(const struct program *program, int rule)
-{
-    struct row *row = program->rows;
-    while (row != NULL && !(row->is_spare && !row->is_leaving && row->rule == rule))
-        row = row->hh.next;
-    return row;
-}
-
 /* Makes a row with the next free slot, because a held reservation may have the thread's id as its
  * slot. */
 struct row *row_new(struct program *program, pid_t tid)
@@ -137,9 +130,8 @@ struct row *row_new(struct program *program, pid_t tid)
     return row;
 }
 
-/* Ends the reservation of the row. A row that the broker knows stays until the broker has answered
- * that it is absent. */
-static void row_leave(struct program *program, struct row *row)
+/* A row that the broker knows stays until the broker has answered that it is absent. */
+void row_leave(struct program *program, struct row *row)
 {
     program_note_news(program);
     if (row->told == FORM_ABSENT && !row->is_leaving) {
@@ -149,28 +141,6 @@ static void row_leave(struct program *program, struct row *row)
     row->is_leaving = true;
     row->comes_back = false;
     row_mark_dirty(program, row);
-}
-
-void row_gone(struct program *program, struct row *row)
-{
-    const bool is_held = program->file->hold && row->told != FORM_ABSENT && !row->is_leaving &&
-                         !row->is_ended && rule_matches(program, row->rule) &&
-                         json_is_object(json_object_get(row->verdict, "grant"));
-    if (!is_held) {
-        row_leave(program, row);
-        return;
-    }
-    row->is_spare = true;
-    row_mark_dirty(program, row);
-    program_note_news(program);
-}
-
-void rows_gone(struct program *program)
-{
-    struct row *row, *next;
-    HASH_ITER (hh, program->rows, row, next)
-        if (!row->is_spare)
-            row_gone(program, row);
 }
 
 void rows_leave(struct program *program)

@@ -27,15 +27,13 @@ void row_mark_dirty(struct program *program, struct row *row);
 struct row *row_new(struct program *program, pid_t tid);
 void row_free(struct program *program, struct row *row);
 
-/* NULL: there is none. row_to_spare: the row of a held reservation of this rule. */
+/* NULL: there is none. */
 struct row *row_of_slot(const struct program *program, pid_t slot);
 struct row *row_of_thread(const struct program *program, pid_t tid);
-struct row *row_to_spare(const struct program *program, int rule);
 
-/* row_gone is for a thread that has ended: its reservation ends or is held. rows_gone: all threads
- * have ended. rows_leave ends all reservations. These functions may free rows. */
-void row_gone(struct program *program, struct row *row);
-void rows_gone(struct program *program);
+/* row_leave ends the reservation of the row, rows_leave ends all reservations. These functions may
+ * free rows. */
+void row_leave(struct program *program, struct row *row);
 void rows_leave(struct program *program);
 
 /* rows_are_answered: the broker has answered for all rows. rows_only_wait: the broker has answered

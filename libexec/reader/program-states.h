@@ -11,10 +11,6 @@ void program_tell_listed(const struct program *program);
 /* Begins with a program file that is new, or is about another program than before. */
 void program_begin(struct program *program);
 
-/* Once the broker has answered for all rows: goes to the next state of the reservation for all
- * threads together (programs.h). */
-void program_advance(struct program *program);
-
 /* Enters the state, and tells the broker all rows again. */
 void program_go_to(struct program *program, enum state state);
 

@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "first-reservation.h"
+#include "held-reservations.h"
 #include "program-rows.h"
 #include "program-states.h"
 
@@ -31,30 +33,12 @@ static void take_process(struct program *program, pid_t process, int64_t started
         row->is_listed = false;
 }
 
-/* Returns the row of this thread, whose name matches this rule. A new thread may get the row of a
- * held reservation. */
-static struct row *row_for(struct program *program, pid_t tid, int rule)
-{
-    struct row *row = row_of_thread(program, tid);
-    const bool is_matched_now = rule_matches(program, rule);
-    if (row != NULL && (row->told != FORM_ABSENT || row->is_leaving || !is_matched_now))
-        return row;
-    struct row *spare = is_matched_now ? row_to_spare(program, rule) : NULL;
-    if (spare == NULL)
-        return row != NULL ? row : row_new(program, tid);
-    if (row != NULL)
-        row_free(program, row);
-    spare->tid = tid;
-    spare->is_spare = false;
-    return spare;
-}
-
 /* Takes a thread that has appeared, or has a new name. If the row with this id is still leaving, it
  * was an earlier thread's, and begins anew for this thread. */
 static void take_thread(struct program *program, pid_t tid, const char *comm, bool first)
 {
     const int rule = program_rule_for(program->file, comm);
-    struct row *row = row_for(program, tid, rule);
+    struct row *row = row_for_thread(program, tid, rule);
     if (row->is_leaving)
         row->comes_back = true;
     row->is_listed = true;

@@ -6,10 +6,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "clock.h"
+#include "first-reservation.h"
+#include "program-change.h"
 #include "program-rows.h"
 #include "program-states.h"
 #include "program-tasks.h"
+#include "whole-process.h"
 
 static struct {
     struct program *table;
@@ -73,50 +75,6 @@ static void program_free_all(struct program *program)
     free(program);
 }
 
-static void use_file(struct program *program, struct program_file *file, const struct file *json,
-                     int fd)
-{
-    program_free(program->file);
-    if (program->fd >= 0)
-        close(program->fd);
-    program->file = file;
-    program->json = *json;
-    program->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-    json_decref(program->refused);
-    program->refused = NULL;
-    program->result = program->code = NULL;
-    program->is_wrong = false;
-    program->tid = (struct stamp){0};
-}
-
-/* True: the new file is about the same program, so the threads keep their rows, and the broker is
- * asked for each of them under the new rules. */
-static bool is_same_program(const struct program *program, const struct program_file *file)
-{
-    return program->state == STANDING && program->file->process == file->process &&
-           strcmp(program->file->path, file->path) == 0 &&
-           strcmp(program->file->group, file->group) == 0;
-}
-
-static void change(struct program *program, struct program_file *file, const struct file *json,
-                   int fd)
-{
-    const bool stays = is_same_program(program, file);
-    if (!stays)
-        rows_leave(program);
-    use_file(program, file, json, fd);
-    program->is_change = stays;
-    for (struct row *row = program->rows; row != NULL; row = row->hh.next)
-        if (!row->is_leaving) {
-            row->is_ended = false;
-            row->rule = program_rule_for(program->file, row->comm);
-        }
-    if (stays)
-        program_go_to(program, STANDING);
-    else
-        program_begin(program);
-}
-
 void programs_take(const char *name, struct program_file *file, const struct file *json, int fd)
 {
     struct program *program = find(name);
@@ -125,7 +83,7 @@ void programs_take(const char *name, struct program_file *file, const struct fil
         return;
     }
     if (program != NULL) {
-        change(program, file, json, fd);
+        program_change(program, file, json, fd);
         return;
     }
     program = calloc(1, sizeof *program);
@@ -134,25 +92,14 @@ void programs_take(const char *name, struct program_file *file, const struct fil
     program->fd = -1;
     snprintf(program->name, sizeof program->name, "%s", name);
     HASH_ADD_STR(programs.table, name, program);
-    use_file(program, file, json, fd);
+    program_use_file(program, file, json, fd);
     program_begin(program);
 }
 
 bool programs_keep(const char *name, struct snapshot *snapshot)
 {
     struct program *program = find(name);
-    if (program == NULL || program->state == REFUSED || program->state == REFUSING)
-        return false;
-    program->json.stamp = snapshot->json.stamp;
-    program->tid = snapshot->tid.stamp;
-    free(program->file->token);
-    program->file->token = snapshot->spec.token;
-    snapshot->spec.token = NULL;
-    program->is_change = true;
-    program->is_wrong = false;
-    program_say(program, "BAD_SPEC", "bad-spec", snapshot->json.reason);
-    program->is_wrong = true;
-    return true;
+    return program != NULL && program_keep(program, snapshot);
 }
 
 void programs_drop(const char *name)
@@ -190,14 +137,6 @@ static struct stamp stamp_of(const struct program *program, const struct row *ro
     return stamp;
 }
 
-/* Adds what the file states for the whole process. */
-static void add_whole(const struct spec *whole, struct spec *spec)
-{
-    spec->extras.lock_memory = whole->extras.lock_memory;
-    spec->extras.cpu_latency = whole->extras.cpu_latency;
-    claims_copy(&spec->claims, whole->claims);
-}
-
 static void make_spec(const struct program *program, const struct row *row, enum form form,
                       struct spec *spec)
 {
@@ -207,8 +146,8 @@ static void make_spec(const struct program *program, const struct row *row, enum
     *spec = spec_copy(needs);
     spec->plugin = copy_of(needs->plugin);
     claims_copy(&spec->claims, needs->claims);
-    if (row->is_first && !row->is_spare)
-        add_whole(&program->file->whole, spec);
+    if (is_first_thread(row))
+        whole_process_add(&program->file->whole, spec);
     spec->token = copy_of(program->file->token);
     spec->waits = program->file->waits && program->state == STANDING;
     if (form != FORM_ATTACH)

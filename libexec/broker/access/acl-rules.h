@@ -66,7 +66,7 @@ struct acl {
     struct rule *rules;
     int count;
     struct counter *counters;
-    /* acl-weight.c frees counters without references when there are this many */
+    /* when there are this many counters, acl-weight.c frees the ones without references */
     unsigned most_counters;
 };
 
