@@ -1,6 +1,5 @@
 #include "entries.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +8,7 @@
 
 #include "clock.h"
 #include "files.h"
+#include "hard-links.h"
 #include "kept.h"
 #include "messages.h"
 #include "pid-namespaces.h"
@@ -32,34 +32,20 @@ struct entry {
     int watch;
     int64_t look_at, pause; /* BUSY */
     int64_t one_name_by;    /* until this time two names are accepted; 0: the file has one name */
-    struct owed *owed;      /* a verdict that has yet to be written; NULL: none */
+    struct owed *owed;      /* owed-verdicts.h; NULL: none */
     TAILQ_ENTRY(entry) of_state;
     UT_hash_handle hh, hh_watch;
     char name[];
 };
 
-struct owed {
-    TAILQ_ENTRY(owed) next;
-    struct entry *entry;
-    int64_t try_at, pause, decided;
-    size_t length;
-    char text[];
-};
-
 /* TOLD_MAX: unanswered names per user; the broker accepts no more at a time either. */
 enum { TOLD_MAX = 256, IDLE_MAX = 256 };
-/* For this time a file may have two names (ns): ln and rm together act like mv, and some programs
- * link a file into place and then remove its first name. */
-static const int64_t two_names_for = INT64_C(1000000000);
-/* ns. A busy name is looked at after pauses that double from first_pause to last_look.
- * longest_pause is between two attempts to write a verdict. */
-static const int64_t first_pause = 1000000, last_look = 512000000,
-                     longest_pause = INT64_C(16000000000), second = 1000000000;
+/* ns. A busy name is looked at after pauses that double from first_pause to last_look. */
+static const int64_t first_pause = 1000000, last_look = 512000000;
 
 static struct entry *entries, *watched;
 static TAILQ_HEAD(entry_list, entry) news = TAILQ_HEAD_INITIALIZER(news),
                                      busy = TAILQ_HEAD_INITIALIZER(busy);
-static TAILQ_HEAD(, owed) owed_verdicts = TAILQ_HEAD_INITIALIZER(owed_verdicts);
 static int told_count, idle_count, total;
 
 /* ---- the table ---- */
@@ -340,37 +326,19 @@ static void wait_for_writer(struct entry *entry, enum looked looked)
     enter(entry, BUSY);
 }
 
-/* True: NAME.json has a second hard link, and the reader still waits for its removal, because
- * through a link in an unwatched directory the file could be changed unnoticed. The removal causes
- * an event of the file itself. One more look after the watch is set finds a removal that came
- * before the watch. */
+/* True: NAME.json has a second hard link, and the reader still waits for its removal. One more look
+ * after the watch is set finds a removal that came before the watch. */
 static bool awaits_one_name(struct entry *entry, const struct snapshot *snapshot)
 {
-    if (!entry->json.has_two_names || snapshot->json.state == FILE_BAD) {
-        entry->one_name_by = 0;
+    entry->one_name_by = hard_link_awaited(&entry->json, &snapshot->json, entry->one_name_by);
+    if (entry->one_name_by <= monotonic_now())
         return false;
-    }
-    if (entry->one_name_by == 0)
-        entry->one_name_by = monotonic_now() + two_names_for;
     entry->look_at = entry->one_name_by;
-    if (entry->look_at <= monotonic_now())
-        return false;
     const bool was_watched = entry->watch >= 0;
     watch(entry);
     content_close(&entry->json);
     enter(entry, was_watched || entry->watch < 0 ? BUSY : NEWS);
     return true;
-}
-
-static void refuse_two_names(const struct entry *entry, struct snapshot *snapshot)
-{
-    if (!entry->json.has_two_names || snapshot->json.state == FILE_BAD)
-        return;
-    snapshot->json.state = FILE_BAD;
-    snprintf(snapshot->json.reason, sizeof snapshot->json.reason,
-             "%s.json has a second name (hard link), by which it could be changed unseen: "
-             "remove the second name, and touch this file",
-             entry->name);
 }
 
 static void settle_told(struct entry *entry, struct snapshot *snapshot)
@@ -468,7 +436,7 @@ static void look(struct entry *entry)
         snapshot.tid = (struct file){.state = FILE_ABSENT};
     }
     unwatch(entry);
-    refuse_two_names(entry, &snapshot);
+    refuse_two_names(entry->name, &entry->json, &snapshot.json);
     parse(entry, &snapshot);
     settle_told(entry, &snapshot);
     if (!programs_have(entry->name))
@@ -538,35 +506,6 @@ void entry_done(const char *name)
 
 /* ---- verdicts ---- */
 
-static void forget_owed(struct entry *entry)
-{
-    if (entry->owed == NULL)
-        return;
-    TAILQ_REMOVE(&owed_verdicts, entry->owed, next);
-    free(entry->owed);
-    entry->owed = NULL;
-}
-
-static void owe(struct entry *entry, const struct verdict *verdict, int error)
-{
-    struct owed *owed = malloc(sizeof *owed + verdict->length);
-    if (owed == NULL)
-        abort();
-    *owed = (struct owed){.entry = entry,
-                          .try_at = monotonic_now() + second,
-                          .pause = second,
-                          .decided = verdict->decided,
-                          .length = verdict->length};
-    memcpy(owed->text, verdict->text, verdict->length);
-    entry->owed = owed;
-    TAILQ_INSERT_TAIL(&owed_verdicts, owed, next);
-    struct paragraph_output *output = messages_begin("unwritten");
-    paragraph_add(output, "name", entry->name);
-    paragraph_add(output, "request", verdict->request);
-    paragraph_add(output, "reason", strerror(error));
-    messages_end();
-}
-
 /* Takes a verdict about NAME+TID, which becomes a row of NAME.verdict: there is no
  * NAME+TID.verdict. */
 static void take_verdict_of_thread(struct entry *entry, const struct verdict *verdict)
@@ -589,9 +528,9 @@ void entry_verdict(const char *name, const struct verdict *verdict)
     }
     const bool was_owed = entry->owed != NULL;
     const int error = verdict_put(name, verdict->text, verdict->length, verdict->decided);
-    forget_owed(entry); /* an unwritten verdict is obsolete now */
+    owed_forget(&entry->owed); /* an unwritten verdict is obsolete now */
     if (error != 0)
-        owe(entry, verdict, error);
+        owed_add(&entry->owed, entry->name, verdict, error);
     else if (was_owed)
         file_touch(name);
     if (entry->state == TOLD && verdict->answers && verdict->more)
@@ -607,19 +546,7 @@ void entry_no_verdict(const char *name)
 {
     struct entry *entry = find(name);
     if (entry != NULL)
-        forget_owed(entry);
-}
-
-static void try_again(struct owed *owed, int64_t now)
-{
-    struct entry *entry = owed->entry;
-    if (verdict_put(entry->name, owed->text, owed->length, owed->decided) == 0) {
-        file_touch(entry->name);
-        forget_owed(entry);
-        return;
-    }
-    owed->pause = owed->pause * 2 < longest_pause ? owed->pause * 2 : longest_pause;
-    owed->try_at = now + owed->pause;
+        owed_forget(&entry->owed);
 }
 
 /* ---- time ---- */
@@ -627,34 +554,25 @@ static void try_again(struct owed *owed, int64_t now)
 int64_t entries_deadline(void)
 {
     const struct entry *entry;
-    const struct owed *owed;
-    int64_t earliest = INT64_MAX;
+    int64_t earliest = owed_deadline();
     TAILQ_FOREACH (entry, &busy, of_state)
         if (entry->look_at < earliest)
             earliest = entry->look_at;
-    TAILQ_FOREACH (owed, &owed_verdicts, next)
-        if (owed->try_at < earliest)
-            earliest = owed->try_at;
     return earliest;
 }
 
 void entries_expire(int64_t now)
 {
-    struct entry *entry, *next_entry;
-    struct owed *owed, *next_owed;
-    for (entry = TAILQ_FIRST(&busy); entry != NULL; entry = next_entry) {
-        next_entry = TAILQ_NEXT(entry, of_state);
+    struct entry *entry, *next;
+    for (entry = TAILQ_FIRST(&busy); entry != NULL; entry = next) {
+        next = TAILQ_NEXT(entry, of_state);
         if (entry->look_at <= now)
             enter(entry, NEWS);
     }
-    for (owed = TAILQ_FIRST(&owed_verdicts); owed != NULL; owed = next_owed) {
-        next_owed = TAILQ_NEXT(owed, next);
-        if (owed->try_at <= now)
-            try_again(owed, now);
-    }
+    owed_try(now);
 }
 
 bool entries_are_idle(void)
 {
-    return idle_count == total && TAILQ_EMPTY(&owed_verdicts);
+    return idle_count == total && !owed_any();
 }

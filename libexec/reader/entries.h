@@ -15,6 +15,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "owed-verdicts.h"
+
 /* A name is NAME, or NAME+TID: a thread of the program file NAME (programs.h). Call entries_begin
  * before the other functions. */
 void entries_begin(void);
@@ -36,13 +38,6 @@ void entry_done(const char *name);
  * answers only NAME.json, and NAME.tid will get another verdict. If a verdict cannot be written,
  * the reader tries again until there is a newer verdict, or until the broker no longer wants a
  * verdict (entry_no_verdict). */
-struct verdict {
-    const char *text;
-    size_t length;
-    int64_t decided;
-    const char *request; /* for the log, if the verdict cannot be written */
-    bool answers, more;
-};
 void entry_verdict(const char *name, const struct verdict *verdict);
 void entry_no_verdict(const char *name);
 

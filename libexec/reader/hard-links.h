@@ -1,0 +1,16 @@
+/* A NAME.json with a second name (hard link). By a second name in an unwatched directory the file
+ * could be changed unnoticed. */
+#ifndef RTF_READER_HARD_LINKS_H
+#define RTF_READER_HARD_LINKS_H
+
+#include "files.h"
+
+/* Returns until when the reader waits for the removal of the second name, which causes an event of
+ * the file itself; 0: the file has one name, or is wrong. until: what the last call has returned for
+ * this file. */
+int64_t hard_link_awaited(const struct content *content, const struct file *file, int64_t until);
+
+/* Makes the file wrong if it has two names. */
+void refuse_two_names(const char *name, const struct content *content, struct file *json);
+
+#endif
