@@ -10,6 +10,7 @@
 
 #include "client.h"
 #include "default-budget.h"
+#include "priority.h"
 #include "profile.h"
 #include "refusals.h"
 #include "rtf.h"
@@ -164,8 +165,8 @@ static void make_params(const struct wanted *wanted, const struct profile *profi
 {
     add_times(wanted, profile, params);
     if (wanted->priority != 0)
-        rtf_params_set_priority(params, (unsigned)profile_priority(wanted->priority,
-                                                                   profile->max_priority));
+        rtf_params_set_priority(params,
+                                (unsigned)priority_within(wanted->priority, profile->max_priority));
     (void)rtf_params_set_scheduler(params, profile->plugin);
 }
 

@@ -45,17 +45,6 @@ bool profile_take(struct profile *profile, const char *word)
     return true;
 }
 
-/* Maps a priority to the range up to `most`. The lower half of the allowed priorities stays as it
- * is. The upper half has room for all higher priorities: they move closer together, and keep their
- * order as far as they stay different. */
-int profile_priority(int priority, int most)
-{
-    const int kept = most / 2, above = PRIORITY_MAX - kept;
-    if (priority <= kept)
-        return priority;
-    return kept + ((priority - kept) * (most - kept) + above - 1) / above;
-}
-
 /* Returns NULL, or the fault of the line. */
 static const char *take_line(struct search *search, char *line)
 {

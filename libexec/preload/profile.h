@@ -23,10 +23,6 @@ struct profile {
 /* Adds one word, such as "runtime=1ms", to a profile. False: not a valid word. */
 bool profile_take(struct profile *profile, const char *word);
 
-/* The priority, at most `most`, to ask for instead of a program's priority (1 to 99). Never
- * reverses the order of two priorities. */
-int profile_priority(int priority, int most);
-
 /* Looks for a line about this thread in the directories (separated by colons). A value that the
  * line does not state keeps its old value. False: a line is malformed; `wrong` has file, line
  * number and fault, and earlier lines still count. Missing directories are skipped. */

@@ -1,7 +1,6 @@
-/* Replaces libc's scheduling calls in a program that does not know rtf (LD_PRELOAD). A call that
- * would make a thread real-time asks for a reservation instead, and returns what the kernel would
- * return. All other calls go to libc. */
-#include <dlfcn.h>
+/* Replaces libc's calls that make threads real-time or ordinary, in a program that does not know rtf
+ * (LD_PRELOAD). A call that would make a thread real-time asks for a reservation instead, and
+ * returns what the kernel would return. All other calls go to libc. */
 #include <errno.h>
 #include <linux/sched.h>
 #include <pthread.h>
@@ -10,79 +9,17 @@
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
-#include <string.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "asked.h"
 #include "budget.h"
+#include "libc.h"
 #include "schedattr.h"
 
 /* Newer libcs declare sched_setattr with a struct of their own, so the function has another name in
  * C. */
 int set_attr(pid_t thread, const void *attributes, unsigned flags) __asm__("sched_setattr");
-
-enum { HIGHEST = 99 }; /* the highest priority of SCHED_FIFO and SCHED_RR */
-
-/* Converts dlsym's pointer to a function pointer of the right type. */
-#define LIBC(name) ((__typeof__(&(name)))libc_function(#name))
-typedef void function(void);
-static struct {
-    const char *name;
-    function *found;
-} replaced[] = {{.name = "sched_getscheduler"},
-                {.name = "sched_getparam"},
-                {.name = "sched_setscheduler"},
-                {.name = "sched_setparam"},
-                {.name = "pthread_getschedparam"},
-                {.name = "pthread_setschedparam"},
-                {.name = "pthread_setschedprio"},
-                {.name = "pthread_create"},
-                {.name = "getrlimit"},
-                {.name = "getrlimit64"},
-                {.name = "syscall"}};
-enum { REPLACED = sizeof replaced / sizeof *replaced };
-
-static function *look_up(const char *name)
-{
-    function *found;
-    void *address = dlsym(RTLD_NEXT, name);
-    memcpy(&found, &address, sizeof found);
-    return found;
-}
-
-/* Finds libc's functions before the program starts threads, because dlsym(3) takes the loader's
- * lock. A new thread must not wait for this lock: its creator may be a library's constructor, which
- * holds the lock and waits for the thread. */
-__attribute__((constructor)) static void look_up_all(void)
-{
-    for (size_t i = 0; i < REPLACED; i++)
-        replaced[i].found = look_up(replaced[i].name);
-}
-
-/* Returns libc's function. The constructor above has found it, except for calls by constructors of
- * other libraries that run earlier. */
-static function *libc_function(const char *name)
-{
-    size_t i = 0;
-    while (i < REPLACED && strcmp(replaced[i].name, name) != 0)
-        i++;
-    function *const found = i < REPLACED ? replaced[i].found : NULL;
-    return found != NULL ? found : look_up(name);
-}
-
-static bool is_fixed(int policy)
-{
-    return (policy & ~SCHED_RESET_ON_FORK) == SCHED_FIFO ||
-           (policy & ~SCHED_RESET_ON_FORK) == SCHED_RR;
-}
-
-static pid_t id_of(pid_t thread)
-{
-    return thread == 0 ? gettid() : thread;
-}
 
 /* Returns as the replaced call does: 0, or -1 with errno set to `error`. errno changes only on
  * failure. */
@@ -126,12 +63,6 @@ static int reserve_fixed(pid_t thread, int policy, int priority)
     return error;
 }
 
-/* Returns the thread's policy in the kernel; -1 with errno. */
-static int policy_of(pid_t thread)
-{
-    return LIBC(sched_getscheduler)(thread);
-}
-
 static void end_if_reserved(pid_t thread)
 {
     const int before = errno, state = put_off_cancellation(), policy = policy_of(thread);
@@ -159,16 +90,6 @@ int sched_setparam(pid_t pid, const struct sched_param *param)
     return LIBC(sched_setparam)(pid, param);
 }
 
-/* Gets a thread's kernel id from the id of the thread's CPU-time clock, which contains the kernel
- * id. */
-static pid_t id_of_pthread(pthread_t thread)
-{
-    clockid_t clock;
-    if (pthread_equal(thread, pthread_self()))
-        return gettid();
-    return pthread_getcpuclockid(thread, &clock) == 0 ? ~(clock >> 3) : 0;
-}
-
 int pthread_setschedparam(pthread_t target_thread, int policy, const struct sched_param *param)
 {
     const pid_t id = id_of_pthread(target_thread);
@@ -187,74 +108,6 @@ int pthread_setschedprio(pthread_t target_thread, int prio)
     if (policy >= 0 && is_fixed(policy))
         return reserve_fixed(id, policy, prio);
     return LIBC(pthread_setschedprio)(target_thread, prio);
-}
-
-/* ---- what the program reads back ---- */
-
-/* True: the thread has a reservation, and the program asked for *policy and *priority. So a program
- * that compares finds the values that it asked for; chrt(1) shows the kernel's values. */
-static bool reads_back(pid_t thread, int *policy, int *priority)
-{
-    const int now = policy_of(thread);
-    return now >= 0 && is_fixed(now) && (now & SCHED_RESET_ON_FORK) != 0 &&
-           asked_recall(thread, policy, priority);
-}
-
-int sched_getscheduler(pid_t pid)
-{
-    const int before = errno;
-    int policy, priority;
-    if (pid >= 0 && reads_back(id_of(pid), &policy, &priority))
-        return policy;
-    errno = before;
-    return policy_of(pid);
-}
-
-int sched_getparam(pid_t pid, struct sched_param *param)
-{
-    const int before = errno;
-    int policy, priority;
-    if (pid >= 0 && param != NULL && reads_back(id_of(pid), &policy, &priority)) {
-        param->sched_priority = priority;
-        return 0;
-    }
-    errno = before;
-    return LIBC(sched_getparam)(pid, param);
-}
-
-/* Asks the kernel, because libc returns the values that it was told last, and knows nothing of
- * reservations. */
-int pthread_getschedparam(pthread_t target_thread, int *policy, struct sched_param *param)
-{
-    const pid_t id = id_of_pthread(target_thread);
-    const int before = errno;
-    if (id <= 0)
-        return ESRCH;
-    const int now = sched_getscheduler(id);
-    const bool known = now >= 0 && sched_getparam(id, param) == 0;
-    errno = before;
-    if (!known)
-        return LIBC(pthread_getschedparam)(target_thread, policy, param);
-    *policy = now;
-    return 0;
-}
-
-/* Reports no limit of priorities, because some programs ask for no priority above RLIMIT_RTPRIO.
- * Here the rules of rtf decide, and not this limit. */
-int getrlimit(__rlimit_resource_t resource, struct rlimit *rlimits)
-{
-    const int result = LIBC(getrlimit)(resource, rlimits);
-    if (result == 0 && resource == RLIMIT_RTPRIO)
-        rlimits->rlim_cur = rlimits->rlim_max = HIGHEST;
-    return result;
-}
-
-int getrlimit64(__rlimit_resource_t resource, struct rlimit64 *rlimits)
-{
-    const int result = LIBC(getrlimit64)(resource, rlimits);
-    if (result == 0 && resource == RLIMIT_RTPRIO)
-        rlimits->rlim_cur = rlimits->rlim_max = HIGHEST;
-    return result;
 }
 
 /* Converts ns to us. Rounds the runtime up, and deadline and period down, so that the thread never
