@@ -22,7 +22,7 @@
 #include "thread-names.h"
 #include "needs.h"
 #include "ready.h"
-#include "thread-rules.h"
+#include "needs-rules.h"
 #include "units.h"
 
 /* A broker answers within milliseconds. A broker that is stuck must not hold up a cron job for
@@ -50,7 +50,7 @@ struct options {
     const char *name, *thread;
     enum when when;
     bool dry_run, fallback, verbose, says_when, replace, waits;
-    bool by_rules; /* the spec has rules for threads (thread-rules.h) */
+    bool by_rules; /* the spec has rules for threads (needs-rules.h) */
     char **command;
 };
 
@@ -235,10 +235,10 @@ static void complete(struct needs *needs, json_t *spec)
 static void take_spec(struct options *options)
 {
     options->spec = needs_read_spec(options->file);
-    options->by_rules = thread_rules_are_in(options->spec);
+    options->by_rules = needs_rules_are_in(options->spec);
     if (options->by_rules) {
         check_rules(options);
-        thread_rules_name_process(options->spec, client_thread_key(getpid()));
+        needs_rules_name_process(options->spec, client_thread_key(getpid()));
     } else
         complete(&options->needs, options->spec);
 }

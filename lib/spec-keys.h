@@ -1,5 +1,5 @@
 /* The functions that the parsers of spec files share: spec-parse.c for one reservation,
- * spec-program.c for the threads of a program. */
+ * program-file.c for the threads of a program. */
 #ifndef RTF_SPEC_KEYS_H
 #define RTF_SPEC_KEYS_H
 

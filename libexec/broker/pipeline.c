@@ -24,7 +24,7 @@
 #include "shares.h"
 #include "spare-capacity.h"
 #include "journal.h"
-#include "status.h"
+#include "status-file.h"
 #include "trial.h"
 #include "verdict.h"
 #include "wait-queue.h"

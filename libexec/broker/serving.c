@@ -34,7 +34,7 @@
 #include "spool.h"
 #include "spool-permissions.h"
 #include "launcher.h"
-#include "status.h"
+#include "status-file.h"
 #include "thread-events.h"
 #include "timers.h"
 

@@ -17,7 +17,7 @@
 #include "request/affinity.h"
 #include "request/declare.h"
 #include "request/request.h"
-#include "thread-rules.h"
+#include "needs-rules.h"
 #include "units.h"
 
 struct options {
@@ -158,7 +158,7 @@ static void attach_one(struct request *request, const struct options *options, c
 {
     request_open(request, command_spool(), options->timeout, false);
     struct request_spec former = request_read(request, name);
-    if (thread_rules_are_in(former.json))
+    if (needs_rules_are_in(former.json))
         command_fail(EX_USAGE, "%s is a program file: its rules say which threads are attached",
                      name);
     if (!options->replace)
@@ -371,7 +371,7 @@ static int attach_by_rules(const struct options *options, const char *name, json
                                             .timeout = options->timeout,
                                             .json = options->json,
                                             .verbose = options->verbose};
-    thread_rules_name_process(rules, client_thread_key((pid_t)options->process));
+    needs_rules_name_process(rules, client_thread_key((pid_t)options->process));
     return declare(&declaration);
 }
 
@@ -438,7 +438,7 @@ static int attach_by_specs(struct options *options, const char *name, json_t *sp
 static json_t *rules_of(struct options *options, json_t *spec)
 {
     pid_t *threads = NULL;
-    if (thread_rules_are_in(spec)) {
+    if (needs_rules_are_in(spec)) {
         check_rules(options);
         return json_incref(spec);
     }
@@ -448,7 +448,7 @@ static json_t *rules_of(struct options *options, json_t *spec)
     if (find_threads(options, &threads) == 0)
         fail_unmatched(options);
     free(threads);
-    return thread_rules_for_all(spec, options->pattern);
+    return needs_rules_for_all(spec, options->pattern);
 }
 
 static int attach(struct options *options, const char *name, char **words)

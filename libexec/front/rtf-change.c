@@ -6,7 +6,7 @@
 #include "command-line.h"
 #include "needs.h"
 #include "request/request.h"
-#include "thread-rules.h"
+#include "needs-rules.h"
 
 struct options {
     struct needs needs;
@@ -68,7 +68,7 @@ static void settle(struct request *request, const struct options *options,
  * rule. */
 static void refuse_program(const struct request_spec *former, const char *name)
 {
-    if (thread_rules_are_in(former->json))
+    if (needs_rules_are_in(former->json))
         command_fail(
             EX_USAGE,
             "%s is a program file: change the rules in its file, or 'rtf release %s' and put "

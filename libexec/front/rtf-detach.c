@@ -5,7 +5,7 @@
 
 #include "command-line.h"
 #include "request/request.h"
-#include "thread-rules.h"
+#include "needs-rules.h"
 
 static const struct command_option table[] = {
     {0, "timeout", "TIME", "Wait no longer than this for each answer (default: 30s)"}, {0}};
@@ -21,7 +21,7 @@ static void take(void *timeout, const char *name, const char *value)
 static bool detach(struct request *request, const char *name)
 {
     struct request_spec former = request_read(request, name);
-    if (thread_rules_are_in(former.json))
+    if (needs_rules_are_in(former.json))
         command_fail(EX_USAGE, "%s is a program file: 'rtf release %s' detaches all its threads",
                      name, name);
     const bool is_named = !json_is_null(json_object_get(former.json, "attach")) &&

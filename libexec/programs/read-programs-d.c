@@ -10,7 +10,7 @@
 
 #include "roots-file.h"
 #include "spec-keys.h"
-#include "spec-program.h"
+#include "program-file.h"
 
 enum { PATH_BYTES = 4096 };
 

@@ -6,7 +6,7 @@
 #include <uthash.h>
 
 #include "files.h"
-#include "spec-program.h"
+#include "program-file.h"
 
 /* The form in which the broker is told a thread. ABSENT: no file; HOLD: a spec without "attach";
  * ATTACH: a spec with "attach". */

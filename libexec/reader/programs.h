@@ -19,7 +19,7 @@
 #define RTF_READER_PROGRAMS_H
 
 #include "files.h"
-#include "spec-program.h"
+#include "program-file.h"
 
 /* `news` is called when there is news of the reservation NAME+TID; `listed` when it is known which
  * threads the program NAME has. */

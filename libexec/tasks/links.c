@@ -16,7 +16,7 @@
 #include "confine.h"
 #include "lock-memory.h"
 #include "send-fds.h"
-#include "spec-program.h"
+#include "program-file.h"
 
 enum { PATH_BYTES = 64 };
 

@@ -10,7 +10,7 @@
 #include <uthash.h>
 
 #include "paragraph.h"
-#include "spec-program.h"
+#include "program-file.h"
 
 /* Functions that are called with news of the watch `id`. name: cleaned by paragraph_clean. */
 struct watched_events {

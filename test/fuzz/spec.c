@@ -3,7 +3,7 @@
 
 #include "fuzz.h"
 #include "spec-parse.h"
-#include "spec-program.h"
+#include "program-file.h"
 #include "units.h"
 
 static void must_be_a_spec(const struct spec *spec)

@@ -22,7 +22,7 @@
 #include "reservations.h"
 #include "shares.h"
 #include "spool.h"
-#include "status.h"
+#include "status-file.h"
 #include "thread-events.h"
 #include "told.h"
 #include "unit.h"

@@ -34,7 +34,7 @@
 #include "spool.h"
 #include "spool-permissions.h"
 #include "journal.h"
-#include "status.h"
+#include "status-file.h"
 #include "supervise.h"
 #include "task-watches.h"
 #include "thread-events.h"

@@ -11,7 +11,7 @@
 #include "transient.h"
 #include "send-fds.h"
 #include "reservation.h"
-#include "spec-program.h"
+#include "program-file.h"
 
 /* OUTPUT_MAX: a reader that leaves so many bytes unread is killed, because it does not read at all.
  * HEARD_AT_ONCE: the most datagrams that the broker takes from a reader at once, so that a reader

@@ -1,17 +1,17 @@
-#include "thread-rules.h"
+#include "needs-rules.h"
 
 #include <string.h>
 #include <sysexits.h>
 
 #include "command-line.h"
-#include "spec-program.h"
+#include "program-file.h"
 
-bool thread_rules_are_in(const json_t *needs)
+bool needs_rules_are_in(const json_t *needs)
 {
     return json_object_get(needs, "threads") != NULL;
 }
 
-void thread_rules_name_process(json_t *needs, json_t *process)
+void needs_rules_name_process(json_t *needs, json_t *process)
 {
     static const char *const others[] = {"process", "program", "cgroup", NULL};
     for (const char *const *key = others; *key != NULL; key++)
@@ -25,7 +25,7 @@ void thread_rules_name_process(json_t *needs, json_t *process)
         json_object_set_new(needs, "lifetime", json_string("process"));
 }
 
-json_t *thread_rules_for_all(const json_t *needs, const char *pattern)
+json_t *needs_rules_for_all(const json_t *needs, const char *pattern)
 {
     const char *key;
     json_t *value;

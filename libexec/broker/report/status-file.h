@@ -5,8 +5,8 @@
  * rtf-publisher, a process of its own, writes the file, so that a slow disk does not delay the
  * broker. After each turn of the loop, the broker looks whether the sums have changed since the
  * last text, and sends a new text at most once a second. While nothing changes, no timer is set. */
-#ifndef RTF_STATUS_H
-#define RTF_STATUS_H
+#ifndef RTF_STATUS_FILE_H
+#define RTF_STATUS_FILE_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
-/* lib/spec-program.c: the file that reserves for the threads of a program. A sentence about a fault
+/* lib/program-file.c: the file that reserves for the threads of a program. A sentence about a fault
  * names the rule and the key. */
-#include "spec-program.h"
+#include "program-file.h"
 
 #include <stdlib.h>
 #include <string.h>

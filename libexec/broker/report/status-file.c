@@ -1,4 +1,4 @@
-#include "status.h"
+#include "status-file.h"
 
 #include <errno.h>
 #include <jansson.h>

@@ -1,4 +1,4 @@
-#include "spec-program.h"
+#include "program-file.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* A program file is a NAME.json that reserves for threads of one process, program or cgroup, which
  * it chooses by the threads' names; see rtf-spec(5). The text is hostile: a process with only the
  * user's rights parses it. */
-#ifndef RTF_SPEC_PROGRAM_H
-#define RTF_SPEC_PROGRAM_H
+#ifndef RTF_PROGRAM_FILE_H
+#define RTF_PROGRAM_FILE_H
 
 #include "spec.h"
 
