@@ -44,9 +44,6 @@ enum program_parsed program_parse(const char *text, size_t length, struct progra
                                   char reason[static REASON_BYTES]);
 void program_free(struct program_file *file);
 
-/* Returns the index of the first rule that matches this name of a thread; -1: no rule matches. */
-int program_rule_for(const struct program_file *file, const char *name);
-
 /* True if a rule may state this key of a spec; true if a program file may state this key of a spec
  * beside its rules, for the whole process. */
 bool rule_may_state(const char *key);
@@ -54,9 +51,5 @@ bool program_may_state(const char *key);
 
 /* True if the file states something for the whole process. */
 bool program_states_whole(const struct program_file *file);
-
-/* True if the pattern matches. The cost is at most the product of both lengths, however many * the
- * pattern has. */
-bool glob_matches(const char *pattern, const char *name);
 
 #endif

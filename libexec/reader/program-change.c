@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "matching-rule.h"
 #include "program-rows.h"
 #include "program-states.h"
 

@@ -5,6 +5,7 @@
 
 #include "first-reservation.h"
 #include "held-reservations.h"
+#include "matching-rule.h"
 #include "program-rows.h"
 #include "program-states.h"
 

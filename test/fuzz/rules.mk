@@ -8,7 +8,7 @@ fuzz: fuzzers
 FUZZ_FLAGS = -std=c17 -D_GNU_SOURCE -Wall -Wextra -Werror -O1 -g \
     -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 fuzzed = $(patsubst %.c,$(B)/fuzz/obj/%.o,test/fuzz/fuzz.c test/stubs.c $(call of_broker,config-lines.c $(1)) \
-    $(addprefix lib/,$(notdir $(wildcard lib/spec.c lib/spec-*.c)) clock.c extras.c nearest-word.c resource.c roots-file.c wire.c disk.c name.c snapshot.c paragraph.c units.c thread.c tick.c $(2)))
+    $(addprefix lib/,$(notdir $(wildcard lib/spec.c lib/spec-*.c)) program-file.c matching-rule.c clock.c extras.c nearest-word.c resource.c roots-file.c wire.c disk.c name.c snapshot.c paragraph.c units.c thread.c tick.c $(2)))
 $(B)/fuzz/plugins-conf: $(call fuzzed)
 $(B)/fuzz/spec: $(call fuzzed,plugin-lines.c)
 # Every resource needs these files: its kind, and the ledger with its dependencies.

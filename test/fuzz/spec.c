@@ -4,6 +4,7 @@
 #include "fuzz.h"
 #include "spec-parse.h"
 #include "program-file.h"
+#include "matching-rule.h"
 #include "units.h"
 
 static void must_be_a_spec(const struct spec *spec)

@@ -1,6 +1,7 @@
 /* lib/program-file.c: the file that reserves for the threads of a program. A sentence about a fault
  * names the rule and the key. */
 #include "program-file.h"
+#include "matching-rule.h"
 
 #include <stdlib.h>
 #include <string.h>

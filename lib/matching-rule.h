@@ -1,0 +1,14 @@
+/* Which rule of a program file is for a thread, by the name of the thread. */
+#ifndef RTF_MATCHING_RULE_H
+#define RTF_MATCHING_RULE_H
+
+#include "program-file.h"
+
+/* Returns the index of the first rule that matches this name of a thread; -1: no rule matches. */
+int program_rule_for(const struct program_file *file, const char *name);
+
+/* True if the pattern matches. The cost is at most the product of both lengths, however many * the
+ * pattern has. */
+bool glob_matches(const char *pattern, const char *name);
+
+#endif
