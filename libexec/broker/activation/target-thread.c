@@ -12,7 +12,7 @@
 #include "execve.h"
 #include "plugin-lines.h"
 #include "readers.h"
-#include "shared-runtime.h"
+#include "second-reservation.h"
 
 /* A hint for users who write a thread's number into a spec by hand, in a container. */
 #define OTHER_NAMESPACE \
@@ -160,7 +160,7 @@ struct attachment *target_thread(struct request *request, pid_t tid, bool by_fil
             (int)tid, strerror(errno));
     } else {
         execve_former(&identity, &former);
-        if (!shared_runtime_allows(reservation, &identity, &former, reason)) {
+        if (!second_reservation_allows(reservation, &identity, &former, reason)) {
             refuse_thread(request, WHY_ATTACHED_ELSEWHERE, "%s", reason);
             request->activation.why_not = TARGET_TAKEN;
             free(group);

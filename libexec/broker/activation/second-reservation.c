@@ -1,4 +1,4 @@
-#include "shared-runtime.h"
+#include "second-reservation.h"
 
 #include <stdio.h>
 
@@ -58,7 +58,7 @@ static bool process_is_free(const struct reservation *reservation, pid_t process
     return false;
 }
 
-bool shared_runtime_allows(const struct reservation *reservation, const struct identity *identity,
+bool second_reservation_allows(const struct reservation *reservation, const struct identity *identity,
                            struct attributes *former, char reason[static REASON_BYTES])
 {
     const struct attachment *with;

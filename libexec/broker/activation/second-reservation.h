@@ -4,8 +4,8 @@
  * priority, and takes these away together. So a member can have another reservation only under
  * SCHED_DEADLINE, which the guard leaves alone. Without this rule the attributes of one reservation
  * would be the former attributes of the other, and would stay after the end of both. */
-#ifndef RTF_SHARED_RUNTIME_H
-#define RTF_SHARED_RUNTIME_H
+#ifndef RTF_SECOND_RESERVATION_H
+#define RTF_SECOND_RESERVATION_H
 
 #include <stdbool.h>
 
@@ -14,7 +14,7 @@
 /* True: the thread may be attached to the reservation. *former: the attributes that the thread gets
  * when it is detached; for a member of a group, those of the first thread before the process was
  * attached. False: `reason` says why not; later the thread may be attached. */
-bool shared_runtime_allows(const struct reservation *reservation, const struct identity *identity,
+bool second_reservation_allows(const struct reservation *reservation, const struct identity *identity,
                            struct attributes *former, char reason[static REASON_BYTES]);
 
 #endif
