@@ -58,8 +58,9 @@ static bool process_is_free(const struct reservation *reservation, pid_t process
     return false;
 }
 
-bool second_reservation_allows(const struct reservation *reservation, const struct identity *identity,
-                           struct attributes *former, char reason[static REASON_BYTES])
+bool second_reservation_allows(const struct reservation *reservation,
+                               const struct identity *identity, struct attributes *former,
+                               char reason[static REASON_BYTES])
 {
     const struct attachment *with;
     const pid_t process = sharing_with(identity, &with);

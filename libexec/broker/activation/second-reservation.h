@@ -14,7 +14,8 @@
 /* True: the thread may be attached to the reservation. *former: the attributes that the thread gets
  * when it is detached; for a member of a group, those of the first thread before the process was
  * attached. False: `reason` says why not; later the thread may be attached. */
-bool second_reservation_allows(const struct reservation *reservation, const struct identity *identity,
-                           struct attributes *former, char reason[static REASON_BYTES]);
+bool second_reservation_allows(const struct reservation *reservation,
+                               const struct identity *identity, struct attributes *former,
+                               char reason[static REASON_BYTES]);
 
 #endif

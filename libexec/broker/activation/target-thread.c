@@ -8,11 +8,10 @@
 
 #include "attachments.h"
 #include "cgroup.h"
-#include "clock.h"
 #include "execve.h"
 #include "plugin-lines.h"
-#include "readers.h"
 #include "second-reservation.h"
+#include "stale-thread-id.h"
 
 /* A hint for users who write a thread's number into a spec by hand, in a container. */
 #define OTHER_NAMESPACE \
@@ -24,39 +23,11 @@ static bool is_attached_elsewhere(const struct reservation *reservation, pid_t t
     return other != NULL && other->reservation != reservation && !attachment_is_over(other);
 }
 
-/* If the file is older than the thread with the id in the file, then the file means an earlier
- * thread with this id. `blur` (ns): the kernel's clock tick and the coarse times of files make
- * the comparison inexact. */
-static const int64_t blur = INT64_C(20000000);
-
-static bool is_older(const struct stamp *file, const struct identity *identity)
-{
-    return file->changed + blur < thread_started(identity);
-}
-
 /* True: the file is for a program. Such a file stands for all threads that its reader hears of, so
  * a thread may be younger than the file. */
 static bool is_of_program(const struct reservation *reservation)
 {
     return reservation_name_of_program(reservation->name) != 0;
-}
-
-/* True: the file was just written, so it is not older than any thread. */
-static bool is_just_written(const struct stamp *file)
-{
-    return file->changed + blur >= realtime_now();
-}
-
-void target_is_outlived(struct request *request, bool by_file)
-{
-    request->activation.why_not = TARGET_OUTLIVED;
-    if (!by_file)
-        return;
-    /* the reader removes the file only if it still has this stamp, because the owner may have
-     * written it again */
-    reader_remove(request->reservation->user, request->reservation->name, "tid",
-                  &request->tid.stamp);
-    request->tid.stamp = (struct stamp){0};
 }
 
 /* Finds the group to which a detached thread returns. A thread that an attached thread has started
@@ -114,10 +85,10 @@ struct attachment *target_thread(struct request *request, pid_t tid, bool by_fil
         refuse_unseen(request, unseen);
         return NULL;
     }
-    int pidfd = thread_find(tid, !is_just_written(file), &identity);
+    int pidfd = thread_find(tid, !file_is_just_written(file), &identity);
     if (pidfd < 0) {
         refuse_thread(request, WHY_NO_THREAD, "there is no thread %d", (int)tid);
-        if (is_older(file, &(struct identity){.start = 0}))
+        if (file_is_older(file, &(struct identity){.start = 0}))
             target_is_outlived(request, by_file);
     } else if (identity.kernel)
         refuse_thread(request, WHY_NO_USER_THREAD, "thread %d is a kernel thread" OTHER_NAMESPACE,
@@ -128,7 +99,7 @@ struct attachment *target_thread(struct request *request, pid_t tid, bool by_fil
             "thread %d is not yours: it runs as uid %u (effective %u, saved %u, for files %u), you are %u%s",
             (int)tid, identity.real_uid, identity.effective_uid, identity.saved_uid,
             identity.files_uid, uid, identity.real_uid == 0 ? OTHER_NAMESPACE : "");
-    else if (!is_of_program(reservation) && is_older(file, &identity)) {
+    else if (!is_of_program(reservation) && file_is_older(file, &identity)) {
         refuse_thread(request, WHY_STALE,
                       "%s%s is older than thread %d: the file means an earlier thread with this id",
                       reservation->name, name, (int)tid);

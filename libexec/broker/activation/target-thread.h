@@ -16,11 +16,6 @@
  * ended. */
 struct attachment *target_thread(struct request *request, pid_t tid, bool by_file);
 
-/* Call this when the file that names the thread is of another boot, or means a thread that has
- * ended. If the file is NAME.tid (by_file), the reader removes it, because it could only name a
- * wrong thread later. */
-void target_is_outlived(struct request *request, bool by_file);
-
 /* *group: the cpuset group to which the thread returns when it is detached. The caller frees
  * *group. NULL: no line uses domains, so no thread changes its group. False with errno. */
 bool target_group(pid_t tid, char **group);
