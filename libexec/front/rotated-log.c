@@ -253,7 +253,7 @@ static bool is_current_still(void)
 }
 
 void rotated_log_read(int root, struct log_position *position, void (*take)(const json_t *line),
-                    char why[static CLIENT_WHY])
+                      char why[static CLIENT_WHY])
 {
     struct stream stream;
     reading.position = position;

@@ -18,6 +18,6 @@ struct log_position {
  * `root` is the open spool. If the log cannot be read, or lacks lines, writes a sentence to
  * `why`. */
 void rotated_log_read(int root, struct log_position *position, void (*take)(const json_t *line),
-                    char why[static CLIENT_WHY]);
+                      char why[static CLIENT_WHY]);
 
 #endif

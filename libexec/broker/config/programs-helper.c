@@ -15,7 +15,8 @@ static struct {
     char directory[PATH_MAX];
 } programs_d;
 
-static bool programs_helper_on_message(struct program *program, const struct paragraph *said, int *fd)
+static bool programs_helper_on_message(struct program *program, const struct paragraph *said,
+                                       int *fd)
 {
     const char *decision = paragraph_get(said, "decision"), *reason = paragraph_get(said, "reason");
     (void)program;
@@ -41,7 +42,8 @@ void programs_helper_prepare(const char *program, const char *config, const char
     char *const argv[] = {(char *)program, (char *)"give", realpath(config, real_config),
                           realpath(spool, real_spool), NULL};
     snprintf(programs_d.directory, sizeof programs_d.directory, "%.4000s/programs.d", config);
-    supervise_prepare(&programs_d.program, &programs_helper_is, argv, (struct identity_to_run_as){0, 0});
+    supervise_prepare(&programs_d.program, &programs_helper_is, argv,
+                      (struct identity_to_run_as){0, 0});
 }
 
 /* True: rtf-programs has work. There is a directory programs.d, or a record of files that
