@@ -10,6 +10,7 @@
 #include "cgroup.h"
 #include "execve.h"
 #include "plugin-lines.h"
+#include "readers.h"
 #include "second-reservation.h"
 #include "stale-thread-id.h"
 
@@ -28,6 +29,20 @@ static bool is_attached_elsewhere(const struct reservation *reservation, pid_t t
 static bool is_of_program(const struct reservation *reservation)
 {
     return reservation_name_of_program(reservation->name) != 0;
+}
+
+/* The file that names the thread means a thread that has ended. If the file is
+ * NAME.tid (by_file), the reader removes it, because it could only name a wrong thread later. */
+static void target_is_outlived(struct request *request, bool by_file)
+{
+    request->activation.why_not = TARGET_OUTLIVED;
+    if (!by_file)
+        return;
+    /* the reader removes the file only if it still has this stamp, because the owner may have
+     * written it again */
+    reader_remove(request->reservation->user, request->reservation->name, "tid",
+                  &request->tid.stamp);
+    request->tid.stamp = (struct stamp){0};
 }
 
 /* Finds the group to which a detached thread returns. A thread that an attached thread has started
