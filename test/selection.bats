@@ -13,7 +13,7 @@ open_to_all() {
 # replies VERDICT: each asked plugin with its answer, in this order.
 replies() { jq -r '[.replies[] | "\(.plugin):\(.answer)"] | join(" ")' <<<"$1"; }
 
-# ---- which plugin ----
+# ---- which plugin gets a spec ----
 
 # bats test_tags=turn:0
 @test "a plugin that is requested is the only one asked" {
@@ -293,7 +293,7 @@ CASES
     [ "$(jq -s '[.[] | select(.decision == "killed")] | length' "$EVENTS")" = 0 ]
 }
 
-# ---- nearest ----
+# ---- the nearest runtime ----
 
 # Tests of the nearest runtime for each admission test: test/unit/nearest.c.
 
@@ -521,7 +521,7 @@ CASES
     [[ $(field '.replies[0].reason' "$answer") == *"the kernel's own test cannot be ignored" ]]
 }
 
-# ---- which CPU ----
+# ---- which CPU a task gets ----
 
 # bats test_tags=turn:1
 @test "rm takes the CPU with the least utilisation" {

@@ -649,7 +649,7 @@ END
     is_granted $ALICE delta '.result == "OK" and .grant.runtime == 1000'
 }
 
-# ---- hostile ----
+# ---- hostile users ----
 
 # bats test_tags=turn:2
 @test "a symbolic link is told to be one, whatever it points to" {

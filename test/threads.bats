@@ -674,7 +674,7 @@ comes_back() {
     [ ! -e "$SPECS/$ALICE/radio.json" ]
 }
 
-# ---- refused ----
+# ---- refused attachments ----
 
 # refused_by_both TID RESULT TEXT: the broker refuses the thread in the key of a new spec, and in NAME.tid.
 refused_by_both() {

@@ -96,7 +96,7 @@ rename() { at "$near" sh -c "ip link set $1 down && ip link set $1 name $2 && ip
     for number in 1 2 3 4; do sender $ALICE 5000 "$number" 150 "$WORK/go"; done
     flood $BOB
     touch "$WORK/go"
-    came 5000 'length < 4 or (map(.came) | add) < 580' # of 600
+    came 5000 'length < 4 or (map(.came) | add) < 580' # of 600 packets
 }
 
 @test "a thread has CPU time and an interface together; if the interface refuses, no CPU time is held" {

@@ -1,5 +1,5 @@
 """The checker's own books, and what each kind of plugin may grant. All is computed in exact fractions, and written
-from rtf-plugin(7) and the paper's equations, not from the plugins.
+from rtf-plugin(7) and the equations of paper 000, not from the plugins.
 
 A plugin may round each utilisation up to a billionth, as the broker's ledger does, or be exact. So a grant is
 wrong when it is too much in exact numbers, and a refusal when even the rounded numbers fit."""
@@ -198,7 +198,7 @@ class Tested:
 
 
 class Edf(Tested, Model):
-    """Uses equations 3 and 4 of the paper, or the processor demand, or the density test of global EDF."""
+    """Uses equations 3 and 4 of paper 000, or the processor demand, or the density test of global EDF."""
     gives_desired = True
 
     def __init__(self, setting):

@@ -117,8 +117,8 @@ static uint64_t rate_of(int size)
                       took);
 }
 
-/* Makes rates that plugins.conf accepts: no rate is above the maximum of a line, or above the rate
- * of larger blocks. */
+/* Makes rates that plugins.conf accepts: no rate is above the maximum of plugins.conf, or above the
+ * rate of larger blocks. */
 static void make_valid(uint64_t rates[static SIZES])
 {
     uint64_t most = WIRE_BYTES_MAX;

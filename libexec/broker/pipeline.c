@@ -294,7 +294,7 @@ static enum step_result pipeline_wait(struct request *request)
     return IN_PROGRESS;
 }
 
-/* ---- what follows what ----
+/* ---- which step follows a step ----
  *
  * First the plugins decide: claim after claim, then CPU time; plugin after plugin, until one plugin
  * takes the request.

@@ -13,7 +13,7 @@
 #include "fair-queue.h"
 #include "wait-queue.h"
 
-/* ---- sums ---- */
+/* ---- the sums of the rules ---- */
 
 static void charge_again(struct acl *acl, const struct reservation *reservation)
 {

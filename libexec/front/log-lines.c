@@ -67,7 +67,7 @@ static bool is_selected(const json_t *line)
            is_like(client_string(line, "decision"), options.decision);
 }
 
-/* ---- a sentence ---- */
+/* ---- an event as a sentence ---- */
 
 static const char *word(const json_t *line, const char *key)
 {
@@ -248,7 +248,7 @@ int main(int argc, char **argv)
     size_t size = 0;
     if (parse_options(&argp, argc, argv, 0, NULL, EX_USAGE, EX_IOERR) != 0)
         return EX_USAGE;
-    /* Flush each line: rtf log --follow prints the lines of a log that grows. */
+    /* flushes each line, because rtf log --follow prints the lines of a log that grows */
     bool good = true;
     while (good && getline(&text, &size, stdin) >= 0)
         good = take_line(text) && fflush(stdout) == 0;

@@ -33,7 +33,7 @@ static struct {
     uint64_t duration, span; /* us; span 0: not stated */
 } options = {.duration = 5000000};
 
-/* ---- which threads ---- */
+/* ---- choice of the threads ---- */
 
 static const char *own_directory(void)
 {

@@ -46,7 +46,7 @@ static void take(void *context, const char *name, const char *value)
         options.for_us = command_wait("--for", value);
 }
 
-/* ---- which threads ---- */
+/* ---- choice of the threads ---- */
 
 static bool is_wanted(const char *name)
 {

@@ -324,7 +324,8 @@ static struct member *member_named(const char *name)
 
 static struct member *member_of_journal(const char *name)
 {
-    /* a key below 0 in the place of a watch: root watches no user's directory */
+    /* root watches no user's directory, so a number below 0 takes the place of the watch, which is
+     * the key of the table */
     static int next = -1;
     const struct passwd *account;
     uint64_t uid = 0;

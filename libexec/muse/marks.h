@@ -2,8 +2,8 @@
  * `thread,start_us,cpu,job`, or from the files of the load program.
  *
  * The window is the time in which all threads can be compared: from the latest first mark to the
- * earliest last mark (as in the paper's tool; the paper does not define the window). A thread that
- * begins, or falls silent, more than a tenth of the duration apart from the other threads is
+ * earliest last mark (as in the tool of paper 004; the paper does not define the window). A thread
+ * that begins, or falls silent, more than a tenth of the duration apart from the other threads is
  * starved. Such a thread does not narrow the window, and its silence counts in the result. */
 #ifndef RTF_MUSE_MARKS_H
 #define RTF_MUSE_MARKS_H

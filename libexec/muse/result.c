@@ -619,7 +619,7 @@ bool result_write(int directory, const struct experiment *experiment,
            write_json(directory, result, why);
 }
 
-/* ---- for people ---- */
+/* ---- the text for people ---- */
 
 static void print_bounds(const char *name, const json_t *json)
 {

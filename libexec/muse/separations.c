@@ -2,8 +2,8 @@
 
 #include <stdlib.h>
 
-/* Computes four k in one pass: the first marks are loaded once for all four, and the last marks
- * overlap. */
+/* One pass computes the times of TOGETHER consecutive lengths k of windows (separations.h): the
+ * windows share their first mark, and their last marks are neighbours in memory. */
 enum { TOGETHER = 4, LANES = 8 };
 
 /* The code is in bodies that are inlined into one function for each kind of processor, so that the

@@ -23,7 +23,7 @@ struct points {
     size_t count;
 };
 
-/* One bound function. corners: the points (R(W), W) of equations (15) or (16) in the paper that no
+/* One bound function. corners: the points (R(W), W) of equations (15) or (16) of paper 004 that no
  * other corner makes superfluous. Between two corners the function has a level and a ramp of rate
  * m: the lower function first the level, the upper function first the ramp. */
 struct function {
@@ -37,7 +37,7 @@ struct supply {
     struct function lower, upper;
 };
 
-/* The line alpha * (t - delta) of equations (18) and (19) in the paper. */
+/* The line alpha * (t - delta) of equations (18) and (19) of paper 004. */
 struct linear {
     double alpha;
     double delta; /* ns */

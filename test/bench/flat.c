@@ -134,7 +134,7 @@ static void touch_memory(int how_many)
         (void)munmap(memory, touched);
 }
 
-/* ---- the same, among many and among none ---- */
+/* ---- one operation among many reservations and among none ---- */
 
 static void put(struct samples *samples, struct client *client, const char *spec)
 {

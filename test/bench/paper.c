@@ -182,7 +182,7 @@ static void create(FILE *file, const struct pinning *pinning, const struct kind 
 
 /* ---- section 6.3 of the paper ---- */
 
-/* A user who may also make the bare system call. */
+/* Becomes a user who may also call sched_setattr(2) without rtf. */
 static void become_scheduler(void)
 {
     const gid_t group = GROUP;
@@ -257,7 +257,7 @@ static void attach(void)
         err(EX_IOERR, "attach.data");
 }
 
-/* ---- all ---- */
+/* ---- the whole run ---- */
 
 static error_t parse(int key, char *word, struct argp_state *state)
 {

@@ -863,7 +863,7 @@ static void each_wrong_line_is_named_with_what_is_allowed(void **state)
         "@rtf - max_priority 100\n\t@rtf\tEDF max_period 3600s# all of it\n\n- - max_utilization 0\n");
 }
 
-/* ---- at random ---- */
+/* ---- random rules and grants ---- */
 
 /* Rules and grants, judged by the simplest reading of acl.conf(5). */
 enum { MODEL_RULES = 8, MODEL_PEOPLE = 5 };

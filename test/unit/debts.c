@@ -580,7 +580,7 @@ static void a_restarted_plugin_hears_of_what_rests(void **state)
     assert_null(debt_grant(told[0].task));
 }
 
-/* ---- at random ---- */
+/* ---- random changes ---- */
 
 /* Threads use all that they can. Reservations are made, changed, attached, detached and released,
  * and the kernel refuses some changes. Capacity that was given up and is not paid back is in the

@@ -666,7 +666,7 @@ void is_refused(const struct reservation *reservation, enum why code, bool never
           (int)verdict.refusal.code, verdict.refusal.never, verdict.reason);
 }
 
-/* ---- before and after ---- */
+/* ---- begin and end of a test ---- */
 
 static void nothing_happens(struct source *source, uint32_t events)
 {

@@ -67,8 +67,8 @@ static int end(void **state)
     return rmdir(place);
 }
 
-/* The kernel takes a word. The file here has the word at its beginning, and then the rest of the
- * former content. */
+/* The kernel's file takes the word of one feature, and shows the words of all features. The plain
+ * file here has the written word at its beginning, and then the rest of its former content. */
 static void a_feature_is_on_while_a_broker_needs_it(void **state)
 {
     char reason[SETTING_REASON] = "";

@@ -298,7 +298,7 @@ static void a_change_does_not_count_against_itself(void **state)
     nothing_is_left();
 }
 
-/* ---- at random ---- */
+/* ---- random grants ---- */
 
 enum { GRANTS = 40 };
 static struct grant held[GRANTS];

@@ -182,7 +182,7 @@ static void after_a_gap_that_is_longer_than_the_horizon_nothing_is_sure(void **s
     forget();
 }
 
-/* ---- at random ---- */
+/* ---- random logs ---- */
 
 static void log_at_random(size_t most, int threads)
 {

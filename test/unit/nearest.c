@@ -138,7 +138,7 @@ static void released(uint64_t task)
     hear("answer");
 }
 
-/* ---- at random ---- */
+/* ---- random tasks ---- */
 
 enum { TASKS = 24 };
 static int named, unnamed, too_small;

@@ -208,7 +208,7 @@ static void what_was_never_attached_is_detached_by_a_word(void **state)
     assert_true(verdict.kind == DETACH && verdict.result == RESULT_OK);
 }
 
-/* ---- what nobody has written ---- */
+/* ---- requests that no file asks for ---- */
 
 static void a_thread_that_has_woken_is_attached(void **state)
 {

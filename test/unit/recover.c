@@ -796,7 +796,7 @@ static void a_global_line_is_tried_out(void **state)
     assert_string_equal(reason, "plugins.conf:1: EDF cannot have partition=global: EBUSY");
 }
 
-/* ---- the journal in between ---- */
+/* ---- the journal is written anew ---- */
 
 static void a_journal_of_superseded_records_is_written_anew(void **state)
 {
@@ -860,7 +860,7 @@ static void a_retry_that_is_not_needed_any_more_is_the_last(void **state)
     assert_string_equal(orders, "");
 }
 
-/* ---- the end ---- */
+/* ---- the end of the broker ---- */
 
 static void each_thread_is_put_back_and_stays_in_the_journal(void **state)
 {

@@ -1,5 +1,5 @@
-/* The functions of resources with amounts and without plans. Each line has one pool. The pool of a
- * disk is the disk's time. */
+/* The functions of all resources but CPU time: a claim is an amount of a line's capacity, and there
+ * is no plan (resource-cpu.h). Each line has one pool. The pool of a disk is the disk's time. */
 #include <stdio.h>
 
 #include "resource-kinds.h"

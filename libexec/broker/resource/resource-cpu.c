@@ -317,7 +317,7 @@ uint64_t cpu_rate(const struct grant *grant)
                : utilization(grant->plan.runtime, grant->spec.period);
 }
 
-/* ---- pools ---- */
+/* ---- the pools of CPU time ---- */
 
 static struct {
     uint64_t by_cpu[CPU_SETSIZE];
@@ -439,7 +439,7 @@ uint64_t cpu_room(const struct grant *grant, const struct grant *old)
     return own < all ? own : all;
 }
 
-/* ---- for people ---- */
+/* ---- texts for people ---- */
 
 static void cpu_name(const struct pool *pool, char *text)
 {

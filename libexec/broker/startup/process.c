@@ -25,7 +25,7 @@
 
 static struct {
     char libexec[3900]; /* the directory of the programs */
-    char path[4096];    /* the result of program_path */
+    char path[4096];    /* the result of the last program_path */
 } programs;
 
 /* Programs are looked for in the directory of this program, so that a build tree works like an

@@ -18,7 +18,7 @@ bool extras_take_thread(const struct grant *grant)
     return grant != NULL && extras_any(&grant->spec.extras);
 }
 
-/* ---- the former limit ---- */
+/* ---- the former limit of locked memory ---- */
 
 /* A process whose limit of locked memory the helper is restoring. Until the helper has answered,
  * /proc may still show the raised limit. So if a thread of the process is attached again meanwhile,

@@ -626,7 +626,7 @@ static void receive(struct user *user)
     reckon(user, true);
 }
 
-/* ---- what the loop calls ---- */
+/* ---- functions that the loop calls ---- */
 
 static void ready(struct source *source, uint32_t events)
 {

@@ -48,7 +48,7 @@ static void watch_free(struct task_watch *watch)
     free(watch);
 }
 
-/* ---- to rtf-tasks ---- */
+/* ---- messages to rtf-tasks ---- */
 
 static bool watch_send(const struct task_watch *watch)
 {
@@ -135,7 +135,7 @@ static void watches_on_room(struct program *program)
         watches_send();
 }
 
-/* ---- from rtf-tasks ---- */
+/* ---- messages of rtf-tasks ---- */
 
 /* Notes that rtf-tasks has answered the beginning of a watch, if `event` says so. */
 static void watch_answered(struct task_watch *watch, const char *event)
@@ -168,7 +168,7 @@ static bool watches_on_message(struct program *program, const struct paragraph *
     return true;
 }
 
-/* ---- from readers ---- */
+/* ---- watches that readers ask for ---- */
 
 static void watch_refuse(struct user *user, const char *name)
 {
