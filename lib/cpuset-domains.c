@@ -228,7 +228,8 @@ static bool make(struct domains *domains, int cpu, const char *by, char *reason)
                                           : make_v2(domains, name, number, reason);
 }
 
-/* False: *reason says why `cpus` cannot be domains. *missing: the CPUs that have no domain yet. */
+/* Checks whether each CPU of `cpus` can be a domain. *missing: the CPUs that have none yet. False:
+ * *reason. */
 static bool can_be_made(const struct domains *domains, const cpu_set_t *cpus,
                         const cpu_set_t *missing, char *reason)
 {

@@ -218,9 +218,9 @@ static bool limits_nothing(const char *text)
     return pairs;
 }
 
-/* False: the group has a limit for all its processes together, and *reason names the limit. Then
- * the move is refused, because a copy in each leaf would multiply the limit, and without a copy
- * there would be no limit. */
+/* Looks for a limit of the group for all its processes together. False: there is one, and *reason
+ * names it. Then the move is refused, because a copy in each leaf would multiply the limit, and
+ * without a copy there would be no limit. */
 static bool is_unlimited_at(int root, const char *path, char *reason)
 {
     char text[256];

@@ -16,8 +16,8 @@ enum disk_place {
     DISK_PLACE_FOUND
 };
 
-/* word: the path of a file or device; or a device name such as "sda1", which has no slash and no
- * leading point. */
+/* Finds the disk that the user means. word: the path of a file or device; or a device name such as
+ * "sda1", which has no slash and no leading point. */
 enum disk_place disk_place(const char *word, char disk[static DISK_NAME_BYTES],
                            char reason[static DISK_PLACE_REASON]);
 

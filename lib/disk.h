@@ -35,8 +35,9 @@ bool parse_disk_rates(const char *text, struct disk_rates *rates);
  * last rate. */
 uint64_t disk_rate(const struct disk_rates *rates, uint64_t block);
 
-/* disk_bandwidth: bytes per second, rounded up. disk_bytes_at: the most bytes per `period` (us)
- * that need at most this bandwidth, up to WIRE_BYTES_MAX. */
+/* disk_bandwidth returns the bandwidth of `bytes` per `period` (us), in bytes per second, rounded
+ * up. disk_bytes_at returns the most bytes per `period` that need at most this bandwidth, up to
+ * WIRE_BYTES_MAX. */
 uint64_t disk_bandwidth(uint64_t bytes, uint64_t period);
 uint64_t disk_bytes_at(uint64_t bandwidth, uint64_t period);
 

@@ -34,10 +34,11 @@ struct paragraph_output {
     size_t capacity, length;
 };
 
-/* NULL: the key is absent. */
+/* Returns the value of the key. NULL: the key is absent. */
 const char *paragraph_get(const struct paragraph *paragraph, const char *key);
 
-/* 1: a decimal number within [0, max]; 0: the key is absent; -1: the value is not such a number. */
+/* Reads a number. 1: *value is a decimal number within [0, max]; 0: the key is absent; -1: the
+ * value is not such a number. */
 int paragraph_get_number(const struct paragraph *paragraph, const char *key, uint64_t max,
                          uint64_t *value);
 
@@ -52,8 +53,8 @@ ssize_t paragraph_fill(struct paragraph_input *input, int fd);
 /* Appends bytes from another source (a datagram, a file). False with errno: out of memory. */
 bool paragraph_feed(struct paragraph_input *input, const void *bytes, size_t length);
 
-/* 1: *paragraph is the next paragraph; 0: no complete paragraph yet; -1: malformed, and *why
- * says what is wrong. */
+/* Takes the next paragraph out of the input. 1: *paragraph is this paragraph; 0: no complete
+ * paragraph yet; -1: malformed, and *why says what is wrong. */
 int paragraph_take(struct paragraph_input *input, struct paragraph *paragraph, const char **why);
 
 void paragraph_input_free(struct paragraph_input *input);

@@ -140,7 +140,7 @@ static bool states_needs(const json_t *rule)
     return false;
 }
 
-/* NULL: the needs fit together; else the wrong key. */
+/* Checks the needs of a rule. NULL: they fit together; else the wrong key. */
 static const char *needs_relations(const json_t *object, struct spec *spec, char *why)
 {
     const char *wrong = take_modes(object, spec, why);
@@ -152,7 +152,7 @@ static const char *needs_relations(const json_t *object, struct spec *spec, char
     return "units";
 }
 
-/* NULL: the keys of the rule fit together; else the wrong key. */
+/* Checks a whole rule. NULL: its keys fit together; else the wrong key. */
 static const char *rule_relations(const json_t *object, struct rule *rule, char *why)
 {
     const bool needs = states_needs(object);
@@ -304,7 +304,7 @@ static bool take_key(const char *key, const json_t *value, struct program_file *
                                   : spec_unknown_key(&guess, why);
 }
 
-/* NULL: the keys of the file fit together; else the wrong key. */
+/* Checks the keys beside the rules. NULL: they fit together; else the wrong key. */
 static const char *relations(const struct program_file *file, char *why)
 {
     const int stated = (file->process != 0) + (file->path[0] != '\0') + (file->group[0] != '\0');

@@ -49,7 +49,8 @@ static bool write_entry(int file, const char *text, size_t length)
     return file >= 0 && ftruncate(file, 0) == 0 && pwrite(file, text, length, 0) == (ssize_t)length;
 }
 
-/* False: not a complete entry. A broker that has just started has written nothing yet. */
+/* Reads the entry of a broker. False: not a complete entry. A broker that has just started has
+ * written nothing yet. */
 static bool read_entry(int file, struct registered *broker)
 {
     char text[TEXT];

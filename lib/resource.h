@@ -73,8 +73,8 @@ uint64_t claim_within_weight(const struct claim *claim, uint64_t weight,
 /* Returns a copy of the claim with the first value of the current mode. */
 struct claim claim_in_mode(const struct claim *claim);
 
-/* claim_least: the first value that the owner needs. claim_desired: the value that the owner
- * desires; 0: not stated. */
+/* claim_least returns the first value that the owner needs, and claim_desired the value that the
+ * owner desires; 0: not stated. claim_desired_value returns where the desired value is stored. */
 uint64_t claim_least(const struct claim *claim);
 uint64_t claim_desired(const struct claim *claim);
 uint64_t *claim_desired_value(struct claim *claim);

@@ -22,7 +22,8 @@
  * descriptor; -1 with errno. */
 int run_directory_hold(void);
 
-/* held: from run_directory_hold; may be -1. */
+/* Ends the use of the directory, and removes it if it is empty and nobody else uses it. held: from
+ * run_directory_hold; may be -1. */
 void run_directory_leave(int held);
 
 #endif

@@ -8,7 +8,7 @@
 
 enum { SEND_FDS_MAX = 4 }; /* descriptors in one datagram */
 
-/* flags: as for sendmsg(2). False with errno. */
+/* Sends a datagram with `count` descriptors. flags: as for sendmsg(2). False with errno. */
 bool send_with_fds(int socket, const void *bytes, size_t length, const int *fds, int count,
                    int flags);
 

@@ -150,7 +150,8 @@ static bool take_all_modes(const json_t *modes, const char *chosen, struct spec 
     return true;
 }
 
-/* NULL: valid; else the wrong key, and *why says what is wrong. */
+/* Takes the keys modes and mode of a spec. NULL: valid; else the wrong key, and *why says what is
+ * wrong. */
 const char *take_modes(const json_t *object, struct spec *spec, char *why)
 {
     const json_t *modes = json_object_get(object, "modes"), *mode = json_object_get(object, "mode");

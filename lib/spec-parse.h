@@ -5,7 +5,8 @@
 
 #include "spec.h"
 
-/* False: *reason names the key, its line, and the allowed values. Call spec_free in any case. */
+/* Parses NAME.json. False: *reason names the key, its line, and the allowed values. Call spec_free
+ * in any case. */
 bool spec_parse(const char *text, size_t length, struct spec *spec,
                 char reason[static REASON_BYTES]);
 

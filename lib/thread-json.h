@@ -8,7 +8,8 @@
 
 #include "thread.h"
 
-/* False: the thread does not exist, has ended, or is a kernel thread. */
+/* Reads identity and attributes of a thread. False: the thread does not exist, has ended, or is a
+ * kernel thread. */
 bool thread_look_at(pid_t tid, struct identity *identity, struct attributes *attributes);
 
 json_t *thread_as_json(const struct identity *identity, const struct attributes *attributes);

@@ -59,9 +59,10 @@ bool thread_has_ended(int pidfd);
  * Returns the pidfd, or -1 with errno; ESRCH: no such thread, or it has ended. */
 int thread_find(pid_t tid, bool with_start, struct identity *identity);
 
-/* False with errno; ESRCH: no such thread. thread_identify fills all members, thread_look all but
- * process and uids, thread_owner only process and uids. Each call costs 10 us, because the kernel
- * formats text; only thread_owner with a pidfd (-1: none) is cheaper, from Linux 6.13 on. */
+/* Read the identity of a thread. False with errno; ESRCH: no such thread. thread_identify fills all
+ * members, thread_look all but process and uids, thread_owner only process and uids. Each call
+ * costs 10 us, because the kernel formats text; only thread_owner with a pidfd (-1: none) is
+ * cheaper, from Linux 6.13 on. */
 bool thread_identify(pid_t tid, struct identity *identity);
 bool thread_look(pid_t tid, struct identity *identity);
 bool thread_owner(int pidfd, pid_t tid, struct identity *identity);

@@ -33,7 +33,7 @@ struct books {
     bool keep_unstated;               /* also record tasks without runtime or period */
 };
 
-/* NULL: unknown task. */
+/* Returns the task with this number; NULL: the books have no such task. */
 struct task *books_find(const struct books *books, uint64_t id);
 
 /* Records a task on the CPU at `place`. old: the task if the books have it, which first leaves its

@@ -403,8 +403,8 @@ static const char *edf_release(const struct request *request, struct paragraph_o
     return NULL;
 }
 
-/* False for FIFO and RR threads, because they run below SCHED_DEADLINE and take no time from its
- * threads. */
+/* True if another plugin's task takes time from this plugin's threads. False for FIFO and RR
+ * threads, because they run below SCHED_DEADLINE and take no time from it. */
 static bool counts(const struct request *request)
 {
     return request->policy != POLICY_FIFO && request->policy != POLICY_RR;

@@ -196,8 +196,9 @@ static void improve(const struct exact *exact, const struct cpu *cpu,
         *best = largest(exact, &probe, *best + 1, ceiling + 1, steps);
 }
 
-/* True if a new request with this runtime would be granted. The choice is repeated because it has a
- * budget of steps of its own, and a refusal must name only a runtime that would be granted. */
+/* True if a new request with this runtime would be granted. Repeats the choice of a CPU as a new
+ * request would make it, with its own limit of steps, because a refusal must name only a runtime
+ * that would be granted. */
 static bool would_be_granted(const struct exact *exact, struct candidate candidate,
                              uint64_t runtime)
 {

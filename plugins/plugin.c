@@ -148,8 +148,9 @@ static const char *take_word(const struct plugin *plugin, const char *text, size
     return take_common_word(plugin, key, text + length + 1, config);
 }
 
-/* NULL, or the reason why the plugin does not start. An unknown word is probably a typing error,
- * and the administrator should see the error before the first task. */
+/* Reads the words of the plugin's line. NULL, or the reason why the plugin does not start. An
+ * unknown word is probably a typing error, and the administrator should see the error before the
+ * first task. */
 static const char *configure(const struct plugin *plugin, int argc, char **argv,
                              struct config *config)
 {

@@ -345,8 +345,8 @@ static const char *rm_release(const struct request *request, struct paragraph_ou
     return NULL;
 }
 
-/* False for threads with a priority below the plugin's range, because they take no time from its
- * tasks. */
+/* True if another plugin's task takes time from this plugin's tasks. False for threads with a
+ * priority below the plugin's range, because they run only when its threads do not. */
 static bool counts(const struct request *request)
 {
     bool has_level = request->policy == POLICY_FIFO || request->policy == POLICY_RR;

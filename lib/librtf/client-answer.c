@@ -84,7 +84,7 @@ static bool grants(const char *text, const char *token)
            strstr(text, "\"grant\":{") != NULL;
 }
 
-/* False: no verdict, or not a JSON object. */
+/* Reads NAME.verdict. False: no verdict, or not a JSON object. */
 static bool read_verdict(const struct client *client, const struct client_wait *wait,
                          struct client_verdict *verdict)
 {

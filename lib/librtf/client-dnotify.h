@@ -29,8 +29,8 @@ enum { DNOTIFY_WAIT = SIGSTKFLT, DNOTIFY_BESIDE = SIGURG };
 enum { DNOTIFY_WAIT = SIGURG, DNOTIFY_BESIDE = SIGIO };
 #endif
 
-/* changes: DN_CREATE and so on. False with errno: the kernel cannot do this, or the directory
- * cannot be read. */
+/* Begins to watch the directory. changes: DN_CREATE and so on. False with errno: the kernel cannot
+ * do this, or the directory cannot be read. */
 bool dnotify_begin(struct dnotify *watch, int directory, int number, unsigned changes);
 
 /* Forgets the changes until now. */

@@ -225,7 +225,8 @@ static bool user_ok(const char *user)
     return length > 0 && length <= NAME_MAX && user[0] != '.' && strchr(user, '/') == NULL;
 }
 
-/* False with errno: no such directory; EPERM: the directory of another user. */
+/* Opens the directory specs/USER. False with errno: no such directory; EPERM: the directory of
+ * another user. */
 static bool open_own(struct client *client, const char *user)
 {
     struct stat status;

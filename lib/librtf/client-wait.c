@@ -119,7 +119,8 @@ static bool set_watches(const struct client *client, const struct client_wait *w
            (wait->inode != 0 ? watch_spec(client, wait, watch) : watch_files(client, watch));
 }
 
-/* False with errno; the caller has nothing to close. */
+/* Makes an inotify instance for this wait, with its watches. False with errno; the caller has
+ * nothing to close. */
 static bool begin_own_watch(const struct client *client, const struct client_wait *wait,
                             struct client_watch *watch)
 {

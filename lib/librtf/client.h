@@ -147,7 +147,7 @@ enum client_outcome client_change(struct client *client, const char *name, const
 enum client_outcome client_put_back(struct client *client, const char *name, const char *text,
                                     const struct timespec *modified, ino_t *inode);
 
-/* False: the caller is in another pid namespace than the first. */
+/* True if the caller is in the first pid namespace, where thread ids are those of the broker. */
 bool client_in_first_namespace(void);
 
 /* The inode of the thread's pidfd if the caller is in another pid namespace than the first, where

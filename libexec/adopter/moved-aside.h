@@ -16,8 +16,9 @@
 
 enum { MOVED_ASIDE_MOST = 64 };
 
-/* directory: a descriptor of specs/, which the caller still owns. `told` is called for each uid
- * that loses the write permission; done = false: setting the ACL failed, with errno. */
+/* Call this before the other functions. directory: a descriptor of specs/, which the caller still
+ * owns. `told` is called for each uid that loses the write permission; done = false: setting the
+ * ACL failed, with errno. */
 void moved_aside_begin(int directory, void (*told)(uid_t uid, bool done));
 
 /* Renames the file `name`, whose owner is `uid`. False: the file is still there, or has gone. */

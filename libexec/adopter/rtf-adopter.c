@@ -114,7 +114,8 @@ static int open_plain(const char *name)
     return fd;
 }
 
-/* False: the file cannot be looked at; after a temporary error the next scan looks again. */
+/* Reads the status of the open file. False: it cannot be read; after a temporary error the next
+ * scan looks again. */
 static bool look_at(int fd, struct stat *status)
 {
     bool seen = false;

@@ -57,7 +57,8 @@ static bool read_line(int fd, char *line, size_t bytes)
     return got > 0;
 }
 
-/* False: the kernel does not know the feature. */
+/* Finds the word of the feature, its name or NO_ and its name. False: the kernel does not know the
+ * feature. */
 static bool find_feature(const char *feature, char *words, char *value)
 {
     char *rest = words;

@@ -32,7 +32,8 @@ static struct limit lesser(struct limit one, struct limit other)
     return is_one ? one : other;
 }
 
-/* False with errno. The file is missing where the controller is off, and in the root. */
+/* Reads a limit of one group. False with errno. The file is missing where the controller is off,
+ * and in the root. */
 static bool read_limit(int root, const char *group, const struct kind *kind, struct limit *limit)
 {
     char line[LINE_BYTES];

@@ -319,8 +319,9 @@ static void forget(const struct guarded *lender)
 
 /* ---- boosts without a report (PREEMPT_RT) ---- */
 
-/* False: the thread lent when it was suspended and still sleeps, so it still waits for the lock,
- * but no report of the kernel has come since it was put in force again. */
+/* Called when the thread is in force again. False: a report of the kernel is missing: the thread
+ * lent when it was suspended and still sleeps, so it still waits for the lock, but the kernel has
+ * reported no boost since. */
 static bool boosts_reported(struct guarded *lender)
 {
     if (!is_preempt_rt || lender->report_attempts == 0 || lender->boost_count > 0 ||

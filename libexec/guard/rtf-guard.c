@@ -156,7 +156,8 @@ static bool get_time(const struct paragraph *request, const char *key, int64_t *
     return got;
 }
 
-/* False: a request with whole=1 states no group of a process that can be guarded. */
+/* Opens the group of the process, if the request has whole=1. False: a request with whole=1 states
+ * no group of a process that can be guarded. */
 static bool open_group(const struct paragraph *request, struct guarded *wanted)
 {
     uint64_t owner;
@@ -278,7 +279,7 @@ static bool serve_one(const struct paragraph *request, int fds[2])
     return send_out(&output);
 }
 
-/* False: the broker has ended, or has sent nonsense. */
+/* Takes a request of the broker. False: the broker has ended, or has sent nonsense. */
 static bool take_request(void)
 {
     static struct paragraph_input input;

@@ -59,7 +59,7 @@ static unsigned write_lines(const char *text, size_t length)
     return lines_in(text + whole, length - whole);
 }
 
-/* False: the log still cannot be written. */
+/* Logs how many lines are missing. False: the log still cannot be written. */
 static bool report_lost(void)
 {
     char line[512], seconds[24];

@@ -108,7 +108,8 @@ struct entry { /* getdents64(2) */
     char name[];
 };
 
-/* Allocates no memory: the child shares the parent's memory and may be killed at any point. */
+/* Marks all sockets of the process, in the child. Allocates no memory: the child shares the
+ * parent's memory and may be killed at any point. */
 static int mark_all(const struct task *task)
 {
     char path[64], buffer[8192] __attribute__((aligned(8)));

@@ -31,7 +31,8 @@ enum marking { MARKED, MARKING_GONE, MARKING_REFUSED };
 enum marking marking_bind(pid_t tid, uint64_t started_by, uid_t owner, uint32_t mark,
                           char reason[static MARKING_REASON]);
 
-/* Removes the mark from the sockets. If the thread has ended, only removes it from the map. */
+/* Removes the mark from the sockets. If the thread has ended, only removes the thread's id from the
+ * map of the BPF program. */
 enum marking marking_unbind(pid_t tid, uint64_t started_by, uint32_t mark,
                             char reason[static MARKING_REASON]);
 

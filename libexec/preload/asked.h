@@ -7,14 +7,15 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* policy: with the flag SCHED_RESET_ON_FORK if the program has set the flag. */
+/* Notes what the program has asked for. policy: with the flag SCHED_RESET_ON_FORK if the program
+ * has set the flag. */
 void asked_remember(pid_t thread, int policy, int priority);
 
 /* Forgets the thread: the program has made it ordinary. */
 void asked_forget(pid_t thread);
 
-/* False: the program has asked nothing for this thread. The caller checks that the thread is still
- * real-time with reset-on-fork. */
+/* Reads what the program has asked for. False: the program has asked nothing for this thread. The
+ * caller checks that the thread is still real-time with reset-on-fork. */
 bool asked_recall(pid_t thread, int *policy, int *priority);
 
 #endif

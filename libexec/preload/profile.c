@@ -69,7 +69,8 @@ static const char *take_line(struct search *search, char *line)
     return NULL;
 }
 
-/* NULL: no such file, or not a regular file. Reading a FIFO or a device could block. */
+/* Opens a regular file. NULL: there is no such file, or it is not a regular file: reading a FIFO or
+ * a device could block. */
 static FILE *open_regular(const char *path)
 {
     struct stat status;

@@ -42,8 +42,8 @@ void entry_verdict(const char *name, const struct verdict *verdict);
 void entry_no_verdict(const char *name);
 
 /* Called at the end of a scan. Calls `tell` for every name that has news and a NAME.json, so that
- * the broker can sort this name by its time among the scanned names, and asks for all names in the
- * order of their times. */
+ * the broker learns the time of this name, too, and asks for all names in the order of their
+ * times. */
 void entries_join_scan(void (*tell)(const char *name));
 
 /* Looks at names with news, as long as the broker has not too many unanswered names. */

@@ -96,8 +96,8 @@ static bool look_at(const char *file, int flags, struct statx *status)
     return seen;
 }
 
-/* False with EXDEV: something is mounted on the name. Only ENOENT means that the file does not
- * exist. */
+/* Reads the status of the file. False with EXDEV: something is mounted on the name. Only ENOENT
+ * means that the file does not exist. */
 static bool look(const char *file, struct statx *status)
 {
     if (!look_at(file, 0, status))

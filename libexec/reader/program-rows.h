@@ -12,9 +12,9 @@ void program_note_news(struct program *program);
 void early_keep(const char *name, json_t *verdict);
 json_t *early_take(const char *name);
 
-/* True: there is such a rule (rule: -1: none), and the rule does not say "leave", which leaves its
- * threads alone. row_is_matched: the row's rule is such a rule, or the row is of the first thread
- * of a process, and the file states something for the whole process. */
+/* rule_matches: true for a rule that gives its threads reservations; false for -1 (no rule) and for
+ * a rule with "leave". row_is_matched: the row's rule is such a rule, or the row is of the first
+ * thread of a process, and the file states something for the whole process. */
 bool rule_matches(const struct program *program, int rule);
 bool row_is_matched(const struct program *program, const struct row *row);
 
@@ -27,7 +27,7 @@ void row_mark_dirty(struct program *program, struct row *row);
 struct row *row_new(struct program *program, pid_t tid);
 void row_free(struct program *program, struct row *row);
 
-/* NULL: there is none. */
+/* Return the row with this slot, and the row of this thread. NULL: there is none. */
 struct row *row_of_slot(const struct program *program, pid_t slot);
 struct row *row_of_thread(const struct program *program, pid_t tid);
 

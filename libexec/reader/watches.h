@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-/* inotify: owned by the caller; -1: none, and nothing can be watched. */
+/* Sets the inotify instance. inotify: owned by the caller; -1: none, and nothing can be watched. */
 void watches_use(int inotify);
 int watches_descriptor(void);
 

@@ -162,7 +162,7 @@ static bool obey(const struct paragraph *request)
     return true;
 }
 
-/* False: the broker has ended, or has sent nonsense. */
+/* Takes a request of the broker. False: the broker has ended, or has sent nonsense. */
 static bool take_request(void)
 {
     static struct paragraph_input input;

@@ -112,7 +112,8 @@ static bool is_exiting(pid_t tid)
     return !thread_look(tid, &identity) || identity.ended;
 }
 
-/* False: the user has THREADS_MAX watched threads already, and this thread is not one of them. */
+/* True if the thread may be watched. False: the user has THREADS_MAX watched threads already, and
+ * this thread is not one of them. */
 static bool has_room_for(struct member *member, pid_t tid)
 {
     return member->watcher->threads < THREADS_MAX || find(member, tid) != NULL;

@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-/* False with errno: some CPUs may idle. Call awake_end in either case. */
+/* Starts the threads. False with errno: some CPUs may idle. Call awake_end in either case. */
 bool awake_begin(void);
 void awake_end(void);
 

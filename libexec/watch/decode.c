@@ -175,7 +175,7 @@ static void take_switch(const struct found *found, struct record *record,
     listener->name(context, record->next, text);
 }
 
-/* False: the timer does not replenish a thread. */
+/* Makes the record of a timer. False: the timer does not replenish a thread. */
 static bool take_timer(const struct found *found, struct record *record)
 {
     record->timer = number(found, TIMER);

@@ -58,7 +58,8 @@ size_t timeline_find(const struct timeline *timeline, pid_t tid)
                : timeline->thread_count;
 }
 
-/* NULL: the thread is not traced, or has ended. A later thread with the same id is not traced. */
+/* Returns the follower of the thread. NULL: the thread is not traced, or has ended. A later thread
+ * with the same id is not traced. */
 static struct follower *find(struct building *building, pid_t tid)
 {
     const size_t index = timeline_find(building->timeline, tid);
