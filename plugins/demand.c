@@ -133,7 +133,8 @@ enum outcome demand_fits(const struct set_task *task, size_t count, uint64_t blo
     int full = compare_utilization(task, count, ONE_CPU);
     const struct extra extra = extra_of(task, count);
     if (full > 0 || (full == 0 && blocking + extra.overruns > 0))
-        return TOO_MUCH; /* with U = 1, h(hyperperiod) = hyperperiod */
+        /* with U = 1, h(hyperperiod) = hyperperiod, and nothing is left for the rest */
+        return TOO_MUCH;
     uint64_t first = first_deadline(task, count);
     uint64_t bound = bound_by_utilization(task, count, blocking + extra.overruns + extra.runtimes);
     bound = bound_by_busy_period(task, count, blocking + extra.overruns, bound, steps);

@@ -18,7 +18,8 @@ static struct {
     /* the limit of the sum of utilizations, in billionths; no test passes above one CPU */
     uint64_t limit;
     struct exact exact;
-    struct level_trial trial; /* while exact.c tests a CPU */
+    /* while exact.c tests a CPU: the trial with the asked task on this CPU */
+    struct level_trial trial;
 } rm = {.exact = {.blocking = TIME_UNSET, .fair_server = TIME_UNSET}};
 
 static const struct word words[] = {

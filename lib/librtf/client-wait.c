@@ -312,7 +312,8 @@ enum client_outcome client_wait(struct client *client, const struct client_wait 
         return outcome;
     }
     const int reason = errno;
-    outcome = client_look(client, wait, verdict); /* a watch on a removed file fails */
+    /* the file may be removed, so that no watch can be set: looks for the last time */
+    outcome = client_look(client, wait, verdict);
     return outcome != CLIENT_PENDING ? outcome
                                      : client_fail(client, CLIENT_ERROR, "cannot wait for %s: %s",
                                                    wait->name, strerror(reason));

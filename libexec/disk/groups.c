@@ -296,7 +296,7 @@ static bool begin(const char *number, char reason[static SERVE_REASON])
         !each_rival(number, step_back))
         return false;
     for (int i = 0; i < ROUNDS && move_from_root() > 0; i++)
-        ; /* processes may have been started meanwhile */
+        ; /* again, because processes may have been started meanwhile */
     return true;
 }
 

@@ -67,7 +67,7 @@ enum apply_result resume_deadline(const struct target *target, const struct attr
     if (thread_has_ended(target->pidfd) || !thread_attributes(target->tid, &now) ||
         policy_is_real_time(now.policy))
         return APPLY_DONE;
-    wanted.domain = false; /* the thread is still in its cpuset domain */
+    wanted.domain = false; /* no move: the thread is still in its cpuset domain */
     wanted.reset_on_fork = true;
     return scheduling_resume(target, &wanted, overrun);
 }

@@ -49,7 +49,7 @@ void program_write_verdict(struct program *program)
     program->has_news = verdict_put(program->name, text, length, 0) != 0;
     /* the time of the next try, if the verdict could not be written */
     program->write_at = monotonic_now() + INT64_C(1000000000);
-    file_touch(program->name); /* tells the owner */
+    file_touch(program->name); /* wakes a client that waits for the verdict */
     free(text);
     json_decref(rows);
 }

@@ -129,7 +129,7 @@ static char *copy_of(const char *text)
  * over a reservation. Stamps differ in the change time, by some ns. */
 static struct stamp stamp_of(const struct program *program, const struct row *row, enum form form)
 {
-    enum { RULES = RULES_MAX + 1 }; /* with the rule -1 */
+    enum { RULES = RULES_MAX + 1 }; /* the rules, and the rule -1 */
     struct stamp stamp = program->json.stamp;
     stamp.changed -= row->rule + (form == FORM_HOLD ? RULES : 0) + 1;
     if (program->file->hold)

@@ -30,7 +30,7 @@ struct buffer {
     uint64_t dropped;
     struct record *records;
     size_t count, size;
-    unsigned char *pages; /* that are kept */
+    unsigned char *pages; /* the pages that are kept (recorder_keep_pages) */
     size_t kept, kept_size;
 };
 
@@ -38,7 +38,7 @@ struct recorder {
     struct instance instance;
     struct decoder *decoder;
     int epoll;
-    uint64_t replenishment; /* the address of a function of the kernel; 0: not known */
+    uint64_t replenishment; /* the address of the kernel's function dl_task_timer; 0: not known */
     void *page;
     struct buffer *buffers;
     unsigned cpus;
