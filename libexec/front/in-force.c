@@ -216,7 +216,7 @@ static void compare_lines(enum conf_file file, const struct conf_lines *force,
         }
     for (size_t i = 0; i < force->count; i++)
         if (removed[i]) {
-            say(tell, "%s: \"%s\" is not there any more, and in force until %s", name,
+            say(tell, "%s: \"%s\" has been removed, and stays in force until %s", name,
                 force->list[i].text, cure);
             differ = true;
         }

@@ -34,7 +34,7 @@ static const struct command_option table[] = {
     {'p', "pid", "PID", "Attach the main thread of this process"},
     {'a', "all-threads", NULL, "With -p: attach all threads of the process"},
     {0, "thread", "GLOB", "With -a: only threads whose names match this pattern"},
-    {0, "replace", NULL, "Let another thread go that has the reservation NAME"},
+    {0, "replace", NULL, "If another thread has the reservation NAME, detach that thread"},
     {0, "timeout", "TIME", "Wait no longer than this for each answer (default: 30s)"},
     {0, "json", NULL, "Print the answers, a line of JSON each"},
     {'v', "verbose", NULL, "Say what is granted"},

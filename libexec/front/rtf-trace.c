@@ -342,7 +342,7 @@ static const struct command_option option_table[] = {
     {0, "for", "TIME", "Record for this time: 500ms, 1min (default: 5s)"},
     {0, "all", NULL, "Record the threads of all users"},
     {0, "user", "USER", "Record the threads of that user"},
-    {0, "awake", NULL, "Keep the CPUs from idling, where some machines lose events"},
+    {0, "awake", NULL, "Keep the CPUs from idling: some machines lose events of idle CPUs"},
     {'o', "output", "FILE", "Write a trace for Perfetto (ui.perfetto.dev) to this file"},
     {0, "dat", "FILE", "Write the kernel's own records, for trace-cmd and kernelshark"},
     {0, "gantt", NULL, "Draw when each thread ran, for a terminal"},

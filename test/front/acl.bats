@@ -201,7 +201,7 @@ differs() { sed -n "s/^rtf [a-z]*: $1/$1/p" "$WORK/err"; }
     for who in rtf_root "rtf_of $ALICE"; do
         $who acl explain $ALICE EDF >"$WORK/out" 2>"$WORK/err"
         [ "$(differs acl.conf)" = "acl.conf:3: \"$ALICE EDF max_user_utilization 0.125\" is not in force before rtf reload
-acl.conf: \"$ALICE EDF max_user_utilization 0.25\" is not there any more, and in force until rtf reload" ]
+acl.conf: \"$ALICE EDF max_user_utilization 0.25\" has been removed, and stays in force until rtf reload" ]
         [ "$(differs plugins.conf)" = 'plugins.conf:4: "RR rr 1-5 all" is not in force before rtf restart' ]
         sed 's/, [0-9.]* left$//' "$WORK/before" | diff <(sed 's/, [0-9.]* left$//' "$WORK/out") -
         $who plugins >"$WORK/out" 2>"$WORK/err"

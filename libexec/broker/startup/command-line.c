@@ -50,22 +50,22 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
 
 static const struct argp_option argp_options[] = {
     {"foreground", 'f', NULL, 0,
-     "Stay in the foreground, and say what concerns no user on standard error, too", 0},
+     "Stay in the foreground, and write log lines about no user to standard error, too", 0},
     {"spool", 's', "DIR", 0, "The spool (default /var/spool/rtf)", 0},
     {"config", 'c', "DIR", 0, "Where plugins.conf and acl.conf are (default /etc/rtf)", 0},
     {"group", 'g', "GROUP", 0, "Name or number of the group whose members may use it (default rtf)",
      0},
     {"plugin-user", OPTION_PLUGIN_USER, "USER", 0,
-     "As whom plugins run (default rtf-plugin, else nobody)", 0},
+     "User that plugins run as (default rtf-plugin, else nobody)", 0},
     {"reader-user", OPTION_READER_USER, "USER", 0,
      "User of the programs that read users' files (default rtf-reader, else the plugins' user)", 0},
     {"max-specs", OPTION_MAX_SPECS, "N", 0, "The most specs that one user may have (default 1000)",
      0},
     {"check", OPTION_CHECK, "faults", OPTION_ARG_OPTIONAL,
-     "Read plugins.conf and acl.conf, print what is wrong and, unless =faults, what may be a mistake, and end",
+     "Check plugins.conf and acl.conf, print errors and, unless =faults, probable mistakes, and end",
      0},
     {"put-back", OPTION_PUT_BACK, NULL, 0,
-     "Put kernel-wide settings back that a broker left changed, and end", 0},
+     "Restore kernel-wide settings that a broker left changed, and end", 0},
     {0}};
 
 void command_line_read(int argc, char **argv, struct options *options)
