@@ -13,10 +13,7 @@
 #include "readers.h"
 #include "second-reservation.h"
 #include "stale-thread-id.h"
-
-/* A hint for users who write a thread's number into a spec by hand, in a container. */
-#define OTHER_NAMESPACE \
-    "; if the number is that of a pid namespace (a container), rtf attach, rtf-run and librtf in there find the right thread"
+#include "thread-owner.h"
 
 static bool is_attached_elsewhere(const struct reservation *reservation, pid_t tid)
 {
@@ -91,7 +88,6 @@ struct attachment *target_thread(struct request *request, pid_t tid, bool by_fil
     struct identity identity;
     struct attributes former;
     char *group, reason[REASON_BYTES];
-    uid_t uid = reservation->user->uid;
     const struct stamp *file = by_file ? &request->tid.stamp : &request->json.stamp;
     const char *name = by_file ? ".tid" : ".json";
     const pid_t unseen =
@@ -105,16 +101,10 @@ struct attachment *target_thread(struct request *request, pid_t tid, bool by_fil
         refuse_thread(request, WHY_NO_THREAD, "there is no thread %d", (int)tid);
         if (file_is_older(file, &(struct identity){.start = 0}))
             target_is_outlived(request, by_file);
-    } else if (identity.kernel)
-        refuse_thread(request, WHY_NO_USER_THREAD, "thread %d is a kernel thread" OTHER_NAMESPACE,
-                      (int)tid);
-    else if (!thread_is_of(&identity, uid))
-        refuse_thread(
-            request, WHY_NOT_YOURS,
-            "thread %d is not yours: it runs as uid %u (effective %u, saved %u, for files %u), you are %u%s",
-            (int)tid, identity.real_uid, identity.effective_uid, identity.saved_uid,
-            identity.files_uid, uid, identity.real_uid == 0 ? OTHER_NAMESPACE : "");
-    else if (!is_of_program(reservation) && file_is_older(file, &identity)) {
+    } else if (thread_is_anothers(request, tid, &identity)) {
+        close(pidfd);
+        return NULL;
+    } else if (!is_of_program(reservation) && file_is_older(file, &identity)) {
         refuse_thread(request, WHY_STALE,
                       "%s%s is older than thread %d: the file means an earlier thread with this id",
                       reservation->name, name, (int)tid);

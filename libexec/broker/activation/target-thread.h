@@ -5,11 +5,6 @@
 
 #include "request.h"
 
-/* Sets the answer to the owner: why the thread cannot be attached. */
-#define refuse_thread(request, why, ...)                \
-    (request_answer(request, ATTACH_FAIL, __VA_ARGS__), \
-     (void)((request)->outcome.refusal.code = (why)))
-
 /* Returns the thread `tid`, to be attached; NULL: the answer says why it cannot be attached. The
  * thread must belong to the owner of the directory. It must not be younger than the file that names
  * it, because a file older than the thread means an earlier thread with this id, which has

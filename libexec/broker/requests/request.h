@@ -266,6 +266,11 @@ void request_answer(struct request *request, enum result result, const char *for
     __attribute__((format(printf, 3, 4)));
 void request_refuse(struct request *request, const char *by, enum why code, bool never);
 
+/* Sets the answer to the owner: why the thread cannot be attached. */
+#define refuse_thread(request, why, ...)                \
+    (request_answer(request, ATTACH_FAIL, __VA_ARGS__), \
+     (void)((request)->outcome.refusal.code = (why)))
+
 /* Writes an event that explains the verdict. plugin: -1: the event is about no plugin. */
 void request_event(const struct request *request, const char *stage, const char *decision,
                    int plugin, const char *reason);
