@@ -32,9 +32,9 @@ void reload_rules(struct acl *acl)
     acl_free(rules);
     rules = acl;
     wait_queue_kick();
-    acl_report_overdrawn(acl);
+    acl_report_exceeded(acl);
     for (const struct user *user = users_first(); user != NULL; user = user->hh.next)
-        acl_report_overdrawn_by(acl, user->account);
+        acl_report_exceeded_by(acl, user->account);
 }
 
 /* ---- owners ---- */

@@ -17,6 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "packet-filter.h"
 #include "thread.h"
 #include "tickets.h"
 

@@ -8,8 +8,10 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
+
+#include "bpf.h"
+#include "packet-filter.h"
 
 static int threads = -1, tickets = -1, sockets = -1, filter = -1, link_of_program = -1;
 
@@ -18,11 +20,6 @@ struct bound {
     uint32_t mark, uid;
     uint64_t ticket;
 };
-
-static int call(int what, union bpf_attr *attributes)
-{
-    return (int)syscall(SYS_bpf, what, attributes, sizeof *attributes);
-}
 
 /* ---- maps ---- */
 
@@ -34,7 +31,7 @@ static int make_map(uint32_t value_size, const char *name)
                                  .max_entries = BOUND_MOST,
                                  .map_flags = BPF_F_NO_PREALLOC};
     snprintf(attributes.map_name, sizeof attributes.map_name, "%s", name);
-    return call(BPF_MAP_CREATE, &attributes);
+    return bpf_call(BPF_MAP_CREATE, &attributes);
 }
 
 /* Describes the types of key and value of a socket's storage; the kernel requires both. */
@@ -55,7 +52,7 @@ static int describe_types(void)
     union bpf_attr attributes = {.btf = (uintptr_t)&description,
                                  .btf_size = offsetof(__typeof__(description), strings) +
                                              sizeof description.strings};
-    return call(BPF_BTF_LOAD, &attributes);
+    return bpf_call(BPF_BTF_LOAD, &attributes);
 }
 
 /* Makes the map from a socket to its ticket. With BPF_F_CLONE an accepted connection has the ticket
@@ -73,7 +70,7 @@ static int make_map_of_sockets(void)
                                  .btf_fd = (unsigned)types,
                                  .btf_key_type_id = 1,
                                  .btf_value_type_id = 2};
-    const int map = call(BPF_MAP_CREATE, &attributes);
+    const int map = bpf_call(BPF_MAP_CREATE, &attributes);
     const int error = errno;
     close(types);
     errno = error;
@@ -85,53 +82,16 @@ static bool set(int map, uint32_t key, const void *value)
     union bpf_attr attributes = {.map_fd = (unsigned)map,
                                  .key = (uintptr_t)&key,
                                  .value = (uintptr_t)value};
-    return call(BPF_MAP_UPDATE_ELEM, &attributes) == 0;
+    return bpf_call(BPF_MAP_UPDATE_ELEM, &attributes) == 0;
 }
 
 static void unset(int map, uint32_t key)
 {
     union bpf_attr attributes = {.map_fd = (unsigned)map, .key = (uintptr_t)&key};
-    (void)call(BPF_MAP_DELETE_ELEM, &attributes);
+    (void)bpf_call(BPF_MAP_DELETE_ELEM, &attributes);
 }
 
-/* ---- programs ---- */
-
-static struct bpf_insn instruction(uint8_t code, uint8_t to, uint8_t from, int16_t offset,
-                                   int32_t value)
-{
-    return (struct bpf_insn){
-        .code = code, .dst_reg = to & 15, .src_reg = from & 15, .off = offset, .imm = value};
-}
-
-#define MOVE(to, from)                instruction(BPF_ALU64 | BPF_MOV | BPF_X, to, from, 0, 0)
-#define SET(to, value)                instruction(BPF_ALU64 | BPF_MOV | BPF_K, to, 0, 0, value)
-#define ADD(to, value)                instruction(BPF_ALU64 | BPF_ADD | BPF_K, to, 0, 0, value)
-#define LOWER_HALF(to)                instruction(BPF_ALU | BPF_MOV | BPF_X, to, to, 0, 0)
-#define LOAD(size, to, from, offset)  instruction(BPF_LDX | BPF_MEM | (size), to, from, offset, 0)
-#define STORE(size, to, offset, from) instruction(BPF_STX | BPF_MEM | (size), to, from, offset, 0)
-#define LOAD_MAP(to, map)                                                  \
-    instruction(BPF_LD | BPF_DW | BPF_IMM, to, BPF_PSEUDO_MAP_FD, 0, map), \
-        instruction(0, 0, 0, 0, 0)
-#define CALL(function) instruction(BPF_JMP | BPF_CALL, 0, 0, 0, function)
-#define SKIP_IF(condition, left, value, count) \
-    instruction(BPF_JMP | (condition) | BPF_K, left, 0, count, value)
-#define SKIP_UNLESS_SAME(left, right, count) \
-    instruction(BPF_JMP | BPF_JNE | BPF_X, left, right, count, 0)
-#define END instruction(BPF_JMP | BPF_EXIT, 0, 0, 0, 0)
-
-enum { KEY = -4 }; /* offset on the stack */
-
-static int load(uint32_t type, uint32_t attachment, const struct bpf_insn *code, size_t count,
-                const char *name)
-{
-    union bpf_attr attributes = {.prog_type = type,
-                                 .expected_attach_type = attachment,
-                                 .insns = (uintptr_t)code,
-                                 .insn_cnt = (uint32_t)count,
-                                 .license = (uintptr_t) "MIT"};
-    snprintf(attributes.prog_name, sizeof attributes.prog_name, "%s", name);
-    return call(BPF_PROG_LOAD, &attributes);
-}
+/* ---- the program for new sockets ---- */
 
 /* NOLINTBEGIN(misc-redundant-expression): BPF_LD, BPF_IMM and others are 0 */
 
@@ -169,50 +129,8 @@ static int load_marker(void)
         SET(BPF_REG_0, 1),
         END,
     };
-    return load(BPF_PROG_TYPE_CGROUP_SOCK, BPF_CGROUP_INET_SOCK_CREATE, code,
-                sizeof code / sizeof *code, "rtf_marker");
-}
-
-/* Returns a packet's class; 0: other traffic. An unprivileged program cannot set a mark, and a mark
- * set in another network namespace does not leave that namespace. */
-static int load_filter(void)
-{
-    enum {
-        OUT_FROM_MARK = 22,
-        OUT_FROM_NO_SOCKET = 20,
-        OUT_FROM_SOCKET = 14,
-        OUT_FROM_LOOKUP = 4,
-        OUT_FROM_TICKET = 2
-    };
-    const struct bpf_insn code[] = {
-        LOAD(BPF_W, BPF_REG_7, BPF_REG_1, offsetof(struct __sk_buff, mark)),
-        MOVE(BPF_REG_2, BPF_REG_7),
-        instruction(BPF_ALU64 | BPF_RSH | BPF_K, BPF_REG_2, 0, 0, 16),
-        SKIP_IF(BPF_JNE, BPF_REG_2, TICKETS_OURS, OUT_FROM_MARK),
-        LOAD(BPF_DW, BPF_REG_2, BPF_REG_1, offsetof(struct __sk_buff, sk)),
-        SKIP_IF(BPF_JEQ, BPF_REG_2, 0, OUT_FROM_NO_SOCKET),
-        LOAD_MAP(BPF_REG_1, sockets),
-        SET(BPF_REG_3, 0),
-        SET(BPF_REG_4, 0),
-        CALL(BPF_FUNC_sk_storage_get),
-        SKIP_IF(BPF_JEQ, BPF_REG_0, 0, OUT_FROM_SOCKET),
-        LOAD(BPF_DW, BPF_REG_8, BPF_REG_0, 0),
-        MOVE(BPF_REG_1, BPF_REG_7),
-        instruction(BPF_ALU64 | BPF_AND | BPF_K, BPF_REG_1, 0, 0, 0xffff),
-        STORE(BPF_W, BPF_REG_10, KEY, BPF_REG_1),
-        LOAD_MAP(BPF_REG_1, tickets),
-        MOVE(BPF_REG_2, BPF_REG_10),
-        ADD(BPF_REG_2, KEY),
-        CALL(BPF_FUNC_map_lookup_elem),
-        SKIP_IF(BPF_JEQ, BPF_REG_0, 0, OUT_FROM_LOOKUP),
-        LOAD(BPF_DW, BPF_REG_1, BPF_REG_0, 0),
-        SKIP_UNLESS_SAME(BPF_REG_8, BPF_REG_1, OUT_FROM_TICKET),
-        MOVE(BPF_REG_0, BPF_REG_7),
-        END,
-        SET(BPF_REG_0, 0),
-        END,
-    };
-    return load(BPF_PROG_TYPE_SCHED_CLS, 0, code, sizeof code / sizeof *code, "rtf_filter");
+    return bpf_load(BPF_PROG_TYPE_CGROUP_SOCK, BPF_CGROUP_INET_SOCK_CREATE, code,
+                    sizeof code / sizeof *code, "rtf_marker");
 }
 
 /* NOLINTEND(misc-redundant-expression) */
@@ -241,7 +159,7 @@ static const char *attach_marker(int program, int cgroups)
         errno = ENOENT;
         return "new sockets cannot be marked, because no unified cgroup hierarchy is mounted";
     }
-    link_of_program = call(BPF_LINK_CREATE, &attributes);
+    link_of_program = bpf_call(BPF_LINK_CREATE, &attributes);
     return link_of_program >= 0 ? NULL
                                 : "the BPF program cannot be attached to the root of the cgroups";
 }
@@ -268,7 +186,7 @@ const char *tickets_open(void)
         return "a BPF map cannot be made";
     if ((sockets = make_map_of_sockets()) < 0)
         return "the BPF map of sockets cannot be made";
-    if ((filter = load_filter()) < 0)
+    if ((filter = load_filter(sockets, tickets)) < 0)
         return "the BPF program for interfaces cannot be loaded";
     return begin_marker();
 }
@@ -286,7 +204,7 @@ uint64_t tickets_of(uint16_t class)
     union bpf_attr attributes = {.map_fd = (unsigned)tickets,
                                  .key = (uintptr_t)&key,
                                  .value = (uintptr_t)&ticket};
-    if (call(BPF_MAP_LOOKUP_ELEM, &attributes) == 0)
+    if (bpf_call(BPF_MAP_LOOKUP_ELEM, &attributes) == 0)
         return ticket;
     ticket = ++last;
     return set(tickets, class, &ticket) ? ticket : 0;

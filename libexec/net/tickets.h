@@ -16,7 +16,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-enum { TICKETS_OURS = 0x5254 /* the upper half of all our marks */, BOUND_MOST = 65536 };
+enum { BOUND_MOST = 65536 };
 
 /* Loads the programs and makes the maps. Returns NULL, or after an error the failed step, with
  * errno. Needs CAP_BPF and CAP_NET_ADMIN; CAP_BPF may be dropped afterwards. */

@@ -691,12 +691,12 @@ static void new_rules_count_the_threads_that_are_there(void **state)
     acl_charge_again(rules_now, &ann, EDF, &b->charge);
     acl_free(former);
     said_count = 0;
-    acl_report_overdrawn_by(rules_now, &ann);
+    acl_report_exceeded_by(rules_now, &ann);
     assert_int_equal(said_count, 1);
     assert_string_equal(
         said,
         "acl.conf:1: - EDF max_user_threads 1: 2 is in use by older grants of uid 20021, which stay");
-    acl_report_overdrawn(rules_now);
+    acl_report_exceeded(rules_now);
     assert_string_equal(
         said,
         "acl.conf:2: - - max_utilization 0.1: 0.200001 is in use by older grants, which stay");
@@ -746,13 +746,13 @@ static void new_rules_charge_what_is_held_and_tell_who_is_over(void **state)
     acl_charge_again(rules_now, &cat, FP, &b->charge);
     acl_free(former);
     said_count = 0;
-    acl_report_overdrawn(rules_now);
+    acl_report_exceeded(rules_now);
     assert_int_equal(said_count, 1); /* a full sum is not above the bound */
     assert_string_equal(
         said, "acl.conf:1: @rtf - max_utilization 0.25: 0.3 is in use by older grants, which stay");
-    acl_report_overdrawn_by(rules_now, &cat);
+    acl_report_exceeded_by(rules_now, &cat);
     assert_int_equal(said_count, 1);
-    acl_report_overdrawn_by(rules_now, &ann);
+    acl_report_exceeded_by(rules_now, &ann);
     assert_string_equal(
         said,
         "acl.conf:3: @rtf - max_user_utilization 0.1: 0.2 is in use by older grants of uid 20021, which stay");

@@ -2,20 +2,8 @@
 
 #include "acl-rules.h"
 #include "acl.h"
-#include "event.h"
 #include "plugin-lines.h"
 #include "units.h"
-
-/* Writes CPU time as a number of CPUs, and threads and amounts of other resources as whole
- * numbers. */
-static const char *format_sum(const struct rule *rule, uint64_t sum,
-                              char text[static UTILIZATION_TEXT])
-{
-    if (!rule_is_of_amounts(rule) && rule->property != MAX_USER_THREADS)
-        return format_utilization(sum, text);
-    snprintf(text, UTILIZATION_TEXT, "%llu", (unsigned long long)sum);
-    return text;
-}
 
 static json_t *sum_as_json(const struct rule *rule, uint64_t sum)
 {
@@ -59,31 +47,4 @@ void acl_tell(struct acl *acl, const struct account *account, int plugin, const 
         if (rule_matches(&acl->rules[i], account, plugin))
             (void)json_array_append_new(list, judged(&question, &acl->rules[i]));
     }
-}
-
-/* ---- sums above their bounds ---- */
-
-static void report_overdrawn(const struct rule *rule, uint64_t used, const char *whose)
-{
-    char text[UTILIZATION_TEXT];
-    if (used > rule->value)
-        event_broker("warning", "acl.conf:%d: %s: %s is in use by older grants%s, which stay",
-                     rule->line, rule->text, format_sum(rule, used, text), whose);
-}
-
-void acl_report_overdrawn(const struct acl *acl)
-{
-    for (int i = 0; i < acl->count; i++)
-        if (acl->rules[i].property == MAX_UTILIZATION || acl->rules[i].property == MAX_AMOUNT)
-            report_overdrawn(&acl->rules[i], acl->rules[i].counter->used, "");
-}
-
-void acl_report_overdrawn_by(struct acl *acl, const struct account *account)
-{
-    char whose[32];
-    snprintf(whose, sizeof whose, " of uid %u", account->uid);
-    for (int i = 0; account->uid != 0 && i < acl->count; i++)
-        if (rule_is_of_each(&acl->rules[i]) && rule_is_of(&acl->rules[i], account))
-            report_overdrawn(&acl->rules[i],
-                             acl_user_counter(acl, &acl->rules[i], account->uid)->used, whose);
 }

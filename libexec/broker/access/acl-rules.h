@@ -1,10 +1,12 @@
 /* The rules in memory, for the files that read, judge and report rules: acl-parse.c,
- * acl-weight.c, acl-judge.c, max-user-threads.c, acl-extras.c, acl-report.c. */
+ * acl-weight.c, acl-judge.c, max-user-threads.c, acl-extras.c, acl-exceeded-sums.c,
+ * acl-report.c. */
 #ifndef RTF_ACL_RULES_H
 #define RTF_ACL_RULES_H
 
 #include "account.h"
 #include "resource.h"
+#include "units.h"
 
 enum property {
     MAX_UTILIZATION,
@@ -130,5 +132,9 @@ void deny_by_default(struct question *question, const char *plugin_name, const c
 
 /* Returns how much of the rule's sum is in use, without the charges of question->own. */
 uint64_t rule_used(const struct question *question, const struct rule *rule);
+
+/* Writes a sum that the rule bounds: CPU time as a number of CPUs, and threads and amounts of other
+ * resources as whole numbers. Returns text. */
+const char *format_sum(const struct rule *rule, uint64_t sum, char text[static UTILIZATION_TEXT]);
 
 #endif

@@ -127,10 +127,10 @@ void acl_tell(struct acl *acl, const struct account *account, int plugin, const 
 const char *acl_subject(const struct counter *counter);
 void acl_each(const struct acl *acl, void (*each)(const char *subject, uint64_t used));
 
-/* Writes an event for each sum that is above a bound of the rules in force. acl_report_overdrawn
- * looks at the sums of all users together, acl_report_overdrawn_by at the sums of this account
+/* Writes an event for each sum that is above a bound of the rules in force. acl_report_exceeded
+ * looks at the sums of all users together, acl_report_exceeded_by at the sums of this account
  * alone. */
-void acl_report_overdrawn(const struct acl *acl);
-void acl_report_overdrawn_by(struct acl *acl, const struct account *account);
+void acl_report_exceeded(const struct acl *acl);
+void acl_report_exceeded_by(struct acl *acl, const struct account *account);
 
 #endif

@@ -8,6 +8,7 @@
 #include "attach.h"
 #include "event.h"
 #include "grants.h"
+#include "least-cpu-latency.h"
 #include "memory.h"
 #include "reservations.h"
 #include "spec.h"
@@ -143,19 +144,6 @@ static uint64_t most_locked(const struct attachment *attachment)
     return most;
 }
 
-static uint64_t least_latency(void)
-{
-    uint64_t least = 0;
-    for (const struct reservation *reservation = reservation_first(); reservation != NULL;
-         reservation = reservation_next(reservation)) {
-        const uint64_t asked =
-            reservation->attachment == NULL ? 0 : reservation->attachment->given.cpu_latency;
-        if (asked != 0 && (least == 0 || asked < least))
-            least = asked;
-    }
-    return least;
-}
-
 static void add_limit(struct paragraph_output *text, const struct former_lock *former, uint64_t was,
                       uint64_t is)
 {
@@ -190,7 +178,7 @@ static uint64_t say(struct attachment *attachment, const struct extras *given)
                              given->clamp_max != 0);
     extras_add(text, given);
     add_limit(text, &attachment->former_lock, was, most_locked(attachment));
-    paragraph_add_stated(text, "held_latency", least_latency());
+    paragraph_add_stated(text, "held_latency", least_cpu_latency());
     return attach_given(message);
 }
 
@@ -258,7 +246,7 @@ static void say_refused_again(struct timer *timer)
         if (one->has_owner)
             paragraph_add_number(text, "owner", one->owner);
         add_limit(text, &one->former, one->was, most_locked(&ended));
-        paragraph_add_stated(text, "held_latency", least_latency());
+        paragraph_add_stated(text, "held_latency", least_cpu_latency());
         one->id = attach_given(message);
     }
 }
