@@ -10,7 +10,7 @@
 #include "program-states.h"
 
 /* ns. File systems stamp changes with a coarse clock, so a file may be newer than its change time
- * says, by up to this (as `blur` in the broker's target-thread.c). */
+ * says, by up to this (as `blur` in the broker's stale-thread-id.c). */
 static const int64_t blur = 20000000;
 
 static void take_process(struct program *program, pid_t process, int64_t started)
