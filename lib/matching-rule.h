@@ -1,4 +1,4 @@
-/* Which rule of a program file is for a thread, by the name of the thread. */
+/* Finds the rule of a program file for a thread, by the name of the thread. */
 #ifndef RTF_MATCHING_RULE_H
 #define RTF_MATCHING_RULE_H
 

@@ -87,7 +87,7 @@ struct cpu *cpus_next(struct cpus *cpus, struct cpu *cpu);
 #define CPUS_FOREACH(cpu, cpus) \
     for ((cpu) = cpus_next(cpus, NULL); (cpu) != NULL; (cpu) = cpus_next(cpus, cpu))
 
-/* Returns the allowed CPU with the least load, computed without `gone`. */
+/* Returns the allowed CPU with the least load, computed without the share `gone` (NULL: none). */
 struct cpu *cpus_least_loaded(struct cpus *cpus, const struct share *gone);
 
 /* Space for "CPUs " and a list. */

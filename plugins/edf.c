@@ -146,8 +146,8 @@ static struct overruns overruns_beside(const struct cpu *cpu, const struct share
     return edf.overrun == 0 ? (struct overruns){0} : overruns_on(cpu, gone, asked, edf.overrun);
 }
 
-/* Returns U^thr - U_k without `gone`, less the part that overruns can take beside `asked`. The
- * runtime of `asked` does not matter. */
+/* Returns the room on the CPU without the share `gone`: U^thr - U_k, less the part that overruns
+ * can take beside a task with the timing `asked`, whose runtime does not matter. */
 static uint64_t room_without(const struct cpu *cpu, const struct share *gone,
                              const struct timing *asked)
 {

@@ -35,9 +35,9 @@ struct overruns {
     uint64_t part, count, window;
 };
 
-/* Computes the overruns of the tasks of this CPU or pool, without `gone` (NULL: none) and with
- * `asked`. overrun: of one task, in us. A thread takes no more than the whole interval, because it
- * runs on one CPU at a time. */
+/* Computes the overruns of the tasks of this CPU or pool, without the share `gone` (NULL: none) and
+ * with a task that has the timing `asked`. overrun: of one task, in us. A thread takes no more than
+ * the whole interval, because it runs on one CPU at a time. */
 struct overruns overruns_on(const struct cpu *cpu, const struct share *gone,
                             const struct timing *asked, uint64_t overrun);
 

@@ -1,4 +1,5 @@
-/* The priority to ask for, where the rules allow only lower priorities than the program wants. */
+/* Computes the priority to ask for, where the rules allow only lower priorities than the program
+ * wants. */
 #ifndef RTF_PRELOAD_PRIORITY_H
 #define RTF_PRELOAD_PRIORITY_H
 

@@ -32,7 +32,7 @@ struct entry {
     int watch;
     int64_t look_at, pause; /* BUSY */
     int64_t one_name_by;    /* until this time two names are accepted; 0: the file has one name */
-    struct owed *owed;      /* owed-verdicts.h; NULL: none */
+    struct owed *owed;      /* a verdict that has yet to be written (owed-verdicts.h); NULL: none */
     TAILQ_ENTRY(entry) of_state;
     UT_hash_handle hh, hh_watch;
     char name[];

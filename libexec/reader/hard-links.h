@@ -1,5 +1,5 @@
-/* A NAME.json with a second name (hard link). By a second name in an unwatched directory the file
- * could be changed unnoticed. */
+/* Refuses a NAME.json with a second name (hard link), because through a name in an unwatched
+ * directory the file could be changed unnoticed. */
 #ifndef RTF_READER_HARD_LINKS_H
 #define RTF_READER_HARD_LINKS_H
 

@@ -26,7 +26,8 @@ void owed_add(struct owed **place, const char *name, const struct verdict *verdi
 /* Forgets the verdict in *place; NULL: there is none. */
 void owed_forget(struct owed **place);
 
-/* Tries again to write the verdicts that are due. owed_deadline: when the next one is due. */
+/* Tries again to write the verdicts that are due. owed_deadline returns when the next one is
+ * due. */
 void owed_try(int64_t now);
 int64_t owed_deadline(void);
 bool owed_any(void);

@@ -1,4 +1,4 @@
-/* A change of a program file. */
+/* Takes a program file that has been rewritten. */
 #ifndef RTF_READER_PROGRAM_CHANGE_H
 #define RTF_READER_PROGRAM_CHANGE_H
 
@@ -13,8 +13,9 @@ void program_use_file(struct program *program, struct program_file *file, const 
 void program_change(struct program *program, struct program_file *file, const struct file *json,
                     int fd);
 
-/* The changed NAME.json is wrong. True: what is granted stays granted, the rules of the earlier
- * version stay in force, and NAME.verdict says so. Then takes the token of the snapshot over. */
+/* Call this when the changed NAME.json is wrong. True: what is granted stays granted, the rules of
+ * the earlier version stay in force, and NAME.verdict says so. Then takes the token of the snapshot
+ * over. */
 bool program_keep(struct program *program, struct snapshot *snapshot);
 
 #endif

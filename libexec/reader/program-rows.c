@@ -130,7 +130,8 @@ struct row *row_new(struct program *program, pid_t tid)
     return row;
 }
 
-/* A row that the broker knows stays until the broker has answered that it is absent. */
+/* Ends the reservation of the row. A row that the broker knows stays until the broker has answered
+ * that it is absent. */
 void row_leave(struct program *program, struct row *row)
 {
     program_note_news(program);

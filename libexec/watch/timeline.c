@@ -333,10 +333,10 @@ static void take(struct building *building, const struct record *record)
 
 /* ---- which timer is whose ---- */
 
-/* Notes a timer that may be the thread's own. The timers of the kernel's fair server have the same
- * function, and also start in the context of a reserved thread. The thread's own timer expires
- * within a period. After its start, more often than after the starts of other timers, the thread
- * leaves its CPU although it is runnable. */
+/* Notes a timer that may be the thread's own. The timers of the kernel's fair server also have the
+ * function dl_task_timer, and start in the context of a reserved thread, too. The thread's own
+ * timer expires within a period. After its start, more often than after the starts of other timers,
+ * the thread leaves its CPU although it is runnable. */
 static void note_timer(struct follower *follower, const struct record *record, int64_t period)
 {
     if (period > 0 && record->expires - record->time > period)
