@@ -31,7 +31,7 @@ refused() {
             [ "$(granted $name '{"runtime": "10ms", "period": "100ms", "priority": 5, "cpus": "1"}')" = 1 ]
         done
         [ "$(granted d '{"runtime": "10ms", "period": "100ms", "priority": 5, "cpus": "0,5"}')" = 0 ]
-        [ "$(granted e '{"runtime": "10ms", "period": "100ms", "priority": 5}')" = 0 ] # this CPU has the least load
+        [ "$(granted e '{"runtime": "10ms", "period": "100ms", "priority": 5}')" = 0 ] # CPU 0 has the least load
         # A change with the key moves the task there, and a change without the key leaves it there.
         [ "$(granted e '{"runtime": "10ms", "period": "100ms", "priority": 5, "cpus": "1"}')" = 1 ]
         [ "$(granted e '{"runtime": "10ms", "period": "100ms", "priority": 5}')" = 1 ]

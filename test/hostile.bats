@@ -379,7 +379,7 @@ for i in range(10000):
     attach $ALICE cam "$SECOND" >/dev/null
     is_policy "$SECOND" fifo
     stop_helper
-    order uid # then the helper will refuse the change
+    order uid # the thread changes its uid, so the helper will refuse the change of the grant
     put $ALICE cam '{"priority": 19, "plugin": "FP"}'
     bob_is_answered
     put $BOB big '{"runtime": "80ms", "period": "100ms", "plugin": "RM"}'
@@ -405,7 +405,7 @@ for i in range(10000):
     attach $ALICE cam "$SECOND" >/dev/null
     is_policy "$SECOND" fifo
     stop_helper
-    order uid # then the helper will refuse the change
+    order uid # the thread changes its uid, so the helper will refuse the change of the grant
     put $ALICE cam '{"priority": 19, "plugin": "FP"}'
     bob_is_answered
     put $BOB late '{"runtime": "70ms", "period": "150ms", "plugin": "RM"}' # 70 + 2 * 45 > 150

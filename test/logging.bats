@@ -175,7 +175,7 @@ END
     for _ in 1 2 3; do if eventually next_window 2>/dev/null; then break; fi; done
     next_window
     windows=$(told ".user == \"$ALICE\" and .decision == \"warning\"" | wc -l)
-    [ "$(told ".user == \"$ALICE\" and .left_out != null" | wc -l)" -le "$windows" ] # each count is told once
+    [ "$(told ".user == \"$ALICE\" and .left_out != null" | wc -l)" -le "$windows" ] # each number of left-out lines is told in one line only
     bytes=$(grep -c . "$EVENTS"; grep "\"user\":\"$ALICE\"" "$EVENTS" | wc -c)
     echo "# ${bytes//$'\n'/ lines, } bytes of the one user, in $windows windows that were full" >&3
     [ "$(grep "\"user\":\"$ALICE\"" "$EVENTS" | wc -c)" -le $(((windows + 1) * ((1 << 20) + 1000))) ]

@@ -185,7 +185,7 @@ has_been_looked_through() { [ "$(stat -c %a "$SPECS/$ALICE")" = 2700 ] && ! help
     bob_is_answered
     [ ! -e "$aside/cam.verdict" ]
     as $BOB rm -r "$aside"
-    # The same happens each time.
+    # A directory that users move into specs/ is moved aside each time.
     for round in 1 2 3; do
         as $BOB sh -c 'mkdir "$1/dir" && : >"$1/dir/file" && mv "$1/dir" "$2"' sh "$HOME_OF_BOB" "$SPECS/$CAROL"
         eventually test ! -e "$SPECS/$CAROL"

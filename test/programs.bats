@@ -511,6 +511,6 @@ made() { # UID: the user's directory
     told '.result == "OK"' "$(spec $BOB rest '{"runtime": "15ms", "period": "100ms"}')"
     told '.result == "OK" and ([.threads[].grant.mode] | unique) == ["high"] and ([.threads[].grant.accepted_runtime] | unique) == [2000]' "$(spec $ALICE player "$(in_mode high)")"
     [[ $(kernel "$(thread camera-1)") = 'deadline 0 nice=0 2000/20000/20000 '* ]]
-    tell '+camera-4' # there is no unit for it
+    tell '+camera-4' # no unit is left for camera-4
     eventually says player '.grant.threads == 3 and .result != "OK" and (.reason | test("^thread camera-4 "))'
 }

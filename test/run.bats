@@ -535,7 +535,7 @@ wait_for() { wait "$1" || status=$?; }
     fails 125 'rtf-run: *'"/specs/$ALICE/cam.json exists, and no thread runs under it: --replace takes its place, 'rtf release cam' ends it" rtf_run -T 2ms -P 20ms --name cam -- true
     [ "$(stat -c '%i %z' "$OWN/cam.json"; cat "$OWN/cam.json" "$OWN/cam.verdict")" = "$before" ]
     [ "$(ls -A "$OWN")" = "$(printf 'cam.json\ncam.verdict')" ]
-    fails 125 'rtf-run: *.json exists, and no thread *' rtf_run -T 2ms -P 20ms --name cam -- true # the file is still there
+    fails 125 'rtf-run: *.json exists, and no thread *' rtf_run -T 2ms -P 20ms --name cam -- true # cam.json is still there
 }
 
 # bats test_tags=turn:1

@@ -249,7 +249,7 @@ shares() { jq -sc --arg uid "$1" --arg name "$2" '[.[] | select((.uid | tostring
     eventually has_runtime $CAROL cpu 20000
     local cam cpu
     cam=$(shares $ALICE cam) cpu=$(shares $CAROL cpu)
-    # Its units would be granted, but its CPU time is not.
+    # The units of the spec would be granted, but not its CPU time.
     told '.result == "SCHEDULE_FAIL" and .refusal.code == "full"' \
         "$(spec $BOB both '{"units": {"count": 5}, "plugin": "EDF", "runtime": "29ms", "period": "100ms"}')"
     told '.result == "OK" and .dry_run' "$(spec $BOB dry '{"units": {"count": 5}, "plugin": "EDF", "runtime": "25ms", "period": "100ms", "dry_run": true}')"

@@ -159,7 +159,7 @@ stamp() { stat -c '{"inode":%i,"changed":"%.9Z"}' "$1"; }
     here $ALICE "echo '$PERIODIC' >.new && ln .new cam.json && rm .new"
     is_periodic $ALICE cam
     [ "$(told $ALICE cam)" = 1 ]
-    # It does not matter where the first name is. The answer comes at once: long before a second is over.
+    # A file that is linked into place counts, wherever its first name is. The answer comes at once: long before a second is over.
     once_of 3 answered_at_once
 }
 answered_at_once() {

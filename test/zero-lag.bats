@@ -81,7 +81,7 @@ is_ordinary_and_ends() {
     as $ALICE rm "$SPECS/$ALICE/cam.json"
     is_ordinary_and_ends "$HOG"
     put $ALICE next '{"runtime": "200ms", "period": "4s", "plugin": "EDF"}'
-    eventually test -e "$SPECS/$ALICE/next.verdict" # it waits
+    eventually test -e "$SPECS/$ALICE/next.verdict" # the verdict says that next waits
     "$RTF_BIN/rtf" --spool "$SPOOL" revoke $ALICE/next
     eventually test ! -e "$SPECS/$ALICE/next.json"
     logged 1 '.name == "next" and .reason == "an administrator has revoked the reservation"'

@@ -140,7 +140,7 @@ nobody_runs() { ! pgrep -u $PLUGIN_USER >/dev/null; }
     eventually test ! -d "/proc/$grown"
     said
     log_of_plugin killed
-    [ "$(said | awk '$2 == "had" { print $3 }')" -le $((512 + 32)) ] # and the part of the interpreter's files that is in memory
+    [ "$(said | awk '$2 == "had" { print $3 }')" -le $((512 + 32)) ] # 32 MiB more for the part of the interpreter's files that is in memory
     [ "$(field .grant.plugin "$(spec $BOB after '{"priority": 5, "plugin": "RR"}')")" = RR ]
     rm "$WORK/switch/FP"
     eventually is_served_again

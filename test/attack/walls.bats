@@ -48,7 +48,7 @@ tidy() { if [ -n "$BROKER" ]; then broker_stop TERM; fi; }
     spec $ALICE cam '{"priority": 5, "plugin": "RR"}' >/dev/null
     as $ALICE chmod 2777 "$SPECS/$ALICE"
     as $BOB sh -c 'echo "{\"priority\": 5, \"plugin\": \"RR\"}" >"$1/his.json"; echo "$2" >"$1/cam.tid"' sh "$SPECS/$ALICE" "$SLEEPER"
-    [ "$(stat -c %a "$SPECS/$ALICE")" = 2777 ] # this permission is open now
+    [ "$(stat -c %a "$SPECS/$ALICE")" = 2777 ] # the built adopter has not closed the directory again
     run verdict $ALICE his
     [ "$(field '.result + ": " + .reason' "$output")" = "BAD_SPEC: his.json belongs to uid $BOB; it must belong to uid $ALICE as its directory does" ]
     run verdict $ALICE cam

@@ -121,7 +121,8 @@ static int do_work(struct load *load, struct turns *turns, int rounds, int ended
     if (!have_a_cpu())
         return fail("SCHED_DEADLINE");
     for (int i = 0; i < rounds * ARMS; i++) {
-        /* each kind follows each other kind */
+        /* the kinds of windows take turns in such an order that each kind comes after each other
+         * kind */
         const enum arm arm = (enum arm)((i + i / ARMS) % ARMS);
         atomic_store(&turns->arm, arm);
         turns->took[arm][i / ARMS] = window(&load->thread[0], &body, &resources, arm != BARE);

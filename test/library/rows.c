@@ -403,7 +403,7 @@ static void row_ignore_admission(void)
 {
     state(20000, 20000);
     rtf_params_ignore_admission(&params, true);
-    /* the rules have to allow this */
+    /* no rule allows "ignore admission" yet */
     IS(rtf_spec_create(&connection, &spec, &params) == RTF_ACL_FAIL);
     rtf_params_ignore_admission(&params, false);
     IS(rtf_spec_create(&connection, &spec, &params) == RTF_SCHEDULE_FAIL);
@@ -676,7 +676,7 @@ static void row_told(void)
     IS(rtf_params_set_name(&params, "cam") == RTF_OK);
     reserve(2000, 20000);
     IS(rtf_spec_attach(&spec, 0) == RTF_OK);
-    await_test(); /* another program changes it */
+    await_test(); /* another program changes the spec */
     while (rtf_spec_get_accepted_runtime(&spec) != 3000 && poll(&fd, 1, 10000) == 1)
         IS(rtf_process(&connection) == RTF_OK);
     IS(rtf_spec_get_accepted_runtime(&spec) == 3000 && rtf_spec_result(&spec) == RTF_OK);
@@ -686,7 +686,7 @@ static void row_told(void)
     await_test(); /* the broker is started again */
     tells_of(RTF_OK);
     IS(rtf_spec_get_thread(&spec) == gettid() && policy(0) == SCHED_DEADLINE);
-    await_test(); /* another program removes it */
+    await_test(); /* another program removes the spec */
     tells_of(RTF_GONE);
 }
 

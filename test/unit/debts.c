@@ -247,13 +247,13 @@ static void what_was_never_used_is_free_at_once(void **state)
     clock_now += 1000 * MS;
     released(reservation);
     assert_int_equal(on_cpu(0), 0);
-    /* fixed priorities have no runtime that can be used up, */
+    /* under fixed priorities the kernel ends no runtime, so nothing has to be paid back */
     reservation = granted(&user, "cam", new_grant(LOW, 0, 800000, S, 0));
     attached(reservation);
     clock_now += 1000 * MS;
     released(reservation);
     assert_int_equal(rests_now(), 0);
-    /* and a spec need not state a runtime */
+    /* a spec without a runtime has none that could be used up */
     reservation = granted(&user, "cam", new_grant(LOW, 0, 0, 0, 0));
     attached(reservation);
     debt_settle(changed(reservation, new_grant(LOW, 0, 10, 0, 0)));
@@ -351,7 +351,7 @@ static void what_was_not_given_up_after_all_is_taken_back(void **state)
     assert_int_equal(rests_now(), 0);
     rest = changed(reservation, new_grant(EDF, 0, 50000, S, 0));
     debt_settle(rest);
-    debt_drop(rest); /* it comes too late */
+    debt_drop(rest); /* too late, because the debt is settled */
     assert_int_equal(rests_now(), 1);
     assert_int_equal(on_cpu(0), 100000000);
     clock_now += 4300 * MS;

@@ -244,7 +244,7 @@ __attribute__((weak)) void thread_events_look(struct reservation *reservation)
 const char *helper_op;
 struct fake_order helper_order;
 static uint64_t last_id;
-static struct message *allocators_were_told[64]; /* These messages are the helper's. */
+static struct message *allocators_were_told[64]; /* the helper owns these messages */
 static int allocators_count;
 
 static uint64_t tell_helper(const char *op)

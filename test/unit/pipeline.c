@@ -94,7 +94,7 @@ static enum step drawn(enum step from, enum step_result result)
     for (int i = 0; i < EDGES; i++)
         if (edges[i].from == from && edges[i].result == result)
             return edges[i].to;
-    return STEP_BEGUN; /* none */
+    return STEP_BEGUN; /* no edge has this result */
 }
 
 static void each_edge_is_there_and_no_other(void **state)

@@ -377,7 +377,7 @@ static void only_a_thread_that_does_not_run_as_granted_is_corrected(void **state
     thread.now.priority = 1;
     thread.now.policy = POLICY_FIFO;
     thread_events_check();
-    assert_null(helper_op); /* the request will correct it */
+    assert_null(helper_op); /* the request will correct the thread */
 }
 
 static void a_corrected_thread_is_guarded_again(void **state)

@@ -17,8 +17,8 @@ void refusal_keep_no(struct request *request, int by, enum why code, const char 
 void refusal_note_no(struct request *request, int plugin, enum answer answer, const char *reason,
                      uint64_t nearest, bool never);
 
-/* This other runtime would be granted. least: a smaller one would not; false: a larger one would
- * not. */
+/* Notes another runtime that would be granted. least: no smaller runtime would be granted; false:
+ * no larger one. */
 void refusal_note_runtime(struct request *request, uint64_t runtime, bool least);
 
 /* The access rules have refused the plugin inquiry.plugin to the owner. */
