@@ -105,14 +105,14 @@ END
         "$RTF_BIN/rtf-run" --spool "$SPOOL" --plugin SLOW --priority 5 true >"$WORK/out/slow" 2>&1 3>&- &
     slow=$!
     echo "$slow" >>"$WORK/pids"
-    eventually grep -qs '^poll(\|^ppoll(' "$WORK/out/trace" # rtf-wait waits
+    eventually grep -qs '^poll(\|^ppoll(' "$WORK/out/trace" # rtf-run waits
     for n in $(seq 50); do
         put $ALICE w$n '{"priority": 15, "plugin": "FP"}'
         rm "$SPECS/$ALICE/w$n.json"
     done
     wait "$slow" || true
     grep -q 'SLOW' "$WORK/out/slow"
-    # The directory's signal wakes rtf-wait eight times at most. From then on only rtf-wait's own spec wakes it.
+    # The signal of dnotify (fcntl(2), F_NOTIFY) wakes rtf-run for other specs eight times at most. From then on rtf-run watches only its own spec.
     [ "$(grep -c 'poll(' "$WORK/out/trace")" -le 12 ]
 }
 

@@ -96,7 +96,7 @@ guard() { helpers rtf-guard; }
     once_of 6 is_on_time
 }
 
-# 1,000 jobs of 50 us, one in each ms
+# is_on_time: of 1,000 jobs of 50 us, one in each ms, at most 100 are late
 is_on_time() {
     local jobs late
     become $ALICE "$WORK/jobs" "$(($(awk '{ print int($1 * 1000) }' /proc/uptime) * 1000 + 3000000))" 1000 1000 0:50 3>&- >"$WORK/times" &

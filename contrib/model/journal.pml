@@ -282,7 +282,7 @@ end: do
     od
 }
 
-/* The first user creates, removes and creates again; the second creates and removes. The first one's thread may end at any time. */
+/* The first user creates, removes and again creates a spec; the second user creates and removes a spec. The first user's thread may end at any time. */
 proctype users() provided (!kill_broker && !kill_helper)
 {
     spec[0] = true;

@@ -214,7 +214,7 @@ static _Noreturn void run_command(const int ends[3], pid_t parent)
 
 static struct {
     pid_t process;
-    int ended, signals; /* descriptors */
+    int ended, signals; /* ended: the pidfd of the command; signals: a signalfd(2) */
     int from[2];        /* standard output and standard error of the command; -1: closed */
     int64_t until;
     enum { RUNS, WAS_TERMINATED, WAS_KILLED, STAYS } step;

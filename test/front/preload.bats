@@ -356,7 +356,7 @@ static void *create(void *unused)
     pthread_attr_setschedparam(&attributes, &(struct sched_param){15});
     pthread_cancel(pthread_self());
     created = pthread_create(&thread, &attributes, begin, NULL) == 0 ? 1 : 2;
-    pthread_testcancel(); /* is one */
+    pthread_testcancel(); /* a cancellation point, which pthread_create is not */
     return unused;
 }
 int main(void)

@@ -417,7 +417,7 @@ static void whoever_hurries_starts_it_without_a_pause(void **state)
     assert_true(supervise_hurry(&program));
     assert_int_equal(starts, 3);
     supervise_stop(&program);
-    assert_false(supervise_hurry(&program)); /* supervise_start has to start it */
+    assert_false(supervise_hurry(&program)); /* only supervise_start starts a stopped program */
 }
 
 static void fail_at_start(struct program *of, bool again)
