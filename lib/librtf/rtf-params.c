@@ -5,7 +5,7 @@
 #include "rtf-own.h"
 #include "units.h"
 
-/* Copies with memcpy, because struct rtf_params is an array of bytes. */
+/* Returns the parameters behind the public struct, which is an array of bytes to its users. */
 struct own_params own_params(const struct rtf_params *params)
 {
     struct own_params own;

@@ -185,7 +185,7 @@ static void sweep_once(struct sweep *sweep)
     while (directory != NULL && (errno = 0, entry = readdir(directory)) != NULL)
         if (parse_number(entry->d_name, INT32_MAX, &id) && id != 0)
             sweep_process(sweep, (pid_t)id);
-    /* errno: the list cannot be read, or not to its end */
+    /* errno is set if /proc cannot be read to its end */
     if (errno != 0 || last_id() < first)
         sweep->clean = false;
     if (directory != NULL)

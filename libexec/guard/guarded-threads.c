@@ -514,7 +514,7 @@ struct guarded *guarded_begin(const struct guarded *wanted, bool again, const ch
         guarded->event_page =
             mmap(NULL, (size_t)sysconf(_SC_PAGESIZE) * 2, PROT_READ, MAP_SHARED, guarded->event, 0);
         if (guarded->event_page == MAP_FAILED) {
-            *why = "the memory for its event cannot be had";
+            *why = "no memory for the perf event";
             free_guarded(guarded);
             return NULL;
         }

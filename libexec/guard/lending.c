@@ -390,8 +390,9 @@ static int64_t runtime_left(const struct guarded *lender)
     return lender->window.runtime - lender->used_itself - lender->lent;
 }
 
-/* When the guard has to look at what the lender has used and lent. The members of a group run while
- * one of them lends, so the runtime is used up earlier than lending alone would use it up. */
+/* Returns when the guard has to look at what the lender has used and lent. The members of a group
+ * run while one of them lends, so the runtime is used up earlier than lending alone would use it
+ * up. */
 static int64_t runtime_over_at(const struct guarded *lender)
 {
     const int64_t left = runtime_left(lender);

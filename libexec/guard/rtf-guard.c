@@ -202,7 +202,7 @@ static const char *begin(const struct paragraph *request, int fds[2])
     if ((event >= 0 && !wait_on(event, tid)) ||
         (guarded->group != NULL && !process_group_wait(guarded->group, wait_on_group, tid))) {
         guarded_end(guarded);
-        return "its event cannot be waited for";
+        return "the guard cannot wait for the perf event";
     }
     return NULL;
 }
@@ -212,7 +212,7 @@ static const char *listen_to(int fd)
     promotions_from(fd);
     return !lending_wakeup_may_fail() || wait_on(fd, FROM_PROMOTIONS)
                ? NULL
-               : "the pipe cannot be waited for";
+               : "the guard cannot wait for the pipe";
 }
 
 static const char *watch_loop(const struct paragraph *request, int fds[2])

@@ -7,7 +7,7 @@
 
 #include "thread.h"
 
-/* A handle of pidfs: fs/pidfs.c and include/linux/exportfs.h. */
+/* The type of file handles of pidfs, as in the kernel's include/linux/exportfs.h. */
 enum { FILEID_OF_PIDFS = 0xfe };
 
 pid_t namespaces_translate(uint64_t inode)

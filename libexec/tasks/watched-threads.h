@@ -14,9 +14,9 @@
 
 /* Functions that are called with news of the watch `id`. name: cleaned by paragraph_clean. */
 struct watched_events {
-    /* a process is watched from here on; its threads follow, and then listed(). process 0: the
-     * processes of a cgroup are watched. Only the threads are told of a process that appears in the
-     * cgroup later. started: CLOCK_REALTIME, ns; 0 for a cgroup */
+    /* a process is watched from here on; its threads follow, and then listed(). process 0: a cgroup
+     * is watched. If a process appears in the cgroup later, only thread() is called, for its
+     * threads. started: CLOCK_REALTIME, ns; 0 for a cgroup */
     void (*process)(uint64_t id, pid_t process, int64_t started);
     /* first: the thread is the first of its process */
     void (*thread)(uint64_t id, pid_t tid, const char *name, bool first);
