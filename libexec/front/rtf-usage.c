@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/timerfd.h>
 #include <sysexits.h>
@@ -17,15 +18,15 @@
 #include "name.h"
 #include "own-specs.h"
 #include "states.h"
-#include "usage-threads.h"
+#include "usage-print.h"
 
-enum { THREADS = 1024, OTHERS = 2, COLUMN = 12 };
+enum { THREADS = 1024, OTHERS = 2 };
 
 static struct {
-    uint64_t for_us;
-    bool json;
+    uint64_t for_us; /* 0: until all threads have ended */
+    bool json, events;
     char **names; /* patterns; NULL: all reservations */
-} options = {.for_us = 10000000};
+} options;
 
 static struct {
     struct usage of[THREADS];
@@ -35,6 +36,7 @@ static struct {
 static const struct command_option option_table[] = {
     {0, "for", "TIME", "How long to measure (default: 10s; Ctrl-C ends it sooner)"},
     {0, "json", NULL, "Print one JSON object"},
+    {0, "events", NULL, "Print a JSON object when a job is late, or a runtime is used up"},
     {0}};
 
 static void take(void *context, const char *name, const char *value)
@@ -42,6 +44,8 @@ static void take(void *context, const char *name, const char *value)
     (void)context;
     if (strcmp(name, "json") == 0)
         options.json = true;
+    else if (strcmp(name, "events") == 0)
+        options.events = true;
     else
         options.for_us = command_wait("--for", value);
 }
@@ -71,14 +75,27 @@ static uint64_t number(const json_t *object, const char *key)
 static void take_spec(const char *user, const struct own_spec *spec)
 {
     const json_t *grant = json_object_get(spec->verdict, "grant");
-    const uint64_t tid = number(json_object_get(spec->verdict, "thread"), "tid"),
-                   period = number(grant, "period");
+    const uint64_t tid = number(json_object_get(spec->verdict, "thread"), "tid");
+    const uint64_t deadline = number(grant, "deadline");
+    const struct usage_grant wanted = {.tid = (pid_t)tid,
+                                       .runtime = number(grant, "accepted_runtime"),
+                                       .period = number(grant, "period"),
+                                       .deadline =
+                                           deadline > 0 ? deadline : number(grant, "period")};
     (void)user;
-    if (state_of(spec->verdict, spec->is_current) >= ATTACHED && period > 0 && tid <= INT32_MAX &&
-        is_named(spec->name) && threads.count < THREADS)
-        threads.count += usage_begin(&threads.of[threads.count], spec->name, (pid_t)tid,
-                                     number(grant, "accepted_runtime"), period);
+    if (state_of(spec->verdict, spec->is_current) >= ATTACHED && wanted.period > 0 &&
+        tid <= INT32_MAX && is_named(spec->name) && threads.count < THREADS)
+        threads.count += usage_begin(&threads.of[threads.count], spec->name, &wanted);
     json_decref(spec->verdict);
+}
+
+static void begin_marks(const struct client *client)
+{
+    const int directory = marks_directory(client->specs, client->user);
+    if (directory < 0)
+        command_say("marks of jobs are not read: .jobs: %s", strerror(errno));
+    for (size_t i = 0; directory >= 0 && i < threads.count; i++)
+        usage_begin_marks(&threads.of[i], directory);
 }
 
 static void find_threads(void)
@@ -92,10 +109,22 @@ static void find_threads(void)
         (void)own_specs_read(client.specs, client.user, &listener);
     else if (outcome != CLIENT_GONE)
         command_fail(client_status_of_outcome(outcome), "%s", client.why);
+    if (threads.count > 0)
+        begin_marks(&client);
     client_close(&client);
     if (threads.count == 0)
         command_fail(EX_NOINPUT, "no reservation%s has a thread and a period",
                      options.names == NULL ? "" : " of these names");
+}
+
+/* Each thread takes four descriptors. */
+static void raise_file_limit(void)
+{
+    struct rlimit files;
+    if (getrlimit(RLIMIT_NOFILE, &files) != 0)
+        return;
+    files.rlim_cur = files.rlim_max;
+    (void)setrlimit(RLIMIT_NOFILE, &files);
 }
 
 /* ---- the measurement ---- */
@@ -132,6 +161,16 @@ static bool all_have_ended(void)
     return true;
 }
 
+static void look(struct usage *usage)
+{
+    usage_look(usage);
+    if (!options.events)
+        return;
+    usage_print_event(usage, usage->has_ended);
+    if (!command_is_written())
+        command_unwritten();
+}
+
 static void measure(void)
 {
     static struct pollfd fds[THREADS + OTHERS];
@@ -144,7 +183,7 @@ static void measure(void)
             command_fail(EX_OSERR, "%s", strerror(errno));
         for (size_t i = 0; i < threads.count; i++)
             if (fds[OTHERS + i].revents != 0)
-                usage_look(&threads.of[i]);
+                look(&threads.of[i]);
         if (fds[0].revents != 0 || fds[1].revents != 0)
             return;
     }
@@ -152,57 +191,16 @@ static void measure(void)
 
 /* ---- the result ---- */
 
-static json_t *as_json(const struct usage *usage, const struct usage_figures *figures)
-{
-    return json_pack("{s:s, s:i, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "name",
-                     usage->name, "tid", (int)usage->tid, "runtime",
-                     (json_int_t)(usage->runtime / 1000), "period",
-                     (json_int_t)(usage->period / 1000), "periods", (json_int_t)usage->count,
-                     "lost", (json_int_t)usage->lost, "min", (json_int_t)(figures->least / 1000),
-                     "mean", (json_int_t)(figures->mean / 1000), "p99",
-                     (json_int_t)(figures->of_99 / 1000), "max", (json_int_t)(figures->most / 1000),
-                     "saturated", (json_int_t)usage->saturated, "migrations",
-                     usage->migrations < 0 ? json_null() : json_integer(usage->migrations));
-}
-
-static void print_row(const struct usage *usage, const struct usage_figures *figures)
-{
-    const uint64_t times[] = {usage->runtime, usage->period,  figures->least,
-                              figures->mean,  figures->of_99, figures->most};
-    printf("%-16s", usage->name);
-    for (size_t i = 0; i < sizeof times / sizeof *times; i++)
-        printf(" %9.3fms", (double)times[i] / 1e6);
-    printf(" %8zu %6llu %10llu", usage->count, (unsigned long long)usage->lost,
-           (unsigned long long)usage->saturated);
-    if (usage->migrations < 0)
-        puts("          -");
-    else
-        printf(" %10lld\n", (long long)usage->migrations);
-}
-
 static void print_all(void)
 {
-    struct usage_figures figures;
-    json_t *list = json_array();
-    if (!options.json)
-        printf("%-16s %11s %11s %11s %11s %11s %11s %8s %6s %10s %10s\n", "NAME", "RUNTIME",
-               "PERIOD", "MIN", "MEAN", "99%", "MAX", "PERIODS", "LOST", "SATURATED", "MIGRATIONS");
-    for (size_t i = 0; i < threads.count; i++) {
-        figures = (struct usage_figures){0};
-        if (!usage_end(&threads.of[i], &figures))
-            command_say("%s: no whole period was measured", threads.of[i].name);
-        else if (options.json)
-            json_array_append_new(list, as_json(&threads.of[i], &figures));
-        else
-            print_row(&threads.of[i], &figures);
-    }
-    if (options.json) {
-        json_t *whole = json_pack("{s:O}", "reservations", list);
-        json_dumpf(whole, stdout, JSON_COMPACT);
-        putchar('\n');
-        json_decref(whole);
-    }
-    json_decref(list);
+    for (size_t i = 0; i < threads.count; i++)
+        usage_end(&threads.of[i]);
+    for (size_t i = 0; options.events && i < threads.count; i++)
+        usage_print_event(&threads.of[i], true);
+    if (options.json)
+        usage_print_json(threads.of, threads.count);
+    else if (!options.events)
+        usage_print_table(threads.of, threads.count);
 }
 
 int main(int argc, char **argv)
@@ -215,6 +213,9 @@ int main(int argc, char **argv)
         .take = take};
     char **names = command_parse(&command, argc, argv, NULL);
     options.names = names[0] == NULL ? NULL : names;
+    if (options.for_us == 0 && !options.events)
+        options.for_us = 10000000;
+    raise_file_limit();
     find_threads();
     measure();
     print_all();

@@ -1,45 +1,41 @@
-/* How much CPU time attached threads use in each of their periods, for rtf-usage(1). The kernel
- * tells the sum of a thread's CPU time at any time; this code looks once a period, and only while it
- * runs. The windows are as long as a period, and need not begin with the thread's own period. */
+/* The threads that rtf-usage(1) looks at, while it runs. */
 #ifndef RTF_USAGE_THREADS_H
 #define RTF_USAGE_THREADS_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <sys/types.h>
+#include "usage-look.h"
+#include "usage-marks.h"
+#include "usage-periods.h"
 
-/* Times are ns. */
-struct usage {
-    char *name;
+struct usage_grant {
     pid_t tid;
-    uint64_t runtime, period;
-    int schedstat, timer; /* -1: the thread has ended */
-    bool has_ended;
-    uint64_t ran, ran_before; /* CPU time at the last look, and at the first */
-    int64_t looked, began;
-    uint64_t *windows; /* CPU time in each window */
-    size_t count, size;
-    uint64_t lost; /* windows that ended too late or too early, because this process had to wait */
-    uint64_t saturated; /* windows in which the thread used its whole runtime */
-    int64_t migrations; /* since the first look; -1: not known */
-    int64_t migrations_before;
+    uint64_t runtime, period, deadline; /* us; runtime 0: none */
 };
 
-/* `mean` is of the whole time, also of the windows that are lost; the other figures are of the
- * windows. */
-struct usage_figures {
-    uint64_t least, mean, of_99, most;
+struct usage {
+    char *name;
+    struct usage_grant grant;
+    struct look_files files;
+    int timer; /* readable twice a period; -1: the thread has ended */
+    bool has_ended;
+    struct periods periods;
+    struct marks marks;
+    /* the counts at the time of the last event (usage_print_event) */
+    struct usage_told {
+        uint64_t saturated, overruns, missed;
+        int64_t at; /* 0: there was no event */
+    } told;
 };
 
 /* Begins to look at the thread. False: the thread has ended, or cannot be looked at. */
-bool usage_begin(struct usage *usage, const char *name, pid_t tid, uint64_t runtime_us,
-                 uint64_t period_us);
+bool usage_begin(struct usage *usage, const char *name, const struct usage_grant *grant);
+
+/* Begins to read marks of the thread's jobs. */
+void usage_begin_marks(struct usage *usage, int directory);
 
 /* Call this when the timer is readable. */
 void usage_look(struct usage *usage);
 
-/* Computes the figures. False: there is no window. Sorts the windows. */
-bool usage_end(struct usage *usage, struct usage_figures *figures);
+/* Looks for the last time. */
+void usage_end(struct usage *usage);
 
 #endif

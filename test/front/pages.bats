@@ -101,12 +101,14 @@ typed() {
     grep -qx 4 "$WORK/out"
 }
 
-@test "the example of rtf-usage(1) works" {
+@test "the examples of rtf-usage(1) work" {
     broker_start
     hog $ALICE
     silent rtf declare cam -T 10ms -P 100ms --attach "$HOG"
     example rtf-usage.1 1 && sed -i 's/60s/1s/' "$WORK/script" && typed
     [ "$(cat "$WORK/out")" -ge 5000 ]
+    example rtf-usage.1 2 && sed -i "s,/var/spool/rtf/specs/,$SPECS/," "$WORK/script" && typed
+    jq -e '.jobs > 30 and .jobs <= 50 and .misses >= 4' "$WORK/out"
 }
 
 @test "the loop of rtf-every(1) works" {

@@ -5,22 +5,34 @@ load front
 
 prepare() { front_prepare; }
 
-# worker MS PERIOD: a process of Alice that uses so much CPU time in each period, on the clock of its thread. $WORKER is its id.
+# worker USE PERIOD [JOBS [MARKS]]: a process of Alice that uses so many ms of CPU time in each period, on the clock of its thread, and in each tenth
+# period 30 % more. It begins when `works` says so, ends after JOBS jobs, and marks its jobs in MARKS. $WORKER is its id.
 worker() {
+    [ -p "$WORK/go" ] || mkfifo -m 644 "$WORK/go"
     become $ALICE /usr/bin/python3 -S -c '
-import sys, time
-use, period = int(sys.argv[1]) / 1000, int(sys.argv[2]) / 1000
+import os, sys, time
+use, period, jobs, marks = int(sys.argv[1]) / 1000, int(sys.argv[2]) / 1000, int(sys.argv[3]), sys.argv[4]
+open(sys.argv[5]).read()
 due = time.monotonic()
-while True:
+for job in range(jobs):
     begin = time.thread_time()
-    while time.thread_time() - begin < use:
+    while time.thread_time() - begin < use * (1.3 if job % 10 == 9 else 1):
         pass
+    if marks:
+        try:
+            file = os.open(marks, os.O_RDWR | os.O_NONBLOCK)
+            os.write(file, b"%d %d\n" % (due * 1e6, time.monotonic_ns() // 1000))
+            os.close(file)
+        except OSError:
+            pass
     due += period
-    time.sleep(max(0, due - time.monotonic()))' "$1" "$2" 3>&- &
+    time.sleep(max(0, due - time.monotonic()))
+time.sleep(3 * period)' "$1" "$2" "${3:-1000000000}" "${4:-}" "$WORK/go" 3>&- &
     WORKER=$!
     echo "$WORKER" >>"$WORK/pids"
     eventually is_program "$WORKER" python3
 }
+works() { timeout 10 sh -c 'echo >"$1"' sh "$WORK/go"; }
 
 # is_measuring: rtf usage has looked at all threads, and waits for their periods to end: its descriptor of signals is there.
 is_measuring() {
@@ -28,17 +40,43 @@ is_measuring() {
     pid=$(pgrep -f "front/rtf-usage --spool $SPOOL") && grep -qs '^sigmask' "/proc/$pid/fdinfo/"*
 }
 
+# measures OPTION...: measures the worker, from before its first job to its end. $WORK/out has the output.
+measures() {
+    rtf usage "$@" >"$WORK/out" 2>"$WORK/err" 3>&- &
+    local measuring=$!
+    eventually is_measuring && works && wait "$measuring" && [ ! -s "$WORK/err" ] && return 0
+    cat "$WORK/err" "$WORK/out" >&2
+    return 1
+}
+
+# counts: the worker has 50 jobs, of which each tenth overruns its runtime, and so misses its deadline.
+counts() {
+    worker 10 100 50 "$OWN/.jobs/job" && silent rtf declare job -T 12ms -P 100ms --attach "$WORKER" && measures --json --for 1min job || return 1
+    rtf release job
+    says '.reservations[0] | .lost == 0 and .overruns == 5 and .throttles == 5 and .saturated == 5'
+}
+
 # bats test_tags=turn:0
-@test "the mean is what the thread uses, a hog is saturated, and windows and lost windows are all windows" {
+@test "of 50 jobs, each tenth overruns its runtime by 30 % and misses its deadline: exactly these are counted" {
+    broker_start
+    once_of 3 counts
+    says '.reservations[0] | .jobs == 50 and .misses >= 5 and .misses < 10 and .worst >= 100000 and .worst < 150000'
+    says '.reservations[0] | .runtime == 12000 and .period == 100000 and .max >= 12000 and .max < 12100 and .p99 <= .max and .mean > 9000 and .mean < 11000'
+    says '.reservations[0] | .throttled >= 400000 and .throttled < 500000 and .periods >= 50 and .periods <= 55'
+}
+
+# bats test_tags=turn:0
+@test "the mean is what the thread uses, and a hog is saturated in each period" {
     broker_start
     worker 8 100
+    works
     hog $ALICE
     silent rtf declare job -T 30ms -P 100ms --attach "$WORKER"
     silent rtf declare hog -T 10ms -P 100ms --attach "$HOG"
     prints 0 rtf usage --json --for 3s
     says '.reservations | length == 2'
-    says '.reservations[] | select(.name == "job") | .runtime == 30000 and .period == 100000 and .mean >= 7500 and .mean <= 10000 and .min <= .p99 and .p99 <= .max and .periods + .lost >= 28 and .periods + .lost <= 31'
-    says '.reservations[] | select(.name == "hog") | .mean >= 8000 and .mean <= 12000 and .saturated > 0 and .saturated <= .periods'
+    says '.reservations[] | select(.name == "job") | .runtime == 30000 and .period == 100000 and .mean >= 7500 and .mean <= 10000 and .min <= .p99 and .p99 <= .max and .periods + .lost >= 28 and .periods + .lost <= 31 and .overruns == 0 and .throttled == 0 and .jobs == null and .misses == null'
+    says '.reservations[] | select(.name == "hog") | .mean >= 8000 and .mean <= 12000 and .saturated > 0 and .saturated == .periods and .overruns <= 1 + .lost and .throttled > 0'
     prints 0 rtf usage --for 500ms 'jo*'
     [ "$(wc -l <"$WORK/out")" -eq 2 ]
     out 'NAME *job *'
@@ -55,12 +93,63 @@ is_measuring() {
     broker_start
     worker 1 20
     silent rtf declare job -T 5ms -P 20ms --attach "$WORKER"
+    works
     rtf usage --json --for 200s job >"$WORK/out" 3>&- &
     measuring=$!
     eventually is_measuring
     kill -KILL "$WORKER"
     wait "$measuring"
-    says '.reservations[0].name == "job" and .reservations[0].migrations == null'
+    says '.reservations[0].name == "job" and .reservations[0].tid > 0'
 }
 
 @test "page, --help and --version agree" { explains usage; }
+
+# bats test_tags=turn:0
+@test "events are JSON lines, one a second at most, and their numbers are the numbers of the end" {
+    broker_start
+    hog $ALICE
+    silent rtf declare hog -T 2ms -P 20ms --attach "$HOG"
+    prints 0 rtf usage --events --json --for 3s
+    jq -se '.[:-1] | length >= 3 and length <= 5 and all(.event == "overrun" or .event == "saturated")' "$WORK/out"
+    jq -se '(.[:-1] | map(.saturated) | add) == .[-1].reservations[0].saturated and .[-1].reservations[0].saturated > 50' "$WORK/out"
+    jq -se '[.[:-2][].time | sub("\\.[0-9]+Z$"; "Z") | fromdate] | . == (sort | unique)' "$WORK/out"
+    prints 0 rtf usage --events --for 500ms
+    no grep -q reservations "$WORK/out"
+}
+
+# bats test_tags=turn:0
+@test "a thread with a fixed priority: its windows, and how often rtf-guard stopped it" {
+    configure_plugins 'FP fp 11-20 1 enforce=runtime'
+    broker_start
+    hog $ALICE
+    silent rtf declare hog -T 20ms -P 100ms --priority 15 --attach "$HOG"
+    prints 0 rtf usage --json --for 3s
+    says '.reservations[0] | .periods > 0 and .periods + .lost >= 27 and .periods + .lost <= 31 and .saturated == .periods and .throttles > 0 and .throttles <= .periods'
+    says '.reservations[0] | .overruns == null and .throttled == null and .min >= 15000'
+    prints 0 rtf usage --for 500ms
+    out "* - * - *"
+}
+
+@test "marks: lines that are no marks are told; a FIFO that was there remains; two readers; old jobs do not count" {
+    broker_start
+    sleeper $ALICE
+    silent rtf declare job -T 2ms -P 20ms --attach "$SLEEPER"
+    as $ALICE mkdir -m 700 "$OWN/.jobs"
+    as $ALICE mkfifo "$OWN/.jobs/job"
+    rtf usage --json --for 1min job >"$WORK/out" 2>"$WORK/err" 3>&- &
+    measuring=$!
+    eventually is_measuring
+    rtf usage --json --for 50ms job >"$WORK/second" 2>&1
+    grep -q '^rtf usage: job: the marks of its jobs are not read: another rtf usage reads them$' "$WORK/second"
+    # The times of CLOCK_MONOTONIC are those of /proc/uptime, but for a suspension.
+    now=$(awk '{ printf "%d", $1 * 1000000 }' /proc/uptime)
+    late=$((now + 1000000))
+    # shellcheck disable=SC2016 # sh expands
+    printf '%s\n' '1000 2000' "$late $((late + 20000))" "$late $((late + 20001))" "$late $((late + 70000)) 80000" "$late $late 1" \
+        "$late $((late - 1))" "$late" 'a b' "-5 $late" "$late $late 1 1" "$(printf '%0100d' 1) $late" | as $ALICE sh -c 'cat 1<>"$1"' sh "$OWN/.jobs/job"
+    kill -INT "$(pgrep -f "front/rtf-usage --spool $SPOOL")"
+    wait "$measuring"
+    grep -qx 'rtf usage: job: 6 lines in .jobs/job are not RELEASE END \[DEADLINE\]' "$WORK/err"
+    says '.reservations[0] | .jobs == 4 and .misses == 1 and .worst == 70000'
+    [ -p "$OWN/.jobs/job" ]
+}
