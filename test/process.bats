@@ -425,6 +425,16 @@ holder_is_bounded() {
 }
 is_idle() { [[ $(view "$1") == idle* ]]; }
 
+# The new thread must not have reset-on-fork yet: the kernel would refuse the call by which pthread_create(3) sets the policy.
+@test "a thread that is started with a policy of its own can be started" {
+    broker_start
+    team 3 explicit
+    granted
+    eventually is_real_time "$TEAM"
+    has_its_runtime_at_most 10 1000 # threads that last for less than 1 ms are ordinary
+    kill -0 "$TEAM"
+}
+
 # The guard changes each thread when the runtime is used up and when it comes back. It runs before all threads of all users.
 # bats test_tags=turn:2
 @test "a process of many threads and a short period costs the guard no more than a tenth of a CPU" {

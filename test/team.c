@@ -1,6 +1,6 @@
 /* team - a process whose threads use all CPU time that they get
  *
- * usage: team THREADS [roam|storm|late|sleep|crowd|exec|leave]
+ * usage: team THREADS [roam|storm|late|sleep|crowd|exec|leave|explicit]
  *        team THREADS lend|lend-moved FILE
  *        team THREADS child PROGRAM
  *
@@ -9,7 +9,8 @@
  * starts processes, which end at once. With sleep, all threads sleep. With crowd, all but the first
  * do. With late, the first thread starts the others only after SIGUSR1. With exec, the last one
  * calls execve after SIGUSR1, and the process becomes `team 2`. With leave, the first thread ends
- * after SIGUSR1. With lend, the last one takes the lock in FILE, which test/attack/inherit.c made,
+ * after SIGUSR1. With explicit, the last one starts threads that pthread_create(3) makes SCHED_OTHER,
+ * and the process ends if this fails. With lend, the last one takes the lock in FILE, which test/attack/inherit.c made,
  * again and again, as soon as it is real-time. The others sleep; after SIGUSR1 the first thread
  * does not sleep, but is SCHED_IDLE. With lend-moved, the last one waits until inherit moves it to
  * the lock. With child, a process that runs PROGRAM is started after SIGUSR1. */
@@ -54,6 +55,24 @@ static void storm(void)
             _exit(0);
         while (waitpid(-1, NULL, WNOHANG) > 0)
             ;
+    }
+}
+
+static void *end_at_once(void *unused)
+{
+    return unused;
+}
+
+static void start_with_policy(void)
+{
+    pthread_attr_t with_policy;
+    pthread_t thread;
+    (void)pthread_attr_init(&with_policy);
+    (void)pthread_attr_setinheritsched(&with_policy, PTHREAD_EXPLICIT_SCHED);
+    for (;;) {
+        if (pthread_create(&thread, &with_policy, end_at_once, NULL) != 0)
+            exit(77);
+        (void)pthread_join(thread, NULL);
     }
 }
 
@@ -125,6 +144,8 @@ static void *run(void *number)
         roam();
     if (own == count - 1 && is_way("storm"))
         storm();
+    if (own == count - 1 && is_way("explicit"))
+        start_with_policy();
     if (own == count - 1 && lends())
         lend();
     if (own == count - 1 && is_way("exec")) {
@@ -143,7 +164,7 @@ static void *run(void *number)
         (void)sched_setscheduler(0, SCHED_IDLE | SCHED_RESET_ON_FORK, &none);
         spin();
     }
-    while (is_way("sleep") || lends() || (is_way("crowd") && own > 0))
+    while (is_way("sleep") || is_way("explicit") || lends() || (is_way("crowd") && own > 0))
         (void)pause();
     spin();
     return NULL;

@@ -252,8 +252,8 @@ static bool is_as(const struct attributes *one, const struct attributes *other)
 }
 
 /* True: the thread was changed. cpus = false: an ordinary thread keeps its CPUs. The thread keeps
- * its present nice value and reset-on-fork flag. A thread with SCHED_DEADLINE is left alone,
- * because it has a reservation of its own. */
+ * its present nice value. A thread with SCHED_DEADLINE is left alone, because it has a reservation
+ * of its own. */
 static bool restore_thread(pid_t tid, const struct former *all, int count, pid_t first_tid,
                            const struct attributes *first, bool cpus)
 {
@@ -271,7 +271,6 @@ static bool restore_thread(pid_t tid, const struct former *all, int count, pid_t
     if (is_as(&now, &former))
         return false;
     former.nice = now.nice;
-    former.reset_on_fork = now.reset_on_fork;
     return scheduling_restore(&(struct target){tid, identity.start, -1}, &former,
                               &(struct placement){0}, ignored) == APPLY_DONE;
 }

@@ -181,6 +181,59 @@ static int64_t pause_of(const struct guarded *guarded)
                                                                      : guarded->window.period;
 }
 
+/* ---- threads that a process has started ---- */
+
+/* ns. The least time between two wakeups of the guard by a process that starts threads all the time.
+ * At each, the guard looks at all members: start_pause_each is twenty times what one member costs. */
+static const int64_t start_pause = INT64_C(1000000), start_pause_each = INT64_C(30000);
+
+void guarded_started(struct guarded *guarded, int64_t now)
+{
+    guarded->look_at = now + start_pause + guarded->window.others * start_pause_each;
+}
+
+static void look_again_at_new(struct guarded *guarded)
+{
+    if (guarded->group != NULL && process_group_has_new(guarded->group))
+        guarded_started(guarded, monotonic_now());
+}
+
+static void look_for_started(struct guarded *guarded)
+{
+    guarded->look_at = INT64_MAX;
+    if (guarded->state != GUARDED_IN_FORCE)
+        return;
+    tell->attribute_boosts(guarded);
+    const bool resumed = process_group_resume(guarded->group);
+    tell->attribute_boosts(NULL);
+    count_others(guarded);
+    if (resumed)
+        look_again_at_new(guarded);
+    else
+        guarded_suspend(guarded, monotonic_now() + pause_of(guarded));
+}
+
+struct guarded *guarded_start_due(int64_t now)
+{
+    for (struct guarded *guarded = all; guarded != NULL; guarded = guarded->hh.next)
+        if (guarded->group != NULL && guarded->look_at <= now) {
+            look_for_started(guarded);
+            return guarded;
+        }
+    return NULL;
+}
+
+int64_t guarded_next_start(void)
+{
+    int64_t first = INT64_MAX;
+    for (const struct guarded *guarded = all; guarded != NULL; guarded = guarded->hh.next)
+        if (guarded->group != NULL && guarded->look_at < first)
+            first = guarded->look_at;
+    return first;
+}
+
+/* ---- in force again ---- */
+
 /* Puts a suspended thread in force. If the kernel refuses, the thread stays suspended for
  * another period, or is LOST because it sleeps. */
 static void resume(struct guarded *guarded)
@@ -193,6 +246,7 @@ static void resume(struct guarded *guarded)
         count_cpu_time(guarded, true);
     }
     const enum apply_result done = put_in_force(guarded);
+    look_again_at_new(guarded);
     if (done == APPLY_PENDING)
         guarded->state = GUARDED_LOST;
     else if (done != APPLY_DONE && done != APPLY_GONE) {
@@ -279,49 +333,6 @@ bool guarded_lose_counter(struct guarded *guarded)
         RB_REMOVE(suspended, &suspended, guarded);
     guarded->state = GUARDED_LOST;
     return true;
-}
-
-/* ---- threads that the first thread of a process has started ---- */
-
-/* ns. The least time between two wakeups of the guard by a thread that starts threads all the time.
- * At each, the guard looks at all members: start_pause_each is twenty times what one member costs. */
-static const int64_t start_pause = INT64_C(1000000), start_pause_each = INT64_C(30000);
-
-static void look_for_started(struct guarded *guarded)
-{
-    guarded->look_at = INT64_MAX;
-    if (guarded->state != GUARDED_IN_FORCE)
-        return;
-    tell->attribute_boosts(guarded);
-    const bool resumed = process_group_resume(guarded->group);
-    tell->attribute_boosts(NULL);
-    count_others(guarded);
-    if (!resumed)
-        guarded_suspend(guarded, monotonic_now() + pause_of(guarded));
-}
-
-void guarded_started(struct guarded *guarded, int64_t now)
-{
-    guarded->look_at = now + start_pause + guarded->window.others * start_pause_each;
-}
-
-struct guarded *guarded_start_due(int64_t now)
-{
-    for (struct guarded *guarded = all; guarded != NULL; guarded = guarded->hh.next)
-        if (guarded->group != NULL && guarded->look_at <= now) {
-            look_for_started(guarded);
-            return guarded;
-        }
-    return NULL;
-}
-
-int64_t guarded_next_start(void)
-{
-    int64_t first = INT64_MAX;
-    for (const struct guarded *guarded = all; guarded != NULL; guarded = guarded->hh.next)
-        if (guarded->group != NULL && guarded->look_at < first)
-            first = guarded->look_at;
-    return first;
 }
 
 /* ---- boosts that the kernel did not report ---- */

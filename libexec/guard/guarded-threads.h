@@ -134,7 +134,7 @@ void guarded_leave(struct guarded *guarded);
 /* `event` has fired: the thread has used one runtime, or more. */
 void guarded_used_up(struct guarded *guarded, int64_t now);
 
-/* The first thread of a process has started threads: the guard makes them real-time at
+/* The process has started threads: the guard makes them real-time at
  * guarded_next_start or soon after. */
 void guarded_started(struct guarded *guarded, int64_t now);
 /* Makes the new threads of one process real-time, and returns its first thread: the caller listens

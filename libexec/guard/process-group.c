@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "cgroup.h"
+#include "clock.h"
 #include "process-budget.h"
 #include "schedattr.h"
 #include "suspension.h"
@@ -31,6 +32,11 @@ struct process_group {
     uid_t owner;
     int directory;
     int64_t size; /* the number of members when they were last listed */
+    /* owned by this struct: the members at known_at (ns), in ascending order */
+    pid_t *known;
+    ssize_t known_count;
+    int64_t known_at;
+    bool has_new; /* process_group_resume has met members that were not known */
     struct attributes granted;
     struct event starts, *counters; /* counters: of CPU time on the other CPUs */
     int count;
@@ -131,6 +137,7 @@ void process_group_close(struct process_group *group)
         close_event(&group->counters[i]);
     close_event(&group->starts);
     free(group->counters);
+    free(group->known);
     close(group->directory);
     free(group);
 }
@@ -236,10 +243,14 @@ void process_group_suspend(struct process_group *group)
     go_back(&former);
 }
 
+/* With reset-on-fork, as each grant: only the guard makes a member real-time. Without this flag, a
+ * child whose fork takes longer than the rest of the runtime would be real-time while all members
+ * that are listed are ordinary. So would threads that start one another and end faster than they
+ * are listed. Both would be real-time after the end of the reservation, too. */
 static bool make_member_real_time(const struct process_group *group, pid_t tid)
 {
     const struct sched_param param = {.sched_priority = group->granted.priority};
-    const int policy = suspend_kernel_policy(group->granted.policy);
+    const int policy = suspend_kernel_policy(group->granted.policy) | SCHED_RESET_ON_FORK;
     const int has = sched_getscheduler(tid);
     struct sched_param now;
     if (has == policy && sched_getparam(tid, &now) == 0 &&
@@ -268,12 +279,24 @@ bool process_group_try(const struct process_group *group, bool awake, bool (*is_
     return over;
 }
 
+static int by_id(const void *one, const void *other)
+{
+    const pid_t first = *(const pid_t *)one, second = *(const pid_t *)other;
+    return (first > second) - (first < second);
+}
+
 static bool is_listed(const pid_t *tids, ssize_t count, pid_t tid)
 {
-    for (ssize_t i = 0; i < count; i++)
-        if (tids[i] == tid)
-            return true;
-    return false;
+    return count > 0 && bsearch(&tid, tids, (size_t)count, sizeof tid, by_id) != NULL;
+}
+
+/* Lists the members in ascending order. -1: the list cannot be read. */
+static ssize_t list_in_order(const struct process_group *group, pid_t **tids)
+{
+    const ssize_t count = budget_group_members(group->directory, tids);
+    if (count > 0)
+        qsort(*tids, (size_t)count, sizeof **tids, by_id);
+    return count;
 }
 
 /* Since the members were listed, an id may have passed to a thread that is no member. Makes that
@@ -281,26 +304,57 @@ static bool is_listed(const pid_t *tids, ssize_t count, pid_t tid)
 static void take_back(const struct process_group *group, const pid_t *made, ssize_t count)
 {
     pid_t *tids;
-    const ssize_t now = budget_group_members(group->directory, &tids);
+    const ssize_t now = list_in_order(group, &tids);
     for (ssize_t i = 0; i < count && now >= 0; i++)
-        if (made[i] != 0 && !is_listed(tids, now, made[i]))
+        if (!is_listed(tids, now, made[i]))
             (void)make_member_ordinary(group, made[i]);
     free(tids);
 }
 
+/* ns. pthread_create(3) with PTHREAD_EXPLICIT_SCHED sets the policy of the new thread after the
+ * kernel has made the thread. If the thread had reset-on-fork by then, this call would fail, because
+ * a user cannot take reset-on-fork from a thread. */
+static const int64_t least_age = INT64_C(1000000);
+
+static bool is_due(struct process_group *group, pid_t tid)
+{
+    const bool known = is_listed(group->known, group->known_count, tid);
+    group->has_new |= !known;
+    return known && tid != group->process;
+}
+
+/* Takes over the list. */
+static void know(struct process_group *group, pid_t *tids, ssize_t count)
+{
+    const int64_t now = monotonic_now();
+    if (now < group->known_at + least_age) {
+        free(tids);
+        return;
+    }
+    free(group->known);
+    group->known = tids;
+    group->known_count = count;
+    group->known_at = now;
+}
+
 bool process_group_resume(struct process_group *group)
 {
-    pid_t *tids;
-    const ssize_t count = budget_group_members(group->directory, &tids);
-    bool changed = false;
+    pid_t *tids, made[PROCESS_MEMBERS_MAX];
+    const ssize_t count = list_in_order(group, &tids);
+    const bool few = count <= PROCESS_MEMBERS_MAX;
+    ssize_t made_count = 0;
     group->size = count > 0 ? count : 0;
-    for (ssize_t i = 0; i < count && count <= PROCESS_MEMBERS_MAX; i++) {
-        const bool made = tids[i] != group->process && make_member_real_time(group, tids[i]);
-        changed |= made;
-        tids[i] = made ? tids[i] : 0;
-    }
-    if (changed)
-        take_back(group, tids, count);
-    free(tids);
-    return count <= PROCESS_MEMBERS_MAX;
+    group->has_new = false;
+    for (ssize_t i = 0; i < count && few; i++)
+        if (is_due(group, tids[i]) && make_member_real_time(group, tids[i]))
+            made[made_count++] = tids[i];
+    if (made_count > 0)
+        take_back(group, made, made_count);
+    know(group, tids, count);
+    return few;
+}
+
+bool process_group_has_new(const struct process_group *group)
+{
+    return group->has_new;
 }

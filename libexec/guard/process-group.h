@@ -1,9 +1,9 @@
 /* Makes the members of a process's group (lib/process-budget.h) ordinary and real-time together,
  * except the first thread of the process, which is guarded like any single thread
  * (guarded-threads.h). A member that runs as another user, in a program with set-user-ID, shares
- * the runtime, but is never made real-time: see process_group_resume. Members are real-time without
- * reset-on-fork, so a thread that they start is real-time, too. A thread that the first thread
- * starts is ordinary until the kernel's record of the start has woken the guard. */
+ * the runtime, but is never made real-time: see process_group_resume. Members are real-time with
+ * reset-on-fork, so a thread that they start is ordinary until the kernel's record of the start has
+ * woken the guard. */
 #ifndef RTF_PROCESS_GROUP_H
 #define RTF_PROCESS_GROUP_H
 
@@ -55,6 +55,10 @@ void process_group_suspend(struct process_group *group);
 bool process_group_try(const struct process_group *group, bool awake, bool (*is_over)(pid_t),
                        pid_t about);
 bool process_group_resume(struct process_group *group);
+
+/* True: process_group_resume has left members ordinary because they were not there at the call
+ * before. The caller calls it again 1 ms later or more. */
+bool process_group_has_new(const struct process_group *group);
 
 /* The number of members when process_group_suspend or process_group_resume was last called. */
 int64_t process_group_size(const struct process_group *group);

@@ -75,10 +75,9 @@ bool second_reservation_allows(const struct reservation *reservation,
         return false;
     }
     if (process != 0) {
-        const struct attributes now = *former;
+        const int nice = former->nice;
         *former = with->former;
-        former->nice = now.nice;
-        former->reset_on_fork = now.reset_on_fork;
+        former->nice = nice;
     }
     return !reservation->grant->spec.budget_process ||
            process_is_free(reservation, identity->process, reason);

@@ -219,10 +219,17 @@ static const int64_t look_after[LOOKS] = {INT64_C(10000000), INT64_C(100000000),
 
 enum fate { GOES_ON, ENDED, REPLACED };
 
+static bool has_runtime_of_process(const struct attachment *attachment)
+{
+    const struct grant *grant = attachment->reservation->grant;
+    return grant != NULL && grant->spec.budget_process;
+}
+
 /* The watch hung up, or began too late, and a thread has the attached thread's id. This thread may
  * be the attached thread itself: the kernel ends the watch of a process that executes a program
  * that its user cannot read. A grant sets reset-on-fork, which an owner cannot clear, so this flag
- * shows the attached thread. The broker then checks again whether the thread may have the grant,
+ * shows the attached thread, unless all threads of the process have the flag ("budget":
+ * "process"). The broker then checks again whether the thread may have the grant,
  * because a set-user-ID program may have made it root's. */
 static enum fate fate_of_leader(struct attachment *attachment, bool was_over)
 {
@@ -231,8 +238,8 @@ static enum fate fate_of_leader(struct attachment *attachment, bool was_over)
     const pid_t tid = attachment->tid;
     if (!attachment->scheduled)
         return was_over ? REPLACED : GOES_ON;
-    if (was_over || !thread_attributes(tid, &now) || !now.reset_on_fork ||
-        attachment_over_in(tid) != NULL)
+    if (was_over || has_runtime_of_process(attachment) || !thread_attributes(tid, &now) ||
+        !now.reset_on_fork || attachment_over_in(tid) != NULL)
         return REPLACED;
     snprintf(
         reason, sizeof reason,
