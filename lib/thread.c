@@ -97,7 +97,7 @@ static bool read_proc_once(const char *path, char *text, size_t size)
 
 static bool read_proc(pid_t tid, const char *file, char *text, size_t size)
 {
-    char path[64];
+    char path[80];
     bool good;
     int tries = 0;
     snprintf(path, sizeof path, "/proc/%d/%s", (int)tid, file);
@@ -107,14 +107,15 @@ static bool read_proc(pid_t tid, const char *file, char *text, size_t size)
     return good;
 }
 
-bool thread_look(pid_t tid, struct identity *identity)
+/* file: in the directory /proc/PROCESS */
+static bool look(pid_t process, const char *file, pid_t tid, struct identity *identity)
 {
     char text[1024]; /* the name and 51 numbers */
     char state;
     unsigned flags;
     unsigned long long start;
     *identity = (struct identity){.tid = tid};
-    if (!read_proc(tid, "stat", text, sizeof text))
+    if (!read_proc(process, file, text, sizeof text))
         return false;
     /* The name in parentheses is the user's and may hold any byte: the fields start after the last
      * ')'. */
@@ -132,6 +133,18 @@ bool thread_look(pid_t tid, struct identity *identity)
     identity->runnable = state == 'R';
     identity->ended = state == 'Z' || state == 'X' || (flags & PF_EXITING_FLAG) != 0;
     return true;
+}
+
+bool thread_look(pid_t tid, struct identity *identity)
+{
+    return look(tid, "stat", tid, identity);
+}
+
+bool thread_look_within(pid_t process, pid_t tid, struct identity *identity)
+{
+    char file[32];
+    snprintf(file, sizeof file, "task/%d/stat", (int)tid);
+    return look(process, file, tid, identity);
 }
 
 bool thread_sleeps(pid_t tid)

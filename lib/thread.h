@@ -65,6 +65,9 @@ int thread_find(pid_t tid, bool with_start, struct identity *identity);
  * cheaper, from Linux 6.13 on. */
 bool thread_identify(pid_t tid, struct identity *identity);
 bool thread_look(pid_t tid, struct identity *identity);
+/* Like thread_look, for a thread of this process. For /proc/TID/stat the kernel adds up the times of
+ * all threads of the process, which takes long if there are thousands. */
+bool thread_look_within(pid_t process, pid_t tid, struct identity *identity);
 bool thread_owner(int pidfd, pid_t tid, struct identity *identity);
 
 /* Like thread_owner, with a pidfd of its own. */

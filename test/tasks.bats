@@ -47,6 +47,19 @@ answers() { # WHAT PROGRAM LINE...
     answers crowd '' '64 cost less than twice as much as 1: True'
 }
 
+@test "a user with many processes, whose programs are looked for, does not delay other users" {
+    answers search '' 'answered before the search has ended: True'
+}
+
+@test "a user with 64 watches of thousands of threads, who makes the kernel lose records, does not delay other users" {
+    cc -O2 -o "$WORK/names" "$RTF_SOURCE/test/tasks/names.c"
+    answers lists "$WORK/names" 'told within 3 ms of CPU time: True'
+}
+
+@test "a process whose threads have no room is watched until it ends" {
+    answers full '' 'told to end: 0' 'ended: True'
+}
+
 @test "all watches of a user have 1024 threads together" {
     answers many '' 'threads: 1024'
 }

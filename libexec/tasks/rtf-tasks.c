@@ -22,8 +22,9 @@
  * Attack surface: processes and names of all users. A user learns only of processes whose uids are
  * all the user's: the helper checks the uids itself. Users can make the kernel write many records.
  * So the helper rests four times as long as it has worked, and at least 1 ms after records, or 4 ms
- * if none was of a watched process. A storm of one user costs at most a fifth of a CPU, and delays
- * other users by some ms. While nothing is watched, the kernel writes no records. */
+ * if none was of a watched process. It does the work for each user in parts: a user with many
+ * threads or processes waits for the next part. A storm of one user costs at most a fifth of a CPU,
+ * and delays other users by some ms. While nothing is watched, the kernel writes no records. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
@@ -155,7 +156,7 @@ static bool obey(const struct paragraph *request)
         const char *why = watch(id, (uid_t)uid, (pid_t)process, program, group);
         if (why != NULL)
             tell_refused(id, why);
-        watched_look(false); /* the process may have ended meanwhile */
+        watched_look(false);
     }
     if (!watched_any())
         task_records_close();
@@ -213,7 +214,7 @@ static bool turn(void)
     static struct pollfd wanted[POLLED];
     wanted[0] = (struct pollfd){.fd = STDIN_FILENO, .events = POLLIN};
     const int count = 1 + task_records_poll(wanted + 1, POLLED - 1);
-    if (poll(wanted, (nfds_t)count, -1) < 0)
+    if (poll(wanted, (nfds_t)count, watched_has_more() ? 0 : -1) < 0)
         return errno == EINTR;
     const int64_t began = monotonic_now();
     bool good = true, records = false;
@@ -221,7 +222,7 @@ static bool turn(void)
     waited = 0;
     for (int i = 1; i < count; i++)
         records |= wanted[i].revents != 0;
-    if (records)
+    if (records || watched_has_more())
         watched_look(!task_records_take(&taken, watched_wants, take_record));
     if (wanted[0].revents != 0)
         good = take_request();

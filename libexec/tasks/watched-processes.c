@@ -9,13 +9,19 @@
 
 #include "links.h"
 #include "process-owner.h"
+#include "thread.h"
 #include "units.h"
 
-/* GROUPS_BYTES: of /proc/PID/cgroup, with a line for each hierarchy. */
-enum { PATH_BYTES = 64, GROUPS_BYTES = 16384 };
+/* GROUPS_BYTES: of /proc/PID/cgroup, with a line for each hierarchy. MEMBERS_MAX: how many processes
+ * a user has in all watches together, before further processes of a cgroup are not watched, because
+ * each turn goes through the processes. */
+enum { PATH_BYTES = 64, GROUPS_BYTES = 16384, MEMBERS_MAX = 1024 };
 
 /* The things that a watch can be of. */
 enum what { ONE_PROCESS, ONE_PROGRAM, ONE_GROUP };
+
+/* A search in /proc for the processes of a new watch. */
+enum sought { SOUGHT_NOT, SOUGHT_NEXT, SOUGHT_NOW };
 
 struct watch {
     uint64_t id;
@@ -23,9 +29,11 @@ struct watch {
     enum what what;
     char *path; /* of the program, or of the cgroup; NULL: one process is watched */
     struct watcher *watcher;
-    SLIST_HEAD(, member) members; /* at most one process, except for a cgroup */
-    bool is_beginning;            /* the processes that run already are being looked for */
-    UT_hash_handle hh;            /* by id */
+    TAILQ_HEAD(members, member) members; /* at most one process, except for a cgroup */
+    bool is_begun;                       /* process() was told, and ended() was not told since */
+    bool is_listed;                      /* listed() was told since process() */
+    enum sought sought;
+    UT_hash_handle hh; /* by id */
 };
 
 struct process {
@@ -40,10 +48,12 @@ static struct {
     struct process *processes;
     struct watcher *watchers;
     /* ids of processes that have called execve(2), or that a watched process of a cgroup has made,
-     * since the last look */
+     * and that have not been looked at */
     pid_t fresh[256];
     int fresh_count;
     bool all_fresh; /* look at all processes: `fresh` is full, or a program has ended */
+    DIR *search;    /* in /proc, which goes on in the next turn; NULL: none */
+    bool has_more;  /* a part of the work waits for the next turn */
 } watched;
 
 void watched_begin(const struct watched_events *events)
@@ -55,6 +65,11 @@ void watched_begin(const struct watched_events *events)
 bool watched_any(void)
 {
     return watched.by_id != NULL;
+}
+
+bool watched_has_more(void)
+{
+    return watched.has_more;
 }
 
 /* ---- processes of a watch ---- */
@@ -77,33 +92,49 @@ static struct process *process_make(pid_t pid)
     return process;
 }
 
+/* Finds the member by its process, which has fewer watches than a cgroup has processes. */
 static struct member *member_of(const struct watch *watch, pid_t pid)
 {
-    struct member *member = SLIST_FIRST(&watch->members);
-    while (member != NULL && member->process != pid)
-        member = SLIST_NEXT(member, of_watch);
+    const struct process *process = process_of(pid);
+    struct member *member = process == NULL ? NULL : SLIST_FIRST(&process->members);
+    while (member != NULL && member->watch != watch)
+        member = SLIST_NEXT(member, of_process);
     return member;
 }
 
+static void begin(struct watch *watch, pid_t pid, int64_t started)
+{
+    watch->is_begun = true;
+    watch->is_listed = false;
+    watched.tell->process(watch->id, pid, started);
+}
+
+static void end(struct watch *watch)
+{
+    watch->is_begun = false;
+    watched.tell->ended(watch->id);
+}
+
+/* Watches the process. Its threads are listed in this turn or in the next ones. */
 static void member_enter(struct watch *watch, pid_t pid, int64_t started)
 {
-    const bool is_first = SLIST_EMPTY(&watch->members) && !watch->is_beginning;
     struct process *process = process_make(pid);
     struct member *member = watched_allocate(sizeof *member);
     member->process = pid;
     member->watch = watch;
     member->id = watch->id;
     member->watcher = watch->watcher;
+    member->watcher->members++;
+    member->is_to_list = true;
     TAILQ_INIT(&member->changed);
     SLIST_INSERT_HEAD(&process->members, member, of_process);
-    SLIST_INSERT_HEAD(&watch->members, member, of_watch);
-    if (is_first && watch->what == ONE_GROUP)
-        watched.tell->process(watch->id, 0, 0);
-    else if (is_first)
-        watched.tell->process(watch->id, pid, started);
-    threads_list(member);
-    if (is_first)
-        watched.tell->listed(watch->id);
+    TAILQ_INSERT_TAIL(&watch->members, member, of_watch);
+    if (watch->what != ONE_GROUP)
+        watch->sought = SOUGHT_NOT;
+    if (!watch->is_begun && watch->what == ONE_GROUP)
+        begin(watch, 0, 0);
+    else if (!watch->is_begun)
+        begin(watch, pid, started);
 }
 
 static void member_free(struct member *member, bool tells_threads)
@@ -111,7 +142,8 @@ static void member_free(struct member *member, bool tells_threads)
     struct process *process = process_of(member->process);
     threads_forget(member, tells_threads);
     SLIST_REMOVE(&process->members, member, member, of_process);
-    SLIST_REMOVE(&member->watch->members, member, member, of_watch);
+    TAILQ_REMOVE(&member->watch->members, member, of_watch);
+    member->watcher->members--;
     free(member);
     if (!SLIST_EMPTY(&process->members))
         return;
@@ -126,8 +158,8 @@ static void member_leave(struct member *member)
 {
     struct watch *watch = member->watch;
     member_free(member, watch->what == ONE_GROUP);
-    if (SLIST_EMPTY(&watch->members) && !watch->is_beginning)
-        watched.tell->ended(watch->id);
+    if (TAILQ_EMPTY(&watch->members) && watch->sought == SOUGHT_NOT)
+        end(watch);
     watched.all_fresh |= watch->what == ONE_PROGRAM;
 }
 
@@ -209,7 +241,7 @@ static bool is_still_meant(const struct watch *watch, pid_t pid)
 
 static bool awaits_processes(const struct watch *watch)
 {
-    return watch->what == ONE_GROUP || (watch->what == ONE_PROGRAM && SLIST_EMPTY(&watch->members));
+    return watch->what == ONE_GROUP || (watch->what == ONE_PROGRAM && TAILQ_EMPTY(&watch->members));
 }
 
 static bool any_awaits(uid_t uid)
@@ -220,30 +252,68 @@ static bool any_awaits(uid_t uid)
     return watch != NULL;
 }
 
-/* Gives the process to all watches that wait for it. Nothing is told of another user's process. */
-static void try_process(pid_t pid)
+/* False: the user has no room for another process of a cgroup. */
+static bool has_room(const struct watch *watch)
+{
+    return watch->what != ONE_GROUP ||
+           (watch->watcher->members < MEMBERS_MAX && threads_have_room(watch->watcher));
+}
+
+/* Gives the process to all watches that wait for it. Nothing is told of another user's process.
+ * Returns the cost. */
+static int try_process(pid_t pid)
 {
     struct looked_at process = {.pid = pid};
     int64_t started;
     if (!look_at_owner(pid, &process.status) || !any_awaits(process.status.st_uid))
-        return;
+        return COST_OF_FILE;
     for (struct watch *watch = watched.by_id; watch != NULL; watch = watch->hh.next)
-        if (awaits_processes(watch) && member_of(watch, pid) == NULL && is_meant(watch, &process) &&
-            not_to_be_watched(pid, watch->uid, &started) == NULL)
+        if (awaits_processes(watch) && has_room(watch) && member_of(watch, pid) == NULL &&
+            is_meant(watch, &process) && not_to_be_watched(pid, watch->uid, &started) == NULL)
             member_enter(watch, pid, started);
+    return COST_OF_FILE + (process.has_exe ? COST_OF_LINK : 0) +
+           (process.has_groups ? COST_OF_FILE : 0);
 }
 
-/* Looks for processes that run already. */
-static void find_processes(void)
+static void begin_search(void)
 {
-    const struct dirent *entry;
+    watched.all_fresh = false;
+    watched.fresh_count = 0;
+    watched.search = opendir("/proc");
+    for (struct watch *watch = watched.by_id; watch != NULL; watch = watch->hh.next)
+        if (watch->sought == SOUGHT_NEXT)
+            watch->sought = SOUGHT_NOW;
+}
+
+static void end_search(void)
+{
+    if (watched.search != NULL)
+        closedir(watched.search);
+    watched.search = NULL;
+    for (struct watch *watch = watched.by_id; watch != NULL; watch = watch->hh.next)
+        if (watch->sought == SOUGHT_NOW) {
+            watch->sought = SOUGHT_NOT;
+            if (TAILQ_EMPTY(&watch->members))
+                end(watch);
+        }
+}
+
+/* Looks for processes that run already, until the turn is over. */
+static void search_some(void)
+{
+    const struct dirent *entry = NULL;
     uint64_t pid;
-    DIR *listing = opendir("/proc");
-    while (listing != NULL && (entry = readdir(listing)) != NULL)
+    if (watched.search == NULL)
+        begin_search();
+    for (int left = TURN_OF_SEARCH; watched.search != NULL && left > 0; left -= COST_OF_ENTRY) {
+        entry = readdir(watched.search);
+        if (entry == NULL)
+            break;
         if (parse_number(entry->d_name, INT32_MAX, &pid))
-            try_process((pid_t)pid);
-    if (listing != NULL)
-        closedir(listing);
+            left -= try_process((pid_t)pid);
+    }
+    if (entry == NULL)
+        end_search();
 }
 
 /* ---- watches ---- */
@@ -287,7 +357,7 @@ static struct watch *watch_new(uint64_t id, uid_t uid, enum what what, const cha
     if (path != NULL && watch->path == NULL)
         abort();
     watch->watcher = watcher_of(uid);
-    SLIST_INIT(&watch->members);
+    TAILQ_INIT(&watch->members);
     HASH_ADD(hh, watched.by_id, id, sizeof watch->id, watch);
     return watch;
 }
@@ -301,12 +371,15 @@ const char *watch_process(uint64_t id, uid_t uid, pid_t process)
     return why;
 }
 
+static void seek(struct watch *watch)
+{
+    watch->sought = SOUGHT_NEXT;
+    watched.all_fresh = true;
+}
+
 const char *watch_program(uint64_t id, uid_t uid, const char *program)
 {
-    const struct watch *watch = watch_new(id, uid, ONE_PROGRAM, program);
-    find_processes();
-    if (SLIST_EMPTY(&watch->members))
-        watched.tell->ended(id);
+    seek(watch_new(id, uid, ONE_PROGRAM, program));
     return NULL;
 }
 
@@ -315,14 +388,8 @@ const char *watch_program(uint64_t id, uid_t uid, const char *program)
 const char *watch_group(uint64_t id, uid_t uid, const char *group)
 {
     struct watch *watch = watch_new(id, uid, ONE_GROUP, group);
-    watch->is_beginning = true;
-    watched.tell->process(id, 0, 0);
-    find_processes();
-    watch->is_beginning = false;
-    if (SLIST_EMPTY(&watch->members))
-        watched.tell->ended(id);
-    else
-        watched.tell->listed(id);
+    begin(watch, 0, 0);
+    seek(watch);
     return NULL;
 }
 
@@ -331,8 +398,11 @@ void watch_end(uint64_t id)
     struct watch *watch = watch_find(id);
     if (watch == NULL)
         return;
-    while (!SLIST_EMPTY(&watch->members))
-        member_free(SLIST_FIRST(&watch->members), false);
+    for (struct member *member = TAILQ_FIRST(&watch->members), *next; member != NULL;
+         member = next) {
+        next = TAILQ_NEXT(member, of_watch);
+        member_free(member, false);
+    }
     HASH_DEL(watched.by_id, watch);
     leave_watcher(watch->watcher);
     free(watch->path);
@@ -349,7 +419,16 @@ static bool any_awaits_processes(void)
     return watch != NULL;
 }
 
-/* True: a process of a watched cgroup has made this process, which is in the same cgroup. */
+static bool is_fresh(pid_t pid)
+{
+    for (int i = 0; i < watched.fresh_count; i++)
+        if (watched.fresh[i] == pid)
+            return true;
+    return false;
+}
+
+/* True: a process of a watched cgroup has made this process, which is in the same cgroup. The
+ * parent may have called execve(2) there just before, and not have been looked at. */
 static bool is_made_in_group(const struct task_record *record)
 {
     const struct member *member;
@@ -360,7 +439,8 @@ static bool is_made_in_group(const struct task_record *record)
         SLIST_FOREACH (member, &parent->members, of_process)
             if (member->watch->what == ONE_GROUP)
                 return true;
-    return false;
+    return record->what == TASK_FORKED && record->parent != record->process &&
+           is_fresh(record->parent);
 }
 
 bool watched_wants(const struct task_record *record)
@@ -394,47 +474,115 @@ void watched_take(const struct task_record *record)
     }
 }
 
-/* Looks whether processes that are fresh are to be watched. */
+/* Looks whether processes that are fresh are to be watched, until the turn is over. While a search
+ * goes on, the search may have passed them already. */
 static void look_at_fresh(void)
 {
-    for (int i = 0; i < watched.fresh_count && !watched.all_fresh; i++)
-        try_process(watched.fresh[i]);
-    if (watched.all_fresh && any_awaits_processes())
-        find_processes();
-    watched.fresh_count = 0;
-    watched.all_fresh = false;
+    int done = 0;
+    if (!any_awaits_processes()) {
+        end_search();
+        watched.all_fresh = false;
+        watched.fresh_count = 0;
+    }
+    for (int left = TURN_OF_SEARCH; left > 0 && done < watched.fresh_count; done++)
+        left -= try_process(watched.fresh[done]);
+    watched.fresh_count -= done;
+    memmove(watched.fresh, watched.fresh + done,
+            (size_t)watched.fresh_count * sizeof *watched.fresh);
+    if (watched.all_fresh || watched.search != NULL)
+        search_some();
 }
 
-/* Looks at the process, if `is_whole` or after an execve(2) at all of it. After an execve(2) the
- * process has one thread, perhaps another program or cgroup, and perhaps other uids. May free the
- * member. */
-static void look_at_member(struct member *member, bool is_whole)
+/* Looks at the process after an execve(2). The process then has one thread, perhaps another program
+ * or cgroup, and perhaps other uids. */
+static bool is_still_watched(struct member *member)
 {
-    int64_t started;
-    if (!is_whole && !member->is_execed)
-        threads_look_at_changed(member);
-    else if (not_to_be_watched(member->process, member->watch->uid, &started) == NULL &&
-             is_still_meant(member->watch, member->process))
-        threads_list(member);
-    else {
-        member_leave(member);
-        return;
-    }
+    struct identity identity;
+    const pid_t pid = member->process;
     member->is_execed = false;
-    if (member->threads == NULL)
+    member->is_to_list = true;
+    member->watcher->left -= COST_OF_EXEC;
+    return thread_look_within(pid, pid, &identity) && !identity.ended &&
+           thread_owner(-1, pid, &identity) && thread_is_of(&identity, member->watch->uid) &&
+           is_still_meant(member->watch, pid);
+}
+
+/* Looks at the process and its threads. May free the member. */
+static void look_at_member(struct member *member)
+{
+    bool stays = !member->is_execed || is_still_watched(member);
+    if (stays) {
+        threads_look(member);
+        watched.has_more |= !threads_are_done(member);
+        stays = member->threads != NULL || member->has_others || !threads_are_done(member);
+    }
+    if (!stays)
         member_leave(member);
+}
+
+static bool is_complete(const struct watch *watch)
+{
+    const struct member *member;
+    TAILQ_FOREACH (member, &watch->members, of_watch)
+        if (!threads_are_complete(member))
+            return false;
+    return watch->is_begun && watch->sought == SOUGHT_NOT;
+}
+
+/* Looks at each process once, until the turn is over. The next turn goes on with the process where
+ * this turn ends. */
+static void look_at_watch(struct watch *watch)
+{
+    struct watcher *watcher = watch->watcher;
+    const struct member *last = TAILQ_LAST(&watch->members, members);
+    for (bool is_last = last == NULL; !is_last && watcher->left > 0;) {
+        struct member *member = TAILQ_FIRST(&watch->members);
+        is_last = member == last;
+        TAILQ_REMOVE(&watch->members, member, of_watch);
+        TAILQ_INSERT_TAIL(&watch->members, member, of_watch);
+        look_at_member(member);
+    }
+    if (!watch->is_listed && is_complete(watch)) {
+        watch->is_listed = true;
+        watched.tell->listed(watch->id);
+    }
+    if (watcher->left <= 0)
+        watcher->resume = watch->id + 1;
+}
+
+/* The watches of a user take turns, because the work for one of them may fill each turn. */
+static void look_at_watches(bool is_first_pass)
+{
+    struct watch *watch, *next;
+    HASH_ITER (hh, watched.by_id, watch, next) {
+        if (is_first_pass != (watch->id >= watch->watcher->began_at))
+            continue;
+        if (watch->watcher->left > 0)
+            look_at_watch(watch);
+        watched.has_more |= watch->watcher->left <= 0;
+    }
+}
+
+static void begin_turn(bool lost)
+{
+    struct watch *watch;
+    struct member *member;
+    for (struct watcher *watcher = watched.watchers; watcher != NULL; watcher = watcher->hh.next) {
+        watcher->left = TURN_OF_USER;
+        watcher->began_at = watcher->resume;
+    }
+    for (watch = watched.by_id; lost && watch != NULL; watch = watch->hh.next)
+        TAILQ_FOREACH (member, &watch->members, of_watch)
+            member->is_execed = true;
+    watched.all_fresh |= lost;
+    watched.has_more = false;
 }
 
 void watched_look(bool lost)
 {
-    struct watch *watch, *next_watch;
-    struct member *member, *next;
-    watched.all_fresh |= lost;
-    HASH_ITER (hh, watched.by_id, watch, next_watch)
-        for (member = SLIST_FIRST(&watch->members); member != NULL; member = next) {
-            next = SLIST_NEXT(member, of_watch);
-            look_at_member(member, lost);
-        }
-    if (watched.fresh_count > 0 || watched.all_fresh)
-        look_at_fresh();
+    begin_turn(lost);
+    look_at_fresh();
+    look_at_watches(true);
+    look_at_watches(false);
+    watched.has_more |= watched.fresh_count > 0 || watched.all_fresh || watched.search != NULL;
 }

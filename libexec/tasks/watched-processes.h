@@ -24,7 +24,9 @@ bool watched_any(void);
 bool watched_wants(const struct task_record *record);
 void watched_take(const struct task_record *record);
 
-/* Looks at all threads and processes that have changed; after lost records, at all of them. */
+/* Looks at threads and processes that have changed; after lost records, at all of them. One call
+ * does a limited part of this work. watched_has_more: the rest waits for the next call. */
 void watched_look(bool lost);
+bool watched_has_more(void);
 
 #endif

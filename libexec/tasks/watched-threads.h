@@ -3,6 +3,7 @@
 #ifndef RTF_WATCHED_THREADS_H
 #define RTF_WATCHED_THREADS_H
 
+#include <dirent.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/queue.h>
@@ -27,16 +28,31 @@ struct watched_events {
     void (*ended)(uint64_t id);
 };
 
+/* The work of one turn, in about the time of one call of getdents64(2) for each entry, which is 1
+ * us. The rest of the work waits for the next turn, so that a user with many threads or many
+ * processes does not delay news of other users. */
+enum {
+    TURN_OF_USER = 400, /* the work for each user's threads */
+    TURN_OF_SEARCH = 400,
+    COST_OF_ENTRY = 1,
+    COST_OF_FILE = 4,
+    COST_OF_EXEC = 20,
+    COST_OF_LINK = 15
+};
+
 /* A user with watches. */
 struct watcher {
     uid_t uid;
-    int watches, threads; /* of all watches together */
+    int watches, threads, members; /* of all watches together */
+    int left;                      /* of TURN_OF_USER */
+    uint64_t resume, began_at;     /* the watch with which the next turn begins, and this one */
+    struct member *listed;         /* its listing goes on in the next turn; NULL: none */
     UT_hash_handle hh;
 };
 
 struct watched_thread {
     pid_t tid;
-    bool is_told, is_changed, is_listed;
+    bool is_told, is_changed;
     char name[THREAD_NAME_BYTES];
     TAILQ_ENTRY(watched_thread) of_changed;
     UT_hash_handle hh;
@@ -48,10 +64,15 @@ struct member {
     struct watch *watch;
     uint64_t id; /* of the watch */
     struct watcher *watcher;
-    bool is_execed; /* the process has to be looked at as a whole */
+    bool is_execed;  /* the process has to be looked at as a whole */
+    bool is_to_list; /* all threads have to be listed */
+    bool has_listed; /* a listing has ended */
+    bool has_others; /* the process has threads that are not watched, for lack of room */
+    DIR *listing;    /* of the threads, only while the watcher's `listed` is this member */
     struct watched_thread *threads;
-    TAILQ_HEAD(, watched_thread) changed;
-    SLIST_ENTRY(member) of_watch, of_process;
+    TAILQ_HEAD(, watched_thread) changed; /* new threads first */
+    TAILQ_ENTRY(member) of_watch;
+    SLIST_ENTRY(member) of_process;
 };
 
 /* Memory of zeros. */
@@ -60,17 +81,24 @@ void *watched_allocate(size_t size);
 /* From now on these functions are called with news. */
 void threads_begin(const struct watched_events *events);
 
-/* Compares all threads in /proc with the known threads, and tells what is new. */
-void threads_list(struct member *member);
+/* Compares threads in /proc with the known threads, if they are to be listed, and looks at the
+ * threads that have changed, until the watcher's turn is over. */
+void threads_look(struct member *member);
+
+/* True: no part of this work waits for the next turn. */
+bool threads_are_done(const struct member *member);
+
+/* True: all threads that the process had when it was first listed have been told. */
+bool threads_are_complete(const struct member *member);
+
+/* True: there is room for a thread of another process. */
+bool threads_have_room(const struct watcher *watcher);
 
 /* Notes that this thread has changed, or has ended. */
 void thread_changed(struct member *member, pid_t tid);
 void thread_ended(struct member *member, pid_t tid);
 
-/* Looks at the threads that have changed. */
-void threads_look_at_changed(struct member *member);
-
-/* Forgets all threads. is_told: tells that they have ended. */
+/* Forgets all threads, and ends the listing. is_told: tells that they have ended. */
 void threads_forget(struct member *member, bool is_told);
 
 #endif

@@ -6,6 +6,9 @@ WHAT: threads   a process whose threads appear, get names and end
       program   a program that starts, ends and starts again, and is OTHER's then
       storm     a process of OTHER's makes and names threads as fast as it can: how late UID's are told, and the helper's CPU time
       crowd     64 programs of OTHER's that do not run, while OTHER's processes call execve: what an execve costs the helper, against one such program
+      search    a program of OTHER's that does not run, and 1000 processes of OTHER's: the helper's CPU time until UID's watch is answered
+      lists     64 watches of a process of OTHER's with 3000 threads, and lost records: the helper's CPU time until UID's new thread is told
+      full      a process and a program of OTHER's with more threads than may be watched: how often the program is told to end
       many      a process of OTHER's with 600 threads, in two watches: how many threads are told
       group     a cgroup (its directory is the argument) with processes of both, one of which makes another process without an execve
       idle      no watch, and then a process at rest: how often the helper wakes
@@ -65,11 +68,15 @@ while True: threading.Thread(target=int).start()
 
 
 def process(owner, code, *arguments):
+    return program_of(owner, "/usr/bin/python3", "-S", "-c", code, *arguments)
+
+
+def program_of(owner, *argv):
     def become():
         os.setgroups([])
         os.setresgid(owner, owner, owner)
         os.setresuid(owner, owner, owner)
-    child = subprocess.Popen(["/usr/bin/python3", "-S", "-c", code, *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE, preexec_fn=become, text=True,
+    child = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, preexec_fn=become, text=True,
                              bufsize=1)
     child.stdout.readline()
     return child
@@ -228,26 +235,127 @@ def storm():
     child.kill()
 
 
+def ran():
+    """ns of the helper's CPU time. A rest follows that is four times as long."""
+    with open(f"/proc/{helper.pid}/schedstat") as stat:
+        return int(stat.read().split()[0])
+
+
+def search_once():
+    """The helper answers when it has looked at all processes."""
+    ask(op="watch", id=201, uid=uid, program="/usr/bin/none")
+    until("ended", id=201)
+    ask(op="end", id=201)
+
+
 def execve_cost():
-    """ns of the helper's CPU time for 100 processes of OTHER's"""
-    def now():
-        with open(f"/proc/{helper.pid}/schedstat") as stat:
-            return int(stat.read().split()[0])
-    before = now()
-    subprocess.run(["/bin/sh", "-c", "for i in $(seq 100); do /bin/true; done"], user=other, group=other, extra_groups=[], check=True)
-    time.sleep(0.1)
-    return now() - before
+    """ns of the helper's CPU time for 100 processes of OTHER's. They run until the helper has found a later process of UID's."""
+    search_once()
+    before = ran()
+    crowd_of_processes = [subprocess.Popen(["/bin/sleep", "100"], user=other, group=other, extra_groups=[]) for _ in range(100)]
+    last = process(uid, OBEDIENT)
+    until("process", id=200)
+    took = ran() - before
+    for each in (*crowd_of_processes, last):
+        each.kill()
+        each.wait()
+    until("ended", id=200)
+    return took
 
 
 def crowd():
     costs = []
+    ask(op="watch", id=200, uid=uid, program=os.path.realpath("/usr/bin/python3"))
+    until("ended", id=200)
     for first, last in ((0, 1), (1, 64)):
         for i in range(first, last):
             ask(op="watch", id=i, uid=other, program=f"/usr/bin/none-{i}")
             until("ended", id=i)
-        costs.append(min(execve_cost() for _ in range(3)))
+        costs.append(min(execve_cost() for _ in range(5)))
     print(f"1 program: {costs[0] / 1e5:.0f} us, 64: {costs[1] / 1e5:.0f} us for an execve", file=sys.stderr)
     print("64 cost less than twice as much as 1:", costs[1] < 2 * costs[0])
+
+
+MANY = """
+import os, sys, threading, time
+for _ in range(int(sys.argv[1])):
+    if sys.argv[2] == 'processes':
+        if os.fork() == 0: time.sleep(100); os._exit(0)
+    else:
+        threading.Thread(target=time.sleep, args=(100,), daemon=True).start()
+print('ready', flush=True)
+sys.stdin.read()
+if sys.argv[2] == 'processes':
+    import signal
+    signal.signal(15, signal.SIG_IGN)
+    os.kill(0, 15)
+"""
+
+
+def cost_of_an_answer():
+    """The helper's CPU time, in us, until a watch of UID's is answered, which is asked for last."""
+    child = process(uid, OBEDIENT)
+    before = ran()
+    ask(op="watch", id=100, uid=other, program="/usr/bin/none")
+    ask(op="watch", id=101, uid=uid, process=child.pid)
+    until("listed", id=101)
+    took = (ran() - before) // 1000
+    ask(op="end", id=100)
+    ask(op="end", id=101)
+    child.kill()
+    return took
+
+
+def search():
+    quiet = min(cost_of_an_answer() for _ in range(3))
+    crowd_of_processes = process(other, MANY, "1000", "processes")
+    attacked = min(cost_of_an_answer() for _ in range(3))
+    crowd_of_processes.stdin.close()
+    print(f"{quiet} us of CPU time without the processes, {attacked} us beside them", file=sys.stderr)
+    print("answered before the search has ended:", attacked < quiet + 3000)
+
+
+def lists():
+    wide = process(other, MANY, "3000", "threads")
+    for i in range(200, 264):
+        ask(op="watch", id=i, uid=other, process=wide.pid)
+    until("listed", id=263)
+    child = process(uid, OBEDIENT)
+    ask(op="watch", id=1, uid=uid, process=child.pid)
+    until("listed", id=1)
+    noise = program_of(other, sys.argv[5], "2")
+    costs = []
+    for i in range(20):
+        # The ring is full when the helper reads it.
+        os.kill(helper.pid, signal.SIGSTOP)
+        time.sleep(0.05)
+        tell(child, f"+t{i}")
+        time.sleep(0.05)
+        os.kill(helper.pid, signal.SIGCONT)
+        before = ran()
+        while (said := hear()) is not None and (said["id"], said.get("comm")) != ("1", f"t{i}"):
+            pass
+        costs.append((ran() - before) // 1000)
+    for each in (noise, wide, child):
+        each.kill()
+    costs.sort()
+    print(f"us of CPU time until a new thread is told: median {costs[10]}, most {costs[-1]}", file=sys.stderr)
+    print("told within 3 ms of CPU time:", said is not None and costs[10] < 3000)
+
+
+def full():
+    wide = process(other, MANY, "1100", "threads")
+    ask(op="watch", id=1, uid=other, process=wide.pid)
+    until("listed", id=1)
+    ask(op="watch", id=2, uid=other, program=os.readlink(f"/proc/{wide.pid}/exe"))
+    until("listed", id=2)
+    for _ in range(5):
+        ask(op="watch", id=3, uid=other, process=wide.pid)
+        until("listed", id=3)
+        subprocess.run(["/bin/true"], user=other, group=other, extra_groups=[], check=True)
+    print("told to end:", len([1 for said in iter(lambda: hear(0.3), None) if said["event"] == "ended"]))
+    wide.kill()
+    print("ended:", until("ended", id=2) is not None)
 
 
 def many():
@@ -276,6 +384,6 @@ def idle():
     print("no watch:", wakeups() - before)
 
 
-{"threads": threads, "others": others, "program": programs, "storm": storm, "crowd": crowd, "many": many, "group": group, "idle": idle}[what]()
+{"threads": threads, "others": others, "program": programs, "storm": storm, "crowd": crowd, "search": search, "lists": lists, "full": full, "many": many, "group": group, "idle": idle}[what]()
 broker.close()
 print("status", helper.wait())
