@@ -474,7 +474,7 @@ is_decided() { jq -e -n --arg token "$1" 'any(inputs; .stage == "verdict" and .t
     left_of_edf 600000
 }
 
-@test "readers end with the launcher, and do no message late, beside the next readers" {
+@test "readers end with the launcher, and carry out no order late, beside the next readers" {
     broker_start
     spec $ALICE cam "$cam" >/dev/null
     reader=$(helpers rtf-reader)
