@@ -404,7 +404,7 @@ count_is() {
     [ "$output" = '' ]
 }
 
-# The broker goes through sets of CPUs word by word.
+# The broker goes through sets of CPUs word by word (64 bits), so these CPUs are at the ends of words.
 # bats test_tags=turn:0
 @test "a plan on several CPUs counts on each of them and on no other" {
     local cpu here=2,62-65,1023 there=0-1,127-128

@@ -68,7 +68,7 @@ nothing_is_left() { eventually test -z "$(find "$SPECS/$ALICE" -name '*.json' ! 
     eventually none_of_ours
     echo >&"$in"
     read -r line <&"$out" || { cat "$WORK/err" >&2; false; }
-    broker_begins # the next request waits until it has started
+    broker_begins # the next request waits until the broker has started
     echo >&"$in"
     waits_for_start() { ls -l "/proc/$(pgrep -n -f "^$WORK/rows restart")/fd" 2>/dev/null | grep -q " -> $SPOOL/starting$"; }
     eventually waits_for_start || { cat "$WORK/err" >&2; false; }

@@ -1,4 +1,4 @@
-"""The exact and the sufficient tests, written a second time: as in the papers, short, and slow.
+"""The exact and the sufficient tests, written a second time, independently of the plugins: short, and slow.
 
 A task is (level, runtime, period, deadline, owner), the deadline is at most the period. Levels count only for
 fixed priorities. A task of another plugin has the level ABOVE. The owner counts only with overruns."""
