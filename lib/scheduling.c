@@ -297,10 +297,9 @@ static bool is_alone(const struct identity *identity)
     return stat(path, &status) == 0 && status.st_nlink == 2 + 1; /* one link for each thread */
 }
 
-/* True if the thread has used up its runtime since it became SCHED_DEADLINE: it was on the CPU of
- * this program, so it could not run as an ordinary thread meanwhile, and it has run for its
- * runtime. False on another CPU, because there the thread may have run as an ordinary thread until
- * it became SCHED_DEADLINE. */
+/* True if the thread is sure to have used up its runtime since it became SCHED_DEADLINE: it has run
+ * for its runtime, on the CPU of this program. On another CPU the thread may have run as an
+ * ordinary thread until it became SCHED_DEADLINE, so the result is false there. */
 static bool has_used_runtime(const struct identity *now, const struct identity *identity,
                              const struct attributes *wanted, const struct before_promotion *before)
 {

@@ -34,8 +34,8 @@ struct window {
 
 /* Call this when the guard sees, at `now`, that the runtime is used up. `times`: how many runtimes
  * the thread has used up since the last call. `waited`: how long the thread has waited for its CPU
- * since that call, ns. Begins the next window. Returns the time at which the
- * thread may run on; 0: at once. */
+ * since that call, ns. Begins the next window. Returns the time at which the thread may run on; 0:
+ * at once. */
 int64_t window_used_up(struct window *window, int64_t now, int64_t waited, int64_t times);
 
 /* Notes that the thread is suspended at `now`. Returns the end of the suspension: `until`, or a

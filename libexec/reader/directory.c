@@ -76,9 +76,8 @@ static void take_event(const struct inotify_event *event)
     }
     if (event->len == 0 || is_silent(event->name))
         return;
-    /* open(2) makes a file before the kernel sends IN_CREATE. So when the event of a removal comes,
-     * a new file that is not written yet may be there already. */
-
+    /* A removal is a HINT_MADE, too: open(2) makes a file before the kernel sends IN_CREATE, so a
+     * new file that is not written yet may be there already. */
     const enum hint hint =
         (event->mask & (IN_CREATE | IN_DELETE | IN_MOVED_FROM)) != 0 ? HINT_MADE : HINT_CHANGED;
     if (name_without(event->name, ".json", name) || name_without(event->name, ".tid", name))

@@ -17,7 +17,7 @@ struct owed {
     char text[];
 };
 
-/* ns, between two attempts */
+/* ns, between two attempts to write a verdict: doubles after each attempt */
 static const int64_t first_pause = INT64_C(1000000000), longest_pause = INT64_C(16000000000);
 
 static TAILQ_HEAD(, owed) owed_verdicts = TAILQ_HEAD_INITIALIZER(owed_verdicts);

@@ -14,8 +14,8 @@ void program_change(struct program *program, struct program_file *file, const st
                     int fd);
 
 /* Call this when the changed NAME.json is wrong. True: what is granted stays granted, the rules of
- * the earlier version stay in force, and NAME.verdict says so. Then takes the token of the snapshot
- * over. */
+ * the earlier version stay in force, and NAME.verdict says so. In this case the program takes over
+ * the token of the snapshot. */
 bool program_keep(struct program *program, struct snapshot *snapshot);
 
 #endif
