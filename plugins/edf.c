@@ -9,7 +9,7 @@
 
 #include "demand.h"
 #include "exact.h"
-#include "overruns.h"
+#include "tick-overruns.h"
 #include "tick.h"
 
 enum partition { GLOBAL, UNTHROTTLED, CPUSET };

@@ -2,7 +2,7 @@
 
 #include <inttypes.h>
 
-#include "overruns.h"
+#include "tick-overruns.h"
 
 enum { FAIR_SERVER = 50000 }; /* us per second: the kernel's default from Linux 6.12 on */
 

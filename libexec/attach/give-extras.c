@@ -7,7 +7,7 @@
 
 #include "cpu-latency.h"
 #include "extras.h"
-#include "lock-memory-limit.h"
+#include "inherited-lock-limit.h"
 #include "retry.h"
 #include "schedattr.h"
 #include "thread.h"

@@ -15,7 +15,7 @@
 #include "serving.h"
 #include "spool.h"
 #include "starting.h"
-#include "watchdog.h"
+#include "systemd-watchdog.h"
 
 int main(int argc, char **argv)
 {

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "metrics-log.h"
+#include "metrics-counters.h"
 #include "metrics-text.h"
 #include "own-specs.h"
 #include "read-journal.h"

@@ -11,7 +11,7 @@
 
 #include "open-spool.h"
 #include "command-line.h"
-#include "metrics-log.h"
+#include "metrics-counters.h"
 #include "metrics-rows.h"
 #include "metrics-text.h"
 #include "serving.h"

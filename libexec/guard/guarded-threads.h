@@ -26,7 +26,7 @@
 #include "demote.h"
 #include "process-group.h"
 #include "thread.h"
-#include "budget-window.h"
+#include "overrun-window.h"
 
 enum guarded_state {
     /* The thread runs as granted. */

@@ -1,6 +1,6 @@
-/* libexec/attach/lock-memory-limit.c: no process keeps a raised limit that it has inherited. The
+/* libexec/attach/inherited-lock-limit.c: no process keeps a raised limit that it has inherited. The
  * processes, their ids and their limits are faked here. */
-#include "attach/lock-memory-limit.h"
+#include "attach/inherited-lock-limit.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -22,18 +22,18 @@ $(B)/unit/group-limits: $(call objects,libexec/disk/group-limits.c)
 $(B)/unit/disk-way: $(call objects,libexec/disk/way.c lib/thread.c)
 $(B)/unit/kernel-setting: $(call objects,libexec/attach/kernel-setting.c)
 $(B)/unit/lock-limit: $(call objects,libexec/attach/lock-limit.c)
-$(B)/unit/lock-sweep: $(call objects,libexec/attach/lock-memory-limit.c libexec/attach/lock-limit.c lib/apply-result.c)
+$(B)/unit/lock-sweep: $(call objects,libexec/attach/inherited-lock-limit.c libexec/attach/lock-limit.c lib/apply-result.c)
 $(B)/unit/lock-sweep: LDFLAGS += $(addprefix -Wl$(comma)--wrap=,opendir readdir closedir fopen prlimit syscall thread_identify thread_is thread_has_ended)
 $(B)/unit/reader-files: $(call objects,libexec/reader/files.c)
 $(B)/unit/timeline: $(call objects,libexec/watch/timeline.c libexec/watch/trace-json.c libexec/watch/trace-gantt.c lib/librtf/client-escape.c)
 $(B)/unit/child-budget: $(call objects,libexec/broker/launcher/child-budget.c)
 $(B)/unit/nearest: | $(PLUGINS:%=$(B)/libexec/plugins/%)
 # Code that no unit test reaches: it need not be compiled again under sanitizers.
-NO_UNIT = $(addprefix libexec/broker/,startup/% launcher/% report/% recovery/% inspection/% log/log-writer.c) $(call of_broker,reassign.c privileges.c reload.c serving.c watchdog.c adjustments.c \
+NO_UNIT = $(addprefix libexec/broker/,startup/% launcher/% report/% recovery/% inspection/% log/log-writer.c) $(call of_broker,reassign.c privileges.c reload.c serving.c systemd-watchdog.c adjustments.c \
     drift.c apply-grant.c execve.c placement.c spare-capacity.c thread-events.c tracepoint.c owner.c claims.c ask-plugins.c neighbours.c least-change.c refusals.c directories.c) \
     $(addprefix lib/,apply-result.c capabilities.c confine.c cpuset-domains.c cpuset-leaf.c demote.c disk-option.c held-signals.c helper-loop.c kernel-refusal.c net-option.c \
     notify.c options.c register.c retry.c scheduling.c)
-$(B)/unit/rtf.a: $(call objects,$(filter-out $(EDGE) $(NO_UNIT),$(BROKER_SRC) $(wildcard lib/*.c)) libexec/guard/budget-window.c) Makefile test/unit/rules.mk
+$(B)/unit/rtf.a: $(call objects,$(filter-out $(EDGE) $(NO_UNIT),$(BROKER_SRC) $(wildcard lib/*.c)) libexec/guard/overrun-window.c) Makefile test/unit/rules.mk
 	@mkdir -p $(@D)
 	rm -f $@
 	$(AR) rcs $@ $(filter %.o,$^)

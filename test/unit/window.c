@@ -1,6 +1,6 @@
-/* libexec/guard/budget-window.c: when a guarded thread has how much of its runtime. Times are in ms
+/* libexec/guard/overrun-window.c: when a guarded thread has how much of its runtime. Times are in ms
  * here. */
-#include "guard/budget-window.h"
+#include "guard/overrun-window.h"
 
 #include "unit.h"
 

@@ -1,6 +1,6 @@
 /* max_user_threads: how many reservations one user may have with a plugin. For `tick` it is how many
  * SCHED_DEADLINE threads one user may have, so that their overruns of a tick each
- * (plugins/overruns.h) leave room for another user. */
+ * (plugins/tick-overruns.h) leave room for another user. */
 #ifndef RTF_MAX_USER_THREADS_H
 #define RTF_MAX_USER_THREADS_H
 

@@ -39,7 +39,7 @@
 #include "task-watches.h"
 #include "thread-events.h"
 #include "units.h"
-#include "watchdog.h"
+#include "systemd-watchdog.h"
 
 static const struct reader_events reader_events = {
     .files = dispatch_files,

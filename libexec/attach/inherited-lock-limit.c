@@ -1,4 +1,4 @@
-#include "lock-memory-limit.h"
+#include "inherited-lock-limit.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,4 +1,4 @@
-#include "metrics-log.h"
+#include "metrics-counters.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-#include "overruns.h"
+#include "tick-overruns.h"
 
 #include <stdlib.h>
 

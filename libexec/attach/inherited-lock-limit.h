@@ -1,7 +1,7 @@
 /* Raises a process's limit of locked memory (RLIMIT_MEMLOCK), and lowers the limit again, also for
  * the processes that have inherited the raised limit. */
-#ifndef RTF_LOCK_MEMORY_LIMIT_H
-#define RTF_LOCK_MEMORY_LIMIT_H
+#ifndef RTF_INHERITED_LOCK_LIMIT_H
+#define RTF_INHERITED_LOCK_LIMIT_H
 
 #include <sys/types.h>
 

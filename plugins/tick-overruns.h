@@ -23,8 +23,8 @@
  * which the threads take more than m - (m - 1) max of it, and which is at least as long as the
  * relative deadline of the job. A job from before that interval has used at least its density of
  * the time before. So each thread takes at most its density of the interval, and one tick. */
-#ifndef RTF_OVERRUNS_H
-#define RTF_OVERRUNS_H
+#ifndef RTF_TICK_OVERRUNS_H
+#define RTF_TICK_OVERRUNS_H
 
 #include "cpus.h"
 

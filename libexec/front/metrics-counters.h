@@ -6,8 +6,8 @@
  * lines since the last run; the first run counts the lines of the current file of the log. If the
  * sums cannot be written, they are right all the same, because the next run counts the same lines
  * again. */
-#ifndef RTF_METRICS_LOG_H
-#define RTF_METRICS_LOG_H
+#ifndef RTF_METRICS_COUNTERS_H
+#define RTF_METRICS_COUNTERS_H
 
 #include <jansson.h>
 #include <stdbool.h>

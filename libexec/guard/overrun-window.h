@@ -20,8 +20,8 @@
  * guard about 0.012 ms. So each thread adds 0.25 ms to the distance, and shortens the time to catch
  * up by 2 ms, to 0 for 500 threads. Without this, a process with 1 ms in 10 ms made the guard use
  * 62 % of a CPU. */
-#ifndef RTF_BUDGET_WINDOW_H
-#define RTF_BUDGET_WINDOW_H
+#ifndef RTF_OVERRUN_WINDOW_H
+#define RTF_OVERRUN_WINDOW_H
 
 #include <stdint.h>
 

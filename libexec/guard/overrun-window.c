@@ -1,4 +1,4 @@
-#include "budget-window.h"
+#include "overrun-window.h"
 
 /* Timers are late at times, and the host of a virtual machine stops its timers for milliseconds.
  * A thread that wakes late once, and in time after that, uses its runtime twice within less than
