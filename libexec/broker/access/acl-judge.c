@@ -5,9 +5,9 @@
 #include "acl-rules.h"
 #include "acl.h"
 #include "max-user-threads.h"
+#include "min-runtime.h"
 #include "plugin-lines.h"
 #include "spec.h"
-#include "tick.h"
 #include "units.h"
 
 bool rule_is_of(const struct rule *rule, const struct account *account)
@@ -97,11 +97,6 @@ bool rule_opens(const struct rule *rule)
            rule_is_of_amounts(rule);
 }
 
-bool rule_bounds_least(const struct rule *rule, int plugin)
-{
-    return !rule->tick || (!tick_is_not_awaited() && plugin_line(plugin)->deadline);
-}
-
 static uint64_t held_by(const struct grant *const own[2], const struct counter *counter)
 {
     return (own[0] == NULL ? 0 : acl_charged(&own[0]->charge, counter)) +
@@ -136,7 +131,7 @@ static void tell_priority(struct refusal *refusal, int asked, uint64_t available
     snprintf(refusal->available, sizeof refusal->available, "%llu", (unsigned long long)available);
 }
 
-static void tell_time(struct refusal *refusal, uint64_t asked, uint64_t available)
+void refusal_tell_time(struct refusal *refusal, uint64_t asked, uint64_t available)
 {
     if (refusal->asked[0] != '\0')
         return;
@@ -200,32 +195,8 @@ static void judge_runtime(struct question *question, const struct rule *rule)
         question->ceiling = rule->value;
     if (asked > rule->value) {
         rule_denies(question, rule, OTHER_RUNTIME, "%lluus asked", (unsigned long long)asked);
-        tell_time(question->refusal, asked, rule->value);
+        refusal_tell_time(question->refusal, asked, rule->value);
     }
-}
-
-static void judge_least_runtime(struct question *question, const struct rule *rule)
-{
-    const uint64_t asked = spec_least_runtime(question->spec);
-    char tick[40] = "";
-    if (!rule_bounds_least(rule, question->plugin))
-        return;
-    if (asked == 0) {
-        rule_denies(question, rule, NONE, "the spec states no runtime");
-        return;
-    }
-    if (rule->value > question->least)
-        question->least = rule->value;
-    if (asked >= rule->value)
-        return;
-    if (rule->tick)
-        snprintf(tick, sizeof tick, ", a tick is %lluus", (unsigned long long)rule->value);
-    /* the runtime that is too small belongs to a mode of the spec, so another runtime of the spec
-     * itself would not help */
-    const bool of_a_mode = asked < question->spec->runtime;
-    rule_denies(question, rule, of_a_mode ? NONE : OTHER_RUNTIME, "%lluus asked%s%s",
-                (unsigned long long)asked, of_a_mode ? " in a mode" : "", tick);
-    tell_time(question->refusal, asked, rule->value);
 }
 
 static void judge_time(struct question *question, const struct rule *rule, uint64_t stated,
@@ -234,7 +205,7 @@ static void judge_time(struct question *question, const struct rule *rule, uint6
     if (stated == 0 || (least ? stated >= rule->value : stated <= rule->value))
         return;
     rule_denies(question, rule, NONE, "%lluus asked", (unsigned long long)stated);
-    tell_time(question->refusal, stated, rule->value);
+    refusal_tell_time(question->refusal, stated, rule->value);
 }
 
 static bool priority_passes(const struct rule *rule, int priority)

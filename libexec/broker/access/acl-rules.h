@@ -1,5 +1,5 @@
 /* The rules in memory, for the files that read, judge and report rules: acl-parse.c,
- * acl-weight.c, acl-judge.c, max-user-threads.c, acl-extras.c, acl-exceeded-sums.c,
+ * acl-weight.c, acl-judge.c, max-user-threads.c, min-runtime.c, acl-extras.c, acl-exceeded-sums.c,
  * acl-report.c. */
 #ifndef RTF_ACL_RULES_H
 #define RTF_ACL_RULES_H
@@ -101,10 +101,6 @@ bool rule_is_of_each(const struct rule *rule);
 /* True: the rule is about extras (acl-extras.c): what a thread gets beside CPU time. */
 bool rule_is_of_extras(const struct rule *rule);
 
-/* True: the min_runtime rule bounds this plugin. `min_runtime tick` bounds only plugins whose
- * runtimes the kernel ends at a tick. */
-bool rule_bounds_least(const struct rule *rule, int plugin);
-
 /* The request that the rules judge, and the result so far. */
 struct question {
     struct acl *acl;
@@ -126,6 +122,10 @@ void rule_judge(struct question *question, const struct rule *rule);
 enum remedy { WHEN_FREED, OTHER_RUNTIME, NONE };
 void rule_denies(struct question *question, const struct rule *rule, enum remedy remedy,
                  const char *format, ...) __attribute__((format(printf, 4, 5)));
+
+/* Tells the time that the spec asks for, and the time that the rule allows, if the refusal does not
+ * tell other values yet. us. */
+void refusal_tell_time(struct refusal *refusal, uint64_t asked, uint64_t available);
 
 /* Refuses the request, because no rule allows `what`. */
 void deny_by_default(struct question *question, const char *plugin_name, const char *what);
