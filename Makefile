@@ -115,7 +115,7 @@ endef
 $(eval $(call room,bin,$(B)/bin,$(BIN)))
 $(foreach name,$(ROOMS),$(eval $(call room,libexec/$(name),$(B)/libexec,$(notdir $(basename $(wildcard libexec/$(name)/rtf-*.c))))))
 $(eval $(call room,libexec/front,$(B)/libexec/front,$(FRONT_C),$(wildcard libexec/front/request/*.c libexec/watch/*.c) libexec/preload/profile.c))
-$(eval $(call room,libexec/muse,$(B)/libexec/muse,$(MUSE),libexec/watch/trace-instance.c))
+$(eval $(call room,libexec/muse,$(B)/libexec/muse,$(MUSE),libexec/watch/trace-instance.c libexec/watch/recording-guard.c))
 $(eval $(call room,plugins,$(B)/libexec/plugins,$(PLUGINS)))
 $(B)/libexec/rtf-brokerd: $(call objects,$(BROKER_SRC)) $(LIB)
 $(B)/libexec/rtf-reader:  $(call objects,$(wildcard libexec/reader/*.c)) $(LIB)

@@ -3,17 +3,13 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include "recording-guard.h"
 #include "thread.h"
 #include "tracing.h"
 
@@ -82,56 +78,6 @@ static void remove_unused(int root)
         closedir(entries);
 }
 
-static bool remove_named(int root, const char *name)
-{
-    char path[INSTANCE_PATH];
-    snprintf(path, sizeof path, "%s/%s", instances, name);
-    return unlinkat(root, path, AT_REMOVEDIR) == 0 || errno == ENOENT;
-}
-
-/* ---- the guard ---- */
-
-/* Waits for the end of the process `watched`. At that time the kernel has closed all its files, and
- * so the instance can be removed. */
-__attribute__((noreturn)) static void guard(int watched, const struct instance *instance)
-{
-    struct pollfd end = {.fd = watched, .events = POLLIN};
-    sigset_t all;
-    sigfillset(&all);
-    (void)setsid(); /* Ctrl-C on the terminal ends only the process that is guarded */
-    (void)sigprocmask(SIG_SETMASK, &all, NULL);
-    (void)prctl(PR_SET_NAME, "rtf-watch-guard");
-    (void)!chdir("/");
-    (void)dup2(watched, STDIN_FILENO);
-    (void)dup2(instance->root, STDOUT_FILENO);
-    (void)syscall(SYS_close_range, STDERR_FILENO, ~0U, 0U);
-    end.fd = STDIN_FILENO;
-    while (poll(&end, 1, -1) < 0 && errno == EINTR)
-        ;
-    _exit(!remove_named(STDOUT_FILENO, instance->name));
-}
-
-static bool start_guard(struct instance *instance)
-{
-    const int watched = (int)syscall(SYS_pidfd_open, getpid(), 0);
-    instance->guard = watched < 0 ? -1 : fork();
-    if (instance->guard == 0)
-        guard(watched, instance);
-    if (watched >= 0)
-        close(watched);
-    return instance->guard > 0;
-}
-
-static void end_guard(struct instance *instance)
-{
-    if (instance->guard <= 0)
-        return;
-    (void)kill(instance->guard, SIGKILL);
-    while (waitpid(instance->guard, NULL, 0) < 0 && errno == EINTR)
-        ;
-    instance->guard = -1;
-}
-
 /* ---- making and removing ---- */
 
 static bool name_and_make(struct instance *instance)
@@ -144,7 +90,8 @@ static bool name_and_make(struct instance *instance)
              (unsigned long long)own.start);
     snprintf(path, sizeof path, "%s/%s", instances, instance->name);
     /* the guard starts first, because this process may be killed at any time */
-    return start_guard(instance) && mkdirat(instance->root, path, 0700) == 0;
+    instance->guard = start_guard(instance->root, path);
+    return instance->guard > 0 && mkdirat(instance->root, path, 0700) == 0;
 }
 
 bool instance_make(struct instance *instance)
@@ -156,7 +103,7 @@ bool instance_make(struct instance *instance)
     if (name_and_make(instance))
         return true;
     const int error = errno;
-    end_guard(instance);
+    end_guard(&instance->guard);
     close(instance->root);
     instance->root = -1;
     errno = error;
@@ -165,10 +112,12 @@ bool instance_make(struct instance *instance)
 
 void instance_remove(struct instance *instance)
 {
+    char path[INSTANCE_PATH];
     if (instance->root < 0)
         return;
-    (void)remove_named(instance->root, instance->name);
-    end_guard(instance);
+    snprintf(path, sizeof path, "%s/%s", instances, instance->name);
+    (void)unlinkat(instance->root, path, AT_REMOVEDIR);
+    end_guard(&instance->guard);
     close(instance->root);
     instance->root = -1;
 }

@@ -16,7 +16,7 @@ KINDS = plugin-lines.c resource-kinds.c resource-cpu.c resource-amount.c ledger.
 $(B)/fuzz/state: $(call fuzzed,$(KINDS) expiry.c wait-queue.c memory.c loop.c timers.c)
 $(addprefix $(B)/fuzz/,plugin helper reader adopter): $(call fuzzed,$(KINDS) supervise.c coprocess.c loop.c timers.c,send-fds.c)
 $(B)/fuzz/acl: $(call fuzzed,$(KINDS) acl-parse.c acl-weight.c acl-judge.c acl-extras.c max-user-threads.c min-runtime.c names.c fair-queue.c supervise.c coprocess.c loop.c timers.c,send-fds.c)
-$(addprefix $(B)/fuzz/,muse-experiment muse-marks): $(patsubst %.c,$(B)/fuzz/obj/%.o,test/fuzz/fuzz.c $(addprefix libexec/muse/,events.c experiment-file.c experiment-reading.c experiment-values.c experiment-phases.c experiment-threads.c marks.c measure.c separations.c supply.c) lib/units.c lib/thread.c lib/paragraph.c lib/tracing.c libexec/watch/trace-instance.c)
+$(addprefix $(B)/fuzz/,muse-experiment muse-marks): $(patsubst %.c,$(B)/fuzz/obj/%.o,test/fuzz/fuzz.c $(addprefix libexec/muse/,events.c experiment-file.c experiment-reading.c experiment-values.c experiment-phases.c experiment-threads.c marks.c measure.c separations.c supply.c) lib/units.c lib/thread.c lib/paragraph.c lib/tracing.c libexec/watch/trace-instance.c libexec/watch/recording-guard.c)
 $(addprefix $(B)/fuzz/,muse-experiment muse-marks): LDLIBS = -lm
 $(FUZZERS:%=$(B)/fuzz/%): $(B)/fuzz/%: $(B)/fuzz/obj/test/fuzz/%.o
 	clang $(FUZZ_FLAGS) -fsanitize=fuzzer -o $@ $^ -ljansson $(LDLIBS)

@@ -1,0 +1,14 @@
+/* A process that removes a recording from the kernel when the process that records is killed. */
+#ifndef RTF_WATCH_RECORDING_GUARD_H
+#define RTF_WATCH_RECORDING_GUARD_H
+
+#include <sys/types.h>
+
+/* Starts a process that waits for the end of this process, and then removes the directory `path`
+ * below `root`. -1 with errno. */
+pid_t start_guard(int root, const char *path);
+
+/* Ends the process *process, and sets *process to -1. 0 or less: there is none. */
+void end_guard(pid_t *process);
+
+#endif
