@@ -66,7 +66,7 @@ SOURCES  := $(sort $(wildcard bin/*.c test/*.c test/*/*.c contrib/bed/*.c contri
 PROGRAMS = $(B)/bin/rtf $(addprefix $(B)/libexec/front/,$(FRONT) $(FRONT_C) $(FRONT_DATA) $(FRONT_SED)) $(BIN:%=$(B)/bin/%) $(LIBEXEC:%=$(B)/libexec/%) $(addprefix $(B)/libexec/muse/,$(MUSE) $(MUSE_SH)) $(SCRIPT:%=$(B)/libexec/%) $(PLUGINS:%=$(B)/libexec/plugins/%)
 
 # librtf: programs link with it. Its code is position-independent, and only the names in librtf.map are global.
-LIBRARY_SRC := lib/units.c $(wildcard lib/librtf/*.c)
+LIBRARY_SRC := lib/units.c lib/parse-time.c $(wildcard lib/librtf/*.c)
 LIBRARY     = $(B)/lib/librtf.so.0 $(B)/lib/librtf.so $(B)/lib/librtf.a
 # The library that rtf preload puts in front of libc.
 PRELOAD     = $(B)/libexec/rtf-preload.so

@@ -21,6 +21,9 @@ enum { PRIORITY_MAX = 99, UTILIZATION_TEXT = 24, CPU_LIST_TEXT = 4096 };
 /* Plain decimal digits within [0, max], and nothing else. */
 bool parse_number(const char *text, uint64_t max, uint64_t *value);
 
+/* Reads a number within [0, max] at *text, and moves *text past it. */
+bool take_number(const char **text, uint64_t max, uint64_t *value);
+
 /* "250us", "8ms", "2s", "3min", "1h", "2d": digits and one unit, within [1us, TIME_MAX]. A number
  * without a unit is refused, because chrt(1) reads it as ns, ReTiF as us, and systemd as s. */
 bool parse_time(const char *text, uint64_t *microseconds);

@@ -225,7 +225,7 @@ with_units() {
 # bats test_tags=turn:0
 @test "64 threads create, attach, change, detach and release under ThreadSanitizer, also over a broker that is killed" {
     local sources
-    mapfile -t sources < <(cd "$RTF_SOURCE" && ls lib/librtf/*.c lib/units.c)
+    mapfile -t sources < <(cd "$RTF_SOURCE" && ls lib/librtf/*.c lib/units.c lib/parse-time.c)
     (cd "$RTF_SOURCE" && cc -std=c17 -D_GNU_SOURCE -O1 -g -fsanitize=thread -Ilib -Ilib/librtf -o "$WORK/storm" test/library/storm.c "${sources[@]}" -ljansson -pthread)
     broker_start --max-specs 200
     TSAN_OPTIONS=halt_on_error=1 as_alice timeout 120 setarch -R "$WORK/storm" "${STORM_SECONDS:-2}" >"$WORK/out"

@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "lost-events.h"
+
 enum { TIMERS_MOST = 4, ORDINARY = 100 }; /* the kernel's first priority that is not real-time */
 
 enum where { NOT_KNOWN, RUNNING, WAITING, THROTTLED, ASLEEP, ENDED };
@@ -24,13 +26,6 @@ struct follower {
     int64_t until;  /* the timer runs until this time; 0: it does not run */
     uint32_t job;   /* the present job; 0: there is none, or its beginning is lost */
     int64_t job_begin, job_deadline;
-};
-
-/* The thread that has the CPU by the records, and since when. */
-struct chain {
-    bool known;
-    pid_t thread;
-    int64_t since;
 };
 
 struct building {
@@ -260,12 +255,12 @@ static void take_switch(struct building *building, const struct record *record)
     struct chain *chain = &building->chains[record->cpu];
     struct follower *leaves = find(building, record->thread),
                     *enters = find(building, record->next);
-    timeline->gaps[record->cpu] += chain->known && chain->thread != record->thread;
+    timeline->gaps[record->cpu] += lost_event_before(chain, record);
     if (leaves != NULL)
         leave(building, leaves, record, chain);
     if (enters != NULL)
         enter(building, enters, record);
-    *chain = (struct chain){true, record->next, record->time};
+    chain_follow(chain, record);
 }
 
 static void take_waking(struct building *building, struct follower *follower, int64_t time)

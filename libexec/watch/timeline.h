@@ -7,9 +7,8 @@
  * rtf-guard makes a thread that has used up its runtime ordinary until its next period. While such a
  * thread has no CPU, it counts as throttled.
  *
- * Events get lost in some contexts, and the kernel does not count them. A lost event is found by
- * the chain: the thread that leaves a CPU must be the one that got the CPU. Where an event is lost,
- * the time that is not known becomes SPAN_LOST. The timeline guesses nothing. */
+ * Where an event is lost (lost-events.h), the time that is not known becomes SPAN_LOST. The timeline
+ * guesses nothing. */
 #ifndef RTF_WATCH_TIMELINE_H
 #define RTF_WATCH_TIMELINE_H
 

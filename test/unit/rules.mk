@@ -25,7 +25,7 @@ $(B)/unit/lock-limit: $(call objects,libexec/attach/lock-limit.c)
 $(B)/unit/lock-sweep: $(call objects,libexec/attach/inherited-lock-limit.c libexec/attach/lock-limit.c lib/apply-result.c)
 $(B)/unit/lock-sweep: LDFLAGS += $(addprefix -Wl$(comma)--wrap=,opendir readdir closedir fopen prlimit syscall thread_identify thread_is thread_has_ended)
 $(B)/unit/reader-files: $(call objects,libexec/reader/files.c)
-$(B)/unit/timeline: $(call objects,libexec/watch/timeline.c libexec/watch/trace-json.c libexec/watch/trace-gantt.c lib/librtf/client-escape.c)
+$(B)/unit/timeline: $(call objects,libexec/watch/timeline.c libexec/watch/lost-events.c libexec/watch/trace-json.c libexec/watch/trace-gantt.c lib/librtf/client-escape.c)
 $(B)/unit/child-budget: $(call objects,libexec/broker/launcher/child-budget.c)
 $(B)/unit/nearest: | $(PLUGINS:%=$(B)/libexec/plugins/%)
 # Code that no unit test reaches: it need not be compiled again under sanitizers.

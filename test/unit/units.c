@@ -1,4 +1,4 @@
-/* lib/units.c: a parsed value equals the written one, a charge is never less than the use, and no
+/* lib/units.c and lib/parse-time.c: a parsed value equals the written one, a charge is never less than the use, and no
  * sum wraps. */
 #include "units.h"
 
