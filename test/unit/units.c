@@ -1,5 +1,5 @@
-/* lib/units.c and lib/parse-time.c: a parsed value equals the written one, a charge is never less than the use, and no
- * sum wraps. */
+/* lib/units.c and lib/parse-time.c: a parsed value equals the written one, a charge is never less
+ * than the use, and no sum wraps. */
 #include "units.h"
 
 #include <limits.h>

@@ -14,6 +14,7 @@
 #include "cgroup.h"
 #include "drift.h"
 #include "execve.h"
+#include "former-attributes.h"
 #include "given-extras.h"
 #include "grants.h"
 #include "guard.h"
@@ -49,10 +50,7 @@ enum step_result apply_grant_record(struct request *request)
     struct reservation *reservation = request->reservation;
     request->activation.fresh |= request->activation.target != NULL;
     request->activation.target = NULL;
-    /* the journal needs the former attributes before the helper changes them */
-    shares_note_former(reservation->attachment);
-    extras_note_former(reservation->attachment);
-    if (request_record(request))
+    if (former_attributes_record(request))
         return grant_schedules(reservation->grant) ? DONE : NO_CPU_TIME;
     refuse_thread(request, WHY_BROKER_STATE, "the broker cannot write its state: %s",
                   strerror(errno));
