@@ -19,7 +19,7 @@ struct exact {
     const char *word;               /* "admission=demand" */
     uint64_t limit;                 /* the limit of the sum of C/T, in billionths */
     uint64_t blocking, fair_server; /* us, see plugins.conf(5) */
-    uint64_t overrun;               /* us: what a task can take beyond its runtime; tick-overruns.h */
+    uint64_t overrun; /* us: what a task can take beyond its runtime; tick-overruns.h */
     enum outcome (*test)(const struct set_task *task, size_t count, uint64_t blocking,
                          uint64_t *steps);
 
