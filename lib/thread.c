@@ -107,7 +107,7 @@ static bool read_proc(pid_t tid, const char *file, char *text, size_t size)
     return good;
 }
 
-/* file: in the directory /proc/PROCESS */
+/* Reads the stat file of the thread: `file` in the directory /proc/PROCESS. */
 static bool look(pid_t process, const char *file, pid_t tid, struct identity *identity)
 {
     char text[1024]; /* the name and 51 numbers */

@@ -66,7 +66,7 @@ static struct disk *disk_named(const struct paragraph *request)
 }
 
 /* Begins to manage the disk, if that is not done already. A disk that was removed and plugged in
- * again has another number, and has lost its settings. */
+ * again has another number and has lost its settings, so it is begun anew. */
 static bool begin(struct disk *disk, char *reason)
 {
     char number[DISK_NUMBER];

@@ -35,8 +35,8 @@ bool process_group_wait(const struct process_group *group,
                         bool (*wait_on)(int fd, int64_t as, bool starts), int64_t as);
 int process_group_starts(const struct process_group *group);
 
-/* process_group_used: the CPU time that members have used on the other CPUs, ns.
- * process_group_count: on = false stops the counters. */
+/* process_group_used returns the CPU time, in ns, that members have used on CPUs that they may not
+ * use: the sum of the counters. process_group_count starts (on) or stops the counters. */
 int64_t process_group_used(const struct process_group *group);
 void process_group_count(const struct process_group *group, bool on);
 
@@ -48,13 +48,13 @@ void process_group_count(const struct process_group *group, bool on);
  * uids of others. False: there are more than PROCESS_MEMBERS_MAX members, and no member is made
  * real-time, because suspending so many would take the guard too long. */
 void process_group_suspend(struct process_group *group);
+bool process_group_resume(struct process_group *group);
 
 /* Makes each sleeping member, except the first thread, ordinary and then real-time again, until
  * is_over(about) is true while a member is ordinary. A sleeping member does not notice this. awake:
  * also members that do not sleep. False: is_over(about) was true for no member. */
 bool process_group_try(const struct process_group *group, bool awake, bool (*is_over)(pid_t),
                        pid_t about);
-bool process_group_resume(struct process_group *group);
 
 /* True: process_group_resume has left members ordinary because they were not there at the call
  * before. The caller calls it again 1 ms later or more. */

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* what: BPF_MAP_CREATE and so on. -1 with errno. */
+/* Calls bpf(2) with the command `what`, such as BPF_MAP_CREATE. -1 with errno. */
 int bpf_call(int what, union bpf_attr *attributes);
 
 /* Loads a program, and returns its descriptor. -1 with errno. */

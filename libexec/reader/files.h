@@ -16,8 +16,8 @@
  * the timestamps of the file system are. */
 void files_begin(uid_t uid);
 
-/* name_without: the reservation's name in NAME.ending; false: not a valid name. file_name: the
- * reverse. */
+/* name_without takes the reservation's name NAME from the file name NAME.ending; false: not a valid
+ * name. file_name joins the two. */
 bool name_without(const char *file, const char *ending, char name[static 256]);
 const char *file_name(char joined[static NAME_MAX + 1], const char *name, const char *ending);
 

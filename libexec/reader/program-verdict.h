@@ -24,7 +24,8 @@ struct program_summary {
     const char *code;            /* of the refusal, if `result` is refused */
 };
 
-/* The caller owns the text, one line with its newline. rows: an array. */
+/* Returns the text of NAME.verdict, one line with its newline; the caller owns it. rows: an
+ * array. */
 char *verdict_of_program(const struct program_summary *summary, json_t *rows);
 
 /* Reads the verdict in this text, and the state of its program. NULL: the verdict is about another
