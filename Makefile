@@ -116,6 +116,8 @@ $(eval $(call room,bin,$(B)/bin,$(BIN)))
 $(foreach name,$(ROOMS),$(eval $(call room,libexec/$(name),$(B)/libexec,$(notdir $(basename $(wildcard libexec/$(name)/rtf-*.c))))))
 $(eval $(call room,libexec/front,$(B)/libexec/front,$(FRONT_C),$(wildcard libexec/front/request/*.c libexec/watch/*.c) libexec/preload/profile.c))
 $(eval $(call room,libexec/muse,$(B)/libexec/muse,$(MUSE),libexec/watch/trace-instance.c libexec/watch/recording-guard.c))
+# rtf learn: all other programs of the room need none of this.
+$(B)/libexec/front.a: $(call objects,$(wildcard libexec/learn/*.c))
 $(eval $(call room,plugins,$(B)/libexec/plugins,$(PLUGINS)))
 $(B)/libexec/rtf-brokerd: $(call objects,$(BROKER_SRC)) $(LIB)
 $(B)/libexec/rtf-reader:  $(call objects,$(wildcard libexec/reader/*.c)) $(LIB)
@@ -143,12 +145,13 @@ $(B)/obj/libexec/muse/separations.o: CFLAGS += -O3
 
 # Tools of the tests, and attacks. The attacks also run on other kernels (test/vm), where there is no compiler.
 ATTACKS = $(B)/test/identity $(B)/test/inherit $(B)/test/reuse
-TOOLS   = $(B)/test/kernel-view $(B)/test/group-times $(B)/test/overrun $(B)/test/rtkit-client $(B)/bed/slow-disk $(ATTACKS)
+TOOLS   = $(B)/test/kernel-view $(B)/test/worker $(B)/test/group-times $(B)/test/overrun $(B)/test/rtkit-client $(B)/bed/slow-disk $(ATTACKS)
 $(ATTACKS): $(B)/test/%: $(B)/obj/test/attack/%.o
-$(B)/test/group-times $(B)/test/kernel-view $(B)/test/overrun $(B)/test/rtkit-client: $(B)/test/%: $(B)/obj/test/%.o
+$(B)/test/group-times $(B)/test/kernel-view $(B)/test/overrun $(B)/test/rtkit-client $(B)/test/worker: $(B)/test/%: $(B)/obj/test/%.o
 $(B)/test/overrun:      $(B)/libexec/guard.a $(LIB)
 $(B)/test/group-times:  $(LIB)
 $(B)/test/rtkit-client: LDLIBS = -lsystemd
+$(B)/test/worker:       LDLIBS = -lm
 $(B)/bed/slow-disk:     $(call objects,contrib/bed/slow-disk.c)
 $(B)/bed/slow-disk:     LDLIBS = -lfuse3
 LINKED = $(BIN:%=$(B)/bin/%) $(LIBEXEC:%=$(B)/libexec/%) $(FRONT_C:%=$(B)/libexec/front/%) $(MUSE:%=$(B)/libexec/muse/%) $(PLUGINS:%=$(B)/libexec/plugins/%) $(TOOLS)

@@ -1,0 +1,13 @@
+/* Prints what rtf-learn(1) has learned. */
+#ifndef RTF_LEARN_REPORT_H
+#define RTF_LEARN_REPORT_H
+
+#include "learn-result.h"
+
+/* A table of the threads, and the spec (NULL: none) as the last line. */
+void learn_report_text(const struct learned *learned, const json_t *spec);
+
+/* One object. False: no memory. */
+bool learn_report_json(const struct learned *learned, pid_t process, json_t *spec);
+
+#endif

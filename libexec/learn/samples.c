@@ -1,0 +1,46 @@
+#include "samples.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+int schedstat_open(pid_t tid)
+{
+    char path[48];
+    snprintf(path, sizeof path, "/proc/%d/schedstat", (int)tid);
+    return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+bool schedstat_read(int fd, struct schedstat *now)
+{
+    char text[80];
+    const ssize_t length = pread(fd, text, sizeof text - 1, 0);
+    if (length <= 0)
+        return false;
+    text[length] = '\0';
+    char *rest = text;
+    now->ran = strtoll(rest, &rest, 10);
+    now->waited = strtoll(rest, &rest, 10);
+    now->arrivals = strtoll(rest, &rest, 10);
+    return true;
+}
+
+/* CPU time that a look shows together with an arrival belongs to the new burst: the last burst has
+ * nearly always ended before the look before. */
+void samples_take(struct samples *samples, int64_t now, const struct schedstat *seen,
+                  struct bursts *bursts)
+{
+    if (samples->has_looked && seen->arrivals != samples->last.arrivals) {
+        if (samples->is_open)
+            bursts_add(bursts, &samples->open);
+        samples->is_open = true;
+        samples->open = (struct burst){.begin = now, .end = now};
+    }
+    if (samples->is_open && seen->ran != samples->last.ran) {
+        samples->open.ran += seen->ran - samples->last.ran;
+        samples->open.end = now;
+    }
+    samples->has_looked = true;
+    samples->last = *seen;
+}

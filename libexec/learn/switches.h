@@ -1,0 +1,28 @@
+/* Records when a thread gets a CPU and leaves it, by a perf event of the thread (perf_event_open(2)).
+ * The kernel lets a user watch the user's own threads if kernel.perf_event_paranoid is at most 2. */
+#ifndef RTF_LEARN_SWITCHES_H
+#define RTF_LEARN_SWITCHES_H
+
+#include <sys/types.h>
+
+#include "bursts.h"
+
+struct switches;
+
+/* NULL with errno. EACCES: the kernel refuses. ESRCH: there is no such thread. */
+struct switches *switches_open(pid_t tid);
+
+/* Becomes readable each time that the thread has left its CPU, or each time that it has got a CPU:
+ * it depends on when the event began. switches_pause and switches_resume change this, if the thread
+ * runs at the first call and sleeps at the second. */
+int switches_descriptor(const struct switches *switches);
+
+void switches_pause(struct switches *switches);
+void switches_resume(struct switches *switches);
+
+/* Moves the records into the bursts. Call this at least each 100 ms. False: records are lost. */
+bool switches_take(struct switches *switches, struct bursts *bursts);
+
+void switches_close(struct switches *switches);
+
+#endif
