@@ -509,7 +509,7 @@ static bool await_sign(struct client *client, const struct options *options,
 {
     struct pollfd fds[] = {{.fd = child->signals, .events = POLLIN},
                            {.fd = sign->fd, .events = POLLIN}};
-    /* a time, because another event may end poll earlier */
+    /* when the lease is to be renewed: poll may return earlier, for another event */
     int64_t renewal = client_until(RENEWAL * UINT64_C(1000));
     bool told = false;
     *thread = 0;

@@ -36,9 +36,9 @@ struct program_file {
     struct rule rules[RULES_MAX];
 };
 
-/* NOT: the text has no key "threads" at the top level, so it is no program file. BAD: *reason says
- * what is wrong, and the program file has the token. The caller frees *file with program_free if it
- * is not NULL. */
+/* Parses the text of a NAME.json as a program file. NOT: the text has no key "threads" at the top
+ * level, so it is no program file. BAD: *reason says what is wrong; of *file only the token is of
+ * use. The caller frees *file with program_free if it is not NULL. */
 enum program_parsed { PROGRAM_NOT, PROGRAM_BAD, PROGRAM_GOOD };
 enum program_parsed program_parse(const char *text, size_t length, struct program_file **file,
                                   char reason[static REASON_BYTES]);

@@ -251,9 +251,9 @@ static bool is_as(const struct attributes *one, const struct attributes *other)
            one->priority == other->priority;
 }
 
-/* True: the thread was changed. cpus = false: an ordinary thread keeps its CPUs. The thread keeps
- * its present nice value. A thread with SCHED_DEADLINE is left alone, because it has a reservation
- * of its own. */
+/* Gives the thread its recorded former attributes, except the nice value. Leaves a thread with
+ * SCHED_DEADLINE alone, because it has a reservation of its own. cpus = false: leaves an ordinary
+ * thread alone, too, so that it keeps its CPUs. True: the thread was changed. */
 static bool restore_thread(pid_t tid, const struct former *all, int count, pid_t first_tid,
                            const struct attributes *first, bool cpus)
 {

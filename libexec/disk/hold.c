@@ -145,7 +145,7 @@ static bool drop(uint16_t class, char reason[static SERVE_REASON])
     return true;
 }
 
-/* CAP_SYS_NICE: for other users' threads, and for the class RT. */
+/* The capability CAP_SYS_NICE is needed for other users' threads, and for the class RT. */
 const struct way by_priority = {.hold = hold,
                                 .begin = begin,
                                 .end = end,

@@ -104,8 +104,8 @@ bool inheritance_events_lost(void)
     return were_lost;
 }
 
-/* on = false removes the descriptors from the epoll set, because an entry with an empty event mask
- * still wakes the guard. */
+/* With on = false, removes the descriptors from the epoll set, because an entry with an empty event
+ * mask still wakes the guard. */
 void inheritance_events_listen(bool on)
 {
     struct epoll_event wanted = {.events = EPOLLIN, .data.u64 = source};

@@ -29,7 +29,7 @@ bool inheritance_events_drain(void (*take)(const struct priority_change *));
 /* True: since the last call the kernel may have left out a record, because a ring was full. */
 bool inheritance_events_lost(void);
 
-/* on = false: records no longer make `epoll` ready. */
+/* Says whether records make `epoll` ready from now on. */
 void inheritance_events_listen(bool on);
 
 #endif
