@@ -112,7 +112,8 @@ static bool take_former(const struct paragraph *said, struct former *former)
     return good;
 }
 
-/* Returns an array that the caller frees; NULL: no record. */
+/* Reads the record of the former attributes of the threads. Returns an array of *count, which the
+ * caller frees; NULL: no record. */
 static struct former *read_record(const char *name, int *count)
 {
     static struct paragraph_input input;

@@ -32,7 +32,7 @@ enum span_kind {
     SPAN_KINDS
 };
 
-/* A mark has no length. */
+/* A span, or a mark: then `from` and `to` are the same. */
 struct span {
     int64_t from, to; /* ns, CLOCK_MONOTONIC */
     int64_t value;
