@@ -56,6 +56,26 @@ nothing_is_owed() {
     diff <(echo "$before") <(switches)
 }
 
+@test "rtf usage, and a program that marks its jobs, wake no process of rtf" {
+    broker_start
+    sleeper $ALICE
+    spec $ALICE cam '{"runtime": "1ms", "period": "10ms"}' >/dev/null
+    attach $ALICE cam "$SLEEPER" >/dev/null
+    as $ALICE mkdir -m 700 "$SPECS/$ALICE/.jobs"
+    eventually no_readers
+    sleep 0.2
+    before=$(switches)
+    as $ALICE env USER=$ALICE "$RTF_BIN/rtf" --spool "$SPOOL" usage --json --for 2s >"$WORK/out" 3>&- &
+    measuring=$!
+    eventually test -p "$SPECS/$ALICE/.jobs/cam"
+    # shellcheck disable=SC2016 # sh expands
+    as $ALICE sh -c 'for i in $(seq 100); do echo "9000000000000000 9000000000000000" 1<>"$1"; done' sh "$SPECS/$ALICE/.jobs/cam"
+    wait "$measuring"
+    diff <(echo "$before") <(switches)
+    jq -e '.reservations[0].jobs == 100' "$WORK/out"
+    [ -z "$(ls -A "$SPECS/$ALICE/.jobs")" ]
+}
+
 # switches_of PROCESS...: as switches, in the variable $SWITCHES, and without a new process.
 switches_of() {
     local pid line

@@ -45,12 +45,24 @@ static uint64_t inexact(const struct periods *periods)
     return periods->runtime / 50 < most ? periods->runtime / 50 : most;
 }
 
+/* The kernel gives as many runtimes at once as it needs to make up for an overrun. Returns the
+ * number of periods that the thread skips because of this. */
+static uint64_t skipped(const struct periods *periods, int64_t charged)
+{
+    const uint64_t seen = periods->over / periods->runtime,
+                   given = charged <= 0
+                               ? 0
+                               : ((uint64_t)charged + periods->runtime / 2) / periods->runtime;
+    return given > seen + 1 ? given - 1 : seen;
+}
+
 /* True if the look is in the period that follows the period of the last look. Periods begin at
  * least their length apart. */
 static bool is_next(const struct periods *periods, const struct look *look)
 {
+    const uint64_t until = (1 + periods->over / periods->runtime) * periods->period;
     return look->at - periods->last.at < (int64_t)periods->period ||
-           look->deadline - periods->last.deadline < periods->period + periods->period / 2;
+           look->deadline - periods->last.deadline < until + periods->period / 2;
 }
 
 /* A thread that did not sleep since the period before, whose runtime was used up, too, is still in
@@ -64,18 +76,22 @@ static void count_used_up(struct periods *periods)
     periods->waited_before = periods->last.waited;
 }
 
+static void lose_period(struct periods *periods, const struct look *look)
+{
+    periods->lost += look->deadline < periods->last.deadline
+                         ? 1 /* the thread has been attached again */
+                         : in_periods(periods, look->deadline - periods->last.deadline);
+    periods->over = 0;
+}
+
 static void close_period(struct periods *periods, const struct look *look)
 {
-    const int64_t charged = beginning(periods, look) - periods->began,
-                  used = charged + (int64_t)periods->over - (int64_t)periods->carried;
-    if (!is_next(periods, look)) {
-        periods->lost += look->deadline < periods->last.deadline
-                             ? 1 /* the thread has been attached again */
-                             : in_periods(periods, look->deadline - periods->last.deadline);
-        periods->was_used_up = false;
-        periods->over = 0;
-        return;
-    }
+    const int64_t charged = beginning(periods, look) - periods->began;
+    const uint64_t repaid = skipped(periods, charged) * periods->runtime;
+    if (periods->over < repaid)
+        periods->over = repaid;
+    periods->over -= repaid;
+    const int64_t used = charged + (int64_t)periods->over - (int64_t)periods->carried;
     add(periods, used < 0 ? 0 : (uint64_t)used);
     periods->is_used_up |= charged + (int64_t)inexact(periods) >= (int64_t)periods->runtime;
     if (periods->is_used_up)
@@ -104,8 +120,12 @@ static void look_into_period(struct periods *periods, const struct look *look)
 
 static void take_kernels(struct periods *periods, const struct look *look)
 {
-    if (periods->is_kernels && look->deadline != periods->last.deadline)
-        close_period(periods, look);
+    if (periods->is_kernels && look->deadline != periods->last.deadline) {
+        if (is_next(periods, look))
+            close_period(periods, look);
+        else
+            lose_period(periods, look);
+    }
     if (!periods->is_kernels) {
         periods->over = 0;
         periods->was_used_up = false;

@@ -153,3 +153,76 @@ counts() {
     says '.reservations[0] | .jobs == 4 and .misses == 1 and .worst == 70000'
     [ -p "$OWN/.jobs/job" ]
 }
+
+# marker COUNT: Alice's program marks so many jobs at once in the FIFO of the reservation "job", and prints how many marks were written.
+marker() {
+    as $ALICE timeout 10 /usr/bin/python3 -S -c '
+import os, sys, time
+count = 0
+for i in range(int(sys.argv[1])):
+    now = time.monotonic_ns() // 1000
+    try:
+        file = os.open(sys.argv[2], os.O_RDWR | os.O_NONBLOCK)
+        count += os.write(file, b"%d %d\n" % (now, now)) > 0
+        os.close(file)
+    except OSError:
+        pass
+print(count)' "$1" "$OWN/.jobs/job"
+}
+usage_process() { pgrep -f "front/rtf-usage --spool $SPOOL"; }
+
+@test "a program that marks jobs goes on if rtf usage is not there, is stopped, or is killed; the next one reads its marks" {
+    broker_start
+    sleeper $ALICE
+    silent rtf declare job -T 2ms -P 20ms --attach "$SLEEPER"
+    [ "$(marker 10)" = 0 ]
+    rtf usage --json --for 1min job >"$WORK/out" 3>&- &
+    measuring=$!
+    eventually is_measuring
+    kill -STOP "$(usage_process)"
+    written=$(marker 10000)
+    [ "$written" -gt 1000 ]
+    [ "$written" -lt 5000 ]
+    kill -CONT "$(usage_process)"
+    kill -INT "$(usage_process)"
+    wait "$measuring"
+    says ".reservations[0].jobs == $written"
+    [ -z "$(ls -A "$OWN/.jobs")" ]
+    rtf usage --json --for 1min job >"$WORK/out" 3>&- &
+    eventually is_measuring
+    kill -KILL "$(usage_process)"
+    wait $! || true
+    [ "$(marker 10)" = 10 ]
+    rtf usage --json --for 1min job >"$WORK/out" 2>"$WORK/err" 3>&- &
+    measuring=$!
+    eventually is_measuring
+    [ "$(marker 10)" = 10 ]
+    kill -INT "$(usage_process)"
+    wait "$measuring"
+    says '.reservations[0].jobs == 10 and .reservations[0].misses == 0'
+    [ ! -s "$WORK/err" ]
+}
+
+# jobs_fail: the figures are printed without marks, and $1 is said.
+jobs_fail() {
+    rtf usage --json --for 50ms job >"$WORK/out" 2>"$WORK/err"
+    [ "$(cat "$WORK/err")" = "rtf usage: $1" ] || { cat "$WORK/err" >&2; return 1; }
+    says '.reservations[0] | .jobs == null and .misses == null and .periods > 0'
+}
+
+@test "something else in the place of the FIFO or of its directory is told, and is left alone" {
+    broker_start
+    hog $ALICE
+    silent rtf declare job -T 2ms -P 10ms --attach "$HOG"
+    as $ALICE touch "$OWN/.jobs"
+    jobs_fail 'marks of jobs are not read: .jobs: Not a directory'
+    as $ALICE sh -c 'rm "$1/.jobs" && ln -s "$2" "$1/.jobs"' sh "$OWN" "$WORK"
+    jobs_fail 'marks of jobs are not read: .jobs: Not a directory'
+    as $ALICE sh -c 'rm "$1/.jobs" && mkdir -p "$1/.jobs/job"' sh "$OWN"
+    jobs_fail 'job: the marks of its jobs are not read: Is a directory'
+    as $ALICE sh -c 'rmdir "$1/.jobs/job" && echo keep >"$1/.jobs/job"' sh "$OWN"
+    jobs_fail 'job: the marks of its jobs are not read: the file is no FIFO'
+    [ "$(cat "$OWN/.jobs/job")" = keep ]
+    as $ALICE sh -c 'mkfifo "$1/other" && ln -sf "$1/other" "$1/.jobs/job"' sh "$OWN"
+    jobs_fail 'job: the marks of its jobs are not read: Too many levels of symbolic links'
+}
