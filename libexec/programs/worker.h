@@ -2,7 +2,7 @@
 #ifndef RTF_PROGRAMS_WORKER_H
 #define RTF_PROGRAMS_WORKER_H
 
-#include "each-users-files.h"
+#include "programs-d-users.h"
 
 /* Becomes the user of the orders, with the group of the spool's users, and carries the orders out.
  * Returns 0, or an exit status of sysexits(3). */

@@ -1,7 +1,7 @@
 /* The files of programs.d (rtf-programs(5)): program files that an administrator writes for
  * users. */
-#ifndef RTF_READ_PROGRAMS_D_H
-#define RTF_READ_PROGRAMS_D_H
+#ifndef RTF_PROGRAMS_D_PARSE_H
+#define RTF_PROGRAMS_D_PARSE_H
 
 #include <stddef.h>
 #include <sys/types.h>

@@ -1,4 +1,4 @@
-#include "each-users-files.h"
+#include "programs-d-users.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-#include "read-programs-d.h"
+#include "programs-d-parse.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,13 +1,13 @@
 /* Orders to put, remove or keep one file in the directory of one user. After all orders, each
  * user's directory has the files that programs.d states for the user. */
-#ifndef RTF_EACH_USERS_FILES_H
-#define RTF_EACH_USERS_FILES_H
+#ifndef RTF_PROGRAMS_D_USERS_H
+#define RTF_PROGRAMS_D_USERS_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
-#include "read-programs-d.h"
+#include "programs-d-parse.h"
 
 #define NO_GROUP ((gid_t)65534)
 
