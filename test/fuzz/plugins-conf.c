@@ -2,6 +2,7 @@
 #include "../../libexec/broker/config/plugin-lines.c" /* NOLINT(bugprone-suspicious-include): the fuzzed function is static there */
 
 #include "fuzz.h"
+#include "side-by-side.h"
 
 /* A broker loads this file once. */
 static void forget_lines(void)

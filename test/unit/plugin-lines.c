@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "resource-kinds.h"
+#include "side-by-side.h"
 #include "tick.h"
 #include "unit.h"
 

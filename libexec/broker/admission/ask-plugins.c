@@ -20,6 +20,7 @@
 #include "plugins.h"
 #include "refusals.h"
 #include "debts.h"
+#include "side-by-side.h"
 #include "zero-lag-wait.h"
 #include "spare-capacity.h"
 #include "spec.h"

@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 
+#include "side-by-side.h"
 #include "trial.h"
 
 static void load_as_before(const struct reservation *reservation, int plugin)

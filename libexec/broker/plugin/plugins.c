@@ -9,6 +9,7 @@
 
 #include "config-lines.h"
 #include "event.h"
+#include "side-by-side.h"
 #include "supervise.h"
 #include "units.h"
 
