@@ -18,6 +18,7 @@
 #include "request/request.h"
 #include "serving.h"
 #include "thread-json.h"
+#include "usage-look.h"
 
 enum { FILE_MOST = 1 << 20, TEXT_MOST = 65536, FILE_NAME = CLIENT_NAME_MAX + sizeof ".verdict" };
 static struct {
@@ -102,6 +103,22 @@ static json_t *comm_of(pid_t tid)
     return as_string(comm, length);
 }
 
+/* Adds the CPU time and the waiting time since the thread began, in us. */
+static void add_times(json_t *kernel, pid_t tid)
+{
+    struct look_files files;
+    struct look look;
+    const bool is_known = look_open(&files, tid) && look_read(&files, &look);
+    json_object_set_new(kernel, "used",
+                        is_known ? json_integer((json_int_t)(look.ran / 1000)) : json_null());
+    json_object_set_new(kernel, "waited",
+                        is_known ? json_integer((json_int_t)(look.waited / 1000)) : json_null());
+    json_object_set_new(kernel, "throttled",
+                        is_known && look.deadline != 0 ? json_boolean(look.left <= 0)
+                                                       : json_null());
+    look_close(&files);
+}
+
 /* Returns JSON null if there is no such thread. */
 static json_t *look_at_thread(const json_t *tid)
 {
@@ -112,6 +129,7 @@ static json_t *look_at_thread(const json_t *tid)
         return json_null();
     json_t *kernel = thread_as_json(&identity, &attributes);
     json_object_set_new(kernel, "comm", comm_of((pid_t)number));
+    add_times(kernel, (pid_t)number);
     return kernel;
 }
 
@@ -269,6 +287,25 @@ static char *kernel_text(const json_t *kernel)
     return text;
 }
 
+static double seconds(const json_t *kernel, const char *key)
+{
+    return (double)json_integer_value(json_object_get(kernel, key)) / 1e6;
+}
+
+/* "1.204s of CPU time; 0.310s ready or throttled", or nothing. */
+static void print_times(const json_t *kernel)
+{
+    char *text;
+    if (!json_is_integer(json_object_get(kernel, "used")))
+        return;
+    FILE *stream = open_text(&text);
+    fprintf(stream, "%.3fs of CPU time; %.3fs ready or throttled%s", seconds(kernel, "used"),
+            seconds(kernel, "waited"),
+            json_is_true(json_object_get(kernel, "throttled")) ? "; now throttled" : "");
+    fclose(stream);
+    print_line("used", text);
+}
+
 static char *answer_text(void)
 {
     char *text;
@@ -361,6 +398,7 @@ static void print_program(void)
     {
         print_line("thread", row_text(row));
         print_line("kernel", kernel_text(json_array_get(shown.kernel, i)));
+        print_times(json_array_get(shown.kernel, i));
     }
     print_line("answer", answer_text());
     print_refusal();
@@ -375,8 +413,10 @@ static void print_reservation(void)
     print_line("asked", asked());
     printf("%-12s%s\n", "granted", json_is_object(grant) ? grant_text(grant, granted) : "nothing");
     print_line("thread", thread_text(thread));
-    if (json_is_object(thread))
+    if (json_is_object(thread)) {
         print_line("kernel", kernel_text(shown.kernel));
+        print_times(shown.kernel);
+    }
     print_line("answer", answer_text());
     print_refusal();
 }

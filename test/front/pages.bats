@@ -56,7 +56,7 @@ typed() {
     sleeper $ALICE
     silent rtf declare cam -T 10ms -P 100ms
     silent rtf attach cam "$SLEEPER"
-    shape() { sed -E -e 's/[0-9]{4}-[0-9-]+T[0-9:.]+Z/TIME/' -e "s/\b(4242|$SLEEPER) \([a-z]+\)/THREAD/" -e 's/CPUs? [0-9,-]+/CPUS/'; }
+    shape() { sed -E -e 's/[0-9]{4}-[0-9-]+T[0-9:.]+Z/TIME/' -e "s/\b(4242|$SLEEPER) \([a-z]+\)/THREAD/" -e 's/CPUs? [0-9,-]+/CPUS/' -e 's/[0-9]+\.[0-9]{3}s/SECONDS/g'; }
     example rtf-show.1 1
     diff <(sed 1d "$WORK/script" | shape) <(rtf show cam | shape) >&2
     example rtf-plugins.1 1

@@ -11,12 +11,13 @@ tidy() { [ -z "$BROKER" ] || kill -CONT "$BROKER" 2>/dev/null || true; }
     sleeper $ALICE
     silent rtf declare cam -T 2ms -P 20ms --comment 'the left' --attach "$SLEEPER"
     prints 0 rtf show cam
-    diff <(sed 's/20[0-9-]*T[0-9:.]*Z/TIME/' "$WORK/out") - <<TEXT
+    diff <(sed -e 's/20[0-9-]*T[0-9:.]*Z/TIME/' -e 's/[0-9]*\.[0-9]\{3\}s/SECONDS/g' "$WORK/out") - <<TEXT
 cam
 asked       runtime=2ms period=20ms comment=the left attach=$SLEEPER
 granted     EDF grants 2ms of each 20ms on CPUs $ALL_CPUS, 0.1 of a CPU
 thread      $SLEEPER (sleep), attached
 kernel      deadline, 2ms of each 20ms, CPUs $ALL_CPUS
+used        SECONDS of CPU time; SECONDS ready or throttled
 answer      OK to create, TIME
 TEXT
     eventually has_watches 1
@@ -25,6 +26,20 @@ TEXT
     grep -qx "kernel      other, CPUs $ALL_CPUS" "$WORK/out"
     prints 0 rtf show cam --json
     says ".name == \"cam\" and .current and .spec.runtime == \"2ms\" and .verdict.grant.runtime == 2000 and .kernel.tid == $SLEEPER and .kernel.policy == \"other\""
+}
+
+@test "rtf show tells how much CPU time the thread has used, and that the thread is throttled" {
+    broker_start
+    hog $ALICE
+    silent rtf declare cam -T 20ms -P 100ms --attach "$HOG"
+    is_throttled() { prints 0 rtf show cam --json && says '.kernel.throttled'; }
+    eventually is_throttled
+    before=$(jq -c '[.kernel.used, .kernel.waited]' "$WORK/out")
+    prints 0 rtf show cam
+    grep -Eqx 'used +[0-9]+\.[0-9]{3}s of CPU time; [0-9]+\.[0-9]{3}s ready or throttled(; now throttled)?' "$WORK/out"
+    # The kernel adds the wait when the thread runs again.
+    waits() { prints 0 rtf show cam --json && jq -e --argjson before "$before" '.kernel.used > $before[0] and .kernel.waited > $before[1] + 50000' "$WORK/out" >/dev/null; }
+    eventually waits
 }
 
 # bats test_tags=turn:2
