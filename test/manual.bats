@@ -355,7 +355,7 @@ session() {
             if grep -q '^[$#] ' "$block"; then
                 sed -n 's/^[$#] //p' "$block" >"$WORK/script"
                 case $page in *.conf.*) continue ;; esac
-            elif grep -qE '^(rtf-(run|wait) [^a-z]|cd|mkdir|jq|tail|n=|dir=|answer=|if|for|pidof|\[)' "$block" && ! grep -q '^rtf-run: ' "$block"; then
+            elif grep -qE '^(rtf-(run|wait) [^a-z]|cd|mkdir|jq|tail|n=|dir=|answer=|if|for|pidof|\[)' "$block" && ! grep -qE '^(rtf-run: |int )' "$block"; then
                 cp "$block" "$WORK/script"
             else
                 continue
