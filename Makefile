@@ -47,7 +47,7 @@ sees    = -Ilib -Ilib/librtf $(if $(filter contrib/bed/slow-disk.c,$(1)),$(FUSE_
 
 BIN      = rtf-run rtf-wait
 of_rooms = $(notdir $(basename $(wildcard $(ROOMS:%=libexec/%/rtf-*.c))))
-LIBEXEC := rtf-brokerd rtf-reader $(of_rooms)
+LIBEXEC := rtf-brokerd rtf-reader rtf-watch $(of_rooms)
 SCRIPT   = rtf-invariants rtf-lint rtf-invariants.jq rtf-lint.awk
 # Commands of rtf(1). FRONT: in sh. FRONT_C: in C, with the programs that read logs and status.json for the commands in sh. FRONT_DATA, FRONT_SED:
 # files that the commands in sh share.
@@ -116,6 +116,7 @@ $(eval $(call room,bin,$(B)/bin,$(BIN)))
 $(foreach name,$(ROOMS),$(eval $(call room,libexec/$(name),$(B)/libexec,$(notdir $(basename $(wildcard libexec/$(name)/rtf-*.c))))))
 $(eval $(call room,libexec/front,$(B)/libexec/front,$(FRONT_C),$(wildcard libexec/front/request/*.c libexec/watch/*.c) libexec/preload/profile.c))
 $(eval $(call room,libexec/muse,$(B)/libexec/muse,$(MUSE),libexec/watch/trace-instance.c libexec/watch/recording-guard.c))
+$(eval $(call room,libexec/tracer,$(B)/libexec,rtf-watch,$(wildcard libexec/watch/*.c)))
 # rtf learn: all other programs of the room need none of this.
 $(B)/libexec/front.a: $(call objects,$(wildcard libexec/learn/*.c))
 $(eval $(call room,plugins,$(B)/libexec/plugins,$(PLUGINS)))
@@ -131,7 +132,7 @@ $(B)/%.a:
 LDLIBS = -Wl,--as-needed -ljansson -lcap-ng -lseccomp
 $(B)/libexec/front/rtf-top: LDLIBS += -lncurses
 $(B)/libexec/front/rtf-ls:  LDLIBS += -lsmartcols
-$(B)/libexec/front/rtf-trace: LDLIBS += -ltraceevent
+$(B)/libexec/front/rtf-trace $(B)/libexec/rtf-watch: LDLIBS += -ltraceevent
 $(B)/libexec/rtf-net:       LDLIBS += -lnl-route-3 -lnl-3
 $(B)/libexec/rtf-rtkit:     LDLIBS += -lsystemd
 $(MUSE:%=$(B)/libexec/muse/%): LDLIBS += -lm

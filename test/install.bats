@@ -122,6 +122,7 @@ prepare() {
 755 usr/libexec/rtf/rtf-rtkit
 755 usr/libexec/rtf/rtf-tasks
 755 usr/libexec/rtf/rtf-threads
+755 usr/libexec/rtf/rtf-watch
 755 usr/sbin
 777 usr/sbin/rtf-brokerd
 777 usr/sbin/rtf-brokers

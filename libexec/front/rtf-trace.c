@@ -1,7 +1,7 @@
 /* rtf-trace(1): records what the scheduler does with reserved threads, and shows it.
  *
- * Root alone may trace: the kernel's events name the threads of all users. Names of threads and
- * reservations are other users' text; all that is printed goes through client_escape. */
+ * Names of threads and reservations are other users' text; all that is printed goes through
+ * client_escape. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -20,8 +20,8 @@
 #include "open-spool.h"
 #include "command-line.h"
 #include "trace-chosen.h"
+#include "trace-source.h"
 #include "watch/awake.h"
-#include "watch/recorder.h"
 #include "watch/timeline.h"
 #include "watch/trace-dat.h"
 #include "watch/trace-gantt.h"
@@ -43,38 +43,56 @@ static const char *own_directory(void)
     return account != NULL ? account->pw_name : uid;
 }
 
-static struct chosen choose(char *const *patterns)
+static void fail_nothing(const char *user)
 {
-    struct client client;
+    if (user == NULL)
+        command_fail(EX_NOINPUT, "there is no such reservation with a thread");
+    command_fail(EX_NOINPUT, "%s has no such reservation with a thread", command_typed(user));
+}
+
+static struct chosen choose(const struct client *client, char *const *patterns)
+{
     struct chosen chosen;
     const struct chosen_wish wish = {.user = options.all            ? NULL
                                              : options.user != NULL ? options.user
                                                                     : own_directory(),
                                      .patterns = patterns};
-    open_spool(&client);
-    if (!chosen_read(client.root, &wish, &chosen))
+    if (!chosen_read(client->root, &wish, &chosen))
         command_fail(EX_NOPERM, "%s/state/current is not root's, or cannot be read",
                      command_spool());
-    client_close(&client);
-    if (chosen.count == 0 && wish.user == NULL)
-        command_fail(EX_NOINPUT, "there is no such reservation with a thread");
     if (chosen.count == 0)
-        command_fail(EX_NOINPUT, "%s has no such reservation with a thread",
-                     command_typed(wish.user));
+        fail_nothing(wish.user);
     return chosen;
 }
 
-/* ---- recording ---- */
-
-static pid_t *tids_of(const struct chosen *chosen)
+/* For a user: the user's verdicts name the threads. */
+static struct chosen choose_own(struct client *client, char *const *patterns)
 {
-    pid_t *tids = calloc(chosen->count, sizeof *tids);
-    if (tids == NULL)
-        command_fail(EX_OSERR, "no memory");
-    for (size_t i = 0; i < chosen->count; i++)
-        tids[i] = chosen->threads[i].tid;
-    return tids;
+    struct chosen chosen = {0};
+    const struct chosen_wish wish = {.patterns = patterns};
+    const enum client_outcome entered = client_enter(client, false);
+    if (entered != CLIENT_OK && entered != CLIENT_GONE)
+        command_fail(client_status_of_outcome(entered), "%s", client->why);
+    if (entered == CLIENT_OK)
+        chosen_read_own(client, &wish, &chosen);
+    return chosen;
 }
+
+/* Only threads that rtf-watch traces have results. */
+static void keep_traced(struct chosen *chosen, const struct trace_source *source)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < chosen->count; i++)
+        if (trace_source_traces(source, chosen->threads[i].tid)) {
+            chosen->threads[kept] = chosen->threads[i];
+            chosen->labels[kept++] = chosen->labels[i];
+        }
+    chosen->count = kept;
+    if (kept == 0)
+        fail_nothing(own_directory());
+}
+
+/* ---- recording ---- */
 
 /* Before the recording, notes the CPU time of each thread. After the recording, replaces it by the
  * CPU time used during the recording. */
@@ -122,34 +140,34 @@ static int open_timer(void)
 }
 
 /* Records until the time is over. A signal ends the recording early. */
-static void record(struct recorder *recorder, int signals)
+static void record(struct trace_source *source, int signals)
 {
     struct pollfd fds[] = {{.fd = signals, .events = POLLIN},
                            {.fd = open_timer(), .events = POLLIN},
-                           {.fd = recorder_descriptor(recorder), .events = POLLIN}};
+                           {.fd = trace_source_descriptor(source), .events = POLLIN}};
     bool goes_on = true;
     while (goes_on && fds[0].revents == 0 && fds[1].revents == 0) {
         (void)poll(fds, sizeof fds / sizeof *fds, -1);
-        goes_on = recorder_drain(recorder);
+        goes_on = trace_source_drain(source);
     }
     if (!goes_on)
         command_say("there are more events than fit into memory: the recording ends early");
     close(fds[1].fd);
 }
 
-static struct timeline record_all(struct recorder *recorder, const struct chosen *chosen)
+static struct timeline record_all(struct trace_source *source, const struct chosen *chosen)
 {
     struct timeline timeline = {.threads = chosen->threads,
                                 .thread_count = chosen->count,
-                                .cpus = recorder_cpus(recorder)};
+                                .cpus = recording_cpus(source->recording)};
     const int signals = open_signals(); /* before other threads start */
     if (options.awake && !awake_begin())
         command_say("a CPU may idle: %s", strerror(errno));
     read_cpu_times(chosen, false);
-    timeline.begin = recorder_start(recorder);
-    record(recorder, signals);
-    timeline.end = recorder_stop(recorder);
+    timeline.begin = trace_source_start(source);
+    record(source, signals);
     read_cpu_times(chosen, true);
+    timeline.end = trace_source_stop(source);
     awake_end();
     close_signals(signals);
     return timeline;
@@ -195,7 +213,7 @@ static void tell_losses(const struct trace *trace)
     uint64_t gaps = 0, dropped = 0, threads = 0;
     for (unsigned cpu = 0; cpu < trace->timeline->cpus; cpu++) {
         gaps += trace->timeline->gaps[cpu];
-        dropped += recorder_dropped(trace->recorder, cpu);
+        dropped += recording_dropped(trace->recording, cpu);
     }
     for (size_t i = 0; i < trace->timeline->thread_count; i++)
         threads += trace->timeline->threads[i].lost;
@@ -351,53 +369,80 @@ static const struct command_option option_table[] = {
      "Draw only this much of the recording (default: five times the longest period)"},
     {0}};
 
+/* The kernel's events name the threads of all users. So a user gets only records that rtf-watch has
+ * made of them. */
+static void refuse_others(void)
+{
+    if (geteuid() == 0)
+        return;
+    if (options.all || options.user != NULL)
+        command_fail(EX_NOPERM, "only root may trace the threads of other users");
+    if (options.data != NULL)
+        command_fail(EX_NOPERM,
+                     "only root may have the kernel's own records, which name all threads");
+}
+
+static struct chosen begin(char *const *patterns, struct trace_source *source)
+{
+    struct client client;
+    struct chosen chosen;
+    open_spool(&client);
+    if (geteuid() == 0) {
+        chosen = choose(&client, patterns);
+        trace_source_root(source, &chosen, options.data != NULL);
+    } else {
+        trace_source_user(source, client.root);
+        chosen = choose_own(&client, patterns);
+        keep_traced(&chosen, source);
+    }
+    client_close(&client);
+    return chosen;
+}
+
+static void show(const struct trace *trace, const struct chosen *chosen, int picture)
+{
+    const struct trace_window window = trace_window(trace->timeline, (int64_t)options.span * 1000);
+    draw(trace, window, picture);
+    if (takes_output(options.output) || takes_output(options.picture) || takes_output(options.data))
+        return;
+    if (options.gantt)
+        trace_gantt_write(trace, window, terminal_columns(), stdout);
+    print_summary(trace->timeline, chosen);
+}
+
 int main(int argc, char **argv)
 {
     static const struct command command = {
         .name = "trace",
-        .about = "Record when reserved threads run, wait, and are throttled. Only root may trace.",
+        .about = "Record when reserved threads run, wait, and are throttled.",
         .operands = "[NAME...]",
         .options = option_table,
         .take = take};
-    char why[RECORDER_WHY];
     char **patterns = command_parse(&command, argc, argv, NULL);
     if (options.all && options.user != NULL)
         command_misused("--all and --user exclude each other");
-    if (geteuid() != 0)
-        command_fail(
-            EX_NOPERM,
-            "only root may trace, because the scheduler's events name the threads of all users");
-    const struct chosen chosen = choose(patterns);
+    refuse_others();
+    struct trace_source source;
+    struct chosen chosen = begin(patterns, &source);
     const int output = open_output(options.output), picture = open_output(options.picture),
               data = open_output(options.data);
-    pid_t *tids = tids_of(&chosen);
-    struct recorder *recorder = recorder_open(tids, chosen.count, why);
-    if (recorder == NULL)
-        command_fail(EX_UNAVAILABLE, "%s", why);
-    if (!recorder_knows_timers(recorder))
+    if (!source.knows_timers)
         command_say(
             "the kernel hides its addresses (kernel.kptr_restrict), so throttles are not shown");
-    if (data >= 0)
-        recorder_keep_pages(recorder);
-    struct timeline timeline = record_all(recorder, &chosen);
-    struct trace trace = {.timeline = &timeline, .labels = chosen.labels, .recorder = recorder};
-    trace.records = recorder_records(recorder, &trace.record_count);
+    struct timeline timeline = record_all(&source, &chosen);
+    struct trace trace = {.timeline = &timeline,
+                          .labels = chosen.labels,
+                          .recording = source.recording,
+                          .none = source.recorder != NULL ? "swapper" : "other"};
+    trace.records = recording_records(source.recording, &trace.record_count);
     if (trace.records == NULL || !timeline_build(&timeline, trace.records, trace.record_count))
         command_fail(EX_OSERR, "no memory");
     write_output(&trace, output);
-    write_data(recorder, data);
-    const struct trace_window window = trace_window(&timeline, (int64_t)options.span * 1000);
-    draw(&trace, window, picture);
-    if (!takes_output(options.output) && !takes_output(options.picture) &&
-        !takes_output(options.data)) {
-        if (options.gantt)
-            trace_gantt_write(&trace, window, terminal_columns(), stdout);
-        print_summary(&timeline, &chosen);
-    }
+    write_data(source.recorder, data);
+    show(&trace, &chosen, picture);
     tell_losses(&trace);
     timeline_free(&timeline);
-    recorder_close(recorder);
-    free(tids);
+    trace_source_close(&source);
     if (!command_is_written())
         command_unwritten();
     return EX_OK;

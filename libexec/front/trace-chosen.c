@@ -11,6 +11,7 @@
 #include "client.h"
 #include "command-line.h"
 #include "name.h"
+#include "own-specs.h"
 #include "read-journal.h"
 #include "thread.h"
 
@@ -120,12 +121,8 @@ static int compare(const void *one, const void *two)
     return (a->thread.tid > b->thread.tid) - (a->thread.tid < b->thread.tid);
 }
 
-bool chosen_read(int root, const struct chosen_wish *wish, struct chosen *chosen)
+static void make_arrays(struct chosen *chosen)
 {
-    static const struct journal_listener listener = {take, is_gone};
-    choice.wish = wish;
-    if (!journal_read(root, &listener))
-        return false;
     if (choice.count > 0)
         qsort(choice.list, choice.count, sizeof *choice.list, compare);
     *chosen = (struct chosen){.count = choice.count,
@@ -137,7 +134,37 @@ bool chosen_read(int root, const struct chosen_wish *wish, struct chosen *chosen
         chosen->threads[i] = choice.list[i].thread;
         chosen->labels[i] = choice.list[i].label;
     }
+}
+
+bool chosen_read(int root, const struct chosen_wish *wish, struct chosen *chosen)
+{
+    static const struct journal_listener listener = {take, is_gone};
+    choice.wish = wish;
+    if (!journal_read(root, &listener))
+        return false;
+    make_arrays(chosen);
     return true;
+}
+
+static bool any_name(const char *name)
+{
+    (void)name;
+    return true;
+}
+
+static void take_own(const char *user, const struct own_spec *spec)
+{
+    if (spec->verdict != NULL)
+        take(user, spec->name, spec->verdict);
+}
+
+void chosen_read_own(const struct client *client, const struct chosen_wish *wish,
+                     struct chosen *chosen)
+{
+    static const struct own_specs_listener listener = {any_name, take_own};
+    choice.wish = wish;
+    (void)own_specs_read(client->specs, client->user, &listener);
+    make_arrays(chosen);
 }
 
 int64_t chosen_cpu_time(pid_t tid)

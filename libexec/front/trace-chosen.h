@@ -1,4 +1,5 @@
-/* The reservations that rtf-trace(1) draws: those with a thread, from the broker's journal. */
+/* The reservations that rtf-trace(1) draws: those with a thread, from the broker's
+ * journal, or from the user's verdicts. */
 #ifndef RTF_TRACE_CHOSEN_H
 #define RTF_TRACE_CHOSEN_H
 
@@ -23,6 +24,12 @@ struct chosen {
 
 /* Reads the journal in the open spool. False: only root can read it. Memory is never freed. */
 bool chosen_read(int root, const struct chosen_wish *wish, struct chosen *chosen);
+
+/* The same for a user, from the verdicts in the user's own directory, which the client has
+ * entered. */
+struct client;
+void chosen_read_own(const struct client *client, const struct chosen_wish *wish,
+                     struct chosen *chosen);
 
 /* Reads the CPU time of a thread, ns, as the kernel counts it. -1: the thread has ended. */
 int64_t chosen_cpu_time(pid_t tid);

@@ -127,7 +127,7 @@ bool events_open(const pid_t *tids, size_t count, struct events *events,
                  char why[static EVENTS_WHY])
 {
     *events = (struct events){.pipe = -1};
-    if (!instance_make(&events->instance)) {
+    if (!instance_make(&events->instance, -1)) {
         snprintf(
             why, EVENTS_WHY,
             "a command is measured by the scheduler's events in tracefs, which only root can read: %s",

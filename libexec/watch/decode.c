@@ -24,13 +24,13 @@ static const struct {
     [DECODE_TIMER_START] = {"timer",
                             "hrtimer_start",
                             "timer/hrtimer_start",
-                            {"hrtimer", "function", "expires"}},
+                            {"hrtimer", "expires"}},
     [DECODE_TIMER_EXPIRE] = {
-        "timer", "hrtimer_expire_entry", "timer/hrtimer_expire_entry", {"hrtimer", "function"}}};
+        "timer", "hrtimer_expire_entry", "timer/hrtimer_expire_entry", {"hrtimer"}}};
 /* Indices of events[].fields. */
 enum { FROM, TO, STATE, FROM_NAME, TO_NAME };
 enum { THREAD, NAME, TO_CPU };
-enum { TIMER, FUNCTION, EXPIRES };
+enum { TIMER, EXPIRES };
 
 struct field {
     unsigned offset, size;
@@ -39,7 +39,6 @@ struct field {
 struct decoder {
     struct tep_handle *tep;
     struct kbuffer *pages;
-    uint64_t replenishment;
     int ids[DECODE_EVENTS];
     struct field fields[DECODE_EVENTS][FIELDS_MOST];
     struct field type, context, priority, next_priority;
@@ -96,12 +95,11 @@ static bool read_formats(struct decoder *decoder, const struct instance *instanc
     return true;
 }
 
-struct decoder *decoder_open(const struct instance *instance, uint64_t replenishment)
+struct decoder *decoder_open(const struct instance *instance)
 {
     struct decoder *decoder = calloc(1, sizeof *decoder);
     if (decoder == NULL)
         return NULL;
-    decoder->replenishment = replenishment;
     decoder->tep = tep_alloc();
     decoder->pages = kbuffer_alloc(KBUFFER_LSIZE_SAME_AS_HOST, KBUFFER_ENDIAN_SAME_AS_HOST);
     if (decoder->tep != NULL && decoder->pages != NULL && read_formats(decoder, instance))
@@ -153,16 +151,16 @@ static uint64_t number(const struct found *found, int field)
     return number_at(found->data, found->decoder->fields[found->event][field]);
 }
 
-static void name(const struct found *found, int field, char text[static DECODE_NAME])
+static void name(const struct found *found, int field, char text[static RECORD_NAME])
 {
     const struct field at = found->decoder->fields[found->event][field];
-    memcpy(text, found->data + at.offset, at.size < DECODE_NAME ? at.size : DECODE_NAME);
+    memcpy(text, found->data + at.offset, at.size < RECORD_NAME ? at.size : RECORD_NAME);
 }
 
 static void take_switch(const struct found *found, struct record *record,
                         const struct decoder_listener *listener, void *context)
 {
-    char text[DECODE_NAME] = "";
+    char text[RECORD_NAME] = "";
     record->kind = RECORD_SWITCH;
     record->thread = (pid_t)number(found, FROM);
     record->next = (pid_t)number(found, TO);
@@ -175,8 +173,8 @@ static void take_switch(const struct found *found, struct record *record,
     listener->name(context, record->next, text);
 }
 
-/* Makes the record of a timer. False: the timer does not replenish a thread. */
-static bool take_timer(const struct found *found, struct record *record)
+/* Makes the record of a timer. The filter of the kernel (trace-events.c) passes only timers that replenish. */
+static void take_timer(const struct found *found, struct record *record)
 {
     record->timer = number(found, TIMER);
     if (found->event == DECODE_TIMER_START) {
@@ -185,7 +183,6 @@ static bool take_timer(const struct found *found, struct record *record)
         record->expires = (int64_t)number(found, EXPIRES);
     } else
         record->kind = RECORD_REPLENISH;
-    return number(found, FUNCTION) == found->decoder->replenishment;
 }
 
 static void take_event(const struct found *found, int64_t time, uint16_t cpu,
@@ -204,10 +201,7 @@ static void take_event(const struct found *found, int64_t time, uint16_t cpu,
         record.to_cpu = (uint16_t)number(found, TO_CPU);
         break;
     case DECODE_TIMER_START:
-    case DECODE_TIMER_EXPIRE:
-        if (!take_timer(found, &record))
-            return;
-        break;
+    case DECODE_TIMER_EXPIRE: take_timer(found, &record); break;
     case DECODE_EVENTS: return;
     }
     listener->take(context, &record);

@@ -10,16 +10,14 @@
 #include "trace-instance.h"
 #include "record.h"
 
-enum { DECODE_NAME = 16 };
-
 struct decoder;
 
 /* `take` is called for each record, and `name` with the names of both threads of a RECORD_SWITCH. A
- * name is any text of a user, of up to DECODE_NAME bytes. `missed` is called if the kernel had no
+ * name is any text of a user, of up to RECORD_NAME bytes. `missed` is called if the kernel had no
  * room for events of a CPU. */
 struct decoder_listener {
     void (*take)(void *context, const struct record *record);
-    void (*name)(void *context, pid_t thread, const char name[static DECODE_NAME]);
+    void (*name)(void *context, pid_t thread, const char name[static RECORD_NAME]);
     void (*missed)(void *context, uint16_t cpu);
 };
 
@@ -35,10 +33,8 @@ enum decode_event {
 /* "sched/sched_switch" */
 const char *decode_event_path(enum decode_event event);
 
-/* Makes a decoder. replenishment: the address of the kernel's function that replenishes
- * SCHED_DEADLINE threads; only timers with this function become records. NULL: the kernel lacks an
- * event or a field. */
-struct decoder *decoder_open(const struct instance *instance, uint64_t replenishment);
+/* Makes a decoder. NULL: the kernel lacks an event or a field. */
+struct decoder *decoder_open(const struct instance *instance);
 size_t decoder_page_size(const struct decoder *decoder);
 void decoder_take_page(struct decoder *decoder, uint16_t cpu, void *page,
                        const struct decoder_listener *listener, void *context);

@@ -6,6 +6,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+/* The bytes of a thread's name, which may lack a zero byte at the end. */
+enum { RECORD_NAME = 16 };
+
 enum record_kind {
     RECORD_SWITCH,   /* `thread` leaves the CPU `cpu`, and `next` gets the CPU */
     RECORD_WAKING,   /* `thread` is being woken */

@@ -13,6 +13,11 @@ enum { TEXT_MOST = 1 << 14, CPU_BYTES = 16 };
 static const char *const systems[] = {"sched", "timer"};
 enum { SYSTEMS = sizeof systems / sizeof *systems };
 
+static size_t page_size(const struct recorder *recorder)
+{
+    return decoder_page_size(events_decoder(recorder_events(recorder)));
+}
+
 static void put(const void *bytes, size_t size, FILE *stream)
 {
     (void)fwrite(bytes, 1, size, stream);
@@ -90,7 +95,7 @@ static void put_names(const struct recorder *recorder, FILE *stream)
     size_t length = 0;
     FILE *names = open_memstream(&text, &length);
     if (names != NULL) {
-        recorder_each_name(recorder, put_name, names);
+        recording_each_name(recorder_recording(recorder), put_name, names);
         (void)fclose(names);
     }
     put_64(length, stream);
@@ -98,11 +103,11 @@ static void put_names(const struct recorder *recorder, FILE *stream)
     free(text);
 }
 
-static void put_symbols(const struct recorder *recorder, FILE *stream)
+static void put_symbols(FILE *stream)
 {
     char text[64];
     const int length = snprintf(text, sizeof text, "%llx t dl_task_timer\n",
-                                (unsigned long long)recorder_replenishment(recorder));
+                                (unsigned long long)events_replenishment());
     put_32((size_t)length, stream);
     put(text, (size_t)length, stream);
 }
@@ -111,14 +116,14 @@ static void put_symbols(const struct recorder *recorder, FILE *stream)
 static bool put_head(const struct recorder *recorder, FILE *stream)
 {
     static const unsigned char magic[] = {0x17, 0x08, 0x44};
-    const struct instance *instance = recorder_instance(recorder);
+    const struct instance *instance = events_instance(recorder_events(recorder));
     const uint16_t order = 1;
     put(magic, sizeof magic, stream);
     put("tracing", strlen("tracing"), stream);
     put_word("6", stream);
     put_byte(*(const unsigned char *)&order == 0, stream); /* 1: the highest byte comes first */
     put_byte(sizeof(long), stream);
-    put_32(recorder_page_size(recorder), stream);
+    put_32(page_size(recorder), stream);
     put_word("header_page", stream);
     bool good = put_file(instance, "events/header_page", stream);
     put_word("header_event", stream);
@@ -127,10 +132,10 @@ static bool put_head(const struct recorder *recorder, FILE *stream)
     put_32(SYSTEMS, stream);
     for (int i = 0; i < SYSTEMS; i++)
         good &= put_system(instance, systems[i], stream);
-    put_symbols(recorder, stream);
+    put_symbols(stream);
     put_32(0, stream); /* no formats of trace_printk */
     put_names(recorder, stream);
-    put_32(recorder_cpus(recorder), stream);
+    put_32(events_cpus(recorder_events(recorder)), stream);
     put_word("flyrecord", stream);
     return good;
 }
@@ -143,8 +148,8 @@ static uint64_t round_up(uint64_t bytes, uint64_t page)
 /* Writes the pages of all CPUs, each at a multiple of its size in the file. */
 static void put_pages(const struct recorder *recorder, uint64_t at, FILE *stream)
 {
-    const unsigned cpus = recorder_cpus(recorder);
-    const uint64_t page = recorder_page_size(recorder), begin = at + CPU_BYTES * (uint64_t)cpus;
+    const unsigned cpus = events_cpus(recorder_events(recorder));
+    const uint64_t page = page_size(recorder), begin = at + CPU_BYTES * (uint64_t)cpus;
     uint64_t place = round_up(begin, page);
     size_t bytes;
     for (unsigned cpu = 0; cpu < cpus; cpu++) {

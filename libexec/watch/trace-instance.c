@@ -94,9 +94,9 @@ static bool name_and_make(struct instance *instance)
     return instance->guard > 0 && mkdirat(instance->root, path, 0700) == 0;
 }
 
-bool instance_make(struct instance *instance)
+bool instance_make(struct instance *instance, int root)
 {
-    *instance = (struct instance){.root = tracing_open(), .guard = -1};
+    *instance = (struct instance){.root = root >= 0 ? root : tracing_open(), .guard = -1};
     if (instance->root < 0)
         return false;
     remove_unused(instance->root);

@@ -16,8 +16,9 @@ struct instance {
     char name[INSTANCE_NAME];
 };
 
-/* Makes the instance of this process, which has at most one. False with errno. */
-bool instance_make(struct instance *instance);
+/* Makes the instance of this process, which has at most one. root: an open directory of tracefs,
+ * which the instance takes over; -1: instance_make opens tracefs. False with errno. */
+bool instance_make(struct instance *instance, int root);
 
 /* Writes the text to a file of the instance. False with errno. */
 bool instance_put(const struct instance *instance, const char *file, const char *text);

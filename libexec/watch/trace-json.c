@@ -114,12 +114,12 @@ static void write_span(const struct trace *trace, const struct span *span, FILE 
  * end the name, or the line. */
 static void write_comm(const struct trace *trace, pid_t thread, FILE *stream)
 {
-    char name[RECORDER_NAME] = "";
+    char name[RECORDING_NAME] = "";
     if (thread == 0) {
-        fputs("swapper", stream);
+        fputs(trace->none, stream);
         return;
     }
-    recorder_name(trace->recorder, thread, name);
+    recording_name(trace->recording, thread, name);
     if (name[0] == '\0')
         fputs("_", stream);
     for (const char *at = name; *at != '\0'; at++)
@@ -206,7 +206,7 @@ static void write_other(const struct trace *trace, FILE *stream)
     for (unsigned cpu = 0; cpu < timeline->cpus; cpu++)
         fprintf(stream, "%s\n{\"cpu\":%u,\"lost\":%llu,\"dropped\":%llu}", cpu == 0 ? "" : ",", cpu,
                 (unsigned long long)timeline->gaps[cpu],
-                (unsigned long long)recorder_dropped(trace->recorder, cpu));
+                (unsigned long long)recording_dropped(trace->recording, cpu));
     fputs("]}", stream);
 }
 

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <sys/types.h>
 
-#include "recorder.h"
+#include "recording.h"
 #include "timeline.h"
 
 /* The labels of a thread for the readers of a trace. */
@@ -26,7 +26,9 @@ struct trace {
     const struct trace_label *labels; /* one for each thread of the timeline */
     const struct record *records;
     size_t record_count;
-    const struct recorder *recorder; /* the threads' names, and the kernel's count of lost events */
+    const struct recording
+        *recording;   /* the threads' names, and the kernel's count of lost events */
+    const char *none; /* the name of the thread 0 */
 };
 
 /* The caller checks ferror(stream). */

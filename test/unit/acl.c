@@ -814,6 +814,8 @@ static void each_wrong_line_is_named_with_what_is_allowed(void **state)
         {"@rtf - max_priority 0", "max_priority takes a priority from 1 to 100, not \"0\""},
         {"@rtf - min_priority 101", "min_priority takes a priority from 1 to 100, not \"101\""},
         {"@rtf - ignore_adm_test yes", "ignore_adm_test takes true or false, not \"yes\""},
+        {"@rtf - trace 1", "trace takes true or false, not \"1\""},
+        {"@rtf EDF trace true", "trace limits no plugin: write - in place of \"EDF\""},
         {"@rtf - max_utilisation 1",
          "unknown property \"max_utilisation\"; did you mean max_utilization?"},
         {"@rtf - Max-Runtime 1", "unknown property \"Max-Runtime\"; did you mean max_runtime?"},
@@ -1266,6 +1268,28 @@ static void extras_are_closed_by_default_and_each_rule_bounds_its_key(void **sta
     extras_are_judged((struct extras){.cpu_latency = 5}, 0, "allows cpu_latency");
 }
 
+static bool may_trace(const struct account *account, const char *why)
+{
+    reason[0] = '\0';
+    const bool may = acl_may_trace(rules_now, account, reason);
+    if (!may)
+        assert_string_equal(reason, why);
+    return may;
+}
+
+static void a_trace_needs_a_rule_that_says_true_and_none_that_says_false(void **state)
+{
+    static const char closed[] = "no rule in acl.conf allows you to trace (trace true)";
+    (void)state;
+    rules_are("- - max_utilization 1\n");
+    assert_false(may_trace(&ann, closed));
+    assert_true(may_trace(&root, NULL));
+    rules_are("@rtf - trace true\nrtfben - trace  false\n@rtf - trace true\n");
+    assert_true(may_trace(&ann, NULL));
+    assert_false(may_trace(&ben, "acl.conf:2: rtfben - trace false"));
+    assert_false(may_trace(&stranger, closed));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -1294,6 +1318,7 @@ int main(void)
         cmocka_unit_test(amounts_are_bounded_for_all_and_for_each),
         cmocka_unit_test(amounts_are_closed_by_default),
         cmocka_unit_test(extras_are_closed_by_default_and_each_rule_bounds_its_key),
+        cmocka_unit_test(a_trace_needs_a_rule_that_says_true_and_none_that_says_false),
         cmocka_unit_test(periods_and_blocks_of_claims_are_bounded_for_each_domain),
         cmocka_unit_test(bounds_of_claims_open_nothing),
         cmocka_unit_test(whatever_is_asked_is_answered_as_the_rules_say_and_nearest_is_exact),

@@ -7,7 +7,7 @@
 #include <time.h>
 
 #include "unit.h"
-#include "watch/recorder.h"
+#include "watch/recording.h"
 #include "watch/trace-gantt.h"
 #include "watch/trace-json.h"
 
@@ -225,35 +225,24 @@ static void a_later_thread_with_the_id_is_another_one(void **state)
 
 /* ---- as JSON ---- */
 
-/* These functions replace the recorder. */
-void recorder_name(const struct recorder *recorder, pid_t thread, char name[static RECORDER_NAME])
-{
-    (void)recorder;
-    memset(name, 0, RECORDER_NAME);
-    if (thread == CAM)
-        memcpy(name, "a:[( \033\"=", 8);
-}
-
-uint64_t recorder_dropped(const struct recorder *recorder, unsigned cpu)
-{
-    (void)recorder;
-    (void)cpu;
-    return 0;
-}
-
 static char *json_of(const struct record *all, size_t all_count, size_t *length)
 {
     static const struct trace_label labels[] = {
         {.user = "ann", .name = "cam", .comm = "a:[( \033\"=", .process = CAM, .cpu_time = -1},
         {.user = "ann", .name = "other", .comm = "\xff", .process = CAM, .cpu_time = 5}};
+    struct recording *recording = recording_new(timeline.cpus);
     const struct trace trace = {.timeline = &timeline,
                                 .labels = labels,
                                 .records = all,
-                                .record_count = all_count};
+                                .record_count = all_count,
+                                .recording = recording,
+                                .none = "swapper"};
     char *text;
+    recording_put_name(recording, CAM, "a:[( \033\"=\0\0\0\0\0\0\0");
     FILE *stream = open_memstream(&text, length);
     trace_json_write(&trace, stream);
     fclose(stream);
+    recording_free(recording);
     return text;
 }
 

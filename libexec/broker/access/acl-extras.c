@@ -128,3 +128,21 @@ bool acl_extras_pass(struct acl *acl, const struct account *account, const struc
     refusal->never = question.never;
     return !question.denied;
 }
+
+bool acl_may_trace(const struct acl *acl, const struct account *account,
+                   char reason[static REASON_BYTES])
+{
+    bool opens = account->uid == 0;
+    for (int i = 0; account->uid != 0 && i < acl->count; i++) {
+        const struct rule *rule = &acl->rules[i];
+        if (rule->property != TRACE || !rule_is_of(rule, account))
+            continue;
+        opens = rule->value != 0;
+        snprintf(reason, REASON_BYTES, "acl.conf:%d: %s", rule->line, rule->text);
+        if (!opens)
+            return false;
+    }
+    if (!opens)
+        snprintf(reason, REASON_BYTES, "no rule in acl.conf allows you to trace (trace true)");
+    return opens;
+}

@@ -249,6 +249,7 @@ void rule_judge(struct question *question, const struct rule *rule)
     case MIN_CPU_LATENCY:
     case MIN_NICE:
     case MAX_CLAMP:
+    case TRACE:     /* acl_may_trace judges traces */
     case MIN_BLOCK: /* acl_check_claim judges block sizes */
     case MAX_BLOCK:
     case PROPERTIES: break;

@@ -41,6 +41,7 @@ static const char *const property_names[PROPERTIES] = {
     [MIN_CPU_LATENCY] = "min_cpu_latency",
     [MIN_NICE] = "min_nice",
     [MAX_CLAMP] = "max_clamp",
+    [TRACE] = "trace",
 };
 
 /* The amount of a network is a rate in bytes a second. */
@@ -179,10 +180,12 @@ static bool parse_value(const char *word, struct rule *rule, char *reason)
                                   "max_clamp takes a number from 0 to %d, not \"%.40s\"", CLAMP_MAX,
                                   word);
     case IGNORE_ADM_TEST:
+    case TRACE:
         rule->value = strcmp(word, "true") == 0;
         return rule->value == 1 || strcmp(word, "false") == 0 ||
                config_lines_wrong(reason, "acl.conf", rule->line,
-                                  "ignore_adm_test takes true or false, not \"%.40s\"", word);
+                                  "%s takes true or false, not \"%.40s\"",
+                                  property_names[rule->property], word);
     case MAX_RUNTIME:
     case MIN_PERIOD:
     case MAX_PERIOD:
@@ -260,7 +263,8 @@ static bool parse_rule(char *const words[], struct rule *rule, char *reason)
     }
     if (rule->property == PROPERTIES)
         return is_unknown(words[2], rule->line, reason);
-    if ((rule->property == MAX_IMPORTANCE || rule_is_of_extras(rule)) && rule->plugin != ANY_PLUGIN)
+    if ((rule->property == MAX_IMPORTANCE || rule->property == TRACE || rule_is_of_extras(rule)) &&
+        rule->plugin != ANY_PLUGIN)
         return config_lines_wrong(reason, "acl.conf", rule->line,
                                   "%s limits no plugin: write - in place of \"%.40s\"", words[2],
                                   words[1]);

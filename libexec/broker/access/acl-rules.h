@@ -31,6 +31,7 @@ enum property {
     MIN_CPU_LATENCY,
     MIN_NICE,
     MAX_CLAMP,
+    TRACE,
     PROPERTIES
 };
 enum domain { EVERYBODY, USER_NAME, USER_ID, GROUP_NAME, GROUP_ID };

@@ -81,6 +81,10 @@ bool acl_importance_passes(struct acl *acl, const struct account *account, int i
 bool acl_extras_pass(struct acl *acl, const struct account *account, const struct extras *extras,
                      uint64_t locked, struct refusal *refusal, char reason[static REASON_BYTES]);
 
+/* May the account trace its own threads? Rules on this name no plugin. False: reason says why. */
+bool acl_may_trace(const struct acl *acl, const struct account *account,
+                   char reason[static REASON_BYTES]);
+
 /* The weight of a grant: what the grant adds to the sums of max_utilization. The weight is the
  * runtime divided by the period or the deadline, the shorter of the two. If the spec states
  * neither, the weight is a whole CPU. */

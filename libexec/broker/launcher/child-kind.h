@@ -19,6 +19,7 @@ enum child_kind {
     CHILD_NET,     /* root, to confine itself; end-of-file ends it */
     CHILD_DISK,    /* like CHILD_NET */
     CHILD_TASKS,   /* root, to confine itself */
+    CHILD_WATCH,   /* root, to confine itself */
     CHILD_ADOPTER, /* root, to confine itself */
     CHILD_READER,  /* root, to confine itself; one for each user's directory */
     /* root, to confine itself; end-of-file ends it, because it may have more to write */

@@ -58,7 +58,7 @@ static void be_ended_first(void)
 static bool confines_itself(enum child_kind kind)
 {
     return kind == CHILD_HELPER || kind == CHILD_NET || kind == CHILD_DISK || kind == CHILD_GUARD ||
-           kind == CHILD_TASKS || kind == CHILD_ADOPTER;
+           kind == CHILD_TASKS || kind == CHILD_WATCH || kind == CHILD_ADOPTER;
 }
 
 static bool arrange(enum child_kind kind, int in, int out, int keep)

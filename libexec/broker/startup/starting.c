@@ -38,6 +38,8 @@
 #include "supervise.h"
 #include "task-watches.h"
 #include "thread-events.h"
+#include "trace-door.h"
+#include "traces.h"
 #include "units.h"
 #include "systemd-watchdog.h"
 
@@ -61,6 +63,7 @@ static void account_known(struct account *account)
 {
     directories_of(account);
     pipeline_account_known(account);
+    trace_door_account_known(account);
 }
 
 static void log_program(const char *plugin, const char *decision, const char *sentence)
@@ -125,6 +128,7 @@ static void prepare_children(const struct options *options)
     directories_prepare(program_path("rtf-adopter"));
     readers_prepare(program_path("rtf-reader"), find_reader_user(options), &reader_events);
     task_watches_prepare(program_path("rtf-tasks"), find_reader_user(options));
+    traces_prepare(program_path("rtf-watch"));
     log_writer_prepare(program_path("rtf-logger"));
     status_prepare(program_path("rtf-publisher"), spool.group, options->config);
     programs_helper_prepare(program_path("rtf-programs"), options->config, options->spool);
@@ -203,7 +207,7 @@ void broker_start(const struct options *options, int lock)
     prepare_children(options);
     if (!spool_make_alive(reason))
         die(EX_OSERR, reason);
-    if (!revoking_open(reason))
+    if (!revoking_open(reason) || !trace_door_open(reason))
         die(EX_OSERR, reason);
     spool_permissions_watch();
     watchdog_open();
@@ -221,7 +225,7 @@ void broker_start(const struct options *options, int lock)
         stop_children();
         die(EX_OSERR, reason);
     }
-    if (!revoking_start())
+    if (!revoking_start() || !trace_door_start())
         die_errno(EX_OSERR, "epoll");
     privileges_to_serve();
     acl_names(rules, names_warn_unknown);

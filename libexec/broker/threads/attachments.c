@@ -15,6 +15,7 @@
 #include "placement.h"
 #include "memory.h"
 #include "shares.h"
+#include "traces.h"
 
 static struct {
     struct attachment *by_tid; /* the head of the hash table */
@@ -246,6 +247,7 @@ void attachment_end(struct reservation *reservation)
         if (attachment->tid != attachment->process)
             RB_REMOVE(process_tree, &attached.followers, attachment);
     }
+    traces_leave(attachment->tid);
     shares_unbind(attachment);
     (void)extras_take_back(attachment);
     reservation->attachment = NULL;

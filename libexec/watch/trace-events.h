@@ -1,0 +1,55 @@
+/* Events of the scheduler from the kernel's buffers, for root: an instance of tracefs (trace-instance.h)
+ * and a decoder (decode.h). The caller says which threads the events are about. */
+#ifndef RTF_TRACE_EVENTS_H
+#define RTF_TRACE_EVENTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "decode.h"
+#include "trace-instance.h"
+
+enum { EVENTS_WHY = 256 };
+
+struct events;
+
+/* Makes an instance. root: an open directory of tracefs, or -1. NULL: `why` has a sentence. */
+struct events *events_open(int root, char why[static EVENTS_WHY]);
+void events_close(struct events *events);
+
+/* Has the kernel record events of these threads. every_switch: of a changed running thread, record
+ * all events of all threads. False with errno. */
+bool events_follow(struct events *events, const pid_t *threads, size_t count, bool every_switch);
+
+/* Switches the events on, which takes the kernel some ms. The buffers stay empty until
+ * events_begin. False with errno. */
+bool events_enable(struct events *events);
+
+/* Begins and ends to fill the buffers. Each returns the time, ns of CLOCK_MONOTONIC. */
+int64_t events_begin(struct events *events);
+int64_t events_end(struct events *events);
+
+/* False: the kernel does not say which timers replenish threads. Then there are no records about
+ * timers. */
+bool events_know_timers(const struct events *events);
+
+/* A descriptor for poll(2), which becomes readable when half a buffer is full. */
+int events_descriptor(const struct events *events);
+
+/* Takes all events out of the buffers. `page`: sees each page of the kernel before; NULL. False:
+ * the listener's `full` has become true. */
+typedef void events_page(void *context, unsigned cpu, void *page, size_t size);
+void events_drain(struct events *events, const struct decoder_listener *listener, events_page *page,
+                  void *context, const bool *full);
+
+unsigned events_cpus(const struct events *events);
+const struct instance *events_instance(const struct events *events);
+struct decoder *events_decoder(const struct events *events);
+
+/* Returns the address of the kernel's function dl_task_timer, which replenishes SCHED_DEADLINE
+ * threads; 0: the kernel hides it. */
+uint64_t events_replenishment(void);
+
+#endif
