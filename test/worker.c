@@ -8,7 +8,7 @@
  *   worker FILE hog                                never sleeps
  *   worker FILE sleep                              never wakes up
  *
- * Times are in us. Random numbers are the same in each run. */
+ * After SIGUSR1 each job takes twice the runtime, and after SIGUSR2 half of it. Times are in us. Random numbers are the same in each run. */
 #include <math.h>
 #include <poll.h>
 #include <signal.h>
@@ -35,6 +35,11 @@ static void on_end(int number)
 {
     (void)number;
     ends = 1;
+}
+
+static void on_scene(int number)
+{
+    worker.runtime = number == SIGUSR1 ? worker.runtime * 2 : worker.runtime / 2;
 }
 
 static int64_t now(clockid_t clock)
@@ -133,6 +138,7 @@ static void start_waker(void)
 int main(int argc, char **argv)
 {
     const struct sigaction action = {.sa_handler = on_end};
+    const struct sigaction scene = {.sa_handler = on_scene, .sa_flags = SA_RESTART};
     if (argc < 3)
         return 64;
     const char *kind = argv[2];
@@ -143,6 +149,8 @@ int main(int argc, char **argv)
     if (strcmp(kind, "event") == 0)
         start_waker();
     sigaction(SIGTERM, &action, NULL);
+    sigaction(SIGUSR1, &scene, NULL);
+    sigaction(SIGUSR2, &scene, NULL);
     while (!ends && strcmp(kind, "hog") == 0)
         ;
     while (!ends && strcmp(kind, "sleep") == 0)

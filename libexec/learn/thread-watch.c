@@ -97,16 +97,23 @@ static void resume(struct thread_watch *watch)
     switches_resume(watch->switches);
 }
 
-static void read_status(struct thread_watch *watch)
+/* A thread that is ready at two looks, and has not gone to sleep in between, was awake all the time. */
+static void read_status(struct thread_watch *watch, int64_t now)
 {
     static const char key[] = "\nvoluntary_ctxt_switches:", ready[] = "\nState:\tR";
     char text[4096];
     (void)read_file(watch->tid, "status", text, sizeof text);
     const char *at = strstr(text, key);
+    const uint64_t sleeps =
+        at == NULL ? watch->last_sleeps : strtoull(at + sizeof key - 1, NULL, 10);
+    const bool is_ready = strstr(text, ready) != NULL;
     watch->looks++;
-    watch->ready_looks += strstr(text, ready) != NULL;
-    if (at != NULL)
-        watch->last_sleeps = strtoull(at + sizeof key - 1, NULL, 10);
+    watch->ready_looks += is_ready;
+    if (!is_ready)
+        watch->awake_since = 0;
+    else if (watch->awake_since == 0 || sleeps != watch->last_sleeps)
+        watch->awake_since = now;
+    watch->last_sleeps = sleeps;
 }
 
 /* Looks where the thread sleeps. wchan names a function of the kernel; "0": the thread does not
@@ -141,7 +148,7 @@ bool thread_watch_open(struct thread_watch *watch, pid_t tid, enum watch_source 
     watch->last = watch->first;
     watch->begin = watch->end = monotonic_now();
     read_name(watch);
-    read_status(watch);
+    read_status(watch, watch->begin);
     watch->first_sleeps = watch->last_sleeps;
     return true;
 }
@@ -158,7 +165,7 @@ void thread_watch_look(struct thread_watch *watch, int64_t now)
     }
     watch->end = now;
     read_name(watch);
-    read_status(watch);
+    read_status(watch, now);
     look_at_sleep(watch);
 }
 
@@ -187,6 +194,12 @@ struct observed thread_watch_observed(const struct thread_watch *watch)
                              .ready_looks = watch->ready_looks,
                              .timed_sleeps = watch->timed_sleeps,
                              .other_sleeps = watch->other_sleeps};
+}
+
+void thread_watch_forget(struct thread_watch *watch)
+{
+    bursts_forget(&watch->bursts, watch->bursts.count);
+    watch->corrected = 0;
 }
 
 void thread_watch_close(struct thread_watch *watch)

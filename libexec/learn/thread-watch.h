@@ -35,6 +35,7 @@ struct thread_watch {
     struct schedstat first, last;
     uint64_t first_sleeps, last_sleeps; /* how often the thread has gone to sleep in its life */
     size_t looks, ready_looks, timed_sleeps, other_sleeps; /* as in struct observed */
+    int64_t awake_since; /* the thread has not slept since then, ns; 0: it sleeps */
     bool has_ended;
 };
 
@@ -55,6 +56,9 @@ void thread_watch_sample(struct thread_watch *watch, int64_t now);
 int64_t thread_watch_shortest_period(const struct thread_watch *watch);
 
 struct observed thread_watch_observed(const struct thread_watch *watch);
+
+/* Forgets the bursts. */
+void thread_watch_forget(struct thread_watch *watch);
 
 void thread_watch_close(struct thread_watch *watch);
 

@@ -4,7 +4,7 @@ UNITS = timers units lock-limit lock-sweep wire program-file disk disk-place dis
 # Tests of whole requests. fakes.c compiles in the state machine. The wrapped functions are those of the kernel, the journal and the accounts.
 REQUEST_UNITS = pipeline ask-plugins apply-grant reconcile refusals spare-capacity thread-events execve recover
 WRAPPED = thread_find thread_look thread_is thread_attributes thread_has_ended thread_started attachment_watch attachment_keep_watch reservation_record journal_gone account_ready allocator_finish attach_given
-UNITS += learn
+UNITS += learn adapt-law
 MUSE_UNITS = muse-supply muse-marks muse-phases
 EDGE  = $(call of_broker,main.c attach.c event.c guard.c reconcile.c dispatch.c pipeline.c plugins.c readers.c launcher.c) lib/cgroup.c lib/clock.c lib/tick.c
 unit: $(UNITS:%=$(B)/unit/%)
@@ -38,6 +38,7 @@ NO_UNIT = $(addprefix libexec/broker/,startup/% launcher/% report/% recovery/% i
     notify.c options.c register.c retry.c scheduling.c)
 $(B)/unit/learn: $(call objects,$(addprefix libexec/learn/,behaviour.c bursts.c job-times.c rhythm.c rhythm-candidates.c))
 $(B)/unit/learn: LDLIBS = -lm
+$(B)/unit/adapt-law: $(call objects,libexec/learn/adapt-law.c)
 $(B)/unit/rtf.a: $(call objects,$(filter-out $(EDGE) $(NO_UNIT),$(BROKER_SRC) $(wildcard lib/*.c)) libexec/guard/overrun-window.c) Makefile test/unit/rules.mk
 	@mkdir -p $(@D)
 	rm -f $@
