@@ -68,7 +68,7 @@ static bool take_ran(const char *text, uint64_t *ran)
 
 void look_parse(const char *text, struct look *look)
 {
-    int64_t policy = SCHED_OTHER, deadline = 0, slept = 0;
+    int64_t policy = SCHED_OTHER, deadline = 0, slept = 0, left = 0;
     if (!take_ran(text, &look->ran))
         return;
     if (take_number(text, "policy", &policy))
@@ -78,6 +78,8 @@ void look_parse(const char *text, struct look *look)
         look->deadline = (uint64_t)deadline;
     if (take_number(text, "nr_voluntary_switches", &slept))
         look->slept = (uint64_t)slept;
+    if (take_number(text, "nr_switches", &left))
+        look->has_left = (uint64_t)left == look->came;
     (void)take_number(text, "se.nr_migrations", &look->migrations);
 }
 
@@ -92,8 +94,8 @@ static bool read_once(const struct look_files *files, struct look *look)
 {
     char text[FILE_BYTES];
     *look = (struct look){.at = monotonic_now(), .migrations = -1};
-    if (!read_file(files->schedstat, text) ||
-        sscanf(text, "%" SCNu64 " %" SCNu64, &look->ran, &look->waited) != 2)
+    if (!read_file(files->schedstat, text) || sscanf(text, "%" SCNu64 " %" SCNu64 " %" SCNu64,
+                                                     &look->ran, &look->waited, &look->came) != 3)
         return false;
     if (read_file(files->sched, text))
         look_parse(text, look);

@@ -15,6 +15,8 @@ struct look {
     uint64_t deadline;    /* of the present runtime, on the scheduler's clock; 0: not known */
     int64_t left;         /* of the runtime; negative: the thread has overrun, and pays it back */
     uint64_t slept;       /* how often */
+    uint64_t came;        /* how often the thread got a CPU */
+    bool has_left;        /* the thread has left its CPU as often: it does not run */
     int64_t migrations;   /* since the thread began; -1: not known */
 };
 

@@ -56,13 +56,23 @@ static uint64_t skipped(const struct periods *periods, int64_t charged)
     return given > seen + 1 ? given - 1 : seen;
 }
 
+/* True if the thread was woken once at most since the last look, and did not use up a runtime. Then
+ * it slept until its present period began, however long this took. */
+static bool was_woken_once(const struct periods *periods, const struct look *look)
+{
+    const uint64_t slept = look->slept - periods->last.slept;
+    return (slept == 0 || (slept == 1 && look->has_left)) && periods->last.left > 0 &&
+           look->ran - periods->last.ran < periods->runtime;
+}
+
 /* True if the look is in the period that follows the period of the last look. Periods begin at
  * least their length apart. */
 static bool is_next(const struct periods *periods, const struct look *look)
 {
     const uint64_t until = (1 + periods->over / periods->runtime) * periods->period;
     return look->at - periods->last.at < (int64_t)periods->period ||
-           look->deadline - periods->last.deadline < until + periods->period / 2;
+           look->deadline - periods->last.deadline < until + periods->period / 2 ||
+           was_woken_once(periods, look);
 }
 
 /* A thread that did not sleep since the period before, whose runtime was used up, too, is still in

@@ -10,7 +10,7 @@
 static const uint64_t second = UINT64_C(1000000000);
 
 /* Two looks in each period: then a look that is late by less than half a period loses nothing. A
- * period below 1 ms has one look, because a look takes 10 us. */
+ * period below 1 ms has one look, because a look takes 30 us. */
 static int start_timer(uint64_t period)
 {
     static const uint64_t shortest = 1000000;

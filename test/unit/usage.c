@@ -17,7 +17,8 @@
 /* A thread with a job in each period. */
 static struct {
     int64_t now, release, deadline, left, work, throttled_at;
-    int64_t tick; /* the kernel looks at the runtime at each multiple of this time */
+    int64_t apart; /* from one job to the next */
+    int64_t tick;  /* the kernel looks at the runtime at each multiple of this time */
     bool is_throttled;
     uint64_t ran, waited, slept;
     int jobs;
@@ -37,6 +38,11 @@ static int64_t needs_a_bit_more(int job)
 static int64_t needs_three_runtimes(int job)
 {
     return job % 10 == 9 ? 28 * MS : 2 * MS;
+}
+
+static int64_t needs_little(int job)
+{
+    return (1 + job % 6) * MS;
 }
 
 static int64_t never_ends(int job)
@@ -74,7 +80,7 @@ static void wake(int64_t (*needs)(int job))
     }
     thread.is_over = false;
     thread.work = needs(thread.jobs++);
-    thread.release += PERIOD;
+    thread.release += thread.apart;
 }
 
 static void run(void)
@@ -111,14 +117,17 @@ static struct look look(void)
                          .deadline = (uint64_t)thread.deadline,
                          .left = thread.left,
                          .slept = thread.slept,
+                         .has_left = thread.work <= 0 || thread.is_throttled,
                          .migrations = 0};
 }
 
 /* Looks twice a period, each time up to `late` too late, until `end`. */
-static void measure(int64_t tick, int64_t late, int64_t end, int64_t (*needs)(int job))
+static void measure_jobs(int64_t apart, int64_t tick, int64_t late, int64_t end,
+                         int64_t (*needs)(int job))
 {
     memset(&thread, 0, sizeof thread);
     thread.tick = tick;
+    thread.apart = apart;
     thread.now = 1000 * MS;
     thread.release = thread.now + (int64_t)random_below(PERIOD / STEP) * STEP;
     thread.deadline = thread.now - 1;
@@ -130,6 +139,11 @@ static void measure(int64_t tick, int64_t late, int64_t end, int64_t (*needs)(in
         const struct look now = look();
         periods_take(&periods, &now);
     }
+}
+
+static void measure(int64_t tick, int64_t late, int64_t end, int64_t (*needs)(int job))
+{
+    measure_jobs(PERIOD, tick, late, end, needs);
 }
 
 /* The last period is not closed when the measurement ends. */
@@ -185,6 +199,20 @@ static void ticks(void **state)
               (int)(thread.most / 1000));
         const uint64_t mean = periods_mean(&periods);
         assert_true(mean + MS / 5 > RUNTIME && mean < RUNTIME + MS / 5);
+        periods_end(&periods);
+    }
+}
+
+/* While the thread sleeps, no period is lost, even if no look is in time. */
+static void sleeper(void **state)
+{
+    (void)state;
+    random_from(5);
+    for (int i = 0; i < ROUNDS(40); i++) {
+        measure_jobs(15 * PERIOD, STEP, 240 * MS, 60000 * MS, needs_little);
+        assert_int_equal(periods.lost, 0);
+        assert_true(periods.count >= 39 && periods.count <= 40 && periods.saturated == 0);
+        assert_true(periods.most == 7 * MS);
         periods_end(&periods);
     }
 }
@@ -300,8 +328,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_tenth_job), cmocka_unit_test(a_job_of_three_runtimes),
         cmocka_unit_test(ticks),          cmocka_unit_test(lost),
-        cmocka_unit_test(windows),        cmocka_unit_test(constrained),
-        cmocka_unit_test(kept),           cmocka_unit_test(texts),
-        cmocka_unit_test(marks_in_pieces)};
+        cmocka_unit_test(sleeper),        cmocka_unit_test(windows),
+        cmocka_unit_test(constrained),    cmocka_unit_test(kept),
+        cmocka_unit_test(texts),          cmocka_unit_test(marks_in_pieces)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
