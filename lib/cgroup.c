@@ -163,9 +163,6 @@ bool group_write(int root, const char *path, const char *file, const char *value
     return put >= 0;
 }
 
-/* ns: how long group_empty tries. The members may fork faster than it moves them; then they stay */
-static const int64_t patience = 300000000;
-
 static int64_t now(void)
 {
     struct timespec time;
@@ -227,7 +224,8 @@ static bool move_once(int root, const char *path, const char *file, const char *
     return good;
 }
 
-bool group_empty(enum cgroups cgroups, int root, const char *path, const char *to)
+bool group_empty_within(enum cgroups cgroups, int root, const char *path, const char *to,
+                        int64_t patience)
 {
     enum { BLOCKED = 4, PAUSE = 10 /* ms */ };
     const char *file = cgroups == CGROUPS_V1 ? "tasks" : "cgroup.procs";
@@ -246,6 +244,12 @@ bool group_empty(enum cgroups cgroups, int root, const char *path, const char *t
             return false;
         (void)poll(NULL, 0, PAUSE);
     }
+}
+
+bool group_empty(enum cgroups cgroups, int root, const char *path, const char *to)
+{
+    static const int64_t patience = INT64_C(300000000); /* ns */
+    return group_empty_within(cgroups, root, path, to, patience);
 }
 
 /* Makes a child group that root owns. The child gets an unusual name if the owner of `to` has made

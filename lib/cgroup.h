@@ -39,6 +39,10 @@ bool group_write(int root, const char *path, const char *file, const char *value
  * The kernel may allow the removal of a group whose members are all ending. */
 bool group_empty(enum cgroups cgroups, int root, const char *path, const char *to);
 
+/* Like group_empty, but tries for `patience` ns instead of 0.3 s. */
+bool group_empty_within(enum cgroups cgroups, int root, const char *path, const char *to,
+                        int64_t patience);
+
 /* Like group_empty, to `group` ("/" is the root), or to the nearest existing group above `group`.
  * False with ENOENT if only the root exists above `group`.
  *

@@ -225,9 +225,15 @@ ssize_t budget_group_members(int group, pid_t **tids)
     return count;
 }
 
+/* Moving tens of thousands of members, or waiting for members that end slowly, would keep the attach
+ * helper from all other users. Members that are left are ordinary. Their group is removed with a
+ * later reservation, when their process has ended. */
+static const int64_t patience = INT64_C(40000000); /* ns */
+
 bool budget_group_remove(int hierarchy, const char *name)
 {
-    return (group_empty(CGROUPS_V1, hierarchy, name, ".") || errno == EINPROGRESS) &&
+    return (group_empty_within(CGROUPS_V1, hierarchy, name, ".", patience) ||
+            errno == EINPROGRESS) &&
            unlinkat(hierarchy, name, AT_REMOVEDIR) == 0;
 }
 

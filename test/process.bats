@@ -221,6 +221,22 @@ said_ready() { [ "$(grep -c ready "$WORK/herd.out")" -ge "$1" ]; }
     echo "released after $took us"
     [ "$took" -lt 40000 ]
     eventually test ! -e "/run/rtf/rtf-$TEAM".*
+    kill -KILL "$TEAM"
+    herd 10 20000
+    granted
+    kill -USR1 "$TEAM"
+    eventually said_ready 2
+    before=$(ran)
+    released
+    took=$(($(ran) - before))
+    echo "released 20000 threads after $took us"
+    [ "$took" -lt 200000 ]
+    former=$TEAM # its group may be left
+    kill -KILL "$former"
+    eventually test ! -e "/proc/$former"
+    team 2
+    granted
+    [ ! -e "/run/rtf/rtf-$former".* ]
 }
 
 @test "a line without enforce=process, and a thread that is not the first, are refused" {
