@@ -444,12 +444,12 @@ parsed_root() {
     printf 'rtf:x:%s:\n' $GROUP >>"$ROOT/etc/group"
     systemd-tmpfiles --root="$ROOT" --create "$ROOT/usr/lib/tmpfiles.d/rtf.conf" >"$WORK/out" 2>&1 || { cat "$WORK/out" >&2; false; }
     made=$(find "$ROOT/var/spool/rtf" -printf '%P/ %y %U:%G %m\n' | sort)
-    [ "$made" = "$(awk -v group=$GROUP '!/^#/ && NF && $2 != "f" {
+    [ "$made" = "$(awk -v group=$GROUP '!/^#/ && NF && $2 != "f" && $2 != "s" {
         sub(/^\.$/, "", $1); sub(/^0/, "", $5)
         print $1 "/", $2, "0:" ($4 == "rtf" ? group : $4 == "adm" ? 4 : 0), $5 }' "$RTF_SOURCE/spool/manifest" | sort)" ]
     SPOOL=$ROOT/var/spool/rtf
     broker_start
-    [ "$(find "$SPOOL" -path "$SPOOL/log/*" -prune -o -path "$SPOOL/state/*" -prune -o -path "$SPOOL/status.json" -prune -o -printf '%P/ %y %U:%G %m\n' | sort)" = "$made" ]
+    [ "$(find "$SPOOL" -path "$SPOOL/log/*" -prune -o -path "$SPOOL/state/*" -prune -o -path "$SPOOL/status.json" -prune -o -type s -o -printf '%P/ %y %U:%G %m\n' | sort)" = "$made" ]
 }
 
 # bats test_tags=turn:2

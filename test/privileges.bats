@@ -239,6 +239,31 @@ is_another_than() { # PID
     now=$(helpers rtf-tasks) && [ "$now" != "$1" ]
 }
 
+@test "rtf-watch has no power at all, and opens /proc and its own instance of tracefs" {
+    configure_rules "$ALICE - max_utilization 2" "$ALICE - trace true"
+    as_plugin_user
+    hog $ALICE
+    spec $ALICE cam "{\"runtime\": \"1ms\", \"period\": \"50ms\", \"attach\": $HOG}" >/dev/null
+    become $ALICE env USER=$ALICE "$RTF_LIBEXEC/front/rtf-trace" --spool "$SPOOL" --for 1min >"$WORK/out" 2>&1 3>&- &
+    echo $! >>"$WORK/pids"
+    eventually helpers rtf-watch >/dev/null
+    local watch
+    watch=$(helpers rtf-watch)
+    is_confined() { [ "$(status_of "$1" Seccomp)" = 2 ]; }
+    eventually is_confined "$watch" || { cat "$WORK/out" >&2; false; }
+    [ "$(powers "$watch")" = '' ]
+    [ "$(status_of "$watch" NoNewPrivs)" = 1 ]
+    [[ $(kernel "$watch") == 'other '* ]]
+    requires_x86_64
+    for call in 'setuid 1' 'execve /bin/true 0 0' 'kill 1 0' 'ptrace 16 1' 'socket 1 1 0' "mkdir $WORK/new 0x1ed" 'sched_setscheduler 0 0 0' 'unlinkat 3 instances 0x200'; do
+        [ "$(tries "$watch" $call)" = EPERM ] || { echo "$call"; false; }
+    done
+    requires_landlock
+    [ "$(tries "$watch" openat -100 /etc/shadow 0x80000)" = EACCES ]
+    [ "$(tries "$watch" openat -100 "$SPOOL/state/lock" 0x80001)" = EACCES ]
+    [ "$(tries "$watch" openat 3 trace 0x80000)" = EACCES ] # of the machine
+}
+
 @test "the broker cannot run a program, trace, connect, or schedule anybody" {
     requires_x86_64
     as_plugin_user

@@ -279,3 +279,72 @@ alice_only() {
     prints 0 rtf trace --for 10ms
     eventually leaves_nothing "$watch"
 }
+
+@test "a process that does not read, that sends bytes or that connects without end harms only itself" {
+    local n
+    broker_start
+    hog $ALICE
+    silent rtf declare one -T 5ms -P 60ms --attach "$HOG"
+    cat >"$WORK/hostile.py" <<'END'
+import socket, sys, time
+def connect():
+    door = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    door.settimeout(5)
+    door.connect(sys.argv[1] + "/trace")
+    return door
+if sys.argv[2] == "silent":
+    door = connect()
+    door.recv(1 << 20)
+    print("begun", flush=True)
+    time.sleep(60)
+elif sys.argv[2] == "speaks":
+    door = connect()
+    door.recv(1 << 20)
+    door.send(b"op=begin\nuid=0\n\n" * 100)
+    kinds = []
+    while True:
+        try:
+            datagram = door.recv(1 << 20)
+        except ConnectionResetError: # rtf-watch has not read the bytes; its last datagrams follow
+            continue
+        if not datagram:
+            break
+        kinds.append(datagram[0])
+    print(kinds[-1])
+else:
+    end, count = time.monotonic() + 2, 0
+    while time.monotonic() < end:
+        try:
+            door = connect()
+            door.close()
+            count += 1
+        except OSError:
+            time.sleep(0.001)
+    print(count)
+END
+    # Bytes end the trace, as a shutdown does.
+    [ "$(as $ALICE /usr/bin/python3 -S "$WORK/hostile.py" "$SPOOL" speaks)" = 5 ]
+    eventually no_watcher
+    # While a process does not read, its user has a trace, and other users can trace.
+    configure_rules "$ALICE - max_utilization 4" '- - trace true' "$BOB - max_utilization 0.5"
+    kill -HUP "$BROKER"
+    become $ALICE /usr/bin/python3 -S "$WORK/hostile.py" "$SPOOL" silent >"$WORK/silent" 3>&- &
+    n=$!
+    echo "$n" >>"$WORK/pids"
+    eventually grep -q begun "$WORK/silent"
+    sleeper $BOB
+    silent rtf_of $BOB declare two -T 1ms -P 60ms --attach "$SLEEPER"
+    prints 0 rtf_of $BOB trace --for 50ms
+    fails 75 'rtf trace: you have a trace already' rtf trace
+    kill -KILL "$n"
+    eventually no_watcher
+    # The broker takes at most 100 connections a second, and answers others meanwhile.
+    become $BOB /usr/bin/python3 -S "$WORK/hostile.py" "$SPOOL" floods >"$WORK/flood" 3>&- &
+    n=$!
+    echo "$n" >>"$WORK/pids"
+    [ "$(field .result "$(spec $ALICE cam '{"runtime": "1ms", "period": "100ms"}')")" = OK ]
+    prints 0 rtf trace --for 50ms
+    wait "$n"
+    [ "$(<"$WORK/flood")" -le 260 ]
+    eventually no_watcher
+}
