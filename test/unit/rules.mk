@@ -1,10 +1,9 @@
 # Tests in C of code that only computes: no root, no spool, no threads, and a clock of the tests' own (test/unit/README.md). Each program links the
 # broker's objects that it needs. For objects that act on the world, test/unit has stubs. Needs cmocka.
-UNITS = timers units lock-limit lock-sweep wire program-file disk disk-place disk-way reader-files group-limits ledger debts desires acl spec window kernel-setting fair-queue scans plugin-lines nearest child-budget supervise timeline scrub usage $(REQUEST_UNITS) $(MUSE_UNITS)
+UNITS = timers units lock-limit lock-sweep wire program-file disk disk-place disk-way reader-files group-limits ledger debts desires acl spec window kernel-setting fair-queue scans plugin-lines nearest child-budget supervise timeline scrub usage learn adapt-law $(REQUEST_UNITS) $(MUSE_UNITS)
 # Tests of whole requests. fakes.c compiles in the state machine. The wrapped functions are those of the kernel, the journal and the accounts.
 REQUEST_UNITS = pipeline ask-plugins apply-grant reconcile refusals spare-capacity thread-events execve recover
 WRAPPED = thread_find thread_look thread_is thread_attributes thread_has_ended thread_started attachment_watch attachment_keep_watch reservation_record journal_gone account_ready allocator_finish attach_given
-UNITS += learn adapt-law
 MUSE_UNITS = muse-supply muse-marks muse-phases
 EDGE  = $(call of_broker,main.c attach.c event.c guard.c reconcile.c dispatch.c pipeline.c plugins.c readers.c launcher.c) lib/cgroup.c lib/clock.c lib/tick.c
 unit: $(UNITS:%=$(B)/unit/%)
