@@ -231,6 +231,10 @@ END
     no grep -E "\b$SLEEPER\b" "$WORK/said"
     as_alice >"$WORK/said" || true
     no grep -E "\b$SLEEPER\b" "$WORK/said"
+    # nor does it report the guard, which is SCHED_DEADLINE since the first such thread
+    guard=$(helpers rtf-guard)
+    is_policy "$guard" deadline
+    lacks "\b$guard\b" "$WORK/said"
 }
 
 @test "doctor does not report the grants of a killed broker as outside of rtf" {

@@ -7,7 +7,7 @@ collect_threads() {
     own_attached >"$work/attached"
     : >"$work/earlier"
     : >"$work/later"
-    ! is_root || parts >"$work/earlier"
+    broker_processes >"$work/earlier"
     granted_threads >"$work/granted"
     threads >"$work/threads"
 }
@@ -115,6 +115,15 @@ foreign() {
         me == 0 || $4 == me || ($5 == "deadline" && $6 != "true")' "$work/granted" "$work/later" "$work/earlier" "$work/threads"
 }
 
+# Prints the ids of the processes of brokers. A user cannot read which brokers run. The only SCHED_DEADLINE thread of a broker is that of root's rtf-guard.
+broker_processes() {
+    if is_root; then
+        parts
+    else
+        ps -C rtf-guard -o pid= -o euid= | awk '$2 == 0 { print $1 }'
+    fi
+}
+
 # Prints the journal of a broker that was killed: its grants are still in force.
 left_journal() {
     if [ "$is_served" = yes ] || [ -L "$spool/state" ] || [ "$(stat -c '%u %a' "$spool/state" 2>/dev/null)" != '0 700' ]; then return; fi
@@ -170,7 +179,7 @@ check_foreign() {
     is_mapped self || return 0
     foreign >"$work/foreign"
     [ -s "$work/foreign" ] || return 0
-    ! is_root || parts >"$work/later"
+    broker_processes >"$work/later"
     granted_threads >>"$work/granted"
     foreign >"$work/foreign"
     check_foreign_deadline
