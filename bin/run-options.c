@@ -225,7 +225,7 @@ void run_options_parse(struct options *options, int argc, char **argv)
             "Run CMD with real-time scheduling that the rtf broker has reserved for it.\nA TIME is a whole number and a unit: 800us, 5ms, 1s.",
         .operands = "[OPTION...] CMD [ARG...]",
         .closing =
-            "Exit status: 125 if rtf-run fails or is refused, 126 if CMD cannot be run, 127 if CMD is not\nfound, else the exit status of CMD.",
+            "Exit status: 125 if rtf-run fails or is refused, 126 if CMD cannot be run, 127 if CMD is not found, else the exit status of CMD.",
         .options = table,
         .needs = needs_options,
         .needs_named =

@@ -13,7 +13,7 @@
 #include "paragraph.h"
 #include "units.h"
 
-enum { OPTIONS_MAX = 64, LETTERS = 2 * OPTIONS_MAX, COLUMN = 31 };
+enum { OPTIONS_MAX = 64, LETTERS = 2 * OPTIONS_MAX, COLUMN = 31, WIDTH = 79 };
 
 static const struct command_option of_all[] = {{0, "spool", "DIR",
                                                 "The spool (default: " RTF_SPOOL ")"},
@@ -196,6 +196,27 @@ static bool is_optional(const struct command_option *option)
     return option->argument != NULL && strncmp(option->argument, "[=", 2) == 0;
 }
 
+/* Prints a text, with line breaks between words, for a terminal of 80 columns. The text begins in
+ * the column `indent`, and so does each further line. */
+static void print_text(const char *text, int indent)
+{
+    int at = indent;
+    while (*text != '\0') {
+        const int length = (int)strcspn(text, " \n");
+        if (at > indent && (at + 1 + length > WIDTH || text[-1] == '\n')) {
+            printf("\n%*s", indent, "");
+            at = indent;
+        } else if (at > indent) {
+            putchar(' ');
+            at++;
+        }
+        printf("%.*s", length, text);
+        at += length;
+        text += length + (text[length] != '\0');
+    }
+    putchar('\n');
+}
+
 static void print_option(const struct command_option *option)
 {
     char left[80];
@@ -207,9 +228,10 @@ static void print_option(const struct command_option *option)
              letter[0] == '\0' ? "" : ", ", option->name,
              option->argument == NULL || is_optional(option) ? "" : "=", argument);
     if (strlen(left) < COLUMN - 1)
-        printf("%-*s%s\n", COLUMN, left, option->help);
+        printf("%-*s", COLUMN, left);
     else
-        printf("%s\n%*s%s\n", left, COLUMN, "", option->help);
+        printf("%s\n%*s", left, COLUMN, "");
+    print_text(option->help, COLUMN);
 }
 
 __attribute__((noreturn)) static void end_printed(void)
@@ -222,11 +244,15 @@ __attribute__((noreturn)) static void end_printed(void)
 __attribute__((noreturn)) static void print_help(void)
 {
     const char *name = line.command->name;
-    printf("Usage: %s %s\n%s\n\n", program(), line.command->operands, line.command->about);
+    printf("Usage: %s %s\n", program(), line.command->operands);
+    print_text(line.command->about, 0);
+    putchar('\n');
     for (int i = 0; i < line.count; i++)
         print_option(line.options[i]);
-    if (line.command->closing != NULL)
-        printf("\n%s\n", line.command->closing);
+    if (line.command->closing != NULL) {
+        putchar('\n');
+        print_text(line.command->closing, 0);
+    }
     printf("\n'rtf help %s' opens the manual page.\n", name);
     end_printed();
 }

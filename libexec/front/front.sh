@@ -83,11 +83,23 @@ TEXT
 }
 
 front_help() {
-    printf 'Usage: rtf %s %s\n%s\n\n' "$command" "$operands" "$about"
-    front_table | awk -F '|' '
+    printf 'Usage: rtf %s %s\n' "$command" "$operands"
+    front_table | awk -F '|' -v about="$about" '
+        # Prints a text, with line breaks between words, for a terminal of 80 columns, as lib/command-line.c does.
+        function print_text(text, indent,    words, count, i, at) {
+            count = split(text, words, " ")
+            for (i = 1; i <= count; i++) {
+                if (i > 1 && at + 1 + length(words[i]) > 79) { printf "\n%" indent "s", ""; at = indent } else if (i > 1) { printf " "; at++ } else at = indent
+                printf "%s", words[i]
+                at += length(words[i])
+            }
+            print ""
+        }
+        BEGIN { print_text(about, 0); print "" }
         NF >= 4 {
             left = ($1 == "-" ? "      " : "  -" $1 ", ") "--" $2 ($3 == "" ? "" : "=" $3)
-            printf length(left) < 30 ? "%-30s %s\n" : "%s\n" sprintf("%31s", "") "%s\n", left, $4
+            printf length(left) < 30 ? "%-31s" : "%s\n%31s", left, ""
+            print_text($4, 31)
         }'
     printf "\n'rtf help %s' opens the manual page.\n" "$command"
 }

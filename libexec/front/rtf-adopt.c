@@ -128,7 +128,7 @@ int main(int argc, char **argv)
 {
     static const struct command command = {
         .name = "adopt",
-        .about = "Reserve what a thread has already: its policy, runtime, period and priority\n"
+        .about = "Reserve what a thread has already: its policy, runtime, period and priority "
                  "as the kernel has them become a reservation.",
         .operands = "TID [OPTION...]",
         .options = table,

@@ -469,9 +469,9 @@ int main(int argc, char **argv)
     static const struct command command = {
         .name = "attach",
         .about =
-            "Attach threads of a running program: one to a reservation that exists,\nor each to a new one of its own, all of them or none.",
+            "Attach threads of a running program: one to a reservation that exists, or each to a new one of its own, all of them or none.",
         .operands =
-            "NAME TID | NAME [NEEDS] TID... | NAME [NEEDS] -p PID [-a] | NAME -f RULES -p PID",
+            "NAME TID | NAME [NEEDS] TID... |\n                  NAME [NEEDS] -p PID [-a] | NAME -f RULES -p PID",
         .options = table,
         .needs = needs_options,
         .take = take};

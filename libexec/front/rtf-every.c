@@ -162,7 +162,7 @@ int main(int argc, char **argv)
             "Run CMD once a period. The reservation lasts from the first run of CMD to the last.\nA TIME is a whole number and a unit: 800us, 5ms, 1s.",
         .operands = "[OPTION...] CMD [ARG...]",
         .closing =
-            "Exit status: 125 if rtf every fails or is refused, 126 if CMD cannot be run, 127 if CMD is not\nfound, else the last exit status of CMD that was not 0, or 0.",
+            "Exit status: 125 if rtf every fails or is refused, 126 if CMD cannot be run, 127 if CMD is not found, else the last exit status of CMD that was not 0, or 0.",
         .options = table,
         .needs = needs_options,
         .needs_named =

@@ -156,7 +156,7 @@ int main(int argc, char **argv)
             "-T and -P are the budget of each SCHED_FIFO or SCHED_RR thread: 800us, 5ms, 1s.",
         .operands = "[OPTION...] CMD [ARG...]",
         .closing =
-            "Exit status: 125 if CMD is not started, 126 if it cannot be run, 127 if it is not found, else the\nexit status of CMD.",
+            "Exit status: 125 if CMD is not started, 126 if it cannot be run, 127 if it is not found, else the exit status of CMD.",
         .options = table,
         .needs = needs_options,
         .needs_named = " runtime period plugin sched-runtime sched-period ",

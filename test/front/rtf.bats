@@ -94,7 +94,7 @@ help_of() {
     local page=$RTF_SOURCE/man/rtf-$1.$2.scd
     prints 0 rtf "$1" --help && prints 0 rtf "$1" --version && [ "$(wc -l <"$WORK/out")" -eq 1 ] || return 1
     NO_COLOR=1 LC_ALL=C rtf "$1" --help </dev/null | cat >"$WORK/out"
-    lacks "[^ -~]" "$WORK/out" || return 1
+    lacks "[^ -~]" "$WORK/out" && lacks '.\{80\}' "$WORK/out" || return 1
     run rtf "$1" --no-such-option
     [ "$status" -eq "$3" ] || return 1
     for heading in NAME SYNOPSIS DESCRIPTION OPTIONS 'EXIT STATUS' EXAMPLES 'SEE ALSO'; do grep -qx "# $heading" "$page" || { echo "$page: $heading" >&2; return 1; }; done
