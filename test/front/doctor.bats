@@ -231,7 +231,7 @@ END
     no grep -E "\b$SLEEPER\b" "$WORK/said"
     as_alice >"$WORK/said" || true
     no grep -E "\b$SLEEPER\b" "$WORK/said"
-    # nor does it report the guard, which is SCHED_DEADLINE since the first such thread
+    # doctor does not report the guard. The guard is SCHED_DEADLINE since the first such thread.
     guard=$(helpers rtf-guard)
     is_policy "$guard" deadline
     lacks "\b$guard\b" "$WORK/said"
