@@ -190,6 +190,31 @@ END
 }
 is_named() { [ "$(cat "/proc/$1/comm" 2>/dev/null)" = "$2" ]; }
 
+@test "a thread that gets the rights of another user is not traced any more" {
+    broker_start
+    cp /usr/bin/yes "$WORK/yes"
+    chmod 4755 "$WORK/yes"
+    mkfifo -m 666 "$WORK/go"
+    become $ALICE sh -c 'echo >"$1"; read -r go <"$1"; exec "$2" >/dev/null' sh "$WORK/go" "$WORK/yes" 3>&- &
+    JOBS=$!
+    echo "$JOBS" >>"$WORK/pids"
+    read -r _ <"$WORK/go"
+    silent rtf declare jobs -T 5ms -P 20ms --attach "$JOBS"
+    raw 2 &
+    local tracer=$! changed
+    eventually watcher
+    eventually is_recording "$(watcher)"
+    echo >"$WORK/go"
+    eventually has_rights "$JOBS"
+    changed=$(/usr/bin/python3 -S -c 'import time; print(time.monotonic_ns())')
+    wait "$tracer"
+    kill -0 "$JOBS"
+    said 'all(.records[]; .[0] < $at) and .end - $at > 5e8' --argjson at "$changed"
+    no grep -aq yes "$WORK/raw"
+}
+# has_rights PID: root's, by a set-user-ID program.
+has_rights() { [ "$(awk '/^Uid:/ { print $3 }' "/proc/$1/status")" = 0 ]; }
+
 @test "a thread whose reservation ends is not traced any more" {
     broker_start
     alice_only
