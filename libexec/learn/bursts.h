@@ -10,7 +10,8 @@
 
 struct burst {
     int64_t begin, end;
-    int64_t ran; /* the CPU time of the burst */
+    int64_t ran;      /* the CPU time of the burst */
+    bool is_doubtful; /* `ran` may have a part of another burst */
 };
 
 /* The bursts of one thread, in the order of their times. All zeros: none is known yet. */

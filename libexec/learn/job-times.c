@@ -12,13 +12,16 @@ static int compare(const void *a, const void *b)
  * more, if the last burst lasts into later periods, in which no burst begins. A late job does not
  * sleep before the next job, so these jobs are one burst. */
 static size_t take_period(const struct bursts *bursts, const struct rhythm *rhythm, size_t period,
-                          size_t *at, int64_t *ran)
+                          size_t *at, int64_t *ran, bool *is_doubtful)
 {
     const size_t first = *at;
     size_t jobs = 1;
     *ran = 0;
-    while (*at < bursts->count && bursts->list[*at].begin < rhythm->begins[period + 1])
-        *ran += bursts->list[(*at)++].ran;
+    *is_doubtful = false;
+    for (; *at < bursts->count && bursts->list[*at].begin < rhythm->begins[period + 1]; ++*at) {
+        *ran += bursts->list[*at].ran;
+        *is_doubtful |= bursts->list[*at].is_doubtful;
+    }
     if (*at == first)
         return 0;
     const int64_t end = bursts->list[*at - 1].end;
@@ -37,8 +40,9 @@ static size_t add_up(const struct bursts *bursts, const struct rhythm *rhythm, i
         at++;
     for (size_t period = 0; period + 1 < rhythm->count;) {
         int64_t ran;
-        const size_t taken = take_period(bursts, rhythm, period, &at, &ran);
-        for (size_t i = 0; i < taken && period > 0; i++)
+        bool is_doubtful;
+        const size_t taken = take_period(bursts, rhythm, period, &at, &ran, &is_doubtful);
+        for (size_t i = 0; i < taken && period > 0 && !is_doubtful; i++)
             jobs[count++] = ran / (int64_t)taken;
         period += taken > 0 ? taken : 1;
     }

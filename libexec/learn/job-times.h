@@ -10,7 +10,8 @@ struct job_times {
     int64_t mean, percentile_99, longest; /* 99 of 100 jobs take at most percentile_99 */
 };
 
-/* Adds up the bursts of each period. A period without a burst is no job. The first period and the
+/* Adds up the bursts of each period. A period without a burst is no job, and
+ * jobs with doubtful bursts do not count. The first period and the
  * last are left out, because parts of them may not have been observed. False: there is no job, or
  * no memory. */
 bool job_times_measure(const struct bursts *bursts, const struct rhythm *rhythm,

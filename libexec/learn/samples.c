@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+enum { LATE = 3000000 }; /* ns: more than one burst may have been since the last look */
+
 int schedstat_open(pid_t tid)
 {
     char path[48];
@@ -31,16 +33,19 @@ bool schedstat_read(int fd, struct schedstat *now)
 void samples_take(struct samples *samples, int64_t now, const struct schedstat *seen,
                   struct bursts *bursts)
 {
+    const bool is_late = now - samples->looked > LATE;
     if (samples->has_looked && seen->arrivals != samples->last.arrivals) {
+        samples->open.is_doubtful |= is_late;
         if (samples->is_open)
             bursts_add(bursts, &samples->open);
         samples->is_open = true;
-        samples->open = (struct burst){.begin = now, .end = now};
+        samples->open = (struct burst){.begin = now, .end = now, .is_doubtful = is_late};
     }
     if (samples->is_open && seen->ran != samples->last.ran) {
         samples->open.ran += seen->ran - samples->last.ran;
         samples->open.end = now;
     }
     samples->has_looked = true;
+    samples->looked = now;
     samples->last = *seen;
 }

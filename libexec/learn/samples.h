@@ -25,6 +25,7 @@ bool schedstat_read(int fd, struct schedstat *now);
 /* The results of the last look. All zeros: there was no look. */
 struct samples {
     bool has_looked, is_open;
+    int64_t looked; /* the time of the last look, ns */
     struct schedstat last;
     struct burst open;
 };

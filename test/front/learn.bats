@@ -115,4 +115,70 @@ known() {
     [[ $output == *'sleeping: it has hardly run'*'rtf learn: no thread has a period, so there is nothing to reserve' ]]
 }
 
+@test "the source samples needs no perf events" {
+    sampled() {
+        working clock 20000 3000 2000
+        learn --for 4s --source samples
+        says '.behaviour == "periodic" and .source == "samples"' && near period_ns 2 0 && near longest_ns 150 500000
+    }
+    once_of 3 sampled
+    working clock 1000 100
+    learn --for 1s --source samples
+    says '.behaviour == "too-fast"'
+}
+
+@test "cyclictest: the period of each thread, and one rule for their name" {
+    command -v cyclictest >/dev/null || skip 'cyclictest is not here'
+    (exec cyclictest --quiet --threads=2 --interval=4000 --distance=2000 --priority=3 3>&- >/dev/null 2>&1) &
+    WORKER=$!
+    echo "$WORKER" >>"$WORK/pids"
+    is_testing() { [ "$(find "/proc/$WORKER/task" -mindepth 1 -maxdepth 1 | wc -l)" -eq 3 ]; }
+    eventually is_testing
+    is_known() {
+        rtf_of 0 learn --for 3s --json "$WORKER" >"$WORK/out"
+        says '[.threads[] | select(.period_ns > 3996000 and .period_ns < 4004000)] | length == 1' &&
+            says '[.threads[] | select(.period_ns > 5994000 and .period_ns < 6006000)] | length == 1'
+    }
+    once_of 3 is_known
+    says ".spec.process == $WORKER and .spec.lifetime == \"process\" and (.spec.threads | length == 1 and .[0].name == \"cyclictest\")"
+    says '.spec.threads[0].period <= 4000 and .spec.threads[0].period >= 3980'
+}
+
+@test "several periodic threads: --write makes a program file with a rule for each name, and the broker attaches all" {
+    broker_start
+    become $ALICE /usr/bin/python3 -S -c '
+import ctypes, threading, time
+def work(name, period):
+    ctypes.CDLL(None).prctl(15, name, 0, 0, 0)
+    due = time.monotonic()
+    while True:
+        end = time.thread_time() + 0.001
+        while time.thread_time() < end:
+            pass
+        due += period
+        time.sleep(max(0, due - time.monotonic()))
+threading.Thread(target=work, args=(b"video", 0.04)).start()
+work(b"au*io", 0.025)' 3>&- &
+    WORKER=$!
+    echo "$WORKER" >>"$WORK/pids"
+    is_team() { [ "$(cat "/proc/$WORKER/task"/*/comm 2>/dev/null | sort | xargs -d '\n')" = 'au*io video' ]; }
+    eventually is_team
+    rtf learn --for 3s --json "$WORKER" -w team >"$WORK/out"
+    says '.spec.threads | map(.name) | sort == ["au*io", "video"]'
+    says '.spec.threads[] | select(.name == "video") | .period <= 40000 and .period >= 39500'
+    for thread in "/proc/$WORKER/task"/*; do is_policy "${thread##*/}" deadline; done
+    kill "$WORKER"
+    eventually nothing_in "$OWN"
+}
+
+@test "learning a program of 1 kHz takes at most 2 % of a CPU" {
+    working clock 1000 100
+    cheaply() {
+        local TIMEFORMAT='%U %S' times
+        times=$({ time rtf learn --for 5s "$WORKER" >/dev/null; } 2>&1)
+        echo "$times" | awk '{ used = $1 + $2; print used " s of 5 s" >"/dev/stderr"; exit used > 0.1 + 0.06 }' # rtf is a shell script, and runs setpriv
+    }
+    once_of 3 cheaply
+}
+
 @test "page, --help and --version agree" { explains learn; }

@@ -7,7 +7,7 @@ prepare() {
     front_prepare
     configure_rules "$ALICE - max_utilization 1.8"
     mkdir "$WORK/bin" "$WORK/home"
-    for name in rtf rtf-wait; do
+    for name in rtf rtf-run rtf-wait; do
         printf '#!/bin/sh\nexec %s --spool %s "$@"\n' "$RTF_BIN/$name" "$SPOOL" >"$WORK/bin/$name"
     done
     printf '#!/bin/sh\nexec %s --spool %s "$@"\n' "$RTF_LIBEXEC/rtf-invariants" "$SPOOL" >"$WORK/bin/rtf-invariants"
@@ -109,6 +109,28 @@ typed() {
     [ "$(cat "$WORK/out")" -ge 5000 ]
     example rtf-usage.1 2 && sed -i "s,/var/spool/rtf/specs/,$SPECS/," "$WORK/script" && typed
     jq -e '.jobs > 30 and .jobs <= 50 and .misses >= 4' "$WORK/out"
+}
+
+@test "the examples of rtf-learn(1) and rtf-adapt(1) work" {
+    broker_start
+    become $ALICE "$RTF_STAGE/worker" "$WORK/home/truth" clock 20000 1000 3>&- &
+    SLEEPER=$!
+    echo "$SLEEPER" >>"$WORK/pids"
+    printf '#!/bin/sh\nexec %s %s clock 20000 1000\n' "$RTF_STAGE/worker" "$WORK/home/truth" >"$WORK/home/camera"
+    chmod 755 "$WORK/home/camera"
+    learned() { # PAGE NUMBER
+        example "$1" "$2" && sed -i -e 's/^\$ //' -e 's/5s/1s/' "$WORK/script"
+    }
+    learned rtf-learn.1 1 && typed
+    grep -q '"period"' "$WORK/out"
+    learned rtf-learn.1 2 && sed -i 's,rtf-run -f camera.spec -- ./camera,rtf-run -f camera.spec -- chrt -p 0,' "$WORK/script" && typed
+    grep -q SCHED_DEADLINE "$WORK/out"
+    learned rtf-learn.1 3 && typed
+    is_policy "$SLEEPER" deadline
+    silent rtf release cam
+    learned rtf-adapt.1 1 && typed
+    holds cam '.thread.state == "attached"'
+    kill "$SLEEPER"
 }
 
 @test "the loop of rtf-every(1) works" {

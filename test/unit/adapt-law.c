@@ -135,8 +135,12 @@ static void bursts_of_one_period_are_one_job(void **state)
     (void)state;
     for (int64_t i = 0; i < 13; i++) {
         const int64_t late = i % 3 * 5 * MS; /* the thread gets its CPU late */
-        const struct burst first = {at + i * 40 * MS + late, at + i * 40 * MS + late + MS, MS};
-        const struct burst second = {first.begin + 12 * MS, first.begin + 14 * MS, 2 * MS};
+        const struct burst first = {.begin = at + i * 40 * MS + late,
+                                    .end = at + i * 40 * MS + late + MS,
+                                    .ran = MS};
+        const struct burst second = {.begin = first.begin + 12 * MS,
+                                     .end = first.begin + 14 * MS,
+                                     .ran = 2 * MS};
         adapt_law_take(&law, &first);
         adapt_law_take(&law, &second);
     }

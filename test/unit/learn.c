@@ -154,6 +154,19 @@ static void test_late_jobs_are_divided(void **state)
     assert_int_equal(times.longest, 7 * MS);
 }
 
+/* A late look may take two bursts for one. */
+static void test_doubtful_bursts_do_not_count(void **state)
+{
+    (void)state;
+    for (int64_t i = 0; i < 100; i++) {
+        burst(i * 10 * MS, i == 50 ? 4 * MS : 2 * MS);
+        bursts.list[i].is_doubtful = i == 50;
+    }
+    expect_period(10 * MS, 10 * US);
+    assert_int_equal(times.longest, 2 * MS);
+    assert_int_equal(times.jobs, 97);
+}
+
 static void test_percentile(void **state)
 {
     (void)state;
@@ -255,6 +268,7 @@ int main(void)
                                        TEST(test_a_tenth_of_the_jobs_is_missing),
                                        TEST(test_work_before_the_first_period),
                                        TEST(test_late_jobs_are_divided),
+                                       TEST(test_doubtful_bursts_do_not_count),
                                        TEST(test_percentile),
                                        TEST(test_bursts_at_random_have_no_period),
                                        TEST(test_few_bursts_have_no_period),
