@@ -77,6 +77,19 @@ sentences() { awk -v heading="## $1" '/^## / { inside = $0 == heading } inside &
     grep -q '^cam: granted 10ms/40ms; got ' "$WORK/out"
 }
 
+@test "Which period, and which runtime?" {
+    broker_start
+    install -d -o $ALICE "$WORK/home"
+    become $ALICE "$RTF_STAGE/worker" "$WORK/home/truth" clock 20000 1000 3>&- &
+    program=$!
+    echo "$program" >>"$WORK/pids"
+    [ "$(lines 'Which period, and which runtime?' | wc -l)" -eq 2 ]
+    { echo "cd '$WORK/home'"; lines 'Which period, and which runtime?' | sed -e "s/\$(pidof -s camera)/$program/" -e 's/10s/2s/'; } | typed
+    is_policy "$program" deadline
+    kill "$program"
+    eventually nothing_in "$OWN"
+}
+
 # player: a program with a named thread, which runs until its standard input ends.
 player() {
     cat >"$WORK/player" <<'END'
