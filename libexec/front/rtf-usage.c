@@ -58,10 +58,14 @@ static bool is_wanted(const char *name)
     return true; /* a pattern may match a thread of a program: see is_named */
 }
 
+/* The name of a program file means all threads of the program. */
 static bool is_named(const char *name)
 {
+    char program[RESERVATION_NAME_BYTES];
+    snprintf(program, sizeof program, "%.*s", (int)reservation_name_of_program(name), name);
     for (char **pattern = options.names; pattern != NULL && *pattern != NULL; pattern++)
-        if (fnmatch(*pattern, name, 0) == 0)
+        if (fnmatch(*pattern, name, 0) == 0 ||
+            (program[0] != '\0' && fnmatch(*pattern, program, 0) == 0))
             return true;
     return options.names == NULL;
 }

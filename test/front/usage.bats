@@ -226,3 +226,16 @@ jobs_fail() {
     as $ALICE sh -c 'mkfifo "$1/other" && ln -sf "$1/other" "$1/.jobs/job"' sh "$OWN"
     jobs_fail 'job: the marks of its jobs are not read: Too many levels of symbolic links'
 }
+
+@test "the name of a program file means all its threads, each with a FIFO of its own" {
+    broker_start
+    hog $ALICE
+    silent rtf attach app -T 2ms -P 20ms -a -p "$HOG" --thread "*"
+    rtf usage --json --for 1min app >"$WORK/out" 3>&- &
+    measuring=$!
+    eventually is_measuring
+    [ -p "$OWN/.jobs/app+$HOG" ]
+    kill -INT "$(usage_process)"
+    wait "$measuring"
+    says ".reservations | length == 1 and .[0].name == \"app+$HOG\" and .[0].tid == $HOG"
+}
