@@ -1,5 +1,6 @@
 /* rtf-usage(1): measures how much CPU time attached threads use in each period, while it runs. */
 #include <errno.h>
+#include <fcntl.h>
 #include <fnmatch.h>
 #include <jansson.h>
 #include <poll.h>
@@ -52,6 +53,8 @@ static void take(void *context, const char *name, const char *value)
 
 /* ---- choice of the threads ---- */
 
+static int own_directory = -1;
+
 static bool is_wanted(const char *name)
 {
     (void)name;
@@ -76,6 +79,18 @@ static uint64_t number(const json_t *object, const char *key)
     return value < 0 ? 0 : (uint64_t)value;
 }
 
+/* True if the spec asks for one runtime for all threads of a process. The verdict does not tell. */
+static bool is_of_process(const char *name)
+{
+    char file[CLIENT_NAME_MAX + sizeof ".json"];
+    snprintf(file, sizeof file, "%.*s.json", CLIENT_NAME_MAX, name);
+    json_t *spec = client_read_object(own_directory, file);
+    const char *budget = client_string(spec, "budget");
+    const bool is = budget != NULL && strcmp(budget, "process") == 0;
+    json_decref(spec);
+    return is;
+}
+
 static void take_spec(const char *user, const struct own_spec *spec)
 {
     const json_t *grant = json_object_get(spec->verdict, "grant");
@@ -85,7 +100,8 @@ static void take_spec(const char *user, const struct own_spec *spec)
                                        .runtime = number(grant, "accepted_runtime"),
                                        .period = number(grant, "period"),
                                        .deadline =
-                                           deadline > 0 ? deadline : number(grant, "period")};
+                                           deadline > 0 ? deadline : number(grant, "period"),
+                                       .is_of_process = is_of_process(spec->name)};
     (void)user;
     if (state_of(spec->verdict, spec->is_current) >= ATTACHED && wanted.period > 0 &&
         tid <= INT32_MAX && is_named(spec->name) && threads.count < THREADS)
@@ -109,9 +125,11 @@ static void find_threads(void)
     enum client_outcome outcome = client_open(&client, command_spool());
     if (outcome == CLIENT_OK)
         outcome = client_enter(&client, false);
-    if (outcome == CLIENT_OK)
+    if (outcome == CLIENT_OK) {
+        own_directory = openat(client.specs, client.user, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         (void)own_specs_read(client.specs, client.user, &listener);
-    else if (outcome != CLIENT_GONE)
+        close(own_directory);
+    } else if (outcome != CLIENT_GONE)
         command_fail(client_status_of_outcome(outcome), "%s", client.why);
     if (threads.count > 0)
         begin_marks(&client);

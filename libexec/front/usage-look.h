@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <time.h>
 
 /* Times are ns. */
 struct look {
@@ -22,11 +23,16 @@ struct look {
 
 struct look_files {
     int schedstat, sched; /* -1: closed */
+    clockid_t clock;      /* the CPU time of the whole process; 0: of the thread alone */
 };
 
 /* The open files are of this thread, even if another thread gets its id. False: there is no such
  * thread, or the process has too many open files. */
 bool look_open(struct look_files *files, pid_t tid);
+
+/* From now on, `ran` is the CPU time of all threads of the process. Call this after look_open. */
+void look_at_process(struct look_files *files, pid_t process);
+
 void look_close(struct look_files *files);
 
 /* False: the thread has ended. */

@@ -41,8 +41,10 @@ bool usage_begin(struct usage *usage, const char *name, const struct usage_grant
                             .grant = *grant,
                             .timer = start_timer(grant->period * 1000),
                             .marks = {.fifo = -1}};
-    if (look_open(&usage->files, grant->tid) && usage->name != NULL && usage->timer >= 0 &&
-        look_read(&usage->files, &look)) {
+    const bool is_open = look_open(&usage->files, grant->tid);
+    if (is_open && grant->is_of_process)
+        look_at_process(&usage->files, grant->tid);
+    if (is_open && usage->name != NULL && usage->timer >= 0 && look_read(&usage->files, &look)) {
         periods_begin(&usage->periods, grant->runtime * 1000, grant->period * 1000,
                       grant->deadline < grant->period, &look);
         return true;

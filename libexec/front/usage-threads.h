@@ -9,6 +9,7 @@
 struct usage_grant {
     pid_t tid;
     uint64_t runtime, period, deadline; /* us; runtime 0: none */
+    bool is_of_process;                 /* the runtime is for all threads of the process `tid` */
 };
 
 struct usage {
