@@ -58,7 +58,7 @@ static void take_name(struct argp_state *state, const char *text,
     if (length > tail && strcmp(text + length - tail, suffix) == 0)
         length -= tail;
     if (name[0] != '\0')
-        argp_error(state, "one NAME is enough");
+        argp_error(state, "only one NAME is allowed");
     snprintf(name, CLIENT_NAME_MAX + 1, "%.*s", (int)length, text);
     if (length > CLIENT_NAME_MAX || !client_name_ok(name))
         argp_failure(state, EX_USAGE, 0, "%s: " CLIENT_NAME_RULE, text);

@@ -143,9 +143,9 @@ static void check_rules(const struct options *options)
 {
     if (needs_are_stated(&options->needs))
         command_misused(
-            "a file with rules for threads says what each thread needs: -T and so on do not go with it");
+            "options for needs, such as -T, cannot stand beside a file with rules for threads: the rules state all needs");
     if (options->says_when || options->waits)
-        command_misused("--attach and --wait do not go with a file with rules for threads");
+        command_misused("--attach and --wait cannot stand beside a file with rules for threads");
 }
 
 static bool has_any(const json_t *spec, const char *const *keys)

@@ -362,7 +362,7 @@ char **command_parse(const struct command *command, int argc, char **argv, void 
 void command_end_of_line(char *const operands[])
 {
     if (operands[0] != NULL)
-        command_misused("it takes no operand, not %s", command_typed(operands[0]));
+        command_misused("the command takes no operand, but got %s", command_typed(operands[0]));
 }
 
 const char *command_spool(void)

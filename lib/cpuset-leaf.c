@@ -289,14 +289,15 @@ static enum apply_result enter(const struct domains *domains, const struct ident
     else if (!alone && !copy_limits(domains->root, group, leaf, reason))
         done = APPLY_REFUSED;
     else if (!alone && !domains_note_group(domains->root, leaf, group))
-        done = apply_refuse(reason, "its former cpuset group cannot be noted: %s", strerror(errno));
-    else if (!alone && !keep_affinities(domains->root, identity, leaf))
         done =
-            apply_refuse(reason, "the affinities of the threads of process %d cannot be kept: %s",
-                         (int)identity->process, strerror(errno));
+            apply_refuse(reason, "its former cpuset group cannot be recorded: %s", strerror(errno));
+    else if (!alone && !keep_affinities(domains->root, identity, leaf))
+        done = apply_refuse(reason,
+                            "the affinities of the threads of process %d cannot be recorded: %s",
+                            (int)identity->process, strerror(errno));
     else if (!thread_is(identity->tid, identity->started_by))
         done = errno == ESRCH ? APPLY_GONE
-                              : apply_refuse(reason, "thread %d cannot be looked at: %s",
+                              : apply_refuse(reason, "the state of thread %d cannot be read: %s",
                                              (int)identity->tid, strerror(errno));
     else if (!group_write(domains->root, leaf, alone ? "tasks" : "cgroup.procs", id))
         done = errno == ESRCH

@@ -93,7 +93,8 @@ static enum apply_result check_owner(const struct identity *identity, uid_t owne
 
 static enum apply_result refuse_unseen(pid_t tid, char *reason)
 {
-    return apply_refuse(reason, "thread %d cannot be looked at: %s", (int)tid, strerror(errno));
+    return apply_refuse(reason, "the state of thread %d cannot be read: %s", (int)tid,
+                        strerror(errno));
 }
 
 static enum apply_result set_cpus(pid_t tid, const cpu_set_t *wanted, char *reason)

@@ -51,7 +51,7 @@ static const char *disk_accept(const struct request *request, struct paragraph_o
 {
     char left_text[UTILIZATION_TEXT], all[UTILIZATION_TEXT], asked_text[UTILIZATION_TEXT];
     if (!is_whole(request))
-        return "a claim without bytes, period or block";
+        return "the claim lacks bytes=, period= or block=";
     const uint64_t left = amounts_left(disk.capacity, request->task),
                    asked = disk_share(&disk.rates, request->bytes, request->period, request->block);
     if (asked <= left) {
@@ -71,7 +71,7 @@ static const char *disk_schedule(const struct request *request, struct paragraph
 {
     (void)out;
     if (!is_whole(request))
-        return "a claim without bytes, period or block";
+        return "the claim lacks bytes=, period= or block=";
     amounts_set(request->task,
                 disk_share(&disk.rates, request->bytes, request->period, request->block));
     return NULL;

@@ -376,7 +376,7 @@ static const char *edf_schedule(const struct request *request, struct paragraph_
 {
     uint64_t runtime = request->accepted_runtime > 0 ? request->accepted_runtime : request->runtime;
     if (runtime == 0 || request->period == 0)
-        return "a plan without runtime or period";
+        return "the plan lacks runtime= or period=";
     struct task *old = books_find(&edf.books, request->task);
     struct cpus *cpus = &edf.books.cpus;
     cpus_keep_all(cpus);

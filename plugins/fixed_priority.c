@@ -74,7 +74,7 @@ static const char *fixed_schedule(const struct request *request, struct paragrap
     uint64_t key =
         request->requested_priority > 0 ? request->requested_priority : request->priority;
     if (key == 0)
-        return "a plan without requested_priority";
+        return "the plan lacks requested_priority=";
     struct rank rank = {.key = (uint32_t)key, .level = (int)request->priority, .weight = 1};
     ranked_schedule(&fixed.ranked, request, &rank, out);
     return NULL;

@@ -46,7 +46,7 @@ static const char *setup(struct config *config)
 static const char *net_accept(const struct request *request, struct paragraph_output *out)
 {
     if (request->bytes == 0 || request->period == 0)
-        return "a claim without bytes or period";
+        return "the claim lacks bytes= or period=";
     const uint64_t left = amounts_left(net.capacity, request->task);
     const uint64_t asked = wire_rate(request->bytes, request->period);
     if (asked <= left) {
@@ -65,7 +65,7 @@ static const char *net_schedule(const struct request *request, struct paragraph_
 {
     (void)out;
     if (request->bytes == 0 || request->period == 0)
-        return "a claim without bytes or period";
+        return "the claim lacks bytes= or period=";
     amounts_set(request->task, wire_rate(request->bytes, request->period));
     return NULL;
 }

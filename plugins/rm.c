@@ -333,7 +333,7 @@ static const char *rm_accept(const struct request *request, struct paragraph_out
 static const char *rm_schedule(const struct request *request, struct paragraph_output *out)
 {
     if (request->period == 0)
-        return "a plan without period";
+        return "the plan lacks period=";
     uint64_t runtime = request->accepted_runtime > 0 ? request->accepted_runtime : request->runtime;
     struct rank rank = rank_of(request, runtime, (int)request->priority);
     ranked_schedule(&rm.ranked, request, &rank, out);

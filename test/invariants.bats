@@ -46,7 +46,7 @@ granted() {
     eventually test ! -e "$SPECS/$ALICE/pump.verdict"
     agree
     as $BOB touch "$SPECS/$BOB/nobody-asked.verdict"
-    finds "files: $BOB/nobody-asked has an answer, and nothing asks for it"
+    finds "files: $BOB/nobody-asked has a verdict, and there is no spec"
 }
 
 # bats test_tags=turn:1
@@ -57,7 +57,7 @@ granted() {
     eventually has_watches 1
     agree
     as $ALICE sh -c 'sed "s/app+$2/app+3/" "$1" >"$1.new" && cat "$1.new" >"$1"; rm "$1.new"' sh "$SPECS/$ALICE/app.verdict" "$SLEEPER"
-    finds "files: $ALICE/app+3 was told that it is granted, and is not"
+    finds "files: $ALICE/app+3 has a verdict with a grant, and the broker has granted nothing"
     as $ALICE rm "$SPECS/$ALICE/app.json"
     eventually test ! -e "$SPECS/$ALICE/app.verdict"
     agree
@@ -238,7 +238,7 @@ is_called() { [ "$(cat "/proc/$2/comm" 2>/dev/null)" = "$1" ]; }
         (cd "$SPECS/$ALICE" && as $ALICE sh -c 'jq -c ".grant.plugin = \"RM\"" pump.verdict >.new && mv .new pump.verdict')
     finds "files: $ALICE/pump: plugin is FP, and its owner was told RM"
     as $ALICE rm "$SPECS/$ALICE/pump.verdict"
-    finds "files: $ALICE/pump is granted, and has no answer"
+    finds "files: $ALICE/pump is granted, and has no verdict"
 }
 
 # bats test_tags=turn:0

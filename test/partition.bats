@@ -719,7 +719,7 @@ sleeps() { [[ $(cat "/proc/$1/stat") == *") S "* ]]; }
         spec $ALICE cam "${cam%\}}, \"move\": \"process\"}" >/dev/null
         attach $ALICE cam "$HOG" >/dev/null
         touch "$WORK/go"
-        eventually says $ALICE cam .reason "another thread of process $HOG called execve and has taken over the id of the attached thread: it is ordinary, and not attached"
+        eventually says $ALICE cam .reason "another thread of process $HOG called execve and has taken over the id of the attached thread: the process is ordinary, and not attached"
         eventually is_as_before
         as $ALICE rm "$SPECS/$ALICE/cam.json"
         eventually test ! -e "$SPECS/$ALICE/cam.verdict"

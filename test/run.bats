@@ -690,8 +690,8 @@ to_nowhere() { "$@" >&-; }
     "$RTF_BIN/rtf-run" --dry-run -f "$WORK/rules" >"$WORK/out" &
     wait $!
     command jq -e --argjson process $! 'del(.token) == {threads: [{name: "camera*", runtime: "2ms", period: "33ms"}], process: $process, lifetime: "process"}' "$WORK/out"
-    fails 125 'rtf-run: a file with rules for threads says what each thread needs: -T and so on do not go with it*' "$RTF_BIN/rtf-run" -f "$WORK/rules" -T 2ms -- true
-    fails 125 'rtf-run: --attach and --wait do not go with a file with rules for threads*' "$RTF_BIN/rtf-run" -f "$WORK/rules" --attach=ready -- true
+    fails 125 'rtf-run: options for needs, such as -T, cannot stand beside a file with rules for threads: the rules state all needs*' "$RTF_BIN/rtf-run" -f "$WORK/rules" -T 2ms -- true
+    fails 125 'rtf-run: --attach and --wait cannot stand beside a file with rules for threads*' "$RTF_BIN/rtf-run" -f "$WORK/rules" --attach=ready -- true
     printf '{"program": "/usr/bin/camera", "threads": []}' >"$WORK/rules"
     fails 125 'rtf-run: -f: leave out the key "program": the command line already says which process the rules are for' "$RTF_BIN/rtf-run" -f "$WORK/rules" -- true
     fails 125 "rtf-run: $WORK/none cannot be read: No such file or directory" "$RTF_BIN/rtf-run" -f "$WORK/none" -- true

@@ -725,7 +725,7 @@ fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_WRLCK)
 os.rename(\".new\", \"cam.json\")
 open(\"$WORK/go\").read()'"
     eventually test -e "$SPECS/$ALICE/cam.json"
-    is_bad cam 'is under a write lease; it must be free to read'
+    is_bad cam 'is under a write lease (fcntl(2)): end the lease, and touch the file'
     bob_is_answered
     echo >"$WORK/go"
     here $ALICE "echo '$PERIODIC' >.new && mv .new cam.json"

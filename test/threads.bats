@@ -438,7 +438,7 @@ END
     broker_start
     hasty "$SPECS/$ALICE/cam.verdict"
     spec $ALICE cam "{$RESERVED, \"attach\": $FIRST}" >/dev/null
-    eventually says $ALICE cam ".reason == \"another thread of process $FIRST called execve and has taken over the id of the attached thread: it is ordinary, and not attached\" and .thread == null"
+    eventually says $ALICE cam ".reason == \"another thread of process $FIRST called execve and has taken over the id of the attached thread: the process is ordinary, and not attached\" and .thread == null"
     is_sleep "$FIRST"
     shows "$FIRST" "other 0 nice=0 0/0/0 cpus=$ALL_CPUS reset=0"
     as $ALICE rm "$SPECS/$ALICE/cam.json"
@@ -451,7 +451,7 @@ END
     broker_start
     hasty "$SPECS/$ALICE/cam.verdict"
     spec $ALICE cam "{$RESERVED, \"attach\": $SECOND}" >/dev/null
-    eventually says $ALICE cam ".reason == \"thread $SECOND called execve and has taken over the id of its process, $FIRST: it is ordinary again, and not attached\" and .thread == null"
+    eventually says $ALICE cam ".reason == \"thread $SECOND called execve and has taken over the id of its process, $FIRST: the process is ordinary again, and not attached\" and .thread == null"
     is_sleep "$FIRST"
     eventually shows "$FIRST" "other 0 nice=0 0/0/0 cpus=$ALL_CPUS reset=0"
     as $ALICE rm "$SPECS/$ALICE/cam.json"
@@ -806,7 +806,7 @@ END
 @test "the key attach and NAME.tid together are refused, whichever comes first" {
     broker_start
     sleeper $ALICE
-    both='key "attach" and the file cam.tid both name a thread; one of them must go'
+    both='key "attach" and the file cam.tid both name a thread: remove one of them'
     as $ALICE mkdir "$SPECS/$ALICE"
     as $ALICE sh -c 'echo "$2" >"$1/cam.tid"' sh "$SPECS/$ALICE" "$SLEEPER"
     put $ALICE cam "{$RESERVED, \"attach\": $SLEEPER}"
@@ -819,7 +819,7 @@ END
     # A thread that the spec's key has attached remains attached by the key, and no verdict claims that it was detached.
     spec $ALICE cam "{$RESERVED, \"attach\": $SLEEPER}" >/dev/null
     attach $ALICE cam "$SLEEPER" >/dev/null
-    says $ALICE cam ".result == \"BAD_SPEC\" and .request == \"attach\" and .thread.tid == $SLEEPER and (.reason | test(\"must go\"))"
+    says $ALICE cam ".result == \"BAD_SPEC\" and .request == \"attach\" and .thread.tid == $SLEEPER and (.reason | test(\"remove one of them\"))"
     as $ALICE rm "$SPECS/$ALICE/cam.tid"
     says $ALICE cam ".result == \"OK\" and .thread.tid == $SLEEPER and .reason != \"detached\""
     shows "$SLEEPER" "$AS_RESERVED"

@@ -184,7 +184,7 @@ is_ordinary_and_ends() {
     from=$(milliseconds)
     touch "$WORK/go"
     eventually is_sh "$HOG"
-    eventually has_reason "another thread of process $HOG called execve and has taken over the id of the attached thread: it is ordinary, and not attached"
+    eventually has_reason "another thread of process $HOG called execve and has taken over the id of the attached thread: the process is ordinary, and not attached"
     is_policy "$HOG" other
     attach $ALICE cam "$HOG" >/dev/null
     is_policy "$HOG" deadline

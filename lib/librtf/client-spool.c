@@ -389,7 +389,8 @@ enum client_outcome client_put(struct client *client, const char *name, const ch
         return CLIENT_OK;
     if (errno != EEXIST) {
         if (!client_make_token(token))
-            return client_fail(client, CLIENT_ERROR, "no random numbers: %s", strerror(errno));
+            return client_fail(client, CLIENT_ERROR, "the kernel gives no random numbers: %s",
+                               strerror(errno));
         /* The name is random, because a temporary file of a killed client must not stop this
          * client. */
         snprintf(aside, sizeof aside, ".%s.json.%s", name, token);
@@ -419,7 +420,8 @@ enum client_outcome client_put_back(struct client *client, const char *name, con
     if (!client_entry(client, name, "json", &status) || status.st_ino != *inode)
         return client_fail(client, CLIENT_GONE, "the spec %s was removed or replaced", name);
     if (!client_make_token(token))
-        return client_fail(client, CLIENT_ERROR, "no random numbers: %s", strerror(errno));
+        return client_fail(client, CLIENT_ERROR, "the kernel gives no random numbers: %s",
+                           strerror(errno));
     snprintf(file, sizeof file, "%s.json", name);
     snprintf(aside, sizeof aside, ".%s.json.%s", name, token);
     if (put_renamed(client->directory, aside, file, 0, text, modified, inode))
@@ -442,7 +444,8 @@ static enum client_outcome put_tid(struct client *client, const char *name, pid_
     ino_t inode;
     const uint64_t of_pidfd = client_thread_inode(thread);
     if (!client_make_token(token))
-        return client_fail(client, CLIENT_ERROR, "no random numbers: %s", strerror(errno));
+        return client_fail(client, CLIENT_ERROR, "the kernel gives no random numbers: %s",
+                           strerror(errno));
     snprintf(file, sizeof file, "%s.tid", name);
     snprintf(aside, sizeof aside, ".%s.tid.%s", name, token);
     if (of_pidfd == 0)

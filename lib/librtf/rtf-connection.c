@@ -212,7 +212,8 @@ void rtf_disconnect(struct rtf_connection *connection)
 
 const char *rtf_reason(const struct rtf_connection *connection)
 {
-    return connection->own == NULL ? "there is no connection" : connection->own->why;
+    return connection->own == NULL ? "the handle has no connection: call rtf_connect first"
+                                   : connection->own->why;
 }
 
 void rtf_set_timeout(struct rtf_connection *connection, uint64_t microseconds)

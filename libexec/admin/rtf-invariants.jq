@@ -85,7 +85,7 @@ def is_global: $lines[.].partition == "global" and $lines[.].deadline;
 | (
     ($own + $shared + $others_held) as $sums
     | (($sums + $promised) | keys[]) | select($sums[.] != $promised[.])
-    | "ledger: \(.): \($promised[.] // 0) is booked, \($sums[.] // 0) is granted"
+    | "ledger: \(.): the ledger has \($promised[.] // 0), the sum of the grants is \($sums[.] // 0)"
 ),
 (
     $books.promised[] | select(.plugin != null and $lines[.plugin].resource != "cpu") | select(.sum > $lines[.plugin].capacity)
@@ -104,7 +104,7 @@ def is_global: $lines[.].partition == "global" and $lines[.].deadline;
 ),
 (
     (($books.used + $books.charges) | keys[]) | select(($books.used[.] // 0) != ($books.charges[.] // 0))
-    | "access rules: \(.): \($books.used[.] // 0) is counted, \($books.charges[.] // 0) is charged"
+    | "access rules: \(.): the sum is \($books.used[.] // 0), the charges of the reservations are \($books.charges[.] // 0)"
 ),
 
 # ---- the journal agrees with the books
@@ -133,7 +133,7 @@ def is_global: $lines[.].partition == "global" and $lines[.].deadline;
     | $declared[place_of_file] as $declared
     | if $declared == null then "files: \(place) is granted, and there is no such spec"
       elif $declared.uid != .uid then "files: \(place) is granted to \(.uid), and is a spec of \($declared.uid)"
-      elif $verdict[place] == null then "files: \(place) is granted, and has no answer"
+      elif $verdict[place] == null then "files: \(place) is granted, and has no verdict"
       else
           [["plugin", .grant.plugin, $verdict[place].grant.plugin], ["claims", (.grant.claims | keys), ([$verdict[place].grant.claims[] | select(.background | not).plugin] | sort)],
            ["background", (.grant.background | sort), ([$verdict[place].grant.claims[] | select(.background).plugin] | sort)],
@@ -149,11 +149,11 @@ def is_global: $lines[.].partition == "global" and $lines[.].deadline;
     | "files: \(place) has no answer"
 ),
 (
-    $files[] | select(.kind == "verdict") | select($asked[place] == null and ($known[place].busy | not)) | "files: \(place) has an answer, and nothing asks for it"
+    $files[] | select(.kind == "verdict") | select($asked[place] == null and ($known[place].busy | not)) | "files: \(place) has a verdict, and there is no spec"
 ),
 (
     $verdicts[] | select(.grant != null) | select($known[place].busy | not) | select($known[place].grant == null)
-    | "files: \(place) was told that it is granted, and is not"
+    | "files: \(place) has a verdict with a grant, and the broker has granted nothing"
 ),
 
 # ---- threads
@@ -186,8 +186,8 @@ def is_global: $lines[.].partition == "global" and $lines[.].deadline;
 (
     ([$books.plugins[] | select(.partition == "unthrottled")] != []) as $lifted
     | if $lifted and $rt_runtime != "-1" then "kernel: sched_rt_runtime_us is \($rt_runtime), under partition=unthrottled"
-      elif $lifted and $lifts == "" then "kernel: this broker needs sched_rt_runtime_us lifted, and no record says so"
-      elif ($lifted | not) and $lifts != "" then "kernel: the record says that \($lifts) needs sched_rt_runtime_us lifted, and no plugin does"
+      elif $lifted and $lifts == "" then "kernel: this broker needs sched_rt_runtime_us to be -1, and /run/rtf/throttle does not say so"
+      elif ($lifted | not) and $lifts != "" then "kernel: /run/rtf/throttle says that \($lifts) needs sched_rt_runtime_us to be -1, and no line of plugins.conf needs that"
       else empty end
 ),
 (

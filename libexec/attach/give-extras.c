@@ -141,7 +141,7 @@ enum apply_result give_extras(const struct paragraph *request, char reason[stati
     uint64_t latency;
     if (!get_gift(request, &gift) || !get_limited(request, &limited) ||
         !get(request, "held_latency", CPU_LATENCY_MAX, &latency))
-        return apply_refuse(reason, "give without tid or process, or with a wrong value");
+        return apply_refuse(reason, "the request give lacks tid or process, or has a wrong value");
     if (!cpu_latency_hold(latency, reason) && !gift.takes_back)
         return APPLY_REFUSED;
     enum apply_result done = APPLY_DONE;

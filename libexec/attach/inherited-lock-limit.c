@@ -98,7 +98,7 @@ static enum apply_result change_of(const struct limited *limited, struct identit
     const int pidfd = open_process(limited, identity);
     if (pidfd < 0)
         return errno == ESRCH ? APPLY_GONE
-                              : apply_refuse(reason, "process %d cannot be looked at: %s",
+                              : apply_refuse(reason, "the state of process %d cannot be read: %s",
                                              (int)limited->process, strerror(errno));
     enum apply_result done = APPLY_DONE;
     if (limited->limit.is > limited->limit.was && !thread_is_of(identity, limited->owner))

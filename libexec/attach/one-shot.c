@@ -9,7 +9,7 @@
 
 bool one_shot_words(struct paragraph_input *input, struct paragraph *words, char **argv, int argc)
 {
-    const char *why = "an empty word, or one with a line break";
+    const char *why = "an argument is empty, or has a line break";
     bool plain = true;
     for (int i = 0; i < argc; i++)
         plain = plain && argv[i][0] != '\0' && strchr(argv[i], '\n') == NULL;

@@ -109,12 +109,12 @@ static enum apply_result serve_apply(const struct paragraph *request, int spec, 
     struct target target = {.pidfd = pidfd};
     if (!get_thread(request, &target.tid, &target.started_by) ||
         !attributes_get(request, "", &wanted))
-        return refuse(reason, "apply without tid, started_by or attributes");
+        return refuse(reason, "the request apply lacks tid, started_by or attributes");
     if (spec < 0 || fstat(spec, &status) != 0 || !S_ISREG(status.st_mode))
-        return refuse(reason, "apply without the open spec");
+        return refuse(reason, "the request apply comes without the open spec");
     if (wanted.policy != POLICY_FIFO && wanted.policy != POLICY_RR &&
         wanted.policy != POLICY_DEADLINE)
-        return refuse(reason, "apply with a policy that is not real-time");
+        return refuse(reason, "the request apply has a policy that is not real-time");
     /* Without reset-on-fork one grant would make all children of the thread real-time, too. */
     wanted.reset_on_fork = true;
     if (paragraph_get(request, "awake") != NULL && thread_is(target.tid, target.started_by) &&
@@ -133,7 +133,7 @@ static enum apply_result serve_with(const struct paragraph *request, int pidfd, 
     struct target target = {.pidfd = pidfd};
     if (!get_thread(request, &target.tid, &target.started_by) ||
         !attributes_get(request, "", &wanted))
-        return refuse(reason, "a request without tid, started_by or attributes");
+        return refuse(reason, "the request lacks tid, started_by or attributes");
     return enforce(&target, &wanted, &placement, reason);
 }
 
@@ -144,7 +144,7 @@ static enum apply_result serve_setting(const struct paragraph *request,
 {
     const char *by = paragraph_get(request, "by"), *name = paragraph_get(request, "setting");
     if (by == NULL || name == NULL)
-        return refuse(reason, "set or unset without the key \"by\" or \"setting\"");
+        return refuse(reason, "the request set or unset lacks the key \"by\" or \"setting\"");
     const enum which_setting which =
         strcmp(name, "hrtick") == 0 ? SETTING_HRTICK : SETTING_RT_LIMIT;
     return change(setting_of(which), by, reason) ? APPLY_DONE : APPLY_REFUSED;
@@ -156,7 +156,8 @@ static enum apply_result serve_domains(const struct paragraph *request, char *re
     cpu_set_t cpus;
     CPU_ZERO(&cpus);
     if (by == NULL || (list != NULL && !parse_cpus(list, &cpus)))
-        return refuse(reason, "domains without the key \"by\", or with a wrong list \"cpus\"");
+        return refuse(reason,
+                      "the request domains lacks the key \"by\", or has a wrong list \"cpus\"");
     return (list != NULL ? domains_make(&cpus, by, reason) : domains_drop(by, reason))
                ? APPLY_DONE
                : APPLY_REFUSED;
@@ -184,7 +185,7 @@ static enum apply_result serve_sweep(const struct paragraph *request, char *reas
     const char *group = paragraph_get(request, "group");
     if (!get_thread(request, &ended.tid, &ended.started_by) ||
         (group == NULL && !ends_process(request)))
-        return refuse(reason, "sweep without tid, started_by, group or whole");
+        return refuse(reason, "the request sweep lacks tid, started_by, group or whole");
     if (group != NULL)
         leaf_sweep(&ended, group);
     const struct target target = {ended.tid, ended.started_by, -1};
@@ -218,7 +219,7 @@ static enum apply_result serve_descriptor(const struct paragraph *request, char 
     pid_t tid;
     uint64_t started_by;
     if (!get_thread(request, &tid, &started_by))
-        return refuse(reason, "watch without tid or started_by");
+        return refuse(reason, "the request watch lacks tid or started_by");
     if (thread_is(tid, started_by))
         return APPLY_DONE;
     return errno == ESRCH ? APPLY_GONE : refuse(reason, strerror(errno));
@@ -301,7 +302,7 @@ static int open_budget(const struct paragraph *request, int pidfd, enum apply_re
         return -1;
     const pid_t process = looping_process(request);
     if (asked < 0 || budget == 0 || (process == 0 && !get_thread(request, &tid, &started_by))) {
-        *done = refuse(reason, "budget without tid or started_by, or with a wrong value");
+        *done = refuse(reason, "the request budget lacks tid or started_by, or has a wrong value");
         return -1;
     }
     if (paragraph_get_number(request, "whole", CPU_SETSIZE - 1, &cpu) == 1) {

@@ -31,7 +31,7 @@ static void move(const struct plugin_event *event, struct grant *grant, const st
         tell_neighbours(event->task, &before, grant);
 }
 
-static const char moved_by_plugin[] = "the plugin moved it to make room";
+static const char moved_by_plugin[] = "the plugin moved the reservation to make room for another";
 
 void reassign_take(int plugin, const struct plugin_event *event)
 {
@@ -42,7 +42,7 @@ void reassign_take(int plugin, const struct plugin_event *event)
         if (!plugin_is_releasing(plugin, event->task))
             plugin_fail(
                 plugin,
-                "it moved a task that is not its own, or moved a task to a CPU or priority that is not its own");
+                "it moved a task of another plugin, or moved a task to a CPU or priority outside its line");
         return;
     }
     move(event, grant, &moved);

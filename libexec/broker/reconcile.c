@@ -128,7 +128,7 @@ static void judge_json(struct reservation *reservation)
         request->has_spec = true;
         keep_thread(reservation, &request->spec);
         if (request->spec.waits && waits_behind(reservation) != NULL) {
-            request_answer(request, SCHEDULE_FAIL, "%s came earlier, and waits for room",
+            request_answer(request, SCHEDULE_FAIL, "your spec %s came earlier, and waits for room",
                            waits_behind(reservation)->name);
             request_refuse(request, "broker", WHY_BEHIND, false);
             pipeline_begin(request, DECIDED);
@@ -140,7 +140,7 @@ static void judge_json(struct reservation *reservation)
         }
         request_answer(
             request, BAD_SPEC,
-            "%s.json: key \"attach\" and the file %s.tid both name a thread; one of them must go",
+            "%s.json: key \"attach\" and the file %s.tid both name a thread: remove one of them",
             reservation->name, reservation->name);
     }
     if (reservation->state != RESERVATION_OVER_LIMIT) {
@@ -190,7 +190,7 @@ static void judge_tid(struct reservation *reservation)
     else if (reservation->grant->spec.attach != 0 && !reservation->grant->spec.attach_kept)
         request_answer(
             request, BAD_SPEC,
-            "%s.json: key \"attach\" and the file %s.tid both name a thread; one of them must go",
+            "%s.json: key \"attach\" and the file %s.tid both name a thread: remove one of them",
             reservation->name, reservation->name);
     else {
         if (reservation->grant->spec.attach_kept)

@@ -117,7 +117,7 @@ static enum done serve_class(const struct disk *disk, uint16_t class,
     if (paragraph_get_number(request, "rate", INT64_MAX / 2, &rate) != 1 ||
         paragraph_get_number(request, "block", INT64_MAX, &block) != 1 || block == 0 ||
         paragraph_get_number(request, "share", ONE_CPU, &share) != 1)
-        return refuse(reason, "no rate=, block= or share=");
+        return refuse(reason, "the request lacks rate=, block= or share=");
     said[class] = true;
     return way->add(class, disk->number, rate, block, share, reason) ? DONE : REFUSED;
 }
@@ -157,7 +157,7 @@ static enum done serve_thread(const char *op, const struct paragraph *request, c
         paragraph_get_number(request, "tid", INT32_MAX, &tid) != 1 || tid == 0 ||
         paragraph_get_number(request, "started_by", UINT64_MAX, &started_by) != 1 ||
         paragraph_get_number(request, "owner", UINT32_MAX - 1, &owner) != 1)
-        return refuse(reason, "no class=, tid=, started_by= or owner=");
+        return refuse(reason, "the request lacks class=, tid=, started_by= or owner=");
     member.tid = (pid_t)tid;
     member.started_by = started_by;
     member.owner = (uid_t)owner;

@@ -51,7 +51,7 @@ static pid_t take_thread(const char *word)
 {
     const size_t length = strspn(word, "0123456789");
     if (length == 0 || length > 9 || word[length] != '\0')
-        command_misused("%s is no thread id", command_typed(word));
+        command_misused("%s is not a thread id", command_typed(word));
     return (pid_t)strtol(word, NULL, 10);
 }
 
@@ -140,7 +140,7 @@ int main(int argc, char **argv)
     if (operands[0] == NULL)
         command_misused("a thread id is missing");
     if (operands[1] != NULL)
-        command_misused("one thread is enough");
+        command_misused("only one thread id is allowed");
     const pid_t tid = take_thread(operands[0]);
     snprintf(name, sizeof name, "adopt-%d", (int)tid);
     options.declaration.name = options.name == NULL ? name : command_name(options.name);

@@ -209,7 +209,7 @@ static struct placed *new_place(pid_t thread, const char *base)
     struct placed *more =
         group.count >= MANY ? NULL : reallocarray(group.all, group.count + 1, sizeof *group.all);
     if (more == NULL)
-        command_fail(EX_OSERR, "these are too many threads");
+        command_fail(EX_OSERR, "there are more than %d threads, or not enough memory", MANY);
     group.all = more;
     snprintf(name, sizeof name, "%s-%d", base, (int)thread);
     struct placed *place = &more[group.count];
@@ -357,10 +357,10 @@ static void attach_each(struct request *request, struct options *options, const 
 static void check_rules(const struct options *options)
 {
     if (options->process == 0)
-        command_misused("a file with rules for threads goes with -p PID");
+        command_misused("a file with rules for threads needs -p PID");
     if (needs_are_stated(&options->needs) || options->pattern != NULL)
         command_misused(
-            "a file with rules for threads says what each thread needs: -T, --thread and so on do not go with it");
+            "--thread and options for needs, such as -T, cannot stand beside a file with rules for threads: the rules state all needs");
 }
 
 /* The rules stay in force until the process ends, or until rtf release. */
@@ -381,7 +381,7 @@ static pid_t take_thread(const char *word)
 {
     uint64_t thread;
     if (!parse_number(word, INT32_MAX, &thread))
-        command_misused("%s is no thread id", command_typed(word));
+        command_misused("%s is not a thread id", command_typed(word));
     return (pid_t)thread;
 }
 
@@ -390,11 +390,11 @@ static void check(const struct options *options, size_t count)
     char path[48];
     snprintf(path, sizeof path, "/proc/%llu", (unsigned long long)options->process);
     if (options->pattern != NULL && options->pattern[0] != '\0' && !options->all)
-        command_misused("--thread goes with -a");
+        command_misused("--thread needs -a");
     if (options->all && options->process == 0)
-        command_misused("-a goes with -p PID");
+        command_misused("-a needs -p PID");
     if (options->process != 0 && count > 0)
-        command_misused("-p and thread ids do not go together");
+        command_misused("-p and thread ids exclude each other");
     if (options->process != 0 && access(path, F_OK) != 0)
         command_fail(EX_NOINPUT, "there is no process %llu", (unsigned long long)options->process);
     if (options->process == 0 && count == 0)

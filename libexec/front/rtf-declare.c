@@ -68,7 +68,7 @@ int main(int argc, char **argv)
     if (operands[0] == NULL)
         command_misused("the name of the reservation is missing");
     if (operands[1] != NULL)
-        command_misused("one name is enough");
+        command_misused("only one NAME is allowed");
     options.declaration.name = command_name(operands[0]);
     options.declaration.spec = needs_read_spec(options.file);
     needs_lay_over(&options.needs, options.declaration.spec);

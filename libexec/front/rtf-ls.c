@@ -37,7 +37,7 @@ static void show_columns(const char *list)
     char *copy = strdup(list), *rest = copy;
     for (const char *word; (word = strsep(&rest, ",")) != NULL;) {
         if (table.column_count == LS_COLUMNS)
-            ls_die(EX_USAGE, "-o %s: these are more columns than there are", list);
+            ls_die(EX_USAGE, "-o %s: more columns than rtf ls has", list);
         table.columns[table.column_count++] = ls_column_named("-o", list, word);
     }
     free(copy);
@@ -116,7 +116,7 @@ static void tell_no_broker(void)
     char text[CLIENT_WHY];
     const int root = open(options.filter.spool, O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (root >= 0 && serving(root) == NOT_SERVED)
-        fprintf(stderr, "rtf ls: %s: this was in force when it ended\n",
+        fprintf(stderr, "rtf ls: %s; the list shows what was in force when the last broker ended\n",
                 client_tell_no_broker(options.filter.spool, text));
     if (root >= 0)
         close(root);

@@ -253,7 +253,7 @@ int main(int argc, char **argv)
     size_t length;
     command_end_of_line(command_parse(&command, argc, argv, NULL));
     if (options.textfile == NULL && options.group != NULL)
-        command_misused("--group is for --textfile");
+        command_misused("--group needs --textfile");
     if (options.textfile != NULL && options.openmetrics)
         command_misused("node_exporter reads no OpenMetrics: leave out --openmetrics");
     open_spool(&client);

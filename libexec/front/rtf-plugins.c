@@ -194,7 +194,8 @@ int main(int argc, char **argv)
     if (directory != NULL)
         in_force_differences(status, PLUGINS_CONF, directory, tell);
     if (!is_served)
-        command_fail(EX_UNAVAILABLE, "%s: this was in force when it ended",
+        command_fail(EX_UNAVAILABLE,
+                     "%s; the list shows what was in force when the last broker ended",
                      client_tell_no_broker(client.spool, text));
     json_decref(status);
     client_close(&client);

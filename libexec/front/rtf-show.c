@@ -454,7 +454,7 @@ static const char *take_name(char **operands)
     if (operands[0] == NULL)
         command_misused("the name of the reservation is missing");
     if (operands[1] != NULL)
-        command_misused("one name is enough");
+        command_misused("only one NAME is allowed");
     return command_name(operands[0]);
 }
 
@@ -480,7 +480,7 @@ int main(int argc, char **argv)
     request_open(&request, command_spool(), 0, false);
     look(&request);
     if (serving(request.client.root) == NOT_SERVED)
-        command_say("%s: this was in force when it ended",
+        command_say("%s; this was in force when the last broker ended",
                     client_tell_no_broker(command_spool(), text));
     if (options.json)
         print_json();

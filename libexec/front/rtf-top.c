@@ -112,7 +112,7 @@ static void detach(const struct row *row)
         snprintf(view.message, sizeof view.message, "%s/%s: detached", row->owner->name, row->name);
     else
         snprintf(view.message, sizeof view.message, "%s",
-                 said[0] == '\0' ? "it could not be detached" : said);
+                 said[0] == '\0' ? "the thread could not be detached" : said);
 }
 
 /* ---- keys ---- */
@@ -127,7 +127,8 @@ static void ask_to_detach(void)
         return;
     }
     if (view.row->owner->uid == (uid_t)-1) {
-        snprintf(view.message, sizeof view.message, "Its owner has no account any more.");
+        snprintf(view.message, sizeof view.message,
+                 "The owner of this reservation has no account any more.");
         return;
     }
     if (view.row->owner->uid != geteuid() && geteuid() != 0) {

@@ -46,8 +46,9 @@ static const char *own_directory(void)
 static void fail_nothing(const char *user)
 {
     if (user == NULL)
-        command_fail(EX_NOINPUT, "there is no such reservation with a thread");
-    command_fail(EX_NOINPUT, "%s has no such reservation with a thread", command_typed(user));
+        command_fail(EX_NOINPUT, "no reservation of this name has a thread");
+    command_fail(EX_NOINPUT, "%s has no reservation of this name with a thread",
+                 command_typed(user));
 }
 
 static struct chosen choose(const struct client *client, char *const *patterns)

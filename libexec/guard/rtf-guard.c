@@ -179,7 +179,7 @@ static const char *begin(const struct paragraph *request, int fds[2])
     if (!named_thread(request, &tid, &started_by) || !get_time(request, "budget", &runtime) ||
         !get_time(request, "every", &period) || !attributes_get(request, "", &granted) ||
         !policy_is_real_time(granted.policy) || fds[0] < 0)
-        return "begin without tid, started_by, budget, every, attributes or pidfd";
+        return "the request begin lacks tid, started_by, budget, every, attributes or pidfd";
     struct guarded wanted = {.tid = tid,
                              .started_by = started_by,
                              .granted = granted,

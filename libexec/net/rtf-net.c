@@ -117,7 +117,7 @@ static enum done serve_thread(const char *op, const struct paragraph *request, c
         return refuse(reason, no_marks);
     if (!get_class(request, &class) || paragraph_get_number(request, "tid", INT32_MAX, &tid) != 1 ||
         tid == 0 || paragraph_get_number(request, "started_by", UINT64_MAX, &started_by) != 1)
-        return refuse(reason, "no class=, tid= or started_by=");
+        return refuse(reason, "the request lacks class=, tid= or started_by=");
     const uint32_t mark = (uint32_t)SHAPING_MAJOR << 16 | class;
     enum marking marking;
     if (strcmp(op, "unbind") == 0)

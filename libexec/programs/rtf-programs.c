@@ -313,7 +313,7 @@ static const char *wrong_program(const char *program)
     if (ended.fd >= 0)
         close(ended.fd);
     if (!is_known)
-        return "within 2 s nobody could look at the program";
+        return "within 2 s nobody could look up the program";
     return WEXITSTATUS(status) == EX_OK ? NULL : "there is no program";
 }
 

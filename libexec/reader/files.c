@@ -171,7 +171,8 @@ static enum looked explain_open(const char *joined, int error, struct file *file
     if (S_ISLNK(status.stx_mode))
         return bad(file, joined, "is a symbolic link; it must be a regular file");
     if (error == EAGAIN)
-        return bad(file, joined, "is under a write lease; it must be free to read");
+        return bad(file, joined,
+                   "is under a write lease (fcntl(2)): end the lease, and touch the file");
     if (S_ISDIR(status.stx_mode))
         return bad(file, joined, "is a directory; it must be a regular file");
     if (!S_ISREG(status.stx_mode) && !S_ISFIFO(status.stx_mode))

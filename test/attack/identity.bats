@@ -91,7 +91,7 @@ zombie_leader() {
 is_put_back() {
     eventually is_not_attached second
     [ "$(jq -r '.request + ": " + .reason' "$SPECS/$ALICE/second.verdict")" = \
-        "exit: thread ${TIDS[1]} called execve and has taken over the id of its process, $1: it is ordinary again, and not attached" ]
+        "exit: thread ${TIDS[1]} called execve and has taken over the id of its process, $1: the process is ordinary again, and not attached" ]
     [ "$(jq -r '.grant.plugin' "$SPECS/$ALICE/second.verdict")" != null ]
     eventually test ! -e "$SPECS/$ALICE/second.tid"
     eventually is_policy "$1" other
@@ -286,7 +286,7 @@ reason_of_second_is() { [ "$(jq -r .reason "$SPECS/$ALICE/second.verdict")" = "$
                 tell 'exec 1 0 /usr/bin/sleep'
                 eventually execed "${TIDS[0]}"
                 eventually is_not_attached second
-                reason_of_second_is "another thread of process ${TIDS[0]} called execve and has taken over the id of the attached thread: it is ordinary, and not attached"
+                reason_of_second_is "another thread of process ${TIDS[0]} called execve and has taken over the id of the attached thread: the process is ordinary, and not attached"
                 granted third "$FP"
                 [ "$(kernel "${TIDS[0]}")" = "$before" ]
                 chrt -o -p 0 "${TIDS[0]}"

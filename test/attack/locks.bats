@@ -69,7 +69,7 @@ rewrites() { as $ALICE sh -c 'echo "$2" >"$1"' sh "$SPECS/$ALICE/cam.json" "$1";
     eventually is_stuck "${ATTACKERS[-1]}"
     run timeout 20 "$RTF_LIBEXEC/rtf-programs" lint "$CONFIG"
     [ "$status" -eq 0 ]
-    [ "$output" = "programs.d/player.json: within 2 s nobody could look at the program $WORK/theirs/player" ]
+    [ "$output" = "programs.d/player.json: within 2 s nobody could look up the program $WORK/theirs/player" ]
 }
 
 # bats test_tags=turn:1
@@ -183,7 +183,7 @@ has_ended() { jq -e -n --arg reason "thread $1 has ended" 'any(inputs; .stage ==
     goes_on "$RTF_BIN/rtf" --spool "$SPOOL" ls --all
     grep -q "^$ALICE .* attached " "$WORK/said"
     goes_on "$RTF_LIBEXEC/rtf-invariants" --spool "$SPOOL" || { cat "$WORK/said"; false; }
-    grep -q "the files of $ALICE cannot be looked at" "$WORK/said"
+    grep -q "the files of $ALICE cannot be read" "$WORK/said"
     goes_on "$RTF_BIN/rtf" --spool "$SPOOL" revoke $ALICE
     is_policy "$SLEEPER" other
     bob_is_answered

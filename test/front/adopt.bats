@@ -43,8 +43,8 @@ prepare() { front_prepare; }
     fails 76 "rtf adopt: adopt-$SLEEPER: *" rtf adopt "$SLEEPER"
     [[ $(kernel "$SLEEPER") == "fifo 7"* ]]
     fails 64 'rtf adopt: a thread id is missing *' rtf adopt
-    fails 64 'rtf adopt: one thread is enough *' rtf adopt 1 2
-    fails 64 'rtf adopt: x is no thread id *' rtf adopt x
+    fails 64 'rtf adopt: only one thread id is allowed *' rtf adopt 1 2
+    fails 64 'rtf adopt: x is not a thread id *' rtf adopt x
     broker_stop TERM
     sleeper $ALICE
     chrt -f -p 7 "$SLEEPER"

@@ -220,10 +220,10 @@ JSON
     broker_start
     fails 64 'rtf attach: the name of the reservation is missing *' rtf attach
     fails 64 'rtf attach: a thread id is missing *' rtf attach cam
-    fails 64 'rtf attach: x is no thread id *' rtf attach cam x
-    fails 64 'rtf attach: -a goes with -p PID *' rtf attach cam -a 5
-    fails 64 'rtf attach: --thread goes with -a *' rtf attach cam --thread x -p $$
-    fails 64 'rtf attach: -p and thread ids do not go together *' rtf attach cam -T 1ms -p $$ 5
+    fails 64 'rtf attach: x is not a thread id *' rtf attach cam x
+    fails 64 'rtf attach: -a needs -p PID *' rtf attach cam -a 5
+    fails 64 'rtf attach: --thread needs -a *' rtf attach cam --thread x -p $$
+    fails 64 'rtf attach: -p and thread ids exclude each other *' rtf attach cam -T 1ms -p $$ 5
     fails 64 'rtf attach: say what each thread needs: *' rtf attach cam -a -p $$
     fails 64 'rtf attach: say what each thread needs: *' rtf attach cam 5 6
     fails 64 'rtf detach: the names of reservations are missing *' rtf detach
@@ -240,8 +240,8 @@ JSON
     printf '{"threads": [{"name": "worker-*", "runtime": "1ms", "period": "20ms"}]}' >"$WORK/rules"
     chmod 644 "$WORK/rules"
     sleeper $ALICE
-    fails 64 'rtf attach: a file with rules for threads goes with -p PID*' rtf attach app -f "$WORK/rules" "$SLEEPER"
-    fails 64 'rtf attach: a file with rules for threads says what each thread needs: -T, --thread and so on do not go with it*' \
+    fails 64 'rtf attach: a file with rules for threads needs -p PID*' rtf attach app -f "$WORK/rules" "$SLEEPER"
+    fails 64 'rtf attach: --thread and options for needs, such as -T, cannot stand beside a file with rules for threads: the rules state all needs*' \
         rtf attach app -f "$WORK/rules" -p "$SLEEPER" -T 2ms
     printf '{"process": 1, "threads": []}' >"$WORK/rules"
     fails 65 'rtf attach: -f: leave out the key "process": the command line already says which process the rules are for' \

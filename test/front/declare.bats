@@ -101,7 +101,7 @@ tidy() { [ -z "$BROKER" ] || kill -CONT "$BROKER" 2>/dev/null || true; }
 @test "64: wrong usage; each case has its own sentence, and no file stays in the spool" {
     broker_start
     fails 64 'rtf declare: the name of the reservation is missing *' rtf declare -T 2ms
-    fails 64 'rtf declare: one name is enough *' rtf declare a b
+    fails 64 'rtf declare: only one NAME is allowed *' rtf declare a b
     fails 64 'rtf declare: .cam: a name is 1 to 64 of *' rtf declare .cam -T 2ms
     fails 64 'rtf declare: ?????: a name is 1 to 64 of *' rtf declare $'\e[31m'
     fails 64 "rtf declare: $(printf '%065d' 1): a name is *" rtf declare "$(printf '%065d' 1)"

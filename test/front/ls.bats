@@ -235,7 +235,7 @@ TEXT
     broker_stop INT
     rtf ls --noheadings -o name,state >"$WORK/out" 2>"$WORK/err"
     out 'cam  granted'
-    [ "$(<"$WORK/err")" = "rtf ls: no broker is running on $SPOOL ('rtf-brokerd --spool $SPOOL', as root, starts one): this was in force when it ended" ]
+    [ "$(<"$WORK/err")" = "rtf ls: no broker is running on $SPOOL ('rtf-brokerd --spool $SPOOL', as root, starts one); the list shows what was in force when the last broker ended" ]
     status=0
     rtf ls --json >/dev/full 2>"$WORK/err" || status=$?
     [ "$status" -eq 74 ]

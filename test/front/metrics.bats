@@ -334,7 +334,7 @@ TEXT
     fails 73 "rtf metrics: $WORK/link: Not a directory" "$RTF_BIN/rtf" --spool "$SPOOL" metrics --textfile "$WORK/link" --group 0
     fails 73 "rtf metrics: $WORK/none: No such file or directory" "$RTF_BIN/rtf" --spool "$SPOOL" metrics --textfile "$WORK/none"
     fails 64 'rtf metrics: node_exporter reads no OpenMetrics: *' "$RTF_BIN/rtf" metrics --textfile "$METRICS" --openmetrics
-    fails 64 'rtf metrics: --group is for --textfile*' "$RTF_BIN/rtf" metrics --group 0
+    fails 64 'rtf metrics: --group needs --textfile*' "$RTF_BIN/rtf" metrics --group 0
     fails 67 'rtf metrics: --group no?such: there is no such group' "$RTF_BIN/rtf" --spool "$SPOOL" metrics --textfile "$METRICS" --group $'no\x01such'
 }
 

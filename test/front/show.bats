@@ -80,7 +80,7 @@ TEXT
     out 'cam'$'\n''asked*'
     fails 77 'rtf show: only root may act for somebody else' rtf_of $BOB show --user $ALICE cam
     fails 64 'rtf show: the name of the reservation is missing *' rtf show
-    fails 64 'rtf show: one name is enough *' rtf show a b
+    fails 64 'rtf show: only one NAME is allowed *' rtf show a b
     fails 64 'rtf show: /cam: a name is *' rtf show /cam
 }
 
@@ -114,15 +114,15 @@ TEXT
     less() { rtf plugins --json | jq -e '.pools[0].used == "0.1"'; }
     eventually less
     fails 77 "rtf plugins: you are not in group *" stranger $CAROL "$RTF_BIN/rtf" --spool "$SPOOL" plugins
-    fails 64 'rtf plugins: it takes no operand, not x *' rtf plugins x
+    fails 64 'rtf plugins: the command takes no operand, but got x *' rtf plugins x
     prints 0 rtf show cam
     broker_stop TERM
     rtf show cam >"$WORK/out" 2>"$WORK/err"
     grep -q '^granted' "$WORK/out"
     grep -qx 'asked       runtime=2ms period=20ms priority=7' "$WORK/out"
-    [ "$(<"$WORK/err")" = "rtf show: no broker is running on $SPOOL ('rtf-brokerd --spool $SPOOL', as root, starts one): this was in force when it ended" ]
+    [ "$(<"$WORK/err")" = "rtf show: no broker is running on $SPOOL ('rtf-brokerd --spool $SPOOL', as root, starts one); this was in force when the last broker ended" ]
     run -69 rtf plugins
-    [[ $output == *"this was in force when it ended"* && $output == *EDF* ]]
+    [[ $output == *"was in force when the last broker ended"* && $output == *EDF* ]]
 }
 
 # bats test_tags=turn:0

@@ -164,12 +164,12 @@ END
 @test "rtf trace explains itself, and says when there is nothing to trace" {
     broker_start
     explains trace
-    fails 66 'rtf trace: there is no such reservation with a thread' trace --all
-    fails 66 "rtf trace: $ALICE has no such reservation with a thread" trace --user "$ALICE" 'c*'
+    fails 66 'rtf trace: no reservation of this name has a thread' trace --all
+    fails 66 "rtf trace: $ALICE has no reservation of this name with a thread" trace --user "$ALICE" 'c*'
     sleeper $ALICE
     silent rtf declare cam -T 1ms -P 20ms --attach "$SLEEPER"
-    fails 66 'rtf trace: root has no such reservation with a thread' trace
-    fails 66 'rtf trace: there is no such reservation with a thread' trace --all other
+    fails 66 'rtf trace: root has no reservation of this name with a thread' trace
+    fails 66 'rtf trace: no reservation of this name has a thread' trace --all other
     fails 64 'rtf trace: --all and --user exclude each other*' trace --all --user ann
     fails 73 'rtf trace: /nonexistent/x: No such file or directory' trace --all -o /nonexistent/x
     # A file that another user has made is not written: its owner could read it.

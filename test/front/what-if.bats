@@ -71,7 +71,7 @@ END
     fails 69 "rtf what-if: no broker has made a spool at $SPOOL ('rtf-brokerd --spool $SPOOL', as root, makes it)" rtf what-if -T 2ms -P 20ms
     broker_start
     fails 64 'rtf what-if: say what is needed: *' rtf what-if
-    fails 64 'rtf what-if: it takes no operand, not cam *' rtf what-if cam -T 2ms
+    fails 64 'rtf what-if: the command takes no operand, but got cam *' rtf what-if cam -T 2ms
     fails 66 'rtf what-if: /nowhere cannot be read: No such file or directory' rtf what-if -f /nowhere
     broker_stop INT
     fails 69 'rtf what-if: no broker is running on *' rtf what-if -T 2ms -P 20ms --timeout 300ms

@@ -365,7 +365,7 @@ static void passing_over_the_test_needs_a_rule_that_says_true_and_none_that_says
                  domain->name, on);
         snprintf(
             deny, sizeof deny,
-            "acl.conf:2: %s %s ignore_adm_test false: the spec asks to pass over the admission test",
+            "acl.conf:2: %s %s ignore_adm_test false: the spec says \"ignore_admission\": true",
             domain->name, on);
         rules_are(text);
         denied(&ann, FP, ignoring, deny);

@@ -112,7 +112,7 @@ static void is_put_back(pid_t tid)
 
 #define REPLACED_4711                                                                         \
     "another thread of process 4711 called execve and has taken over the id of the attached " \
-    "thread: it is ordinary, and not attached"
+    "thread: the process is ordinary, and not attached"
 
 /* ---- what has become of the thread ---- */
 
@@ -198,7 +198,7 @@ static void a_thread_that_took_over_the_id_of_its_process_is_put_back(void **sta
     look(reservation);
     is_put_back(4700);
     is_let_go(reservation, "thread 4711 called execve and has taken over the id of its process, "
-                           "4700: it is ordinary again, and not attached");
+                           "4700: the process is ordinary again, and not attached");
 }
 
 /* The last of the looks is 1.11 s after the first. */

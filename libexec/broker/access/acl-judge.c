@@ -239,7 +239,7 @@ void rule_judge(struct question *question, const struct rule *rule)
         break;
     case IGNORE_ADM_TEST:
         if (spec->ignore_admission && rule->value == 0)
-            rule_denies(question, rule, NONE, "the spec asks to pass over the admission test");
+            rule_denies(question, rule, NONE, "the spec says \"ignore_admission\": true");
         break;
     case MAX_AMOUNT: /* acl_check_claim judges amounts */
     case MAX_USER_AMOUNT:
@@ -424,7 +424,7 @@ bool acl_check_background(struct acl *acl, const struct account *account, int pl
         opens = true;
         if (rule->value == 0)
             rule_denies(&question, rule, NONE,
-                        "the rule closes the line, also for claims without a guarantee");
+                        "the rule closes the plugin, also for claims in the background");
     }
     if (!opens)
         deny_by_default(&question, plugin_line(plugin)->name,

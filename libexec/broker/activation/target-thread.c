@@ -125,8 +125,8 @@ struct attachment *target_thread(struct request *request, pid_t tid, bool by_fil
             (int)tid, (int)identity.process);
         request->activation.why_not = TARGET_TAKEN;
     } else if (!thread_attributes(tid, &former))
-        refuse_thread(request, WHY_UNCLEAR_THREAD, "thread %d cannot be looked at: %s", (int)tid,
-                      strerror(errno));
+        refuse_thread(request, WHY_UNCLEAR_THREAD, "the state of thread %d cannot be read: %s",
+                      (int)tid, strerror(errno));
     else if (!target_group(tid, &group)) {
         if (errno == EAGAIN)
             request->activation.why_not = TARGET_TAKEN;

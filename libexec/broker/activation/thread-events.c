@@ -285,12 +285,12 @@ static void thread_events_let_go(const struct reservation *reservation, enum fat
         execve_replaced(reservation, is_adjusted(attachment));
         snprintf(
             reason, size,
-            "another thread of process %d called execve and has taken over the id of the attached thread: it is ordinary, and not attached",
+            "another thread of process %d called execve and has taken over the id of the attached thread: the process is ordinary, and not attached",
             (int)attachment->tid);
     } else if (execve_exec(reservation))
         snprintf(
             reason, size,
-            "thread %d called execve and has taken over the id of its process, %d: it is ordinary again, and not attached",
+            "thread %d called execve and has taken over the id of its process, %d: the process is ordinary again, and not attached",
             (int)attachment->tid, (int)attachment->process);
     else
         snprintf(reason, size, "thread %d has ended", (int)attachment->tid);

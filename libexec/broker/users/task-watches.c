@@ -172,9 +172,10 @@ static bool watches_on_message(struct program *program, const struct paragraph *
 
 static void watch_refuse(struct user *user, const char *name)
 {
-    const struct paragraph said = {.count = 2,
-                                   .pair = {{"event", "refused"},
-                                            {"reason", "you have 64 program files already"}}};
+    const struct paragraph said = {
+        .count = 2,
+        .pair = {{"event", "refused"},
+                 {"reason", "you have 64 program files already: a user may have no more"}}};
     reader_task(user, name, &said);
 }
 

@@ -30,7 +30,7 @@ check_affinity() { # DIRECTORY-IN-PROC WHO TID
             "move it to a cpuset with all CPUs of the plugin that is to serve it, or add these CPUs to the cpuset"
     else
         found affinity "$2 may run on CPU $may only, not on $missing; SCHED_DEADLINE over all CPUs needs all of them" \
-            "'taskset -pc $all $3', unless somebody means it so"
+            "'taskset -pc $all $3', unless this is intended"
     fi
 }
 
@@ -43,5 +43,5 @@ check_namespaces() { # PROCESS WHO
     fi
     is_mapped "$1" ||
         found namespace "$2 is in a user namespace: its uids are other uids on the host" \
-            'have the rules name the uid on the host, which owns the spec there'
+            'name the uid on the host in acl.conf: this uid owns the spec'
 }

@@ -158,7 +158,7 @@ bool request_thread_has_ended(const struct request *request, const char *name)
 static char *text_of(struct request *request, json_t *spec)
 {
     if (!client_make_token(request->token))
-        command_fail(EX_OSERR, "no random numbers: %s", strerror(errno));
+        command_fail(EX_OSERR, "the kernel gives no random numbers: %s", strerror(errno));
     json_object_set_new(spec, "token", json_string(request->token));
     char *text = json_dumps(spec, JSON_COMPACT);
     if (text == NULL)
