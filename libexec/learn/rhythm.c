@@ -181,6 +181,42 @@ static void move_begins(struct path *path, size_t middle)
         path->begins[i] -= back;
 }
 
+/* Returns how many parts of a period have exactly one burst, if each period has `parts` parts. */
+static size_t single_bursts(const struct path *path, size_t parts)
+{
+    size_t at = path->first, singles = 0;
+    for (size_t i = 0; i < path->expected * parts; i++) {
+        const int64_t end =
+            path->begins[i / parts] + path->period * (int64_t)(i % parts + 1) / (int64_t)parts;
+        const size_t first = at;
+        while (at <= path->last && path->list[at].begin < end)
+            at++;
+        singles += at - first == 1;
+    }
+    return singles;
+}
+
+/* A timer with much jitter can miss its own expected times, and keep those of twice its period. If
+ * the bursts divide the period in equal parts, one in each, such a part is the period. */
+static void divide(struct path *path)
+{
+    const size_t bursts = path->last - path->first + 1;
+    const size_t parts = (bursts + path->expected / 2) / path->expected;
+    const size_t count = path->expected * parts;
+    if (parts < 2 || single_bursts(path, parts) * 100 < count * HITS_PERCENT)
+        return;
+    int64_t *begins = calloc(count + 1, sizeof *begins);
+    if (begins == NULL)
+        return;
+    path->expected *= parts;
+    path->period /= (int64_t)parts;
+    for (size_t i = 0; i < path->expected; i++)
+        begins[i] = path->begins[i / parts] + (int64_t)(i % parts) * path->period;
+    free(path->begins);
+    path->begins = begins;
+    path->hits = bursts;
+}
+
 static unsigned confidence_of(const struct path *path)
 {
     const uint64_t hits = path->hits, expected = path->expected;
@@ -214,6 +250,7 @@ static bool is_period(struct path *path, size_t anchor)
     if (there * (PHASES / EMPTY) * 1000 > (path->last - path->first + 1) * NOISE_PERMILLE)
         return false;
     move_begins(path, middle);
+    divide(path);
     return true;
 }
 
@@ -249,7 +286,10 @@ bool rhythm_find(const struct bursts *bursts, int64_t shortest, struct rhythm *r
     const size_t count = rhythm_candidates(bursts, candidates);
     for (size_t i = 0; i < count; i++)
         if (candidates[i] >= shortest && judge(bursts, candidates[i], rhythm))
-            return true;
+            break;
+    if (rhythm->period >= shortest && rhythm->period > 0)
+        return true;
+    rhythm_free(rhythm);
     return false;
 }
 
