@@ -189,6 +189,8 @@ def group():
             os.setresuid(owner, owner, owner)
         return subprocess.Popen(["/usr/bin/python3", "-S", "-c", *code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, preexec_fn=become)
     fork = "import os, sys, time\nchild = os.fork()\nif child > 0: print(child, flush=True)\nos.read(0, 1)"
+    ask(op="watch", id=2, uid=other, program="/usr/bin/none")  # so OTHER's processes are looked at, too
+    until("ended", id=2)
     ask(op="watch", id=1, uid=uid, cgroup="/" + os.path.basename(directory))
     show(hear())
     show(hear())
