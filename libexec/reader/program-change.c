@@ -45,6 +45,7 @@ void program_change(struct program *program, struct program_file *file, const st
     for (struct row *row = program->rows; row != NULL; row = row->hh.next)
         if (!row->is_leaving) {
             row->is_ended = false;
+            row->answered = FORM_UNANSWERED;
             row->rule = program_rule_for(program->file, row->comm);
         }
     if (stays)

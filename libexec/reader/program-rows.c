@@ -29,6 +29,14 @@ void program_note_news(struct program *program)
     program->has_news = true;
 }
 
+void program_note_news_of_all(struct program *program)
+{
+    if (program->rests_until != 0)
+        program->has_news = false; /* the news of single threads may be older than write_after */
+    program_note_news(program);
+    program->rests_until = 0;
+}
+
 bool rule_matches(const struct program *program, int rule)
 {
     return rule >= 0 && !program->file->rules[rule].leave;

@@ -7,6 +7,10 @@
 /* Notes that NAME.verdict is to be written. */
 void program_note_news(struct program *program);
 
+/* Like program_note_news, for news of the whole file: the verdict does not wait until the rest
+ * after the former verdict is over. */
+void program_note_news_of_all(struct program *program);
+
 /* early_keep keeps a verdict about NAME+TID while there is no such row, and owns the verdict.
  * early_take removes and returns it, and the caller owns it; NULL: there is none. */
 void early_keep(const char *name, json_t *verdict);

@@ -32,6 +32,11 @@ void program_tell_listed(const struct program *program)
 
 /* ---- NAME.verdict ---- */
 
+/* ns. The pause after a verdict, if the next news are of single threads: a program may begin and
+ * end threads without end, and each new file costs CPU time, on ext4 the more the more files were
+ * removed in the last minutes. And the pause after a verdict that could not be written. */
+static const int64_t rest_after = 100000000, retry_after = INT64_C(1000000000);
+
 void program_write_verdict(struct program *program)
 {
     json_t *rows = program->refused != NULL ? json_incref(program->refused) : rows_json(program);
@@ -47,8 +52,7 @@ void program_write_verdict(struct program *program)
     char *text = verdict_of_program(&summary, rows);
     const size_t length = strlen(text);
     program->has_news = verdict_put(program->name, text, length, 0) != 0;
-    /* the time of the next try, if the verdict could not be written */
-    program->write_at = monotonic_now() + INT64_C(1000000000);
+    program->rests_until = monotonic_now() + (program->has_news ? retry_after : rest_after);
     file_touch(program->name); /* wakes a client that waits for the verdict */
     free(text);
     json_decref(rows);
@@ -74,7 +78,7 @@ static json_t *read_verdict(const struct program *program, char state[static 16]
 
 void program_say(struct program *program, const char *result, const char *code, const char *reason)
 {
-    program_note_news(program);
+    program_note_news_of_all(program);
     if (program->is_wrong)
         return;
     program->result = result;
@@ -111,7 +115,7 @@ void program_go_to(struct program *program, enum state state)
 {
     program->state = state;
     all_dirty(program);
-    program_note_news(program);
+    program_note_news_of_all(program);
 }
 
 static void end_file(struct program *program)

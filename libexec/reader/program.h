@@ -9,8 +9,9 @@
 #include "program-file.h"
 
 /* The form in which the broker is told a thread. ABSENT: no file; HOLD: a spec without "attach";
- * ATTACH: a spec with "attach". */
-enum form { FORM_ABSENT, FORM_HOLD, FORM_ATTACH };
+ * ATTACH: a spec with "attach". UNANSWERED: the broker has not answered since the file was
+ * rewritten. */
+enum form { FORM_ABSENT, FORM_HOLD, FORM_ATTACH, FORM_UNANSWERED };
 
 /* A thread, and its reservation NAME+SLOT. The slot is the thread's id, except where the file says
  * "hold": there a thread takes over the reservation of an ended thread of its rule.
@@ -50,6 +51,7 @@ struct program {
     bool has_news;    /* NAME.verdict is to be written */
     bool has_dirty;   /* some row is dirty */
     int64_t write_at; /* while has_news: when to write NAME.verdict */
+    int64_t rests_until; /* NAME.verdict is not written before */
     struct row *rows;
     /* what NAME.verdict says instead of the rows; NULL: the rows decide */
     const char *result, *code;

@@ -287,8 +287,14 @@ static bool has_verdict_to_write(const struct program *program)
 
 static bool is_to_be_written(const struct program *program, int64_t now)
 {
-    return has_verdict_to_write(program) &&
+    return has_verdict_to_write(program) && now >= program->rests_until &&
            (now >= program->write_at || rows_are_answered(program));
+}
+
+/* Returns when NAME.verdict is to be written at the latest. */
+static int64_t verdict_due(const struct program *program)
+{
+    return program->write_at > program->rests_until ? program->write_at : program->rests_until;
 }
 
 void programs_take_turn(int64_t now)
@@ -308,8 +314,8 @@ int64_t programs_deadline(void)
          program = program->hh.next)
         if (program->has_dirty && program->state != LISTING)
             return 0;
-        else if (has_verdict_to_write(program) && program->write_at < earliest)
-            earliest = program->write_at;
+        else if (has_verdict_to_write(program) && verdict_due(program) < earliest)
+            earliest = verdict_due(program);
     return earliest;
 }
 

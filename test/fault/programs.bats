@@ -51,6 +51,25 @@ ends() {
     kill -KILL "$PROGRAM"
 }
 
+# Prints how often app.verdict is written in so many seconds.
+verdicts_in() { # SECONDS
+    timeout "$1" inotifywait -qm -e moved_to --format %f "$SPECS/$ALICE" 3>&- | grep -cx app.verdict
+}
+
+# bats test_tags=turn:1
+@test "the verdict of a program that ends and begins threads without end is written at most ten times a second" {
+    local seconds=3 count
+    begins
+    agree
+    count=$(verdicts_in $seconds)
+    echo "# $count verdicts in $seconds s" >&3
+    [ "$count" -ge $seconds ]
+    [ "$count" -le $((10 * seconds + 1)) ]
+    kill -USR1 "$PROGRAM"
+    agrees
+    ends
+}
+
 # bats test_tags=turn:1
 @test "a program of 50 threads ends and begins ten a second: each that matches is real-time after some ms" {
     begins
