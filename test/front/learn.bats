@@ -1,5 +1,6 @@
 # rtf-learn(1): periods and execution times of real programs, words for threads that have none, and the spec that follows.
 # The programs run at a FIFO priority, so that no other process delays them; their truth is the CPU time that they measure themselves.
+# bats file_tags=lane:alone
 load ../helper
 load ../command
 load front
