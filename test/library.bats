@@ -278,6 +278,18 @@ with_units() {
     as_alice "$WORK/own++"
 }
 
+# Otherwise a user could have a spool of the user's own answer the program, with files that the program makes where the user likes.
+@test "a program that runs with another user's rights does not take the spool from the environment of its caller" {
+    printf '#include <rtf.h>\n#include <stdio.h>\nint main(void) { struct rtf_connection c; rtf_connect(&c, NULL); puts(rtf_reason(&c)); rtf_disconnect(&c); return 0; }\n' >"$WORK/own.c"
+    compile "$WORK/own.c" own "-Wl,-rpath,$RTF_STAGE/usr/lib"
+    as $ALICE env RTF_SPOOL="$WORK/forged" "$WORK/own" >"$WORK/said"
+    grep -q "$WORK/forged" "$WORK/said"
+    install -o $BOB -m 4755 "$WORK/own" "$WORK/of-bob"
+    as $ALICE env RTF_SPOOL="$WORK/forged" "$WORK/of-bob" >"$WORK/said"
+    [ -s "$WORK/said" ]
+    no grep "$WORK/forged" "$WORK/said"
+}
+
 @test "the programs on rtf(3) are compiled, run, and print what the page says" {
     broker_start
     awk '/^```/ { literal = !literal; count += literal; next } literal { gsub(/\\\\/, "\\"); print >(base "." count) }' base="$WORK/page" "$RTF_SOURCE/man/rtf.3.scd"

@@ -173,8 +173,7 @@ static struct rtf_connection_own *make(const char *spool)
 enum rtf_result rtf_connect(struct rtf_connection *connection, const char *spool)
 {
     if (spool == NULL)
-        spool =
-            getenv("RTF_SPOOL"); /* NOLINT(concurrency-mt-unsafe): this library does not set it */
+        spool = secure_getenv("RTF_SPOOL"); /* not in a program with set-user-ID */
     struct rtf_connection_own *own = make(spool == NULL ? RTF_SPOOL : spool);
     connection->own = own;
     if (own == NULL || own->spool == NULL)

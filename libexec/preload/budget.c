@@ -79,8 +79,7 @@ void budget_warn(int policy)
 
 static const char *setting(const char *name)
 {
-    /* NOLINT(concurrency-mt-unsafe): rtf-preload sets these variables before the program starts */
-    const char *value = getenv(name);
+    const char *value = secure_getenv(name);
     return value == NULL ? "" : value;
 }
 

@@ -82,8 +82,7 @@ static void append(const char *line, size_t length)
 {
     struct client client;
     char name[FILE_NAME];
-    /* NOLINTNEXTLINE(concurrency-mt-unsafe): rtf-preload sets this variable before the program */
-    const char *spool = getenv("RTF_SPOOL");
+    const char *spool = secure_getenv("RTF_SPOOL");
     snprintf(name, sizeof name, FILE_PREFIX "%d", (int)getpid());
     if (client_open(&client, spool != NULL ? spool : RTF_SPOOL) == CLIENT_OK &&
         client_enter(&client, true) == CLIENT_OK) {
