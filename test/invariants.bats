@@ -49,6 +49,13 @@ granted() {
     finds "files: $BOB/nobody-asked has a verdict, and there is no spec"
 }
 
+@test "the reservations of root agree, and their files need no remark" {
+    broker_start
+    spec 0 own '{"runtime": "1ms", "period": "100ms"}' >/dev/null
+    agree
+    [[ $(<"$WORK/said") != *'the files of'* ]]
+}
+
 # bats test_tags=turn:1
 @test "a program file and the reservations of its threads agree, and a row without a reservation is found" {
     broker_start
