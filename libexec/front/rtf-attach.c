@@ -398,7 +398,7 @@ static void check(const struct options *options, size_t count)
     if (options->process != 0 && access(path, F_OK) != 0)
         command_fail(EX_NOINPUT, "there is no process %llu", (unsigned long long)options->process);
     if (options->process == 0 && count == 0)
-        command_misused("a thread id is missing");
+        command_misused("a thread id or -p PID is missing");
 }
 
 /* Returns the threads of the command line, or the main thread of -p. The caller frees the array. */

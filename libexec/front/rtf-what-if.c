@@ -10,6 +10,7 @@
 
 #include "as-user.h"
 #include "command-line.h"
+#include "needs-rules.h"
 #include "needs.h"
 #include "request/grant-text.h"
 #include "request/request.h"
@@ -51,6 +52,9 @@ static void take(void *context, const char *name, const char *value)
 static json_t *make_spec(struct options *options)
 {
     json_t *spec = needs_read_spec(options->file);
+    if (needs_rules_are_in(spec))
+        command_fail(EX_DATAERR, "a file with rules for threads: ask for each rule by itself, "
+                                 "with its keys as the spec or as options");
     (void)json_object_del(spec, "attach");
     (void)json_object_del(spec, "lifetime");
     needs_lay_over(&options->needs, spec);

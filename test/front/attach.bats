@@ -219,7 +219,7 @@ JSON
 @test "rtf attach and rtf detach exit with 64 for wrong usage" {
     broker_start
     fails 64 'rtf attach: the name of the reservation is missing *' rtf attach
-    fails 64 'rtf attach: a thread id is missing *' rtf attach cam
+    fails 64 'rtf attach: a thread id or -p PID is missing *' rtf attach cam
     fails 64 'rtf attach: x is not a thread id *' rtf attach cam x
     fails 64 'rtf attach: -a needs -p PID *' rtf attach cam -a 5
     fails 64 'rtf attach: --thread needs -a *' rtf attach cam --thread x -p $$

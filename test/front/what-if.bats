@@ -31,6 +31,8 @@ prepare() { front_prepare; }
     says '.refusal.code == "full"'
     fails 77 'rtf what-if: access refused: *acl.conf:2*' rtf_of $BOB what-if -T 11ms -P 20ms
     fails 65 'rtf what-if: spec refused: *' rtf what-if -T 30ms -P 20ms
+    echo '{"threads": [{"name": "*", "runtime": "2ms", "period": "20ms"}]}' >"$WORK/rules"
+    fails 65 'rtf what-if: a file with rules for threads: ask for each rule by itself, *' rtf what-if -f "$WORK/rules"
 }
 
 @test "-v shows each rule's answer; root asks for another user" {
