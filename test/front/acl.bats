@@ -59,6 +59,12 @@ END
     out '*max_block 1MiB: this bounds, but no rule opens anything there (max_amount or max_bandwidth)*'
 }
 
+@test "explain says that a rule of yes or no opens or closes" {
+    configure_rules "$ALICE - max_utilization 0.5" '- - trace true' '- - ignore_admission false'
+    prints 0 acl explain $ALICE EDF
+    out '*acl.conf:2: - - trace true: opens*acl.conf:3: - - ignore_admission false: closes*'
+}
+
 # bats test_tags=turn:1
 @test "explain shows how many threads a user has of max_user_threads, to root and to the user" {
     configure_rules "$ALICE - max_utilization 0.5" "$ALICE EDF max_user_threads 3"

@@ -117,13 +117,14 @@ printing() {
     wait | show) echo cam ;;
     ls | plugins | log | history | metrics | rtf-brokers) echo '' ;;
     what-if) echo -T 1ms -P 20ms ;;
+    learn) echo --for 200ms "$SLEEPER" ;;
     doctor) echo --config "$CONFIG" ;;
     acl) printf '%s\n' "--config $CONFIG check" "--config $CONFIG explain" "--config $CONFIG who" "--config $CONFIG check --json" "--config $CONFIG explain --json" "--config $CONFIG who --json" ;;
     muse) printf '%s\n' "marks $WORK/measured" "analyse $WORK/measured" help 'sweep --help' 'report --help' ;;
     rtf-lint) echo --config "$CONFIG" ;;
     rtf-invariants) echo --spool "$SPOOL" ;;
     rtf-brokerd) echo --check --config "$CONFIG" ;;
-    release | detach | every | preload | top | usage | trace | revoke | drain | reload | restart | resume | rtf-disk | rtf-net | rtf-probe | rtf-partition) echo - ;;
+    release | detach | every | preload | top | usage | adapt | trace | revoke | drain | reload | restart | resume | rtf-disk | rtf-net | rtf-probe | rtf-partition) echo - ;;
     *) return 1 ;;
     esac
 }
