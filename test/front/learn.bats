@@ -45,16 +45,19 @@ known() {
         near period_ns "$part" 0 && near percentile_99_ns 30 100000 && near longest_ns 30 100000
 }
 
+# bats test_tags=turn:0
 @test "programs of 1 kHz, 100 Hz and 30 Hz: the period within 0.1 %, execution times within 3 % or 0.1 ms" {
     once_of 3 known 1 clock 1000 100 50
     once_of 3 known 1 clock 10000 2000 1000
     once_of 3 known 1 clock 33333 5000 3000
 }
 
+# bats test_tags=turn:1
 @test "a loop of poll(2): the period within 0.5 %" {
     once_of 3 known 5 poll 10000 1000 500
 }
 
+# bats test_tags=turn:1
 @test "words instead of numbers: aperiodic, event-driven, hog, sleeping" {
     is() { # WORD KIND...
         local word=$1
@@ -116,6 +119,7 @@ known() {
     [[ $output == *'sleeping: it has hardly run'*'rtf learn: no thread has a period, so there is nothing to reserve' ]]
 }
 
+# bats test_tags=turn:2
 @test "the source samples needs no perf events" {
     sampled() {
         working clock 20000 3000 2000
@@ -128,6 +132,7 @@ known() {
     says '.behaviour == "too-fast"'
 }
 
+# bats test_tags=turn:1
 @test "cyclictest: the period of each thread, and one rule for their name" {
     command -v cyclictest >/dev/null || skip 'cyclictest is not here'
     (exec cyclictest --quiet --threads=2 --interval=4000 --distance=2000 --priority=3 3>&- >/dev/null 2>&1) &
@@ -145,6 +150,7 @@ known() {
     says '.spec.threads[0].period <= 4000 and .spec.threads[0].period >= 3980'
 }
 
+# bats test_tags=turn:2
 @test "several periodic threads: --write makes a program file with a rule for each name, and the broker attaches all" {
     broker_start
     become $ALICE /usr/bin/python3 -S -c '
@@ -172,6 +178,7 @@ work(b"au*io", 0.025)' 3>&- &
     eventually nothing_in "$OWN"
 }
 
+# bats test_tags=turn:0
 @test "learning a program of 1 kHz takes at most 2 % of a CPU" {
     working clock 1000 100
     cheaply() {
