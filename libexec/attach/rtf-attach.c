@@ -168,7 +168,7 @@ static enum apply_result serve_probe(const struct paragraph *request, char *reas
     const char *list = paragraph_get(request, "cpus");
     cpu_set_t cpus;
     return list != NULL && parse_cpus(list, &cpus) ? scheduling_probe(&cpus, reason)
-                                                   : refuse(reason, "probe without cpus");
+                                                   : refuse(reason, "the request probe lacks cpus");
 }
 
 /* True: the request has whole= and no budget=, so all threads of the process get their former

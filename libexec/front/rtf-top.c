@@ -132,7 +132,7 @@ static void ask_to_detach(void)
         return;
     }
     if (view.row->owner->uid != geteuid() && geteuid() != 0) {
-        snprintf(view.message, sizeof view.message, "It is another user's reservation.");
+        snprintf(view.message, sizeof view.message, "This reservation belongs to another user.");
         return;
     }
     snprintf(view.message, sizeof view.message, "Detach thread %d? (y/n) %.32s/%.64s",

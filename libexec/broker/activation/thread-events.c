@@ -197,9 +197,10 @@ void thread_events_adjusted(const struct helper_event *event)
         reservation_queue(reservation);
     }
     if (event->answer == HELPER_NO || event->answer == HELPER_BUSY)
-        event_broker("error",
-                     "a plugin has changed a plan, but its thread could not be changed: %.400s",
-                     event->reason);
+        event_broker(
+            "error",
+            "a plugin has moved the reservation, but the thread could not be changed: %.400s",
+            event->reason);
     if (event->answer != HELPER_OK && event->answer != HELPER_GONE && attachment != NULL &&
         reservation->grant != NULL) {
         /* a request corrects the thread, or tells the owner why the thread cannot be corrected */
