@@ -82,8 +82,11 @@ END
     become $ALICE /usr/bin/python3 -S "$WORK/jobs.py" "$WORK/fifo" $$ 3>&- &
     JOBS=$!
     echo "$JOBS" >>"$WORK/pids"
+    eventually is_alices "$JOBS"
     silent rtf declare jobs -T 5ms -P 20ms --attach "$JOBS"
 }
+# Between setuid and execve the files of the process are root's.
+is_alices() { [ "$(stat -c %u "/proc/$1")" = $ALICE ]; }
 
 @test "a user gets no name, no id and no time of anybody else's threads, nor of own threads that are not attached" {
     broker_start
