@@ -340,7 +340,7 @@ is_started() { CHILD=$(children "$TEAM") && [ -n "$CHILD" ]; }
     eventually has_threads 2
     eventually has_no_group
     eventually none_is_real_time
-    [[ $(verdict $ALICE cam) == *'it is ordinary, and not attached'* ]]
+    [[ $(verdict $ALICE cam) == *'ordinary, and not attached'* ]]
 }
 
 @test "a process whose first thread has ended keeps its reservation, and has no more than its runtime" {

@@ -148,6 +148,14 @@ static void take_kernels(struct periods *periods, const struct look *look)
 
 /* ---- windows ---- */
 
+/* Adds up the rests of lost windows, so that no time is missing in the sum. */
+static void lose_time(struct periods *periods, uint64_t length)
+{
+    periods->rest += length;
+    periods->lost += periods->rest / periods->period;
+    periods->rest %= periods->period;
+}
+
 /* A window is exact if it is as long as the period, but for a twentieth. */
 static void take_window(struct periods *periods, const struct look *look)
 {
@@ -157,7 +165,7 @@ static void take_window(struct periods *periods, const struct look *look)
     if (length + slack < periods->period)
         return;
     if (length > periods->period + slack)
-        periods->lost += in_periods(periods, length);
+        lose_time(periods, length);
     else {
         add(periods, used);
         periods->saturated += periods->runtime > 0 && used >= periods->runtime;
@@ -227,6 +235,8 @@ static int compare(const void *one, const void *other)
 uint64_t periods_99(struct periods *periods)
 {
     const size_t kept = periods->count < PERIODS_KEPT ? (size_t)periods->count : PERIODS_KEPT;
+    if (kept == 0)
+        return 0;
     qsort(periods->kept, kept, sizeof *periods->kept, compare);
     return periods->kept[(kept - 1) * 99 / 100];
 }

@@ -32,6 +32,7 @@ struct periods {
     /* The present window. */
     struct look window;
     bool was_stopped;
+    uint64_t rest; /* ns of lost windows that are not in `lost` yet: less than a period */
     /* An end of a throttle that has yet to be seen. */
     bool is_throttled;
     uint64_t waited_before;
@@ -52,8 +53,8 @@ void periods_take(struct periods *periods, const struct look *look);
 /* Returns the mean CPU time in the length of a period, also over periods that are lost. */
 uint64_t periods_mean(const struct periods *periods);
 
-/* Returns the least use that 99 of 100 kept periods do not exceed. Sorts the kept periods. There
- * must be a period. */
+/* Returns the least use that 99 of 100 kept periods do not exceed; 0: there is no period. Sorts the
+ * kept periods. */
 uint64_t periods_99(struct periods *periods);
 
 void periods_end(struct periods *periods);

@@ -16,11 +16,10 @@ static int64_t migrations(const struct periods *periods)
     return before < 0 || now < before ? -1 : now - before;
 }
 
-static bool has_whole_period(const struct usage *usage)
+/* False, for example, for a thread that sleeps all the time: its periods do not begin. */
+static bool has_whole_period(const struct periods *periods)
 {
-    if (usage->periods.count == 0)
-        command_say("%s: no whole period was measured", usage->name);
-    return usage->periods.count > 0;
+    return periods->count > 0;
 }
 
 static void tell_wrong_marks(const struct usage *usage)
@@ -55,11 +54,6 @@ enum {
     COLUMNS
 };
 
-static void print_time(int column, uint64_t ns)
-{
-    printf(" %*.3f", widths[column] - 1, (double)ns / 1e6);
-}
-
 static void print_count(int column, bool is_known, uint64_t number)
 {
     if (is_known)
@@ -68,25 +62,31 @@ static void print_count(int column, bool is_known, uint64_t number)
         printf(" %*s", widths[column] - 1, "-");
 }
 
+static void print_time(int column, bool is_known, uint64_t ns)
+{
+    if (is_known)
+        printf(" %*.3f", widths[column] - 1, (double)ns / 1e6);
+    else
+        print_count(column, false, 0);
+}
+
 static void print_row(struct usage *usage)
 {
     struct periods *periods = &usage->periods;
     const int64_t moves = migrations(periods);
+    const bool has_period = has_whole_period(periods);
     printf("%-16s", usage->name);
-    print_time(RUNTIME, periods->runtime);
-    print_time(PERIOD, periods->period);
-    print_time(LEAST, periods->least);
-    print_time(MEAN, periods_mean(periods));
-    print_time(OF_99, periods_99(periods));
-    print_time(MOST, periods->most);
+    print_time(RUNTIME, true, periods->runtime);
+    print_time(PERIOD, true, periods->period);
+    print_time(LEAST, has_period, periods->least);
+    print_time(MEAN, has_period, periods_mean(periods));
+    print_time(OF_99, has_period, periods_99(periods));
+    print_time(MOST, has_period, periods->most);
     print_count(COUNT, true, periods->count);
     print_count(LOST, true, periods->lost);
     print_count(SATURATED, periods->runtime > 0, periods->saturated);
     print_count(OVERRUNS, periods->knows_kernel, periods->overruns);
-    if (periods->knows_kernel)
-        print_time(THROTTLED, periods->throttled);
-    else
-        print_count(THROTTLED, false, 0);
+    print_time(THROTTLED, periods->knows_kernel, periods->throttled);
     print_count(MOVES, moves >= 0, (uint64_t)moves);
     print_count(JOBS, usage->marks.jobs > 0, usage->marks.jobs);
     print_count(MISSES, usage->marks.jobs > 0, usage->marks.missed);
@@ -101,8 +101,7 @@ void usage_print_table(struct usage *threads, size_t count)
     putchar('\n');
     for (size_t i = 0; i < count; i++) {
         tell_wrong_marks(&threads[i]);
-        if (has_whole_period(&threads[i]))
-            print_row(&threads[i]);
+        print_row(&threads[i]);
     }
 }
 
@@ -119,14 +118,16 @@ static json_t *as_json(struct usage *usage)
     const struct marks *marks = &usage->marks;
     const bool has_runtime = periods->runtime > 0, has_jobs = marks->jobs > 0;
     const int64_t moves = migrations(periods);
+    const bool has_period = has_whole_period(periods);
     json_t *row =
-        json_pack("{s:s, s:i, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "name", usage->name, "tid",
+        json_pack("{s:s, s:i, s:o, s:I, s:I, s:I}", "name", usage->name, "tid",
                   (int)usage->grant.tid, "runtime", known(has_runtime, usage->grant.runtime),
                   "period", (json_int_t)usage->grant.period, "periods", (json_int_t)periods->count,
-                  "lost", (json_int_t)periods->lost, "min", (json_int_t)(periods->least / 1000),
-                  "mean", (json_int_t)(periods_mean(periods) / 1000), "p99",
-                  (json_int_t)(periods_99(periods) / 1000), "max",
-                  (json_int_t)(periods->most / 1000));
+                  "lost", (json_int_t)periods->lost);
+    json_object_set_new(row, "min", known(has_period, periods->least / 1000));
+    json_object_set_new(row, "mean", known(has_period, periods_mean(periods) / 1000));
+    json_object_set_new(row, "p99", known(has_period, periods_99(periods) / 1000));
+    json_object_set_new(row, "max", known(has_period, periods->most / 1000));
     json_object_set_new(row, "saturated", known(has_runtime, periods->saturated));
     json_object_set_new(row, "overruns", known(periods->knows_kernel, periods->overruns));
     json_object_set_new(row, "throttles", known(has_runtime, periods->throttles));
@@ -150,8 +151,7 @@ void usage_print_json(struct usage *threads, size_t count)
     json_t *list = json_array();
     for (size_t i = 0; i < count; i++) {
         tell_wrong_marks(&threads[i]);
-        if (has_whole_period(&threads[i]))
-            json_array_append_new(list, as_json(&threads[i]));
+        json_array_append_new(list, as_json(&threads[i]));
     }
     print_line(json_pack("{s:o}", "reservations", list));
 }

@@ -58,7 +58,7 @@ tidy() { if [ -n "$BROKER" ]; then broker_stop TERM; fi; }
 }
 
 @test "the helper alone: the helper refuses a broker that asks for any user's thread" {
-    without libexec/broker/activation/target-thread.c 's/else if (!thread_is_of(&identity, uid))/else if (0 \&\& !thread_is_of(\&identity, uid))/' rtf-brokerd
+    without libexec/broker/activation/thread-owner.c 's/else if (!thread_is_of(identity, uid))/else if (0 \&\& !thread_is_of(identity, uid))/' rtf-brokerd
     broker_start
     sleeper $BOB
     spec $ALICE cam '{"priority": 5, "plugin": "RR"}' >/dev/null

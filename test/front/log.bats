@@ -234,7 +234,7 @@ ann 2 1h 0min 15min 0s
 END
     prints 0 rtf_root history --totals --json --since 2020-01-01T00:30:00Z --until 2020-01-01T02:00:01Z
     says '.reservations == 2 and .held == 1800.5 and .cpu_time == 450.25'
-    fails 64 'rtf history: --totals needs a span of time, *' rtf_root history --totals --at now
+    fails 64 'rtf history: --totals and --at exclude each other: use --since and --until *' rtf_root history --totals --at now
 }
 
 # bats test_tags=turn:2
