@@ -56,6 +56,7 @@ nothing_is_owed() {
     diff <(echo "$before") <(switches)
 }
 
+# bats test_tags=turn:1
 @test "rtf usage, and a program that marks its jobs, wake no process of rtf" {
     broker_start
     sleeper $ALICE

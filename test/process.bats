@@ -150,6 +150,7 @@ made_deadline() { # made_deadline THREAD: makes the thread SCHED_DEADLINE. The k
     taskset -pc "0-$(($(nproc --all) - 1))" "$1" && chrt -d --sched-runtime 1000000 --sched-deadline 10000000 --sched-period 10000000 -p 0 "$1"
 } >/dev/null 2>&1
 
+# bats test_tags=turn:2
 @test "a member that has rights of another user, or is SCHED_DEADLINE, is not made real-time" {
     broker_start
     team 3

@@ -164,6 +164,7 @@ is_taken() { [ "$(taken)" = "$1" ]; }
 
 # The boost began before the new guard watched, and the kernel reports changes only.
 may_be_replaced() { [ "$(ps -o etimes= -p "$1")" -ge 2 ]; } # at once: a guard that ends within its first second is started again later
+# bats test_tags=turn:1
 @test "a thread that lends when the guard is killed lends no more, because the next guard finds the lending" {
     [[ $(uname -v) != *PREEMPT_RT* ]] || skip "PREEMPT_RT: who is boosted keeps the kernel's rcuc from running, and the guard waits for that in its end"
     broker_start
@@ -180,6 +181,7 @@ may_be_replaced() { [ "$(ps -o etimes= -p "$1")" -ge 2 ]; } # at once: a guard t
 }
 
 # Threads that wait for a lock stay ordinary, because without a broker no process bounds the lending.
+# bats test_tags=turn:2
 @test "a thread that lends when the broker ends lends no more, neither without a broker nor with the next" {
     broker_start
     holder $ALICE

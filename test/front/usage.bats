@@ -72,7 +72,7 @@ measures() {
     says ".reservations[0] | .throttled >= 400000 and .throttled < $overruns * 100000 and .periods >= 50 and .periods <= 60"
 }
 
-# bats test_tags=turn:0
+# bats test_tags=turn:1
 @test "the mean is what the thread uses, and a hog is saturated in each period" {
     broker_start
     worker 8 100
@@ -111,7 +111,7 @@ measures() {
 
 @test "page, --help and --version agree" { explains usage; }
 
-# bats test_tags=turn:0
+# bats test_tags=turn:2
 @test "events are JSON lines, one a second at most, and their numbers are the numbers of the end" {
     broker_start
     hog $ALICE
@@ -124,7 +124,7 @@ measures() {
     no grep -q reservations "$WORK/out"
 }
 
-# bats test_tags=turn:0
+# bats test_tags=turn:1
 @test "a thread with a fixed priority: its windows, and how often rtf-guard stopped it" {
     configure_plugins 'FP fp 11-20 1 enforce=runtime'
     broker_start
@@ -247,7 +247,7 @@ jobs_fail() {
     says ".reservations | length == 1 and .[0].name == \"app+$HOG\" and .[0].tid == $HOG"
 }
 
-# bats test_tags=turn:0
+# bats test_tags=turn:2
 @test "a runtime for a whole process: all its threads count" {
     configure_plugins 'FP fp 11-20 1 enforce=process'
     broker_start
