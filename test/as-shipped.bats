@@ -1,5 +1,5 @@
-# The commands of README, the pages and the examples run under etc/ as shipped. More of this: front/readme.bats, examples.bats, python.bats,
-# front/preload.bats.
+# The commands that README, the manual pages and the examples show succeed under the configuration that etc/ ships. More tests under this configuration
+# are in front/readme.bats, examples.bats, python.bats and front/preload.bats.
 load helper
 load front/front
 

@@ -675,7 +675,7 @@ manifest() {
     [ "$(field .result "$(spec $ALICE cam '{"runtime": "1ms", "period": "10ms"}')")" = OK ]
 }
 
-# ---- the kernel-wide switch, briefly ----
+# ---- tests that set sched_rt_runtime_us, a setting of the whole machine, for a short time ----
 
 # bats test_tags=machine
 @test "--put-back writes back what a killed broker left changed, and nothing when there is nothing" {

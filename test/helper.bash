@@ -4,7 +4,7 @@
 # recorded in $WORK/pids and ended in teardown, which also proves that the machine is as it was.
 
 GROUP=20000
-# A lane of test/run has users of its own.
+# test/run runs several files side by side, each in a lane. Each lane has users of its own: RTF_UIDS differs.
 ALICE=$((20017 + ${RTF_UIDS:-0}))
 BOB=$((20018 + ${RTF_UIDS:-0}))
 CAROL=$((20019 + ${RTF_UIDS:-0}))

@@ -29,7 +29,7 @@ memory() {
     for pid in $(launcher) $(helpers); do awk '/^VmRSS/ { print $2 }' "/proc/$pid/status"; done
 }
 in_use() {
-    eventually nothing_is_owed # released capacity stays in the books until its 0-lag time, and its amount depends on the speed of the cycles
+    eventually nothing_is_owed # released capacity stays in the books until its 0-lag time, and its amount depends on how fast `cycles` runs
     jq .memory "$SPOOL/state/current/books.json"
 }
 nothing_is_owed() {

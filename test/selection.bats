@@ -660,7 +660,7 @@ CASES
     said '[.result, .grant.runtime]' '["OK",1000]' "$(spec $ALICE cam '{"runtime": "1ms", "period": "20ms"}')"
 }
 
-# ---- the partitioned scheduler, briefly: it sets a switch of the whole machine ----
+# ---- partition=unthrottled, for a short time: the broker then sets sched_rt_runtime_us, a setting of the whole machine ----
 
 # bats test_tags=machine
 @test "edf on single CPUs: worst fit, exact nearest, pinned, and passing over the test" {

@@ -283,7 +283,7 @@ line() {
     said '[.result, .refusal.by]' '["SCHEDULE_FAIL","LOW"]' "$(spec $ALICE cam "$(high 1000)")"
 }
 
-# ---- the plugins that come with rtf; they set a switch of the whole machine ----
+# ---- the plugins that come with rtf, with partition=unthrottled: the broker then sets sched_rt_runtime_us, a setting of the whole machine ----
 
 # edf_rm_fp: configures EDF, RM and FP on one CPU. Each has lower priorities than the one before.
 edf_rm_fp() {

@@ -92,7 +92,8 @@ END
         'def text: tostring; [{name: "EDF on all its CPUs", plugin: "EDF", cpus: $cpus, unit: "CPU", capacity: ($most / 10 | text), used: "0.1", free: (($most - 1) / 10 | text)}]')" ]
 }
 
-# The bandwidth is counted for up to four seconds, and the file is written once a second, so the test can see it.
+# The broker counts the bandwidth of the released reservation for up to four seconds, its period. The publisher writes status.json once a second, so
+# status.json shows this bandwidth.
 # bats test_tags=turn:1
 @test "status.json counts bandwidth that is not paid back as used, and as no reservation" {
     broker_start

@@ -102,8 +102,8 @@ struct guarded_events {
     void (*may_lend)(const struct guarded *lender, bool on);
     /* No boost comes from the thread any more. */
     void (*forget)(const struct guarded *lender);
-    /* Called when the thread is in force again. False: the thread may lend without a report by the
-     * kernel. */
+    /* Called when a suspended thread runs as granted again. False: the thread may lend its rank
+     * although the kernel has reported no boost. */
     bool (*boosts_reported)(struct guarded *lender);
 };
 void guarded_listen(const struct guarded_events *events);

@@ -19,9 +19,11 @@ static const struct point *last_of(const struct points *points)
     return &points->at[points->count - 1];
 }
 
-/* The height of a corner above the line of full rate; at most 0, because no platform is faster, see
- * (5) of paper 004. k jobs seem to be faster if the nominal job is longer than a real job, or if
- * marks of several threads coincide: then the k jobs count as work at full rate. */
+/* How far a corner of a function (struct function) is above the line work = time of full rate. The
+ * truth is at most 0, because no platform is faster than full rate, see (5) of paper 004. The result
+ * is above 0 if k jobs seem to be faster, because the nominal job is longer than a real job, or
+ * because marks of several threads coincide. Then upper_corner counts the k jobs as work at full
+ * rate. */
 static int64_t lead(struct point corner)
 {
     return corner.work - corner.time;

@@ -5,7 +5,7 @@
 
 #include "program.h"
 
-/* True: the row is of the first thread of a process, which has not ended. */
+/* True: the row is of the first thread of a process, and this thread has not ended. */
 bool is_first_thread(const struct row *row);
 
 /* Adds what the file states for the whole process to the spec of the first thread. */

@@ -123,11 +123,11 @@ can_make() { as "$1" mkdir "$SPECS/$1" 2>/dev/null; }
     eventually has_aside $BOB "$made" # all of these directories were moved aside
     eventually says_full $BOB 1
     [ "$(stat -c %04a "$SPECS")" = 3730 ]
-    # The user keeps the grants, and other users keep all their rights.
+    # Bob keeps all grants, and other users keep all their rights.
     [ "$(field .result "$(spec $BOB other "$OBSERVED")")" = OK ]
     as $ALICE mkdir "$SPECS/not-alice" "$SPECS/$ALICE"
     [ "$(field .result "$(spec $ALICE cam "$OBSERVED")")" = OK ]
-    # The bound also holds under the next broker, and ends when an administrator has made room.
+    # Under the next broker the user can make no more directories either, until an administrator has removed some of them.
     broker_stop TERM
     broker_start
     run as $BOB mkdir "$SPECS/again"

@@ -24,7 +24,8 @@
 
 #include "units.h"
 
-/* ns; a user may lock 8 MB of memory, as a rule */
+/* GAP is in ns. JOBS and STRETCHES are so small that `record` is below 8 MB, because most users may
+ * lock only 8 MB of memory. */
 enum { GAP = 30000, JOBS = 1 << 15, STRETCHES = 1 << 18 };
 
 struct job {

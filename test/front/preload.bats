@@ -420,7 +420,8 @@ END
     echo "$pid" >>"$WORK/pids"
     eventually has_threads "$pid" fifo 1 || { cat "$WORK/out" >&2; false; }
     lacks 'does not get' "$WORK/out"
-    # At its start PipeWire tries the policy and gives it back. PipeWire asks for priority 88, which becomes 46.
+    # At its start PipeWire makes itself SCHED_FIFO for a moment, to see whether it may. Then it asks for priority 88, for which rtf preload asks for 46
+    # (PRIORITIES in rtf-preload(1)).
     loop_is_real_time() { [ "$(cat "$OWN"/preload-*.json 2>/dev/null | jq .priority)" = 46 ] && has_threads "$pid" fifo 1; }
     eventually loop_is_real_time
     kill "$pid"

@@ -52,8 +52,9 @@ static char reason[REASON_BYTES];
 static struct refusal refusal;
 static uint64_t least, ceiling;
 
-/* Lines of plugins, named TICK0 and so on, and how many threads max_user_threads tick allows there.
- * Beside one thread more, another user would not get 4 ms in 10 ms. */
+/* Lines of plugins.conf, whose plugins have the names TICK0 and so on, and the number of threads
+ * that the rule `max_user_threads tick` (acl.conf(5)) allows one user with each plugin. This is the
+ * largest number beside which another user can still reserve 4 ms in 10 ms. */
 static const struct {
     const char *words;
     uint64_t tick;

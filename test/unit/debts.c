@@ -390,7 +390,7 @@ static void records_are_of_one_reservation_on_one_plugins_cpus(void **state)
     debt_settle(changed(two, new_grant(EDF, 0, 200000, S, 0)));
     assert_int_equal(rests_now(), 2);
     debt_settle(changed(one, new_grant(EDF, 1, 100000, S, 0)));
-    assert_int_equal(rests_now(), 2); /* on CPU 0 the reservation already has one */
+    assert_int_equal(rests_now(), 2); /* on CPU 0 the reservation already has a record */
     assert_int_equal(on_cpu(0), 600000000);
     clock_now += 300 * MS;
     debt_settle(changed(one, new_grant(EDF, 1, 50000, S, 0)));
@@ -583,8 +583,9 @@ static void a_restarted_plugin_hears_of_what_rests(void **state)
 /* ---- random changes ---- */
 
 /* Threads use all that they can. Reservations are made, changed, attached, detached and released,
- * and the kernel refuses some changes. Capacity that was given up and is not paid back is in the
- * books of its CPU and of its user. When all is paid back, nothing is left in them. */
+ * and the kernel refuses some changes. The books of a CPU and of a user count the capacity that a
+ * reservation has given up there, until this capacity is paid back. When all is paid back, the
+ * books are empty. */
 enum { RESERVATIONS = 6, DEBTS = 4096 };
 static struct reservation *walkers[RESERVATIONS];
 static struct debt {

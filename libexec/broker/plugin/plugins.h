@@ -24,7 +24,7 @@ struct plugin_event {
     /* ANSWER_NO: the largest and the least value that the plugin says it would accept; 0: not
      * said */
     uint64_t nearest, nearest_minimum;
-    bool never; /* with ANSWER_NO: the end of no other task can change the answer */
+    bool never; /* with ANSWER_NO: the answer stays no, whichever other tasks end */
     char reason[256];
 };
 

@@ -60,7 +60,7 @@ int shares_plugin(const struct grant *grant)
     return kept == KEPT ? -1 : held(grant, kept)->plugin;
 }
 
-/* ---- classes ---- */
+/* ---- the class of a reservation, see shares.h ---- */
 
 static bool is_free(unsigned i)
 {

@@ -19,7 +19,7 @@ const char *traces_refuse(uid_t uid, int *status);
  * caller's. False: rtf-watch does not run. */
 bool traces_begin(uid_t uid, const char *threads, int socket);
 
-/* The thread is not attached any more. */
+/* Tells rtf-watch that the thread is not attached any more. */
 void traces_leave(pid_t tid);
 
 #endif
