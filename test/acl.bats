@@ -6,7 +6,7 @@
 load helper
 
 ANN=20021 # rtfann: rtf and, as a supplementary group, rtfteam
-BEN=20022 # rtfben: rtf and, as his primary group, rtfteam
+BEN=20022 # rtfben: rtf and, as the primary group, rtfteam
 CAT=20023 # rtfcat: rtf
 DAN=20024 # rtfdan: not in rtf
 TEAM=20050
@@ -18,16 +18,16 @@ prepare() {
     cp /etc/passwd /etc/group "$ACCOUNTS"
     printf '%s::/:/bin/sh\n' rtfann:x:$ANN:$ANN rtfben:x:$BEN:$TEAM rtfcat:x:$CAT:$CAT rtfdan:x:$DAN:$DAN >>"$ACCOUNTS/passwd"
     groups_are rtfann,rtfben,rtfcat rtfann
-    # No test here is about a plugin that is late.
+    # No test in this file is about a plugin that answers late, so the plugins have 10 s to answer.
     configure_plugins 'EDF edf - all partition=global threshold=0.9 timeout=10s desired=kept' 'FP fp 1-60 all timeout=10s'
 }
 
-# groups_are MEMBERS MEMBERS: sets the members of rtf and rtfteam. The function writes into the same file, because the file is mounted.
+# groups_are MEMBERS MEMBERS: sets the members of rtf and rtfteam. The function writes into the existing file, because that file is mounted over /etc/group.
 groups_are() {
     { sed "/^rtf:/d; /^rtfteam:/d" /etc/group && printf '%s\n' "rtf:x:$GROUP:$1" "rtfteam:x:$TEAM:$2"; } >"$ACCOUNTS/group"
 }
 
-# broker: helper.bash's broker_start with those accounts. exec keeps the pid.
+# broker: helper.bash's broker_start, in the namespace with these accounts. exec keeps the pid of the broker.
 broker() {
     # shellcheck disable=SC2016
     unshare --mount --propagation private sh -c '
@@ -140,7 +140,7 @@ nothing_opens() { # UID PLUGIN
     echo "no rule in acl.conf opens anything (max_utilization or max_user_utilization) for $(who "$1") on $2"
 }
 
-who() { # the name that sentences give the user
+who() { # prints the user as the sentences of refusals name the user
     echo "${HOMES[$1]:-a user without account} (uid $1)"
 }
 
@@ -614,7 +614,7 @@ says_released() { jq -e --arg user "$1" -s 'any(.stage == "release" and .user ==
     [ "$(cat "$SPECS/rtfann/a.verdict")" = "$verdict" ]
     [ "$(kernel "$SLEEPER")" = "$before" ]
     denied $ANN c "$(share 1)" 'acl.conf:1: @rtf - max_utilization 0.35: 0.6 used, 0.000001 asked'
-    # A change is a new request: the old amount is subtracted, and then each rule must hold.
+    # A change is judged as a new request: the old amount is subtracted from the sums, and then each rule must hold.
     denied $ANN b "$(share 100000)" 'acl.conf:1: @rtf - max_utilization 0.35: 0.4 used, 0.1 asked'
     is .grant.accepted_runtime 200000
     gone $ANN a
@@ -637,7 +637,7 @@ says_released() { jq -e --arg user "$1" -s 'any(.stage == "release" and .user ==
     granted $CAT a "$(share 100000)"
     reload '@rtf - max_user_utilization 0.1'
     events broker warning | grep -E '^acl.conf:1: @rtf - max_user_utilization 0.1: 0.2 .*older grants'
-    [ "$(events broker warning | grep -c 'older grants')" -eq 1 ] # a full sum is not exceeded
+    [ "$(events broker warning | grep -c 'older grants')" -eq 1 ] # the warning is about Ann's grant; Cat's sum is full, but not exceeded
 }
 
 # bats test_tags=turn:2

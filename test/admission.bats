@@ -26,7 +26,7 @@ hear() {
         elif [ -n "${said[answer]:-}" ]; then
             return
         else
-            said=() # the paragraph was an update, and the answer is still to come
+            said=() # the paragraph was an update, and the answer follows it
         fi
     done
     return 1
@@ -160,7 +160,7 @@ declines() {
     spec 2 1000 10000 deadline=6000 desired_runtime=6000; is ok runtime=4000
     spec 2 1000 10000 deadline=6000 desired_runtime=6000 max_runtime=3000; is ok runtime=3000
     ask op=release task=2
-    spec 2 1000 5000 deadline=2000 desired_runtime=2000; is ok runtime=2000 # with a deadline at 4 ms both fit: 2 + 2 ms
+    spec 2 1000 5000 deadline=2000 desired_runtime=2000; is ok runtime=2000 # with a deadline of 4 ms both tasks fit: 2 + 2 ms
     spec 3 2 10000 deadline=4000; is no nearest=
 }
 
@@ -192,10 +192,10 @@ declines() {
     spec 3 1000 20000; is ok; spec 4 1 30000; is no
     ask op=release task=2; spec 4 2000 30000; is ok
     start rm admission=rta priority=5-6; spec 1 1000 4000; spec 2 2000 10000; spec 3 2000 20000
-    is ok priority=5 # it shares the level of task 2
+    is ok priority=5 # task 3 shares the level of task 2
     spec 4 9000 30000; is no nearest=3000 # all three tasks are on the lower level: 2 + 2 + 3 ms, and task 1 runs three times meanwhile
-    spec 5 1000 3000; is no nearest=750; spec 5 500 3000; is ok priority=6 # it shares the upper level with task 1
-    spec 6 1000 2000; is no nearest=200 # a third task on the upper level: 1 + 0.5 + 1 ms is too long for it
+    spec 5 1000 3000; is no nearest=750; spec 5 500 3000; is ok priority=6 # task 5 shares the upper level with task 1
+    spec 6 1000 2000; is no nearest=200 # a third task on the upper level: 1 + 0.5 + 1 ms is longer than its period
     start rm admission=rta priority=5-8; spec 1 1000 4000; spec 2 2000 10000; spec 3 2000 20000
     spec 5 1000 3000; is ok priority=8 # each task has a level of its own
 }

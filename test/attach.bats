@@ -106,7 +106,7 @@ same() { [ "$(everything "$2")" = "$1" ] || { echo "before: $1; after $3: $(ever
     chrt -d -T 2000000 -D 30000000 -P 40000000 -p 0 "$SLEEPER"
     [[ $(kernel "$SLEEPER") == "deadline 0 nice=0 2000/30000/40000 "* ]]
     round_trips "$SLEEPER"
-    "$DETACH" tid="$SLEEPER" policy=other nice=0 cpus="$ALL_CPUS" # otherwise the kernel would lose its bandwidth (CAVEATS of the page)
+    "$DETACH" tid="$SLEEPER" policy=other nice=0 cpus="$ALL_CPUS" # otherwise the kernel would lose the thread's bandwidth (CAVEATS in rtf-attach(8))
 }
 
 @test "a narrowed affinity comes back" {

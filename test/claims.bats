@@ -41,12 +41,12 @@ both='{"runtime": "2ms", "period": "10ms", "plugin": "EDF", "units": {"count": 2
     answer=$(spec $ALICE two "$both")
     told '.result == "SCHEDULE_FAIL" and .grant == null and .refusal.by == "CAMERA" and .refusal.nearest == 1 and .refusal.retry == "when-freed"' "$answer"
     told '.reason == "CAMERA refused: 2 of 3 are taken"' "$answer"
-    # The same with the resources exchanged: the units are free, and the CPU is not.
+    # One unit is free, but not 6 ms in 10 ms of CPU time.
     answer=$(spec $ALICE two '{"runtime": "6ms", "period": "10ms", "plugin": "EDF", "units": {"count": 1}}')
     told '.result == "SCHEDULE_FAIL" and .grant == null and .refusal.by == "EDF" and .refusal.nearest == 5000' "$answer"
     told '.grant != null' "$(spec $ALICE three '{"units": {"count": 1}}')"
     books
-    # The spec asks for more than there will ever be.
+    # A spec asks for more than the plugin has in all.
     told '.refusal.retry == "never" and .refusal.nearest == null' "$(spec $ALICE four '{"units": {"count": 4, "plugin": "CAMERA"}}')"
 }
 

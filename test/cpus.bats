@@ -80,7 +80,7 @@ refused() {
     done
 }
 
-# The kernel's limit must stay lifted meanwhile.
+# Alone: the kernel's limit (sched_rt_runtime_us) must stay lifted during the test.
 # bats test_tags=machine
 @test "rtf-run takes the affinity that taskset has left it, unless --cpus says otherwise" {
     configure_plugins 'EDF edf - all partition=unthrottled'

@@ -50,7 +50,7 @@ recover() { broker_stop "$1"; broker_start; }
     [ "$(books)" = "$before" ]
     said '[.result, .reason, .refusal]' "$(jq -c '[.result, .reason, .refusal]' <<<"$answer")" "$(spec $ALICE new "$(edf 2)")"
     said .refusal.nearest 1000 "$answer"
-    # One rule bounds one plugin, another rule bounds all plugins; and the CPUs have a bound.
+    # Refusals by a rule for one plugin, by a rule for all plugins, and by the plugin, whose CPUs are full.
     answer=$(spec $ALICE high '{"priority": 16, "plugin": "FP", "runtime": "1ms", "period": "10ms", "dry_run": true}')
     said '[.result, (.rules[] | [.line, .says])]' '["ACL_FAIL",[1,"opens"],[2,"refuses"],[4,"passes"]]' "$answer"
     answer=$(spec $BOB fast '{"period": "1ms", "dry_run": true}')
@@ -77,7 +77,7 @@ recover() { broker_stop "$1"; broker_start; }
     spec $ALICE cam "$(edf 4)" >/dev/null
     attach $ALICE cam "$SLEEPER" >/dev/null
     before=$(books)
-    answer=$(spec $ALICE cam "$(dry 5)") # the spec's own 0.4 does not count against it
+    answer=$(spec $ALICE cam "$(dry 5)") # the 0.4 that cam itself has do not count
     said '[.request, .result, .grant.runtime, .would_grant.runtime, .thread.state]' '["change","OK",4000,5000,"attached"]' "$answer"
     said '.rules[0] | [.used, .asked, .says]' '["0","0.5","opens"]' "$answer"
     said '[.result, .grant.runtime, .would_grant, .refusal.nearest]' '["ACL_FAIL",4000,null,5000]' "$(spec $ALICE cam "$(dry 6)")"

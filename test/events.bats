@@ -115,7 +115,7 @@ well_formed='(keys_unsorted - ["times", "left_out"] == ["schema", "time", "stage
     answer=$(spec $ALICE cam '{"runtime": "1ms", "desired_runtime": "2ms", "period": "20ms"}')
     [ "$(jq -c 'select(.stage == "verdict") | .grant' "$EVENTS")" = "$(jq -c .grant <<<"$answer")" ]
     [ "$(jq -r 'select(.stage == "verdict") | .grant.accepted_runtime' "$EVENTS")" = 2000 ]
-    # A refused change leaves the grant, so the line has it.
+    # A refused change leaves the grant, so the log line of the refusal has the grant.
     spec $ALICE cam '{"runtime": "21ms", "period": "20ms"}' >/dev/null
     [ "$(jq -r 'select(.stage == "verdict" and .decision == "refused") | .grant.accepted_runtime' "$EVENTS")" = 2000 ]
     spec $ALICE high '{"priority": 15}' >/dev/null
@@ -224,7 +224,7 @@ of_page() {
     broker_start
     spec $ALICE one "$cam" >/dev/null
     mv "$EVENTS" "$EVENTS.1"
-    spec $ALICE two "$cam" >/dev/null # this line still goes into the old file
+    spec $ALICE two "$cam" >/dev/null # the log line about two still goes into the old file
     kill -HUP "$BROKER"
     eventually test -s "$EVENTS"
     spec $ALICE three "$cam" >/dev/null
@@ -403,7 +403,7 @@ END
     broker_start
     as $BOB rm "$SPECS/$BOB/first.tid"
     verdict $BOB first >/dev/null
-    [ "$(kernel "$SLEEPER")" = "$before" ] # only the journal knows the former attributes
+    [ "$(kernel "$SLEEPER")" = "$before" ] # the broker was killed, so it had the former attributes from the journal only
 }
 
 @test "with a full stage/ the verdict is written as soon as there is room, and rtf-run gets it" {
@@ -433,7 +433,7 @@ END
     began=${EPOCHREALTIME/./}
     wait "$runner" || true
     [ "$(cat "$WORK/ran")" = ran ]
-    [ $((${EPOCHREALTIME/./} - began)) -lt 4000000 ] # the broker did not only look when its patience ended
+    [ $((${EPOCHREALTIME/./} - began)) -lt 4000000 ] # the broker wrote the verdict before rtf-run would have given up
 }
 
 @test "a verdict that was late does not come after a newer one" {
@@ -450,7 +450,7 @@ END
     sleeper $ALICE
     run attach $ALICE cam "$SLEEPER"
     [ "$(field .request "$output")" = attach ]
-    verdict $ALICE other >/dev/null # owed since a later time than cam's, so when this one is there, cam's old one can come no more
+    verdict $ALICE other >/dev/null # the broker owes other's verdict for a shorter time than cam's old verdict. So when other's verdict is there, cam's old verdict cannot come any more
     run verdict $ALICE cam
     [ "$(field .request "$output")" = attach ]
     [ "$(field .reason "$output")" = "thread $SLEEPER is attached" ]

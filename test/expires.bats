@@ -56,7 +56,7 @@ is_granted() { [ "$(field .result "$(spec $ALICE other "$1")")" = OK ]; }
     put $ALICE cam '{"runtime": "2ms", "period": "20ms", "expires": "1h"}'
     is_over() { [ "$(milliseconds)" -ge "$over" ]; }
     eventually is_over
-    spec $BOB none bad >/dev/null # the broker has looked at its clock meanwhile
+    spec $BOB none bad >/dev/null # when Bob is answered, the broker has looked at its clock
     kill -CONT "$edf"
     [ "$(field .grant.accepted_runtime "$(verdict $ALICE cam)")" = 2000 ]
     no logged '.name == "cam" and .decision == "ended"'
@@ -114,7 +114,7 @@ is_waiting() { told '.result == "WAITING" and .grant.accepted_runtime == 1000' "
     broker_start
     spec $ALICE cam '{"runtime": "1ms", "period": "20ms", "expires": "700ms"}' >/dev/null
     reader=$(helpers rtf-reader)
-    kill -STOP "$reader" # the reader gets both at once
+    kill -STOP "$reader" # the reader then gets both events at once
     as $ALICE sh -c 'cd "$1" && rm cam.json && echo 1 >cam.tid' sh "$OWN"
     kill -CONT "$reader"
     eventually logged '.name == "cam" and (.reason // "" | startswith("there is no cam.json"))'

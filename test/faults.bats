@@ -234,7 +234,7 @@ costs_only() {
     begin_with_grants
     switch_on EDF promises 0-1
     run spec $ALICE hit '{"runtime": "6ms", "period": "10ms", "priority": 15}' # 0.5 is left
-    # Such an offer may cross with another request's grant. The second time EDF answers correctly and refuses.
+    # A correct plugin can also offer too much, if another request is granted meanwhile. So the broker asks EDF again. EDF then answers correctly and refuses.
     [ "$(field .grant.plugin "$output")" = FP ]
     [ "$(field '.replies[0].reason' "$output")" = "CPUs 0-1 have 0.5 of 0.8 left, 0.6 asked" ]
     rm "$SPECS/$ALICE/hit.json"
@@ -301,7 +301,7 @@ costs_only() {
     as $ALICE rm "$SPECS/$ALICE/strong.tid"
     run verdict $ALICE strong
     [ "$(field .request "$output")" = detach ]
-    [ ! -e "$SPECS/$ALICE/slow.verdict" ] # all of this happened while the plugin hung
+    [ ! -e "$SPECS/$ALICE/slow.verdict" ] # slow is not answered yet, so the plugin still hangs
     run verdict $ALICE slow
     [ "$(field .grant.plugin "$output")" = FP ]
 }

@@ -24,7 +24,7 @@ release() {
     eventually test ! -e "$SPECS/$1/$2.verdict"
 }
 
-# bob_is_answered: Bob is answered while Alice's attack goes on, which takes much longer
+# bob_is_answered: Bob is answered while Alice's attack goes on. The attack takes much longer than an answer.
 bob_is_answered() {
     local began=${EPOCHREALTIME/./} elapsed
     ROUNDS=$((ROUNDS + 1))

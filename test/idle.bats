@@ -94,7 +94,7 @@ sleeps_at_rest() {
     [ "$SWITCHES" = "$before" ] || { echo "$before"; echo "$SWITCHES"; return 1; }
 }
 
-# Without rtf-tasks, which wakes up when any process of the machine starts or ends.
+# The test leaves out rtf-tasks, which wakes up when any process of the machine starts or ends.
 @test "no process of rtf but rtf-tasks wakes up while the threads of program files are at rest" {
     broker_start
     sleeper $ALICE
@@ -143,7 +143,7 @@ open(sys.argv[2]).read()
 os.link(f"/proc/self/fd/{held}", sys.argv[1] + "/arm.json", src_dir_fd=held)  # linkat(2), which follows the link
 END
     echo "$!" >>"$WORK/pids"
-    exec 4>"$WORK/go" # this opens when the other end is open, so the file has been made
+    exec 4>"$WORK/go" # the FIFO opens when the Python program opens its other end, and the program has made the file by then
     diff <(echo "$before") <(switches)
     as $ALICE mv "$SPECS/$ALICE/.new/cam" "$SPECS/$ALICE/cam.json"
     exec 4>&-
@@ -154,11 +154,11 @@ END
 settled() {
     local before
     before=$(switches)
-    sleep 0.02 # if a process still works, the next round finds it
+    sleep 0.02 # if a process still works, it has switched once more after this time
     [ "$(switches)" = "$before" ]
 }
 
-# perf_events: prints how many the helper holds; it hands a watch on to the broker
+# perf_events: prints how many perf events the helper holds. The helper hands the watch of a thread on to the broker.
 perf_events() {
     for pid in $(helpers); do
         [ "$(cat "/proc/$pid/comm")" != rtf-attach ] || find "/proc/$pid/fd" -lname 'anon_inode:*perf_event*' | wc -l
@@ -171,7 +171,7 @@ perf_events() {
     [ "$(perf_events)" = 0 ]
     for name in cam other; do
         spec $ALICE $name "{\"priority\": 15, \"attach\": $SLEEPER}" >/dev/null
-        eventually one_perf_event # the watch comes a moment later
+        eventually one_perf_event # the broker asks for the watch a moment after the verdict
         as $ALICE rm "$SPECS/$ALICE/$name.json"
         eventually test ! -e "$SPECS/$ALICE/$name.verdict"
         one_perf_event
@@ -260,5 +260,5 @@ says_rest() { [ "$(spec $ALICE rest '{"runtime": "1s", "period": "1s", "plugin":
     run spec $ALICE whole '{"runtime": "1s", "period": "1s"}'
     [ "$(field .grant.accepted_runtime "$output")" = 1000000 ]
     run spec $ALICE rest '{"runtime": "1s", "period": "1s", "plugin": "EDF"}'
-    eventually says_rest 800000 # of 1.8: when all debts are paid back, the sums are exactly the former sums
+    eventually says_rest 800000 # 0.8 CPUs of 1.8: whole has 1. When all debts are paid back, EDF's sums are exactly the former sums
 }

@@ -70,7 +70,7 @@ granted() {
     agree
 }
 
-# Alone, for the same reason as the test of another broker's domain.
+# Alone: other lanes attach threads to the CPU of the broker's domain.
 # bats test_tags=machine
 @test "under each partition the machine agrees" {
     for partition in global unthrottled cpuset; do
@@ -223,7 +223,7 @@ time.sleep(300)' "$WORK/forged/journal" 3>&- &
 }
 is_called() { [ "$(cat "/proc/$2/comm" 2>/dev/null)" = "$1" ]; }
 
-# Alone: other lanes attach threads to the CPU of the domain.
+# Alone: other lanes attach threads to the CPU of the other broker's domain.
 # bats test_tags=machine
 @test "a thread in a domain of another broker's is that one's business" {
     if ! grep -q cpuset /proc/self/mounts /sys/fs/cgroup/cgroup.controllers 2>/dev/null; then skip "no cpuset controller"; fi

@@ -25,11 +25,11 @@ hand_on_as_before() {
     done
 }
 
-# The smallest part of its bytes that a reserved stream gets, in hundredths: 100 where nothing else runs. An emulated machine is late by itself (47 to 58
-# were seen, and 4 to 14 without a reservation): there the test shows that a reserved stream gets several times as much as others.
+# The smallest part of its bytes that a reserved stream gets, in hundredths: 100 if nothing else uses the disk. An emulated machine is late by itself (47 to 58
+# were measured, and 4 to 14 without a reservation). On such a machine the test shows only that a reserved stream gets several times as much as others.
 LEAST=$((PATIENCE > 1 ? 25 : 90))
 
-# Each stream has CPU time, too, because a read may also be late for want of CPU time.
+# Each stream reserves CPU time, too, because a read may also be late for want of CPU time.
 stream='{"runtime": "1ms", "period": "50ms", "disk": {"bytes": "32KiB", "period": "50ms", "block": "32KiB"}}'
 reserve() { told '.result == "OK"' "$(spec "$1" "$2" "${3:-$stream}")"; }
 
@@ -272,7 +272,7 @@ has_said() { [ "$(wc -l <"$WORK/$1")" = 2 ]; } # the process writes the second l
     [ "$(scheduler)" = bfq ]
     broker_stop TERM
     [ "$(scheduler)" = mq-deadline ]
-    [ "$(cat "$SPOOL/state/disks")" = nosuchdisk ] # otherwise the next end would restore the old scheduler, even after root has chosen another one
+    [ "$(cat "$SPOOL/state/disks")" = nosuchdisk ] # otherwise the end of the next broker would restore the old scheduler, even after root has chosen another one
 }
 
 # ours: makes the group rtf-test, whose children can have limits. Needs version 2: with version 1 each kind of limit has its own hierarchy.
@@ -339,7 +339,7 @@ attached() { # NAME TID
     broker_start
     own /rtf-test/alice
     echo 9 >"$blkio/rtf-test/alice/pids.max"
-    # The second time, the owner has also made rtf-returned, and made it unusable.
+    # In the second round, the owner has also made the group rtf-returned, with a controller for its children, so that no process can join the group.
     for spoil in : 'mkdir rtf-returned && echo +memory >rtf-returned/cgroup.subtree_control'; do
         sleeper_in /rtf-test/alice
         reserve $ALICE cam
@@ -352,7 +352,7 @@ attached() { # NAME TID
         eventually has_ended "$SLEEPER"
         as $ALICE sh -c "cd '$blkio/rtf-test/alice' && rmdir rtf-returned* && echo -memory >cgroup.subtree_control"
     done
-    # Now no further group may be made.
+    # Now the owner's groups reach the limit of descendants, so that rtf-disk can make no further group.
     sleeper_in /rtf-test/alice
     reserve $ALICE cam
     attached cam "$SLEEPER"

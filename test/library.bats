@@ -2,7 +2,7 @@
 load helper
 
 prepare() {
-    # 0.9 of a CPU on any machine, so that the same specs fit.
+    # EDF has 0.9 of a CPU in all, however many CPUs the machine has, so that the same specs fit.
     configure_plugins "EDF edf - all partition=global threshold=$(nproc --all | awk '{ printf "%.9f", 0.9 / $1 }')" 'FP fp 11-20 all' 'RR rr 1-10 all'
     configure_rules "$ALICE - max_utilization 4"
     export PKG_CONFIG_PATH=$RTF_STAGE/usr/lib/pkgconfig PKG_CONFIG_SYSROOT_DIR=$RTF_STAGE
@@ -253,11 +253,12 @@ with_units() {
     [ "$(nm -g --defined-only "$RTF_STAGE/usr/lib/librtf.a" | awk 'NF == 3 { print $3 }' | sort)" = "$declared" ]
     [ "$(nm -D --defined-only "$RTF_STAGE/usr/lib/librtf.so.0" | awk '$2 != "T" && $2 != "A"')" = '' ]
     for name in $declared; do sed 's/\\//g' "$RTF_SOURCE/man/rtf.3.scd" | grep -q "\b$name\b" || { echo "$name is not on rtf(3)" >&2; false; }; done
-    # A published symbol stays: if a symbol goes, the number in the file's name goes up.
+    # A published symbol stays. If a symbol is removed, the number in the name of the library (librtf.so.0) is raised.
     [ "$(readelf -d "$RTF_STAGE/usr/lib/librtf.so.0" | sed -n 's/.*SONAME.*\[\(.*\)\]/\1/p')" = librtf.so.0 ]
 }
 
-# A symbol that goes, or changes its version, needs another number in the names of the library and the package. A new symbol needs a line there.
+# If a symbol is removed, or changes its version, the library and the package need another number in their names. A new symbol needs a line in
+# contrib/debian/librtf0.symbols.
 @test "the binary interface is the stored one: names, versions, numbers, sizes and types" {
     local symbols=$RTF_SOURCE/contrib/debian/librtf0.symbols library=$RTF_STAGE/usr/lib/librtf.so.0
     [ "$(head -n 1 "$symbols")" = "$(readelf -d "$library" | sed -n 's/.*SONAME.*\[\(.*\)\]/\1/p') librtf0 #MINVER#" ]

@@ -94,7 +94,7 @@ bounded="$ALICE - max_runtime 5ms"
     says "acl.conf:3: $ALICE - min_runtime 5001us: no runtime passes this and line 2: $ALICE EDF max_runtime 5ms"
     configure_rules "$ALICE - max_utilization 0.5" "$ALICE - max_runtime 1999" '- - min_runtime 2ms' '- - max_runtime 1s'
     says "acl.conf:3: - - min_runtime 2ms: no runtime passes this and line 2: $ALICE - max_runtime 1999"
-    # `tick` bounds only SCHED_DEADLINE.
+    # The value `tick` bounds only runtimes under SCHED_DEADLINE.
     configure_rules "$ALICE FP max_utilization 0.5" "$ALICE FP max_runtime 1us" "$ALICE - min_runtime tick"
     silent --tick 4000
     configure_rules "$ALICE EDF max_utilization 0.5" "$ALICE EDF max_runtime 3ms" "$ALICE - min_runtime tick"

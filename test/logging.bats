@@ -167,7 +167,7 @@ END
     spec $BOB mine "$cam" >/dev/null
     eventually is_told ".user == \"$BOB\" and .name == \"mine\""
     [ "$(told ".user == \"$ALICE\" and .decision == \"warning\"" | sort -u)" = 'this user has caused more than 1024 KiB of lines in 10 s: further lines are left out and counted' ]
-    # The first line of the next window says how many lines were left out.
+    # The first line of Alice's in the next window of 10 s says how many lines were left out.
     next_window() {
         spec $ALICE after '{"runtime": "no"}' >/dev/null
         [ "$(jq -r "select(.user == \"$ALICE\") | .left_out // 0" "$EVENTS" | sort -n | tail -n 1)" -gt 100 ]

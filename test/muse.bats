@@ -713,7 +713,7 @@ is_kept() { # HOW-MANY
     done
 }
 
-# A kernel whose limit is lifted refuses no thread.
+# Alone: while a broker of another lane lifts the limit (sched_rt_runtime_us is -1), the kernel refuses no thread.
 # bats test_tags=machine
 @test "muse run: a phase of the user's own is called, and what cannot be set up is said" {
     experiment 0.3 a | sed 's,"c0": {"loops": 20000},"u0": {"library": "./phase.so"\, "loops": 7},' >e.json

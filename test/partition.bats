@@ -25,7 +25,7 @@ no_domains() { "$RTF_LIBEXEC/rtf-partition" restore 2>/dev/null; }
 
 has_v1() { [ "$CPUSETS" != /sys/fs/cgroup ]; }
 
-# The group that has the cpuset controller: "/" or "/rtf-1/t42.100"
+# group PROCESS: prints the group of the process in the hierarchy with the cpuset controller, such as / or /rtf-1/t42.100.
 group() { sed -n "s/^[0-9]*:$(if has_v1; then echo cpuset; fi)://p" "/proc/$1/cgroup"; }
 is_home() { [ "$(group "$1")" = "$HOME_GROUP" ]; }
 
@@ -49,7 +49,7 @@ machine() {
 
 is_machine() { [ "$(machine)" = "$1" ]; }
 
-# waker UID: starts a process that sleeps until its FIFO $WORK/wake.PID is written; its id is $WAKER
+# waker UID: starts a process, $WAKER, that sleeps until somebody writes to the FIFO $WORK/wake.
 waker() {
     mkfifo -m 666 "$WORK/wake"
     become "$1" sh -c 'read -r _ <"$1"; while :; do read -r _ <"$1" || sleep 1; done' sh "$WORK/wake" 3>&- &
@@ -59,7 +59,7 @@ waker() {
 
 wake() { echo >"$WORK/wake"; }
 
-# pending_waker: attaches Alice's waker while it sleeps on the other CPU
+# pending_waker: attaches Alice's waker while the waker sleeps on CPU 0, and the domain has CPU 1
 pending_waker() {
     waker $ALICE
     taskset -pc 0 "$WAKER" >/dev/null
@@ -90,7 +90,7 @@ as_granted='deadline 0 nice=0 1000/10000/10000 cpus=1 reset=1'
 @test "a thread that sleeps is pending, and attached when it wakes" {
     broker_start
     waker $ALICE
-    taskset -pc 0 "$WAKER" >/dev/null # then the thread sleeps on the other CPU
+    taskset -pc 0 "$WAKER" >/dev/null # the thread then sleeps on CPU 0, and the domain has CPU 1
     wake
     spec $ALICE cam "$cam" >/dev/null
     [ "$(attach $ALICE cam "$WAKER" | jq -r '.result + " " + .thread.state')" = "OK pending" ]
@@ -577,7 +577,7 @@ used_up() { [ "$(awk '$1 == "dl.runtime" { print ($3 < 0) }' "/proc/$1/sched")" 
     [ "$(cat "/proc/$HOG/cgroup")" = "$groups" ]
 }
 counts() { [ "$(account)" = "$1" ]; }
-has_settled() { # for ten of the thread's periods: it pays back a tick
+has_settled() { # the account stays the same for a second, which is ten of the thread's periods: in this time the thread pays back an overrun of a tick
     local now
     now=$(account)
     sleep 1
@@ -657,7 +657,7 @@ spins_beside_the_broker() {
     spec $ALICE cam '{"priority": 2, "plugin": "LOW"}' >/dev/null
     attach $ALICE cam "$HOG" >/dev/null
     eventually has_watches 1
-    eventually has_pidfds 1 # the thread's: a message about it that is under way has another one
+    eventually has_pidfds 1 # the pidfd of the thread; a message about the thread that is under way has another pidfd
     eventually readers_have_ended
     before=$(descriptors)
     for round in 1 2 3 4; do

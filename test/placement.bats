@@ -40,8 +40,8 @@ release() { as $ALICE rm "$SPECS/$ALICE/$1.json"; }
     [[ $(kernel "$SLEEPER") == "fifo "* ]]
     eventually are_on "$FIRST" # the thread runs below the broker; a broker that was kept waiting is on several CPUs for a second
     spec $ALICE other '{"runtime": "1ms", "period": "10ms"}' >/dev/null
-    spec $ALICE cam '{"priority": 16}' >/dev/null # the broker takes a turn after the grant
-    eventually are_on "$FIRST"                    # no thread has the grant
+    spec $ALICE cam '{"priority": 16}' >/dev/null # when this is answered, the broker has had time to move after the grant of other
+    eventually are_on "$FIRST"                    # no thread is attached to other
     reserve other '{"runtime": "1ms", "period": "10ms"}'
     [[ $(kernel "$SLEEPER") == "deadline "* ]]
     eventually are_on "$ALL_CPUS"
@@ -155,7 +155,7 @@ release() { as $ALICE rm "$SPECS/$ALICE/$1.json"; }
     eventually are_on "$SECOND"
     reserve cam '{"runtime": "1ms", "period": "10ms"}'
     [[ $(kernel "$SLEEPER") == "deadline "*" cpus=$FIRST "* ]]
-    spec $ALICE other '{"priority": 15}' >/dev/null # the broker takes a turn after the grant
+    spec $ALICE other '{"priority": 15}' >/dev/null # when this is answered, the broker has had time to move after the grant of cam
     eventually are_on "$SECOND"
 }
 

@@ -261,7 +261,7 @@ is_another_than() { # PID
     requires_landlock
     [ "$(tries "$watch" openat -100 /etc/shadow 0x80000)" = EACCES ]
     [ "$(tries "$watch" openat -100 "$SPOOL/state/lock" 0x80001)" = EACCES ]
-    [ "$(tries "$watch" openat 3 trace 0x80000)" = EACCES ] # of the machine
+    [ "$(tries "$watch" openat 3 trace 0x80000)" = EACCES ] # descriptor 3 is the directory of tracefs, and `trace` has the events of all users
 }
 
 @test "the broker cannot run a program, trace, connect, or schedule anybody" {

@@ -48,7 +48,7 @@ has_its_runtime_at_most() { # PERIODS of 100 ms, and the least mean in us
     echo "$periods periods: $mean us in the mean, $most at most; $more of them had too much. Each had, and might have:"
     cat "$WORK/times"
     [ "$periods" -eq "$1" ]
-    [ "$mean" -ge "${2:-15000}" ] # and it gets its runtime
+    [ "$mean" -ge "${2:-15000}" ] # the process also gets its runtime
     [ "$mean" -le "$bound" ]
     [ "$more" -le $(($1 / 10 + 1)) ]
 }
@@ -122,12 +122,12 @@ is_real_time() { [[ $(taskset -c 0 "$RTF_STAGE/kernel-view" "$1") == 'fifo 15 '*
 has_child() { CHILD=$(pgrep -x team -u $ALICE); }
 no_team() { ! pgrep -x team -u $ALICE; }
 
-# hierarchy: the hierarchy of the groups, in $WORK/groups until the test unmounts it.
+# hierarchy: mounts the hierarchy with the groups of the guard on $WORK/groups. The caller unmounts it.
 hierarchy() {
     mkdir -p "$WORK/groups"
     mount -t cgroup -o perf_event rtf "$WORK/groups"
 }
-# joins PROCESS: puts it into the group of the team, as a process that a member starts is.
+# joins PROCESS: puts the process into the group of the team. A process that a member of the team starts is in this group, too.
 joins() {
     hierarchy
     local joined=0
@@ -350,7 +350,7 @@ is_started() { CHILD=$(children "$TEAM") && [ -n "$CHILD" ]; }
     eventually has_threads 4
     granted
     kill -USR1 "$TEAM"
-    eventually is_gone "$TEAM" # a zombie
+    eventually is_gone "$TEAM" # the first thread is a zombie
     has_its_runtime_at_most 5
     is_attached $ALICE cam "$TEAM"
     kill -KILL "$TEAM"
@@ -505,7 +505,8 @@ tidy() {
     eventually is_real_time "$TEAM"
 }
 
-# elsewhere DIRECTORY: in a mount namespace of its own. The kernel keeps a hierarchy whose last group has just gone; another mount ends it.
+# elsewhere DIRECTORY: mounts the perf_event controller on the directory, under the name elsewhere, in a mount namespace of its own. The kernel keeps a hierarchy whose
+# last group has just been removed, until the hierarchy is mounted and unmounted once more.
 elsewhere() {
     cat >"$WORK/elsewhere" <<'END'
 mkdir "$1"

@@ -269,7 +269,7 @@ killed() { # PROGRAM
     again killed rtf-tasks
     again broker_kill_and_start
     again broker_stop_and_start
-    # The broker releases a thread that ends while no broker runs.
+    # If a thread ends while no broker runs, the next broker releases the thread's grant.
     broker_stop INT
     tell '-camera-2'
     broker_start

@@ -216,7 +216,8 @@ thread.join()'
     rtf_run -v -T 5ms -P 20ms -- sh -c "cat $OWN/run-\$\$.json" >"$WORK/out" 2>&- || status=$?
     [ "$status" -eq 0 ]
     jq -e '.runtime == 5000 and .lifetime == "thread"' "$WORK/out"
-    # rtf-run does not write into `alive`, either, the only file of the spool that it has open for writing while it waits.
+    # While rtf-run waits, `alive` is the only file of the spool that rtf-run has open for writing. rtf-run does not write into it, even if its standard
+    # descriptors are closed.
     freeze_broker
     rtf_run -T 5ms -P 20ms --timeout 20ms -- true <&- >&- 2>&- || true
     [ -z "$(dd if="$SPOOL/alive" iflag=nonblock status=none 2>/dev/null)" ]
@@ -535,7 +536,7 @@ wait_for() { wait "$1" || status=$?; }
     fails 125 'rtf-run: *'"/specs/$ALICE/cam.json exists, and no thread runs under it: --replace takes its place, 'rtf release cam' ends it" rtf_run -T 2ms -P 20ms --name cam -- true
     [ "$(stat -c '%i %z' "$OWN/cam.json"; cat "$OWN/cam.json" "$OWN/cam.verdict")" = "$before" ]
     [ "$(ls -A "$OWN")" = "$(printf 'cam.json\ncam.verdict')" ]
-    fails 125 'rtf-run: *.json exists, and no thread *' rtf_run -T 2ms -P 20ms --name cam -- true # cam.json is still there
+    fails 125 'rtf-run: *.json exists, and no thread *' rtf_run -T 2ms -P 20ms --name cam -- true # the refused command has not removed cam.json
 }
 
 # bats test_tags=turn:1

@@ -534,8 +534,8 @@ CASES
         n=$((n + 1))
         found+=" $(field .grant.cpus "$(spec $ALICE "w$n" "{\"runtime\": $runtime, \"period\": 10000}")")"
     done
-    # The fourth: equal sums, and CPU 0 has fewer tasks. The fifth: CPU 1 has the smaller sum. The sixth: equal sums, and CPU 0 does not have fewer
-    # tasks.
+    # The plugin takes the CPU with the smaller sum, then the CPU with fewer tasks. The fourth task finds equal sums, and fewer tasks on CPU 0. The fifth
+    # task finds the smaller sum on CPU 1. The sixth task finds equal sums, and does not find fewer tasks on CPU 0.
     [ "$found" = " 0 1 1 0 1 1" ]
     sleeper $ALICE
     attach $ALICE w2 "$SLEEPER" >/dev/null

@@ -18,7 +18,7 @@ books() { "$RTF_LIBEXEC/rtf-invariants" --spool "$SPOOL" >&2; }
 # has UID NAME VALUE: the first claim of the grant has this value. has_runtime: the CPU time of the grant has this value.
 has() { [ "$(jq '.grant.claims[0] | .accepted_bytes // .accepted_count' "$SPECS/$1/$2.verdict")" = "$3" ]; }
 has_runtime() { [ "$(jq .grant.accepted_runtime "$SPECS/$1/$2.verdict")" = "$3" ]; }
-# rests UID NAME: more than 1.1 s have passed since the verdict. A spec whose amount has changed is given more a second later at the earliest.
+# rests UID NAME: more than 1.1 s have passed since the verdict. The broker raises an amount again a second after its last change at the earliest.
 rests() { [ $(($(date +%s%N) - $(date -d "$(jq -r .time "$SPECS/$1/$2.verdict")" +%s%N))) -gt 1100000000 ]; }
 updated() { [ "$(jq -r .request "$SPECS/$1/$2.verdict")" = update ]; }
 
@@ -74,7 +74,7 @@ remove() { as "$1" rm "$SPECS/$1/$2.json"; }
     eventually has $ALICE low 1
     once_of 3 is_raised_in_time
     eventually has $ALICE low 4
-    # A need takes spare capacity from the less important reservation only.
+    # If another spec needs capacity, the broker takes it from the less important reservation only.
     told '.result == "OK"' "$(spec $CAROL needs '{"units": {"count": 3}}')"
     eventually has $ALICE low 1
     remove $CAROL needs

@@ -113,7 +113,7 @@ stamp() { stat -c '{"inode":%i,"changed":"%.9Z"}' "$1"; }
     here $ALICE "echo '$PERIODIC' >~/spec && ln ~/spec cam.json"
     is_bad cam "$TWO_NAMES"
     [ "$(told $ALICE cam)" = 1 ]
-    # When it is refused, the spec wakes no process any more.
+    # After the refusal, the spec wakes no process any more.
     eventually readers_have_ended
     here $ALICE 'rm ~/spec'
     eventually readers_have_ended
@@ -405,7 +405,7 @@ enough" ] || { cat "$WORK/seen"; false; }
     in_background "exec 9>cam.json; printf '{\"runtime\": ' >&9; read -r _ <'$WORK/go'; printf '1000, \"period\": 20000}' >&9"
     eventually test -s "$SPECS/$ALICE/cam.json"
     bob_is_answered
-    # A rescan, or an event about the file, does not read half of the file either.
+    # After SIGHUP, or after an event about the file, the broker does not read half of the file, either.
     chmod 640 "$SPECS/$ALICE/cam.json"
     kill -HUP "$BROKER"
     eventually grep -q '"reloaded"' "$EVENTS"
@@ -470,7 +470,7 @@ looks_again() { [[ $(timeout_of_poll) =~ ^7\ 0x[0-9a-f]+$ ]] && ! waits_for_even
     eventually grep -q '^{"runtime": $' "$SPECS/$ALICE/cam.json"
     chmod 640 "$SPECS/$ALICE/cam.json"
     eventually looks_again
-    eventually waits_for_events # the next look is the last one
+    eventually waits_for_events # the reader now waits without a timeout
     echo go >"$WORK/go"
     eventually looks_again
     kill -KILL "$UNHEARD"

@@ -117,7 +117,7 @@ tells_its_threads() { read -r FIRST SECOND THIRD <"$WORK/three"; }
     spec $ALICE cam '{"runtime": "2ms", "period": "20ms"}' >/dev/null
     says $ALICE cam ".request == \"change\" and .grant.runtime == 2000 and .thread.tid == $SLEEPER"
     shows "$SLEEPER" "deadline 0 nice=0 2000/20000/20000 cpus=$ALL_CPUS reset=1"
-    # After a restart the spec is unchanged, and still ends with its thread.
+    # After a restart the broker has the same spec, and the spec still ends with its thread.
     broker_stop INT
     broker_start
     spec $ALICE cam "{$RESERVED}" >/dev/null
@@ -184,7 +184,7 @@ tells_its_threads() { read -r FIRST SECOND THIRD <"$WORK/three"; }
     says $ALICE cam ".request == \"change\" and .result == \"OK\" and .thread.tid == $SLEEPER"
     shows "$first" "$before"
     shows "$SLEEPER" "$AS_RESERVED"
-    # An id that cannot be attached: the file no longer names the second thread.
+    # The spec names the id of a dead thread instead of the second thread: the second thread is detached.
     dead_tid
     spec $ALICE cam "{$RESERVED, \"attach\": $DEAD}" >/dev/null
     refuses_attach $ALICE cam ATTACH_FAIL "there is no thread $DEAD"
@@ -486,7 +486,7 @@ while not os.path.exists(stop):
             outside += 1
 print("samples" if samples > 1000 else "too few", "seen" if real_time else "never real-time", outside)
 END
-    # On CPU 1 the thread would keep the observer from running.
+    # The sampler runs on CPU 0. On CPU 1 the real-time thread would keep the sampler from running.
     taskset -c 0 /usr/bin/python3 -S "$WORK/sampler.py" "$self" "$WORK/stop" >"$WORK/samples" 2>&1 3>&- &
     sampler=$!
     echo "$sampler" >>"$WORK/pids"
@@ -623,7 +623,7 @@ comes_back() {
     end "$SLEEPER"
     eventually test ! -e "$SPECS/$ALICE/cam.verdict"
     [ -z "$(ls -A "$SPECS/$ALICE")" ]
-    # The same holds if NAME.tid attached the thread.
+    # The spec also ends with a thread that NAME.tid attached.
     sleeper $ALICE
     spec $ALICE cam "{$RESERVED, \"lifetime\": \"thread\"}" >/dev/null
     says $ALICE cam '.result == "OK" and .thread == null'
@@ -646,7 +646,7 @@ comes_back() {
     says $ALICE cam '.grant == null'
     spec $ALICE radio "{$RESERVED}" >/dev/null
     says $ALICE radio '.result == "OK"'
-    # Without this lifetime the spec stays.
+    # Without the lifetime "thread" the spec stays.
     as $ALICE rm "$SPECS/$ALICE/radio.json"
     eventually test ! -e "$SPECS/$ALICE/radio.verdict"
     spec $ALICE cam "{$RESERVED, \"attach\": $DEAD}" >/dev/null
@@ -993,7 +993,7 @@ END
     sleeper $ALICE
     attach $ALICE cam "$SLEEPER" >/dev/null
     broker_stop TERM
-    # Another boot: the journal is of an earlier one, and the id belongs to another thread.
+    # This is like a start after a reboot: the journal has another boot id, and the id belongs to another thread.
     sed -i 's/^boot=.*/boot=00000000-0000-0000-0000-000000000000/' "$SPOOL/state/current/journal"
     end "$SLEEPER"
     wait "$SLEEPER" || true

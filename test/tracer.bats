@@ -22,7 +22,7 @@ raw() {
     chown $ALICE "$WORK/raw"
     as $ALICE /usr/bin/python3 -S "$RTF_SOURCE/test/tracer/raw.py" "$SPOOL" "$1" "$WORK/raw" >"$WORK/said"
 }
-# said EXPRESSION [ARGUMENT...]: the expression is true of the stream.
+# said EXPRESSION [ARGUMENT...]: the expression is true of the stream in $WORK/said. The arguments are options of jq.
 said() { jq -e "${@:2}" "$1" "$WORK/said" >/dev/null || { jq -c '.records |= length' "$WORK/said" >&2; echo "not true: $1" >&2; return 1; }; }
 
 # bob: Bob's processes, named bobs-secret, run and sleep on all CPUs; one has a reservation, and one reads what Alice's thread writes. $BOBS: their ids.

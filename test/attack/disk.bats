@@ -148,8 +148,8 @@ end_storm() {
     is_told() { grep -qE 'processes fork faster than rtf can move them|is ending but does not end, and the group stays' "$EVENTS"; }
     is_over() { [ ! -d "$blkio$group" ] || is_told; }
     eventually is_over
-    if [ -d "$blkio$group" ]; then # the process was faster than rtf-disk
-        echo '# it was faster' >&3
+    if [ -d "$blkio$group" ]; then # the processes forked faster than rtf-disk could move them
+        echo '# the processes forked faster than rtf-disk could move them' >&3
         has_no_weight() { [ ! -d "$blkio$group" ] || [ "$(bounds "$group" | cut -d ' ' -f 3)" = 1 ]; }
         eventually has_no_weight
     fi

@@ -38,7 +38,7 @@ ordinary_after_release() {
     for ((i = 0; i < 20; i++)); do
         ps -L -u $ALICE -o cls= >"$WORK/classes"
         no grep -v TS "$WORK/classes"
-        sleep 0.01 # the time that is observed
+        sleep 0.01 # 20 looks in 0.2 s
     done
 }
 

@@ -57,7 +57,7 @@ floods() {
     floods change-mode rewrite create-and-remove new-names wrong-names dot-files many-files held-open many-links swapped thread-ids directories
 }
 
-# The reader uses 12 ms, more than twice its budget for a short time.
+# The reader uses 12 ms in all, with pauses. That is more than twice the CPU time that a reader may use without a pause.
 asks_at_leisure() {
     local used=0
     until [ "$used" -ge 12 ]; do

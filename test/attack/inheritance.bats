@@ -115,7 +115,7 @@ overdraws() { # US that it uses up when it has the lock
     [ "$(field .result "$(spec $ALICE "$LOCK" "${EDF%\}}, \"attach\": $lender}")")" = OK ]
     eventually sleeps_in_futex "$lender"
     eventually is_logged
-    sleep $((PATIENCE)) # some periods: the thread is granted anew at the end of each
+    sleep $((PATIENCE)) # some periods: the guard makes the thread real-time again at the end of each period
 }
 sleeps_for_good() { [ "$(cut -d ' ' -f 1 "/proc/$1/syscall")" = 34 ]; } # 34 is pause(2)
 has_ended() { ! kill -0 "$1" 2>/dev/null; }
@@ -149,7 +149,7 @@ is_taken() { [ "$(taken)" = "$1" ]; }
         eventually is_policy "$lender" other
         kill -KILL "$(helpers rtf-guard)"
         eventually is_decided
-        if will_be_attached; then break; fi # otherwise the kernel's tick came meanwhile
+        if will_be_attached; then break; fi # otherwise a tick came while the thread used more than its runtime, and the test tries again
         kill -KILL "$HOLDER" "$lender"
     done
     is_policy "$lender" other

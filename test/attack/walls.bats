@@ -36,7 +36,7 @@ tidy() { if [ -n "$BROKER" ]; then broker_stop TERM; fi; }
         fi
     done
     [ "$(ls -la "$SPECS/$ALICE")" = "$before" ]
-    # This shows that the check is missing: root puts a verdict there, and the broker accepts the file as the user's.
+    # This shows that the broker lacks its check: root puts a spec into Alice's directory, and the broker accepts the file as Alice's.
     echo '{"priority": 6, "plugin": "RR"}' >"$SPECS/$ALICE/roots.json"
     [ "$(field .result "$(verdict $ALICE roots)")" = OK ]
 }

@@ -24,7 +24,7 @@ ends_well_after_errors() {
     eventually has_come "$1" || { echo "no answer to $1"; return 1; }
     untrace
     if is_gone "$BROKER"; then echo "the broker has ended"; return 1; fi
-    eventually agree || return 1 # a journal that could not be written is tried again after a second
+    eventually agree || return 1 # if the broker could not write its journal, it tries again after a second
     asked_again "$1" || return 1
     [ "$2" != reader ] || [ "$1" = release ] || eventually has_files "$(files_after "$1")" || { ls -la "$SPECS/$ALICE"; return 1; }
     cleans_up "$1"
@@ -47,11 +47,11 @@ fails_everywhere() { # PROCESS OPERATION
     calls_of "$1" "$2" | grep -wE "^(${CALLS//,/|})" >"$WORK/calls"
     for error in $ERRORS; do sed "s/$/ $error/" "$WORK/calls"; done >"$WORK/faults"
     mapfile -t calls <"$WORK/faults"
-    # If there are few calls, at least every second call is tried, because not each call comes in every run.
+    # If there are few calls, at least every second call is tried, because the process does not make each call in every run.
     step=$((STEP < ${#calls[@]} / 2 ? STEP : ${#calls[@]} / 2 + 1))
     mapfile -t at < <(sample "${#calls[@]}" "$step")
     for i in "${at[@]}"; do
-        # The calls after the sample are for the case that no call of the sample was made.
+        # The calls after the sample are tried only if the process made no call of the sample.
         if [ "$faults" -gt 0 ] && [ "$tried" -ge $(((${#calls[@]} + step - 1) / step)) ]; then break; fi
         tried=$((tried + 1))
         read -r call n error <<<"${calls[i]}"

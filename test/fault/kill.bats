@@ -29,7 +29,7 @@ goes_on_after_kill() { # the same arguments as kill_at
 }
 is_another() { [[ broker\ helper\ net\ disk\ plugin\ edf\ counter == *"$1"* ]]; }
 
-# has_lost_nothing: the request is done once, without being asked again, and Alice has her files.
+# has_lost_nothing: the broker carries out the request once, without a second request, and Alice's directory has the expected files.
 has_lost_nothing() { # PROCESS OPERATION
     local files
     eventually "is_$2" || { echo "no answer to $2"; tail -n 5 "$EVENTS"; return 1; }
@@ -194,7 +194,7 @@ killed_between() { # PROCESS OPERATION CALLS
 # bats test_tags=turn:0
 @test "the publisher is killed at each system call of a create that is told" { killed_everywhere publisher tell; }
 
-# The thread has a runtime that the guard enforces.
+# is_guarded: from now on, CAM and OTHER are specs with a runtime that the guard enforces.
 is_guarded() {
     configure_plugins 'FP fp 11-20 all enforce=runtime' 'RR rr 1-10 all'
     CAM='{"priority": 12, "plugin": "FP", "runtime": "10ms", "period": "100ms"}' OTHER='{"priority": 14, "plugin": "FP", "runtime": "10ms", "period": "100ms"}'
@@ -309,7 +309,7 @@ kill_at_restart() { # the same arguments as kill_at
     is_attach && agree || return 2
     [ "$hit" = yes ]
 }
-# Another helper has carried out all messages, and waits for more.
+# has_another: the traced rtf-disk runs, or another rtf-disk has carried out all messages and waits for more.
 has_another() { ! is_gone "$TRACED" || { [ "$(helpers rtf-disk)" != "$TRACED" ] && [[ $(cat "/proc/$(helpers rtf-disk)/wchan") == *wait_for_more_packets ]]; }; }
 
 killed_while_starting() {

@@ -54,7 +54,7 @@ storm() { # [HELPER PLUGIN RULE]
     RANDOM=$seed
     for ((n = 0; n < kills; n++)); do
         sleep "0.0$((RANDOM % 60 + 10))"
-        fatal= # this kill also ends the broker, which ends by itself without its launcher
+        fatal= # 1: the kill ends the broker, which also ends when its launcher is killed
         case $((RANDOM % ($# > 0 ? 8 : 6))) in
         0 | 1) victim=$BROKER fatal=1 ;;
         2) victim=$(launcher || true) fatal=1 ;;

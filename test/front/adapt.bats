@@ -26,7 +26,7 @@ adapt() {
 }
 # decided EXPRESSION: the expression is true of the list of decisions.
 decided() { jq -se "$1" "$WORK/lines" >/dev/null; }
-# between LEAST MOST: this is in force, us.
+# between LEAST MOST: the runtime of the grant is between these two, in us.
 between() { jq -e --argjson least "$1" --argjson most "$2" '.grant.runtime >= $least and .grant.runtime <= $most' "$OWN/cam.verdict" >/dev/null; }
 
 @test "the runtime follows the jobs down and up, and rtf adapt ends with the thread" {

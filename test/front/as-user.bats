@@ -39,7 +39,7 @@ tidy() { [ -z "$BROKER" ] || kill -CONT "$BROKER" 2>/dev/null || true; }
 
 AS_USER=$RTF_LIBEXEC/rtf-as-user
 
-# of UID PATTERN: the processes of this user with a matching command line.
+# of UID PATTERN: prints the ids of this user's processes with a matching command line.
 of() { pgrep -u "$1" -f "$2"; }
 
 # The user's attacks on this process, with each of the groups that the user may have.

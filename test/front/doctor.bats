@@ -126,7 +126,7 @@ END
     broker_start
     kill -STOP "$BROKER" # the broker would correct the mode
     chmod 755 "$SPECS"
-    # Run by a user: root's doctor asks the broker for its books, and waits for 10 s.
+    # A user runs doctor here, because root's doctor asks the stopped broker for its books, and waits for 10 s.
     finds spool "$SPECS has the mode 2755, not 3730. 'chmod 3730 $SPECS'." as_alice
     chmod 3730 "$SPECS"
     kill -CONT "$BROKER"

@@ -28,14 +28,14 @@ learn() {
     wait "$WORKER" || :
 }
 
-# near KEY PERMILLE NS: what was learned is that near to the truth, or as near as this time.
+# near KEY PERMILLE NS: the learned value differs from the truth by at most so many thousandths, or by at most so many ns.
 near() {
     jq -e --arg key "$1" --argjson part "$2" --argjson least "$3" --slurpfile truth "$WORK/home/truth" \
         '($truth[0][$key]) as $true | (.[$key] - $true | fabs) <= ([$true * $part / 1000, $least] | max)' "$WORK/out" >/dev/null ||
         { echo "not near: $1" >&2; cat "$WORK/out" "$WORK/home/truth" >&2; return 1; }
 }
 
-# known PERMILLE WORD...: the period of such a worker is known that exactly, and the times of its jobs within 3 % or 0.1 ms.
+# known PERMILLE WORD...: rtf learn finds the period of a worker with these words to so many thousandths, and the times of its jobs within 3 % or 0.1 ms.
 known() {
     local part=$1
     shift

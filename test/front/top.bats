@@ -51,7 +51,7 @@ top() { screen "$1" "$RTF_BIN/rtf" --spool "$SPOOL" top; }
     eventually sees '^ended with 0'
 }
 
-# The name is at the beginning of exactly one line, and a blank or the edge of the screen follows the name.
+# in_lines_of_their_own: the name is at the beginning of exactly one line, and a blank or the edge of the screen follows the name.
 in_lines_of_their_own() { [ "$(seen | grep -cE 'nnnn')" -eq 1 ] && sees '^nnnn+~?( |$)'; }
 
 # bats test_tags=turn:0

@@ -61,7 +61,7 @@ for r in other["reservations"]:
     of = [e for e in events if e["tid"] == r["tid"] and e["name"] == "replenished"]
     gaps = [b["ts"] - a["ts"] for a, b in zip(of, of[1:])]
     assert len(gaps) >= 20, gaps
-    # The host may stop this machine, and so delay a timer. If a span is a whole period too long, an event is lost.
+    # The host may stop this machine, and so delay a timer. If a gap is a whole period too long, an event between its ends is lost.
     good = [gap for gap in gaps if abs(gap - r["period"] * max(1, round(gap / r["period"]))) <= 100]
     assert len(good) >= 0.8 * len(gaps), gaps
     assert sum(gap > 1.5 * r["period"] for gap in gaps) <= r["lost"], (gaps, r)

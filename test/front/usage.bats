@@ -210,7 +210,7 @@ usage_process() { pgrep -f "front/rtf-usage --spool $SPOOL"; }
     [ ! -s "$WORK/err" ]
 }
 
-# jobs_fail: the figures are printed without marks, and $1 is said.
+# jobs_fail SENTENCE: rtf usage prints the figures without marks, and SENTENCE as an error.
 jobs_fail() {
     rtf usage --json --for 50ms job >"$WORK/out" 2>"$WORK/err"
     [ "$(cat "$WORK/err")" = "rtf usage: $1" ] || { cat "$WORK/err" >&2; return 1; }
