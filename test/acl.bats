@@ -655,7 +655,8 @@ says_released() { jq -e --arg user "$1" -s 'any(.stage == "release" and .user ==
     granted $ANN c "$(share 200000)"
 }
 
-# rules_alternate RULES...: each in turn is the whole of acl.conf, until $WORK/enough is there. The next follows when the broker has taken the signal of the last.
+# rules_alternate RULES...: makes each text in turn the whole of acl.conf, and sends SIGHUP, until $WORK/enough exists. Each text stays until the broker has taken its
+# SIGHUP.
 rules_alternate() {
     (
         while [ ! -e "$WORK/enough" ]; do

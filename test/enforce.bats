@@ -28,8 +28,8 @@ had() {
     echo $((($(consumed "$1") - before) * 1000 / ($(milliseconds) - began)))
 }
 
-# has_a_fifth TID: the thread has a fifth of CPU 1, 2 ms in 10, and not the whole CPU. Other load on the machine takes from the thread, so the lower bound
-# is a wide one.
+# has_a_fifth TID: the thread has a fifth of CPU 1, 2 ms in 10, and not the whole CPU. Other load on the machine takes time from the thread, so the lower
+# bound is far below a fifth.
 has_a_fifth() {
     local ms
     ms=$(had "$1")

@@ -16,7 +16,7 @@ lock_limit() { awk '/^Max locked memory/ { print $4, $5 }' "/proc/$1/limits"; }
 limit_is() { [ "$(lock_limit "$1")" = "$2 $3" ]; }
 MIB=1048576
 
-# latency: the kernel's effective value in us; 2000000000 if no program asks for one.
+# latency: prints the kernel's effective limit of the CPU latency in us; 2000000000 if no program asks for a limit.
 latency() { dd if=/dev/cpu_dma_latency bs=4 count=1 status=none | od -An -td4 | tr -d ' '; }
 latency_is() { [ "$(latency)" = "$1" ]; }
 nice_is() { [ "$(ps -o ni= -p "$1" | tr -d ' ')" = "$2" ]; }
@@ -91,7 +91,7 @@ while not os.path.exists(sys.argv[1]):
     time.sleep(0.01)
 child = os.fork()
 if child == 0 and os.fork() == 0:
-    resource.setrlimit(resource.RLIMIT_MEMLOCK, (20 << 20, 24 << 20)) # the process sets a limit by itself, which is neither the former nor the raised one
+    resource.setrlimit(resource.RLIMIT_MEMLOCK, (20 << 20, 24 << 20)) # the process sets a limit by itself, which is neither the former limit nor the raised limit
     os.setsid()
     os.write(1, b"%d\n" % os.getpid())
 elif child != 0:

@@ -430,7 +430,7 @@ for i in range(10000):
     order uid
     put $ALICE cam '{"priority": 19, "plugin": "FP"}'
     bob_is_answered
-    # Bob gets all of the CPU when the debts of the change are paid back, and releases it.
+    # When the debts of the change are paid back, Bob can reserve a whole CPU. Bob then releases the CPU.
     [ "$(field .result "$(spec $BOB all '{"runtime": "950ms", "period": "1s", "plugin": "EDF"}')")" = OK ]
     release $BOB all
     kill -CONT "$HELPER"

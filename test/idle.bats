@@ -246,9 +246,9 @@ says_rest() { [ "$(spec $ALICE rest '{"runtime": "1s", "period": "1s", "plugin":
     echo "# memory: $(echo $memory_before) / $(echo $memory_after)" >&3
     eventually readers_have_ended
     are_as_before() { [ "$(descriptors)" = "$descriptors_before" ]; }
-    # The adopter may be looking at a directory meanwhile.
+    # The adopter may have a descriptor more for a moment, while it looks at a directory.
     eventually are_as_before || { diff <(echo "$descriptors_before") <(descriptors) >&2; false; }
-    # Sanitizers keep freed memory for a time, and look for leaks themselves. The bounds do not apply to them.
+    # Sanitizers keep freed memory for a time, and look for leaks themselves. With sanitizers RTF_MEMORY_SLACK raises the bounds.
     paste <(echo "$memory_before") <(echo "$memory_after") | {
         read -r before after
         [ $((after - before)) -le $((${RTF_MEMORY_SLACK:-64} * 1024)) ] # 7 bytes a cycle would be seen

@@ -51,7 +51,7 @@ bounded="$ALICE - max_runtime 5ms"
         "acl.conf:4: $BOB RR max_utilization 1: this opens, and nothing bounds runtime, period, deadline or priority"
     configure_rules "$ALICE - max_utilization 0.5" "$ALICE - min_runtime 5ms" "$ALICE - ignore_adm_test true"
     says "acl.conf:1: $ALICE - max_utilization 0.5: this opens, and nothing bounds runtime, period, deadline or priority"
-    # A rule for all users holds for each user. The first of several rules for one subject opens for all of them.
+    # A rule for all users holds for each user. If several rules are for one subject, the first rule opens the plugin for all these rules.
     configure_rules '- - max_user_utilization 0.5' "$ALICE FP max_priority 12" "$ALICE FP max_period 1s" '- - max_runtime 1ms'
     silent
     # The rule bounds another plugin than the one that is open.

@@ -47,7 +47,7 @@ runs() { [[ $(kernel "$SLEEPER") == "deadline 0 "*" $1/50000/50000 "* ]]; }
     told '.result == "OK"' "$(spec $ALICE cam "$(camera low)")"
     attach $ALICE cam "$SLEEPER"
     runs 2000
-    # Takes the room that cam leaves on the CPUs, in parts that one thread can have.
+    # Bob takes the capacity that cam leaves on the CPUs, in parts of at most 0.8 CPUs, which one thread can have.
     left=$(jq '.pools[] | select(.name | startswith("EDF")).capacity | (tonumber - 0.2) * 100000 | floor' "$SPOOL/status.json")
     told '.result == "OK"' "$(spec $BOB units '{"units": {"count": 2}}')"
     for ((part = 0; left > 0; part++, left -= runtime)); do

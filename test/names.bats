@@ -239,7 +239,7 @@ has_been_looked_through() { [ "$(stat -c %a "$SPECS/$ALICE")" = 2700 ] && ! help
     as $ALICE mkdir "$SPECS/.mine"
     eventually test ! -e "$SPECS/.mine"
     eventually logged 1 ".uid == $ALICE and .decision == \"refused\""
-    mkdir "$SPECS/.of-root" # root may have what root wants there
+    mkdir "$SPECS/.of-root" # rtf leaves root's own entries with a leading dot alone
     bob_is_answered
     [ -d "$SPECS/.of-root" ]
 }

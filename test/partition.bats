@@ -168,7 +168,7 @@ as_granted='deadline 0 nice=0 1000/10000/10000 cpus=1 reset=1'
     echo "$child" >>"$WORK/pids"
     echo "$(cat "$WORK/out/child")" >>"$WORK/pids"
     [[ $(group "$child") == /rtf-1/t$second.* ]]
-    is_home "$(cat "$WORK/out/child")" # this child was started before the attachment
+    is_home "$(cat "$WORK/out/child")" # the process in out/child was started before the attachment
     kill -KILL "$second"
     eventually says $BOB mine .request exit
     eventually is_home "$child"

@@ -250,7 +250,7 @@ warned() { eventually grep -q "$1" "$EVENTS"; }
     broker_start
     PLACE=$(place)
     broker_stop TERM
-    # Another user's directory of this name, or a link to one.
+    # The broker refuses a link with the name of the journal's directory, and another user's directory with this name.
     mkdir "$WORK/evil"
     mkdir -p /run/rtf
     ln -s "$WORK/evil" "$PLACE"

@@ -260,7 +260,7 @@ literal() {
 @test "the plugin in rtf-plugin(7) works" {
     literal "A COMPLETE PLUGIN" >"$scratch/solo"
     chmod +x "$scratch/solo"
-    run ! grep -F "\\" "$scratch/solo" # scdoc would remove it
+    run ! grep -F "\\" "$scratch/solo" # scdoc would remove a backslash
     clean "$scratch/solo"
     clean "$scratch/solo" --cpus 0,3-5 --priority 7
 }

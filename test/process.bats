@@ -38,7 +38,7 @@ last_thread() { ls "/proc/$TEAM/task" | tail -1; }
 has_no_group() { [ ! -e "/run/rtf/rtf-$TEAM".* ] && [[ $(views) != *perf_event:/rtf-* ]]; }
 
 # The test judges the CPU time that all threads together have at a real-time priority (test/group-times.c). Load of other programs does not change
-# this time. A hypervisor that takes a CPU away does: the guard's timer on this CPU is late then, and no program of the machine sees how
+# this time. A hypervisor that takes a CPU away changes this time: the guard's timer on this CPU is late then, and no program of the machine sees how
 # late. So one period in ten may have more.
 has_its_runtime_at_most() { # PERIODS of 100 ms, and the least mean in us
     "$RTF_STAGE/group-times" "$(basename "/run/rtf/rtf-$TEAM".*)" "${RUNTIME:-20000}" 100000 "$1" 3>&- >"$WORK/times"
@@ -265,7 +265,7 @@ refused_as_shared() {
         [[ $(field .reason "$answer") == $3 ]] || { echo "$answer" >&2; return 1; }
 }
 
-# If a thread had both, each reservation would, at its end, give the thread the policy that the other reservation gave it.
+# If a thread had two such reservations, each would, at its end, give the thread the policy that the thread had from the other reservation.
 @test "a thread has no FIFO or RR reservation of its own beside one of its process, whichever is first" {
     broker_start
     team 3 sleep
@@ -397,7 +397,7 @@ holder() {
     echo "$HOLDER" >>"$WORK/pids"
     eventually test -s "$WORK/shared/lock"
 }
-company() { # CPU: another process spins there, too
+company() { # CPU: another process spins on this CPU, too
     taskset -c "$1" sh -c 'i=0; while i=$((i + 1)); [ "$((i % 100000))" -gt 0 ] || [ -d "/proc/$1" ]; do :; done' sh $$ 3>&- &
     echo "$!" >>"$WORK/pids"
 }

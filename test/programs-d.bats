@@ -120,7 +120,7 @@ END
     reload
     eventually tells error 'programs.d/player.json: key "porgram" (line 2) is unknown; did you mean "program"?; the file in force stays'
     has $ALICE player "{\"program\":\"/usr/bin/player\",$RULES}"
-    reload # the broker's record of written files still names it
+    reload # the broker's record of written files still names the file
     rm "$GIVEN/player.json"
     reload
     eventually has_not $ALICE player

@@ -13,7 +13,7 @@ in_tracefs() { unshare --mount sh -c 'mount -t tracefs none /sys/kernel/tracing 
 watcher() { helpers rtf-watch; }
 no_watcher() { ! watcher >/dev/null; }
 is_recording() { [ "$(in_tracefs sh -c 'cat "instances/rtf-watch-$1-"*/tracing_on' sh "$1" 2>/dev/null)" = 1 ]; }
-# leaves_nothing WATCHER: no process of rtf-watch, no instance.
+# leaves_nothing WATCHER: this rtf-watch has ended, and has left no instance in tracefs.
 leaves_nothing() { no in_tracefs sh -c 'ls -d "instances/rtf-watch-$1-"*' sh "$1" >/dev/null 2>&1 && no pgrep -f "$RTF_LIBEXEC/rtf-watch" >/dev/null; }
 
 # raw SECONDS: Alice traces, and keeps the bytes in $WORK/raw and what they say in $WORK/said.
@@ -153,7 +153,7 @@ for key, times in of_root.items():
 lost = sum(cpu["lost"] for cpu in root["otherData"]["cpus"])
 assert unknown <= lost, f"{unknown} changes are of other threads; root lost {lost}"
 assert missing * 50 <= kinds[SWITCH] + lost, f"{missing} of {kinds[SWITCH]} changes are missing; root lost {lost}"
-# A timeline can be made of the records.
+# The records are enough for a timeline of the thread.
 of = {r["name"]: r for r in user["otherData"]["reservations"]}
 assert set(of) == {"one", "jobs"}
 assert 0.8 * of["one"]["cpu_time"] <= of["one"]["ran"] + of["one"]["lost_time"] <= 1.2 * of["one"]["cpu_time"], of
@@ -185,7 +185,7 @@ END
     is_named "$SLEEPER" later
     kill "$reuser"
     said '.threads | index($id)' --argjson id "$SLEEPER"
-    # The thread has at most the wake-up for its end, and the end.
+    # Of the thread, the trace has at most the wake-up for its end, and the end: few records, within 20 ms.
     said '[.records[] | select(.[7] == $id or .[8] == $id)] | length <= 4' --argjson id "$SLEEPER"
     said '[.records[] | select(.[7] == $id or .[8] == $id) | .[0]] | (max // 0) - (min // 0) < 20e6' --argjson id "$SLEEPER"
     no grep -aq later "$WORK/raw"
@@ -215,7 +215,7 @@ is_named() { [ "$(cat "/proc/$1/comm" 2>/dev/null)" = "$2" ]; }
     said 'all(.records[]; .[0] < $at) and .end - $at > 5e8' --argjson at "$changed"
     no grep -aq yes "$WORK/raw"
 }
-# has_rights PID: root's, by a set-user-ID program.
+# has_rights PID: the process has root's rights, by a set-user-ID program.
 has_rights() { [ "$(awk '/^Uid:/ { print $3 }' "/proc/$1/status")" = 0 ]; }
 
 @test "a thread whose reservation ends is not traced any more" {
@@ -350,7 +350,7 @@ else:
             time.sleep(0.001)
     print(count)
 END
-    # Bytes end the trace, as a shutdown does.
+    # If the user's process sends bytes, the trace ends, as it does after shutdown(2).
     [ "$(as $ALICE /usr/bin/python3 -S "$WORK/hostile.py" "$SPOOL" speaks)" = 5 ]
     eventually no_watcher
     # While a process does not read, its user has a trace, and other users can trace.

@@ -7,7 +7,7 @@ prepare() {
     OWN=$SPECS/$ALICE
 }
 
-# A stopped broker would not end.
+# A broker that a test has stopped (SIGSTOP) would not end, so tidy lets the broker go on.
 tidy() {
     if [ -n "$BROKER" ]; then kill -CONT "$BROKER" 2>/dev/null || true; fi
 }
@@ -218,7 +218,7 @@ ended_with() {
     broker_start
     put $ALICE cam '{"runtime": "1ms", "period": "20ms"}'
     gives 0 rtf_wait cam.json
-    # A spec may also have this name.
+    # The name of a spec may itself end in .json. The file of the spec arm.json is arm.json.json.
     put $ALICE arm.json '{"runtime": "2ms", "period": "20ms"}'
     gives 0 rtf_wait arm.json.json
     says '.grant.runtime == 2000'

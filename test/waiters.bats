@@ -1,5 +1,5 @@
-# "on_refusal": "wait", and rtf-run --wait: a spec that is refused because no capacity is free is asked again when there is some. Specs are asked in the
-# order in which they came, but the users take turns. Until then no process wakes.
+# "on_refusal": "wait", and rtf-run --wait: a spec that is refused because no capacity is free is asked again when capacity becomes free. Specs are asked in
+# the order in which they came, but the users take turns. While no capacity becomes free, no process wakes.
 load helper
 load command
 

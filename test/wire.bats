@@ -96,7 +96,7 @@ rename() { at "$near" sh -c "ip link set $1 down && ip link set $1 name $2 && ip
     for number in 1 2 3 4; do sender $ALICE 5000 "$number" 150 "$WORK/go"; done
     flood $BOB
     touch "$WORK/go"
-    came 5000 'length < 4 or (map(.came) | add) < 580' # of 600 packets
+    came 5000 'length < 4 or (map(.came) | add) < 580' # 600 packets would mean no loss
 }
 
 @test "a thread has CPU time and an interface together; if the interface refuses, no CPU time is held" {
@@ -206,7 +206,7 @@ rename() { at "$near" sh -c "ip link set $1 down && ip link set $1 name $2 && ip
 
 @test "an interface that is not there, or has a root qdisc of somebody else, is left alone, and its line is off" {
     is_off_for() {
-        # --check and the start report the same.
+        # rtf-brokerd reports the same error with --check and at its start.
         run -69 nsenter --net="$RTF_NET" "$RTF_LIBEXEC/rtf-brokerd" --check --config "$CONFIG"
         [[ $output == "plugins.conf:2: NET would be off: $1"* ]]
         broker_start

@@ -12,7 +12,7 @@ is_attached() { [ "$(field .thread.tid "$(cat "$SPECS/$1/$2.verdict")")" = "$3" 
 
 # used_by NAME SPEC MILLISECONDS: makes a spec of Alice's, and returns when its thread $HOG has used so much CPU time since this function first looked at
 # it. The thread was attached after the time `attached_at`, and had already used some runtime at the first look. So a whole runtime more is used up only
-# in the second period. It is paid back at the end of the second period, two periods after `attached_at`, however late a test looks. Tests ask for one and
+# in the second period. This runtime is paid back at the end of the second period, two periods after `attached_at`, however late a test looks. Tests ask for one and
 # a half runtimes.
 used_by() {
     hog $ALICE
@@ -105,10 +105,10 @@ is_ordinary_and_ends() {
 @test "a refusal does not wait for what would not be enough" {
     broker_start
     spec $BOB mine '{"runtime": "500ms", "period": "1s", "plugin": "EDF"}' >/dev/null
-    used_by cam '{"runtime": "2ms", "period": "4s", "plugin": "EDF"}' 0 # with a runtime of 100us, a thread on an emulated CPU would use it up before the first look
+    used_by cam '{"runtime": "2ms", "period": "4s", "plugin": "EDF"}' 0 # a thread on an emulated CPU would use up a runtime of 100us before the first look
     as $ALICE rm "$SPECS/$ALICE/cam.json"
     eventually test ! -e "$SPECS/$ALICE/cam.verdict"
-    # The debt is still counted.
+    # The sums still count the debt.
     [ "$(spec $ALICE big '{"runtime": "600ms", "period": "1s", "plugin": "EDF"}' | jq -r '.reason | sub("; .*"; "")')" = 'EDF refused: CPU 1 has 0.4495 of 0.95 left, 0.6 asked' ]
 }
 
@@ -171,7 +171,7 @@ is_ordinary_and_ends() {
     is_ordinary_and_ends "$HOG"
     verdict $ALICE cam >/dev/null
     is_policy "$SLEEPER" deadline
-    [ $(($(milliseconds) - from)) -ge 900 ] # one runtime would be 100 ms
+    [ $(($(milliseconds) - from)) -ge 900 ] # a debt of one runtime would be paid back after 100 ms
 }
 
 # bats test_tags=turn:1
@@ -367,7 +367,7 @@ has_reason() { [ "$(field .reason "$(cat "$SPECS/$ALICE/cam.verdict")")" = "$1" 
     [[ $reason == 'EDF refused: '*'; 0.5 of the used share belongs to ended reservations, and comes free in '*'ms' ]] || { echo "$reason" >&2; return 1; }
 }
 
-# On a virtual machine, some threads use up their runtime between the two system calls that suspend them; so 16 of 20 are enough there.
+# On a virtual machine, some threads use up their runtime between the two system calls that suspend them. So 16 of 20 threads are enough on such a machine.
 @test "runtime that was used since the kernel's last tick is counted, too, and a thread that then falls asleep is not lost" {
     [ "$("$RTF_STAGE/overrun" 20)" -ge $((PATIENCE > 1 ? 16 : 20)) ]
 }

@@ -187,8 +187,8 @@ END
     is_over() { none || grep -q 'fork faster than rtf can find them' "$EVENTS"; }
     eventually is_over
     end_storm
-    none || echo '# it was faster' >&3
-    reserve $ALICE other # when rtf-disk detaches another process of the user, it finds the processes that were too fast for it
+    none || echo '# the processes forked faster than rtf-disk could find them' >&3
+    reserve $ALICE other # when rtf-disk detaches another process of the user, it also finds the processes that forked too fast before
     sleeper $ALICE
     told '.result == "OK"' "$(attach $ALICE other "$SLEEPER")"
     as $ALICE rm "$SPECS/$ALICE/other.json"
@@ -255,7 +255,7 @@ claim_of() { seen_as "$1" "$2" "$RTF_BIN/rtf-run" --spool "$SPOOL" --name job --
     mkdir "$WORK/mounted" "$WORK/elsewhere"
     mount "/dev/$DISK" "$WORK/mounted" 2>/dev/null || echo '# no ext4 in this kernel: without a directory on the disk' >&3
     broker_start
-    # A disk without a line is not granted under the name of a disk with one.
+    # plugins.conf has no line for $other. A claim on it is not granted under the name of $DISK, which has a line.
     run -125 claim_of "/dev/$other" "/dev/$DISK" "/dev/$DISK"
     [[ $output == *"no plugin for disk"* ]]
     has_groups 0
@@ -314,7 +314,7 @@ claim_of() { seen_as "$1" "$2" "$RTF_BIN/rtf-run" --spool "$SPOOL" --name job --
     no as $ALICE mkdir "$blkio$group/more" 2>/dev/null
     [[ $(group_of "$SLEEPER") != /rtf-disk/* ]]
     left=no
-    if as $ALICE sh -c "echo $one >'$blkio/rtf-test-alice/cgroup.procs'" 2>/dev/null; then left=yes; fi # with version 2 Alice may not write there
+    if as $ALICE sh -c "echo $one >'$blkio/rtf-test-alice/cgroup.procs'" 2>/dev/null; then left=yes; fi # with version 2 Alice may not write this file
     reserve $ALICE other
     [ "$(bounds /rtf-test-alice 2>/dev/null | awk '{ print $NF }')" = 1 ]
     as $ALICE rm "$SPECS/$ALICE/cam.json" "$SPECS/$ALICE/other.json"

@@ -7,7 +7,7 @@ lock() {
     attack "$BATS_FILE_TMPDIR/lock" "$@"
 }
 
-# loop_mount PLACE: mounts a new ext4 file system there.
+# loop_mount PLACE: mounts a new ext4 file system on PLACE.
 loop_mount() {
     truncate -s 32M "$1.image"
     mkfs.ext4 -q "$1.image"

@@ -17,7 +17,8 @@ tidy() {
     fi
 }
 
-# is_served: each kind of request is answered, for a thread that was there before and for a new thread; nothing is left of it.
+# is_served: the broker answers each kind of request, for a thread that started before the jump and for a new thread. Afterwards the books, the kernel
+# and the files agree.
 is_served() {
     eventually ask create && eventually ask attach && eventually ask change && eventually ask detach && eventually ask release || return 1
     as $BOB env USER=$BOB timeout 10 "$RTF_BIN/rtf-run" --spool "$SPOOL" --priority 12 -- true || return 1
@@ -36,7 +37,7 @@ is_served() {
     attach $CAROL held "$held" >/dev/null
     granted=$(kernel "$held")
     [[ $granted == deadline* ]]
-    sleeper $ALICE # this thread was there before all jumps
+    sleeper $ALICE # this thread starts before all jumps
     for seconds in 90 -180 90; do
         jump "$seconds"
         is_served

@@ -75,8 +75,8 @@ kill_at_each() { # STEP FUNCTION PROCESS OPERATION: kills at a sample of the cal
     [ "$kills" -gt 0 ]
 }
 
-# killed_between: kills at each of these calls every day, and not at a sample of them, because contrib/model/journal.pml is about them: the writes of the
-# journal, the messages to the helper, and the helper's calls.
+# killed_between: kills at each of these calls every day, and not at a sample of the calls. The calls are the writes of the journal, the messages to the helper,
+# and the helper's calls. contrib/model/journal.pml is a model of them.
 killed_between() { # PROCESS OPERATION CALLS
     broker_start
     sleeper $ALICE
@@ -268,7 +268,8 @@ is_refused() { says $ALICE "$1" '.request == "attach" and .result == "ATTACH_FAI
 # bats test_tags=turn:1
 @test "the broker is killed at each system call of a start with a share of a disk and a thread" { is_on_a_disk; killed_while_starting; }
 
-# Grants in force when a broker starts stay in force, though the broker's helper dies meanwhile, before or after the broker told it all of them.
+# When a broker starts, the grants of the earlier broker stay in force, even if the new broker's helper dies before or after the broker has told the
+# helper all grants.
 # bats test_tags=turn:0
 @test "rtf-disk is killed at each system call of a broker's start with a grant and a thread" {
     is_on_a_disk

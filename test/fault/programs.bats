@@ -14,7 +14,7 @@ RULES='"threads": [{"name": "work-*", "runtime": "1ms", "period": "100ms"}, {"na
 # churns: starts Alice's program under an interpreter of its own, by which the program file names it. $PROGRAM is its process.
 churns() {
     cp -f /usr/bin/python3 "$WORK/churning" 2>/dev/null || true # a running program cannot be overwritten
-    rm -f "$WORK/ready" # it has what an earlier program said
+    rm -f "$WORK/ready" # the file has the words of an earlier program
     become $ALICE "$WORK/churning" -S "$BATS_TEST_DIRNAME/churn" $MATCHED $OTHERS "$WORK/late" >"$WORK/ready" 3>&- &
     PROGRAM=$!
     echo "$PROGRAM" >>"$WORK/pids"

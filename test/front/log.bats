@@ -301,7 +301,7 @@ END
     eventually names
     [ "$(stat -c %u "$OWN/.events.1")" = $ALICE ]
     [ "$(rtf log --since 1h --json | jq -r .name | xargs)" = 'n1 n2 n3 n4 n5 n6 n7 n8 more' ]
-    # A link, a FIFO, a directory, a file of another user: the broker writes nothing there, no request waits, and answers come.
+    # A link, a FIFO, a directory, a file of another user: the broker writes nothing into it, and answers requests without delay.
     echo keep >"$WORK/precious"
     chmod 666 "$WORK/precious"
     for odd in "ln -s $WORK/precious" mkfifo mkdir "ln $WORK/precious"; do

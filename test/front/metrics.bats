@@ -319,7 +319,7 @@ TEXT
     chgrp 0 "$METRICS"
     "$RTF_BIN/rtf" --spool "$SPOOL" metrics --textfile "$METRICS" 2>"$WORK/err"
     grep -qx 'rtf metrics: only root can read the file: --group names the group of node_exporter' "$WORK/err"
-    # Alice owns the directory, and has put links there.
+    # Alice owns the directory, and has put links into it.
     echo precious >"$WORK/precious"
     rm "$METRICS/rtf.prom"
     ln -s "$WORK/precious" "$METRICS/rtf.prom"
@@ -376,7 +376,7 @@ TEXT
     metrics
     counts_as_log "$EVENTS"
     [ "$(grep -c '^rtf_reservation_info' "$WORK/samples")" -eq 5000 ]
-    # The test takes CPU time, and the least of several runs, because other programs run beside it.
+    # The test measures CPU time, and takes the least of several runs, because other programs run beside rtf-metrics.
     for _ in 1 2 3; do
         for user in 0 $ALICE; do
             TIMEFORMAT='%U %S'

@@ -187,6 +187,6 @@ help_of() {
         [[ $output =~ ^rtf.*[0-9]$ ]] || { echo "$program --version: $output" >&2; return 1; }
     done
     run -64 --separate-stderr "$RTF_LIBEXEC/rtf-threads" 1
-    run -74 chrt -r 1 sh -c "'$RTF_LIBEXEC/rtf-threads' >/dev/full" # this program is a real-time thread itself
+    run -74 chrt -r 1 sh -c "'$RTF_LIBEXEC/rtf-threads' >/dev/full" # chrt makes rtf-threads itself real-time, so that it has a thread to print
     [[ $output == 'rtf-threads: standard output cannot be written: '* ]]
 }

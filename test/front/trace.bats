@@ -172,7 +172,7 @@ END
     fails 66 'rtf trace: no reservation of this name has a thread' trace --all other
     fails 64 'rtf trace: --all and --user exclude each other*' trace --all --user ann
     fails 73 'rtf trace: /nonexistent/x: No such file or directory' trace --all -o /nonexistent/x
-    # A file that another user has made is not written: its owner could read it.
+    # rtf trace writes no file of another user, because the owner of the file could read the trace.
     echo kept >"$WORK/theirs"
     chown "$ALICE" "$WORK/theirs"
     fails 73 "rtf trace: $WORK/theirs: it belongs to another user, who could read the trace" trace --all -o "$WORK/theirs"

@@ -41,7 +41,7 @@ time.sleep(3 * period)' "$1" "$2" "${3:-1000000000}" "${4:-}" "${5:-1000}" "$WOR
 }
 works() { timeout 10 sh -c 'echo >"$1"' sh "$WORK/go"; }
 
-# is_measuring: rtf usage has looked at all threads, and waits for their periods to end: its descriptor of signals is there.
+# is_measuring: rtf usage has looked at all threads, and waits for their periods to end. It has a descriptor of signals (signalfd(2)) from then on.
 is_measuring() {
     local pid
     pid=$(pgrep -f "front/rtf-usage --spool $SPOOL") && grep -qs '^sigmask' "/proc/$pid/fdinfo/"*

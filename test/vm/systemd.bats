@@ -45,7 +45,7 @@ first_session() { awk '/^## / { inside = $0 == "## A first session" } inside && 
 @test "README's first session, as it is printed" {
     useradd --create-home ann
     [ "$(first_session | head -n 4 | grep -c '^systemctl\|^systemd-\|^usermod\|^make')" -eq 4 ]
-    # test/vm/check has put the files there that make would.
+    # Without the first command: test/vm/check has installed the files that make would install.
     first_session | sed -n '2,4s/USER/ann/; 2,4p' | typed root
     is_active rtf
     [ "$(systemctl is-enabled rtf)" = enabled ]
@@ -156,7 +156,7 @@ user_systemctl() { as_ann env XDG_RUNTIME_DIR="/run/user/$(id -u ann)" systemctl
 
 sleeps() { is_policy "$(pgrep -u ann -x sleep)" deadline; }
 
-# This test is the last one, because it replaces the tests' files by those of the packages, and purges these.
+# This test is the last one, because it replaces the tests' files by the files of the packages, and purges the packages.
 @test "packages: installed, renewed while a thread is attached, purged" {
     systemctl disable --now rtf
     export DEBIAN_FRONTEND=noninteractive
