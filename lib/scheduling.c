@@ -314,10 +314,9 @@ static bool has_used_runtime(const struct identity *now, const struct identity *
  * made SCHED_DEADLINE again, the thread waits for ever (measured on Linux 6.1 and 6.18). Such a
  * thread has no runtime left, its deadline does not change, and it does not run.
  *
- * The remedy: promote the thread with its own parameters, and demote it again after its 0-lag time.
- * The kernel then clears the thread's state (task_non_contending), and the thread has a runtime
- * after the next promotion. This works only while the thread runs or is runnable, not while it
- * sleeps. */
+ * The remedy: promote the thread with its own parameters, and demote it after its 0-lag time. The
+ * kernel then clears the thread's state (task_non_contending), and the next promotion works. This
+ * helps only while the thread runs or is runnable, not while it sleeps. */
 enum { RELEASES = 60 };
 static const struct timespec between_releases = {.tv_nsec = 300000};
 

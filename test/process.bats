@@ -407,7 +407,7 @@ SHORT='{"plugin": "FP", "priority": 15, "runtime": "5ms", "period": "100ms", "bu
 holder_is_bounded() {
     local before had
     before=$(consumed "$HOLDER")
-    sleep 1 # what is measured
+    sleep 1 # this time is measured
     had=$(($(consumed "$HOLDER") - before))
     echo "the holder had $had ms"
     [ "$had" -le 200 ]
@@ -464,7 +464,7 @@ is_idle() { [[ $(view "$1") == idle* ]]; }
     guard=$(helpers rtf-guard)
     eventually has_consumed "$guard" 100 # the runtimes that a process may have early
     before=$(consumed "$guard")
-    sleep 1 # what is measured
+    sleep 1 # this time is measured
     echo "the guard had $(($(consumed "$guard") - before)) ms"
     [ $(($(consumed "$guard") - before)) -le 100 ]
 }
