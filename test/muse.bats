@@ -735,6 +735,6 @@ is_kept() { # HOW-MANY
         c='"policy": "SCHED_DEADLINE", "budget": "99ms", "period": "100ms"' >e.json
     [ "$(nproc)" -gt 2 ] || fails 75 'rtf-muse: thread [abc]: SCHED_DEADLINE: the kernel has not enough bandwidth left for SCHED_DEADLINE' "$MUSE" run e.json -o out
     fails 73 'rtf-muse: /dev/null/out: Not a directory' "$MUSE" run e.json -o /dev/null/out
-    fails 64 'rtf-muse: --duration 5: a time is a whole number with a unit, such as 500ms or 2s' "$MUSE" run --duration 5 e.json
+    fails 64 'rtf-muse: --duration 5: a time must be a whole number with a unit, such as 500ms or 2s' "$MUSE" run --duration 5 e.json
     fails 64 'rtf-muse: --remote -x: not a valid host name' "$MUSE" run --remote=-x e.json
 }

@@ -792,7 +792,8 @@ static void each_wrong_line_is_named_with_what_is_allowed(void **state)
     } wrong[] = {
         {"@rtf - max_runtime", WORDS "3"},
         {"@rtf - max_runtime 20 ms", WORDS "5"},
-        {"@ - max_runtime 20ms", "the first word is a user name, a uid, @group or -, not \"@\""},
+        {"@ - max_runtime 20ms",
+         "the first word must be a user name, a uid, @group or -, not \"@\""},
         {"@rtf edf max_runtime 20ms",
          "plugins.conf has no plugin \"edf\"; did you mean EDF? - means any"},
         {"@rtf - max_period 0", "max_period" TIMES "\"0\""},

@@ -14,12 +14,12 @@ check_member() {
     case " $(id -G) " in
     *" $spool_group "*)
         [ "$in_database" != no ] ||
-            found not-member "this process has the group $group, but uid $uid is no member of it, and acl.conf does not name it" \
+            found not-member "this process has the group $group, but uid $uid is no member of the group, and acl.conf does not name the user" \
                 "ask an administrator for 'usermod -a -G $group $account'"
         ;;
     *)
         if [ "$in_database" = yes ]; then
-            found login "you have become a member of the group $group after you have logged in" "log in again, or 'newgrp $group'"
+            found login "you became a member of the group $group after you logged in" "log in again, or 'newgrp $group'"
         else
             found not-member "you are not in the group $group, which may use $spool" \
                 "ask an administrator for 'usermod -a -G $group $account'; then log in again"
