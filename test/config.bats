@@ -398,7 +398,7 @@ CASES
         grep -qF "$sentence" "$WORK/out"
     done <<'CASES'
 quits|did not greet: it ended
-babbles|did not greet: it babbles: a line without '='
+babbles|did not greet: it sends a line without '='
 newer|it speaks another protocol than 1
 nameless|its greeting lacks protocol= or answer=
 curt|it gave no reason

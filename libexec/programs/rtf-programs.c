@@ -314,7 +314,7 @@ static const char *wrong_program(const char *program)
     if (ended.fd >= 0)
         close(ended.fd);
     if (!is_known)
-        return "within 2 s nobody could look up the program";
+        return "2 s were not enough to look up the program";
     return WEXITSTATUS(status) == EX_OK ? NULL : "there is no program";
 }
 

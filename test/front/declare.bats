@@ -104,7 +104,7 @@ tidy() { [ -z "$BROKER" ] || kill -CONT "$BROKER" 2>/dev/null || true; }
     fails 64 'rtf declare: only one NAME is allowed *' rtf declare a b
     fails 64 'rtf declare: .cam: a name must be 1 to 64 of *' rtf declare .cam -T 2ms
     fails 64 'rtf declare: ?????: a name must be 1 to 64 of *' rtf declare $'\e[31m'
-    fails 64 "rtf declare: $(printf '%065d' 1): a name is *" rtf declare "$(printf '%065d' 1)"
+    fails 64 "rtf declare: $(printf '%065d' 1): a name must be *" rtf declare "$(printf '%065d' 1)"
     fails 64 'rtf declare: -T 5000: a time needs a unit (us, ms, s, min, h or d)' rtf declare cam -T 5000
     for time in 1.5ms=1500us +5ms=5000us '5 ms=5000us' 5MS=5000us 1e3us=1000us .5s=500000us; do
         fails 64 "rtf declare: -P ${time%=*}: a time must be a whole number and a unit (us, ms, s, min, h or d), such as ${time#*=}" rtf declare cam -P "${time%=*}"

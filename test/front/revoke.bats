@@ -170,7 +170,7 @@ END
     fails 64 'rtf revoke: the user is missing*' rtf_root revoke
     fails 64 'rtf revoke: ../x: this must be USER or USER/NAME*' rtf_root revoke ../x
     fails 64 'rtf revoke: a/b/c: this must be USER or USER/NAME*' rtf_root revoke a/b/c
-    fails 64 'rtf revoke: *u001bb: a name is *' rtf_root revoke "$ALICE/$(printf 'a\033b')"
+    fails 64 'rtf revoke: *u001bb: a name must be *' rtf_root revoke "$ALICE/$(printf 'a\033b')"
     fails 66 "rtf revoke: $CAROL has no directory in $SPECS" rtf_root revoke $CAROL
     fails 77 "rtf revoke: only root may end other users' reservations" rtf revoke $BOB
     granted $ALICE cam '{"runtime": "2ms", "period": "20ms"}'

@@ -51,7 +51,7 @@ check_ignored() {
         END { for (d in count) print d "\t" names[d] (count[d] > 3 ? " and " count[d] - 3 " more" : "") }' >"$work/ignored"
     while IFS="$tab" read -r where names; do
         found ignored "in $where the broker ignores $names" \
-            'rename the file: a name is [A-Za-z0-9_][A-Za-z0-9_.@:-]{0,63} followed by .json or .tid, in small letters'
+            'rename the file: a name must be [A-Za-z0-9_][A-Za-z0-9_.@:-]{0,63} followed by .json or .tid, in small letters'
     done <"$work/ignored"
 }
 
