@@ -161,7 +161,7 @@ END_OF_LISTING
         printf '%s\n' "${@:2}" >marks.csv
         fails 65 "rtf-muse: marks.csv: $1" "$MUSE" import e.json marks.csv -o out
     }
-    wrong 'line 2: is not THREAD,START_US,CPU,JOB, as 1,250.125,0,7' 1,0,0,0 1,x,0,1
+    wrong 'line 2: this must be THREAD,START_US,CPU,JOB, as 1,250.125,0,7' 1,0,0,0 1,x,0,1
     wrong 'line 1: is not THREAD,*' 1,0,0
     wrong 'line 1: is not THREAD,*' 0,0,0,0
     wrong 'line 1: is not THREAD,*' 1,99999999999999999999,0,0
