@@ -374,9 +374,9 @@ find_broker() { BROKER=$("$RTF_LIBEXEC/rtf-brokers" --spool "$SPOOL" | cut -f 1)
         does_not_start $EX_CONFIG "rtf-brokerd: plugins.conf:2: the plugin ${line%% *} refuses to start: $sentence"
         check $EX_CONFIG "rtf-brokerd: plugins.conf:2: the plugin ${line%% *} refuses to start: $sentence"
     done <<'CASES'
-admission=exact: density|EDF edf - all admission=exact
-admission=exact: hyperbolic or liu-layland or necessary or rta|RM rm 21-40 all admission=exact
-exhausted=maybe: share or reject|FP fp 11-20 all exhausted=maybe
+admission=exact: must be density|EDF edf - all admission=exact
+admission=exact: must be hyperbolic or liu-layland or necessary or rta|RM rm 21-40 all admission=exact
+exhausted=maybe: must be share or reject|FP fp 11-20 all exhausted=maybe
 treshold=0.5: no such word; did you mean threshold=?|EDF edf - all treshold=0.5
 a deadline plugin has no POSIX priorities|EDF edf 11-20 all
 needs a range of POSIX priorities|RM rm - all
@@ -535,7 +535,7 @@ CASES
 # bats test_tags=turn:2
 @test "without --foreground a start that fails says why, with its status" {
     configure_plugins 'EDF edf - all admission=exact'
-    ends_with $EX_CONFIG 'plugins.conf:1: the plugin EDF refuses to start: admission=exact: density' \
+    ends_with $EX_CONFIG 'plugins.conf:1: the plugin EDF refuses to start: admission=exact: must be density' \
         "$RTF_LIBEXEC/rtf-brokerd" --spool "$SPOOL" --config "$CONFIG" --group $GROUP
     eventually none_of_ours
     # No FIFO of a broker is open.

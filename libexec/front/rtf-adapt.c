@@ -55,7 +55,8 @@ static unsigned window(const char *value)
 {
     const uint64_t number = command_number("--window", value);
     if (number < 1 || number > ADAPT_WINDOW_MAX)
-        command_wrong("--window %s: it must be 1 to %d jobs", command_typed(value), ADAPT_WINDOW_MAX);
+        command_wrong("--window %s: it must be 1 to %d jobs", command_typed(value),
+                      ADAPT_WINDOW_MAX);
     return (unsigned)number;
 }
 
