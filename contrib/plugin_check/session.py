@@ -90,7 +90,7 @@ class Session:
         if commit and plan and answer == "ok":
             self.settle(request, reply.updates, task, Task(asked, plan))
         elif reply.updates:
-            self.report.fault(request, reply.updates[0], "an answer must have updates only if the plugin has done what was asked: not for a question, "
+            self.report.fault(request, reply.updates[0], "an answer must not have updates if nothing was done: not for a question, "
                               "a partial answer or a refusal")
         elif plan and take_offer:
             request, reply = self.schedule(task, Task(asked, plan))
