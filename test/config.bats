@@ -183,10 +183,10 @@ is_reloaded() { [ "$(reloads)" -gt "$1" ]; }
 
 # bats test_tags=turn:0
 @test "a rule with too few or too many words" {
-    is_wrong acl.conf 2 'a rule has four words, DOMAIN PLUGIN PROPERTY VALUE: this line has 1' '- - max_utilization 1' 'x'
-    is_wrong acl.conf 1 'a rule has four words, DOMAIN PLUGIN PROPERTY VALUE: this line has 3' '- - max_utilization # 1'
-    is_wrong acl.conf 1 'a rule has four words, DOMAIN PLUGIN PROPERTY VALUE: this line has 5' '- - max_utilization 1 2'
-    is_wrong acl.conf 1 'a rule has four words, DOMAIN PLUGIN PROPERTY VALUE: this line has 7' '- - max_utilization 0.5 and so on'
+    is_wrong acl.conf 2 'a rule must have four words, DOMAIN PLUGIN PROPERTY VALUE: this line has 1' '- - max_utilization 1' 'x'
+    is_wrong acl.conf 1 'a rule must have four words, DOMAIN PLUGIN PROPERTY VALUE: this line has 3' '- - max_utilization # 1'
+    is_wrong acl.conf 1 'a rule must have four words, DOMAIN PLUGIN PROPERTY VALUE: this line has 5' '- - max_utilization 1 2'
+    is_wrong acl.conf 1 'a rule must have four words, DOMAIN PLUGIN PROPERTY VALUE: this line has 7' '- - max_utilization 0.5 and so on'
 }
 
 # bats test_tags=turn:1

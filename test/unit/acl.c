@@ -786,7 +786,7 @@ static void each_wrong_line_is_named_with_what_is_allowed(void **state)
 #define THREADS \
     "max_user_threads takes a number of threads, or the word tick for a plugin that uses SCHED_DEADLINE, not "
 #define CPUS  " takes CPUs in decimals, such as 0.5 or 2, not "
-#define WORDS "a rule has four words, DOMAIN PLUGIN PROPERTY VALUE: this line has "
+#define WORDS "a rule must have four words, DOMAIN PLUGIN PROPERTY VALUE: this line has "
     static const struct {
         const char *line, *sentence;
     } wrong[] = {

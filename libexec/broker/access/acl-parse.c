@@ -286,7 +286,8 @@ static bool acl_add_line(struct acl *acl, const struct config_lines *conf, char 
     if (conf->count != 4)
         return config_lines_wrong(
             reason, conf->name, conf->line,
-            "a rule has four words, DOMAIN PLUGIN PROPERTY VALUE: this line has %d", conf->count);
+            "a rule must have four words, DOMAIN PLUGIN PROPERTY VALUE: this line has %d",
+            conf->count);
     struct rule *grown = realloc(acl->rules, (size_t)(acl->count + 1) * sizeof *grown);
     if (grown == NULL)
         abort();
