@@ -87,7 +87,7 @@ static void take_attach(struct options *options, const char *text)
         options->when = AT_TIME;
     else
         command_wrong(
-            "--attach %s: it is start, ready, thread:NAME or a time with a unit such as 200ms",
+            "--attach %s: it must be start, ready, thread:NAME or a time with a unit such as 200ms",
             command_typed(text));
 }
 

@@ -173,7 +173,7 @@ static bool put(const struct domains *domains, const char *group, const char *fi
 static bool make_group(const struct domains *domains, const char *name, char *reason)
 {
     return mkdirat(domains->root, name, 0755) == 0 || errno == EEXIST ||
-           fault(reason, "cpuset group %s: %s", name, strerror(errno));
+           fault(reason, "cpuset group %s cannot be made: %s", name, strerror(errno));
 }
 
 /* Sets the CPUs of rtf-rest, on which the kernel balances ordinary threads: all CPUs that are not
@@ -353,7 +353,7 @@ static bool empty(const struct domains *domains, const char *leaf, char *reason)
     return (group_return(domains->cgroups, domains->root, leaf,
                          noted_group(domains, leaf, group)) &&
             unlinkat(domains->root, leaf, AT_REMOVEDIR) == 0) ||
-           fault(reason, "cpuset group %s: %s", leaf, strerror(errno));
+           fault(reason, "cpuset group %s cannot be removed: %s", leaf, strerror(errno));
 }
 
 static bool remove_one(struct domains *domains, int cpu, char *reason)
@@ -363,7 +363,7 @@ static bool remove_one(struct domains *domains, int cpu, char *reason)
     if (!each_leaf(domains, name, has_none, reason) || !each_leaf(domains, name, empty, reason))
         return false;
     if (unlinkat(domains->root, name, AT_REMOVEDIR) != 0 && errno != ENOENT)
-        return fault(reason, "cpuset group %s: %s", name, strerror(errno));
+        return fault(reason, "cpuset group %s cannot be removed: %s", name, strerror(errno));
     note_removed(domains, cpu);
     return true;
 }
@@ -375,7 +375,8 @@ static bool put_root_back(const struct domains *domains, char *reason)
         if (domains->was_balanced && !put(domains, ".", "cpuset.sched_load_balance", "1", reason))
             return false;
         if (unlinkat(domains->root, rest_name, AT_REMOVEDIR) != 0 && errno != ENOENT)
-            return fault(reason, "cpuset group %s: %s", rest_name, strerror(errno));
+            return fault(reason, "cpuset group %s cannot be removed: %s", rest_name,
+                         strerror(errno));
     } else if (!domains->had_controller)
         /* fails, without harm, if another program uses the controller by now */
         (void)group_write(domains->root, ".", "cgroup.subtree_control", "-cpuset");

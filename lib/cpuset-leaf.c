@@ -277,15 +277,15 @@ static enum apply_result enter(const struct domains *domains, const struct ident
     snprintf(id, sizeof id, "%d", (int)(alone ? identity->tid : identity->process));
     if (!thread_group(domains->cgroups, "cpuset", identity->tid, group))
         return errno == ESRCH ? APPLY_GONE
-                              : apply_refuse(reason, "the cgroup of thread %d: %s",
+                              : apply_refuse(reason, "the cgroup of thread %d cannot be read: %s",
                                              (int)identity->tid, strerror(errno));
     if (!alone && !is_unlimited(domains->root, group, reason))
         return APPLY_REFUSED;
     if (mkdirat(domains->root, leaf, 0755) != 0 && errno != EEXIST)
-        return apply_refuse(reason, "cpuset group %s: %s", leaf, strerror(errno));
+        return apply_refuse(reason, "cpuset group %s cannot be made: %s", leaf, strerror(errno));
     enum apply_result done = APPLY_DONE;
     if (alone && !prepare_v1(domains->root, leaf, cpu))
-        done = apply_refuse(reason, "cpuset group %s: %s", leaf, strerror(errno));
+        done = apply_refuse(reason, "cpuset group %s cannot be set up: %s", leaf, strerror(errno));
     else if (!alone && !copy_limits(domains->root, group, leaf, reason))
         done = APPLY_REFUSED;
     else if (!alone && !domains_note_group(domains->root, leaf, group))

@@ -117,5 +117,6 @@ enum apply_result kernel_refusal(int error, pid_t tid, const struct attributes *
             "the kernel refuses %s with priority %d, runtime %lluus, deadline %lluus, period %lluus",
             policy_name(wanted->policy), wanted->priority, (unsigned long long)wanted->runtime,
             (unsigned long long)wanted->deadline, (unsigned long long)wanted->period);
-    return apply_refuse(reason, "sched_setattr of thread %d: %s", (int)tid, strerror(error));
+    return apply_refuse(reason, "the kernel refuses new scheduling attributes for thread %d: %s",
+                        (int)tid, strerror(error));
 }

@@ -109,7 +109,8 @@ static void add_priority(struct needs *needs, const char *name, const char *valu
 {
     uint64_t priority;
     if (!parse_number(value, PRIORITY_MAX, &priority) || priority == 0)
-        command_wrong("%s %s: a priority is 1 to %d", name, command_typed(value), PRIORITY_MAX);
+        command_wrong("%s %s: a priority must be from 1 to %d", name, command_typed(value),
+                      PRIORITY_MAX);
     append(needs, "priority", json_integer((json_int_t)priority));
 }
 
@@ -117,7 +118,7 @@ static void check_cpus(const char *name, const char *value)
 {
     cpu_set_t set;
     if (strcmp(value, "all") != 0 && !parse_cpus(value, &set))
-        command_wrong("%s %s: it is a list of CPUs such as 0-3,6, or all", name,
+        command_wrong("%s %s: it must be a list of CPUs such as 0-3,6, or all", name,
                       command_typed(value));
 }
 
@@ -217,7 +218,7 @@ static json_t *clamp_option(const char *value)
     const size_t stated =
         (length > 0 ? 1U : 0U) + (value[length] != '\0' && value[length + 1] != '\0' ? 1U : 0U);
     if (stated == 0 || json_object_size(clamp) != stated)
-        command_wrong("--clamp %s: this is MIN-MAX, MIN- or -MAX, each a number from 0 to %d",
+        command_wrong("--clamp %s: this must be MIN-MAX, MIN- or -MAX, each a number from 0 to %d",
                       command_typed(value), CLAMP_MAX);
     return clamp;
 }

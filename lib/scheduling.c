@@ -200,14 +200,14 @@ enum apply_result scheduling_probe(const cpu_set_t *cpus, char reason[static APP
         _exit(good ? 0 : errno);
     }
     if (child < 0 || waitpid(child, &status, 0) != child)
-        return apply_refuse(reason, "a probe of the CPUs %.200s: %s", format_cpus(cpus, list),
+        return apply_refuse(reason, "the CPUs %.200s cannot be probed: %s", format_cpus(cpus, list),
                             strerror(errno));
     if (status == 0)
         return APPLY_DONE;
     if (WIFEXITED(status) && WEXITSTATUS(status) == EPERM)
         return apply_refuse(reason, "the CPUs %.200s are not one whole scheduling domain",
                             format_cpus(cpus, list));
-    return apply_refuse(reason, "a probe of the CPUs %.200s: %s", format_cpus(cpus, list),
+    return apply_refuse(reason, "the CPUs %.200s cannot be probed: %s", format_cpus(cpus, list),
                         WIFEXITED(status) ? strerror(WEXITSTATUS(status)) : "the probe was killed");
 }
 

@@ -19,13 +19,13 @@ static const char *take_throughput(const char *value)
 {
     return parse_disk_rates(value, &disk.rates)
                ? NULL
-               : "bytes per second by block size, in ascending order, such as 4KiB:900kB,32KiB:5400kB";
+               : "must be bytes per second by block size, in ascending order, such as 4KiB:900kB,32KiB:5400kB";
 }
 
 /* Checks the name of the device, which only the broker compares with claims. */
 static const char *take_device(const char *value)
 {
-    return value[0] != '\0' ? NULL : "the name of a disk, such as sda";
+    return value[0] != '\0' ? NULL : "must be the name of a disk, such as sda";
 }
 
 static const struct word words[] = {{.key = "throughput", .take = take_throughput},
@@ -39,7 +39,7 @@ static const char *setup(struct config *config)
         return "throughput= is missing: the disk's throughput, such as 4KiB:900kB,32KiB:5400kB";
     disk.capacity = config->threshold == THRESHOLD_UNSET ? DISK_THRESHOLD : config->threshold;
     config->tests = "sufficient";
-    return disk.capacity > 0 ? NULL : "threshold=0 leaves nothing";
+    return disk.capacity > 0 ? NULL : "threshold=0 leaves nothing to grant";
 }
 
 static bool is_whole(const struct request *request)

@@ -41,7 +41,7 @@ static const char *take_overrun(const char *value)
     else if (strcmp(value, "none") == 0)
         edf.overrun = 0;
     else if (!parse_time_or_none(value, &edf.overrun) || edf.overrun > OVERRUN_MAX)
-        return "tick, none, or a time up to 1s, such as 4ms";
+        return "must be tick, none, or a time up to 1s, such as 4ms";
     return NULL;
 }
 

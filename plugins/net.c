@@ -17,14 +17,15 @@ static struct {
 
 static const char *take_rate(const char *value)
 {
-    return parse_rate(value, &net.bits) ? NULL
-                                        : "a rate such as 100Mbit, with bit, kbit, Mbit or Gbit";
+    return parse_rate(value, &net.bits)
+               ? NULL
+               : "must be a rate such as 100Mbit, with bit, kbit, Mbit or Gbit";
 }
 
 /* Checks the name of the interface, which only the broker compares with claims. */
 static const char *take_interface(const char *value)
 {
-    return value[0] != '\0' ? NULL : "the name of an interface, such as eth0";
+    return value[0] != '\0' ? NULL : "must be the name of an interface, such as eth0";
 }
 
 static const struct word words[] = {{.key = "rate", .take = take_rate},

@@ -63,11 +63,11 @@ static const char *take_own_word(const struct word *word, const char *value)
     if (word->take != NULL)
         return word->take(value);
     if (word->time != NULL) {
-        snprintf(allowed, sizeof allowed, "a time from 0us to %" PRIu64 "us, such as 50ms",
+        snprintf(allowed, sizeof allowed, "must be a time from 0us to %" PRIu64 "us, such as 50ms",
                  word->most);
         return parse_time_or_none(value, word->time) && *word->time <= word->most ? NULL : allowed;
     }
-    size_t length = 0;
+    size_t length = (size_t)snprintf(allowed, sizeof allowed, "must be ");
     for (int i = 0; i < WORD_VALUES && word->values[i] != NULL; i++) {
         if (strcmp(value, word->values[i]) == 0) {
             *word->choice = i;
@@ -101,16 +101,17 @@ static const char *take_common_word(const struct plugin *plugin, const char *key
                                     struct config *config)
 {
     if (plugin->without_cpus && strcmp(key, "cpus") == 0)
-        return value[0] == '\0' ? NULL : "no CPUs: the plugin is for another resource";
+        return value[0] == '\0' ? NULL : "must be empty: the plugin is for another resource";
     if (strcmp(key, "cpus") == 0)
-        return parse_cpus(value, &config->cpus) ? NULL : "a list of CPUs such as 0-3,6";
+        return parse_cpus(value, &config->cpus) ? NULL : "must be a list of CPUs such as 0-3,6";
     if (strcmp(key, "priority") == 0)
-        return parse_range(value, config) ? NULL
-                                          : "LOW-HIGH within 1-99, or - for a deadline plugin";
+        return parse_range(value, config)
+                   ? NULL
+                   : "must be LOW-HIGH within 1-99, or - for a deadline plugin";
     if (strcmp(key, "threshold") == 0)
         return parse_utilization(value, &config->threshold) && config->threshold <= ONE_CPU
                    ? NULL
-                   : "decimals from 0 to 1";
+                   : "must be decimals from 0 to 1";
     if (strcmp(key, "name") == 0 || strcmp(key, "partition") == 0)
         return NULL; /* the broker passes these words to every plugin, used or not */
     return no_such_word(plugin, key);
@@ -158,9 +159,9 @@ static const char *configure(const struct plugin *plugin, int argc, char **argv,
     *config = (struct config){.low = -1, .threshold = THRESHOLD_UNSET, .tests = "none"};
     for (int i = 1; i < argc; i++) {
         const char *equals = strchr(argv[i], '=');
-        const char *allowed = "KEY=VALUE";
+        const char *allowed = "must be KEY=VALUE";
         if (equals != NULL && given_before(argv, i, argv[i], (size_t)(equals - argv[i])))
-            allowed = "each word once";
+            allowed = "must stand only once";
         else if (equals != NULL)
             allowed = take_word(plugin, argv[i], (size_t)(equals - argv[i]), config);
         if (allowed != NULL) {

@@ -750,7 +750,7 @@ nobody_has_anything() { [ -z "$(find "$SPECS" -name '*.verdict')" ]; }
         [ "$status" -eq 78 ]
         [ "$output" = "rtf-brokerd: acl.conf:2: $sentence" ] || { echo "$line: $output"; false; }
     done <<END
-@rtf - max_runtime|a rule has four words, DOMAIN PLUGIN PROPERTY VALUE: this line has 3
+@rtf - max_runtime|a rule must have four words, DOMAIN PLUGIN PROPERTY VALUE: this line has 3
 @rtf edf max_runtime 20ms|plugins.conf has no plugin "edf"; did you mean EDF? - means any
 END
     configure_rules '@rtf - max_priority 100' $'\t@rtf\tEDF max_period 3600s# all of it' '' '- - max_utilization 0'

@@ -111,11 +111,11 @@ declines() {
         declines 'blocking= and fair_server= need an exact test' rm $word
         declines '*no such word' fp $word
     done
-    declines 'admission=rta: density or demand or bandwidth or gfb' edf admission=rta
-    declines 'admission=exact: hyperbolic or liu-layland or necessary or rta' rm admission=exact
-    declines 'fair_server=501ms: a time from 0us to 500000us*' rm admission=rta fair_server=501ms
+    declines 'admission=rta: must be density or demand or bandwidth or gfb' edf admission=rta
+    declines 'admission=exact: must be hyperbolic or liu-layland or necessary or rta' rm admission=exact
+    declines 'fair_server=501ms: must be a time from 0us to 500000us*' rm admission=rta fair_server=501ms
     for time in 1 1.5ms 2h -1us '' 3601s; do
-        declines "blocking=$time: a time from 0us to *" rm admission=rta blocking=$time
+        declines "blocking=$time: must be a time from 0us to *" rm admission=rta blocking=$time
     done
 }
 
@@ -249,7 +249,7 @@ declines() {
 # ---- overruns ----
 
 @test "overrun takes a time, tick or none" {
-    for time in 1 2h -1us '' 1001ms ticks; do declines "overrun=$time: tick, none, or a time up to 1s, such as 4ms" edf overrun=$time; done
+    for time in 1 2h -1us '' 1001ms ticks; do declines "overrun=$time: must be tick, none, or a time up to 1s, such as 4ms" edf overrun=$time; done
     for time in 1s 0us none tick; do start edf overrun=$time; is ok; done
     declines 'overrun=4ms: no such word*' rm overrun=4ms
 }

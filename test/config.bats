@@ -84,7 +84,7 @@ is_reloaded() { [ "$(reloads)" -gt "$1" ]; }
 
 # bats test_tags=turn:2
 @test "a name in plugins.conf that is wrong or taken" {
-    sentence='a name has 1 to 32 characters [A-Za-z0-9_.@:-]'
+    sentence='a name must have 1 to 32 characters [A-Za-z0-9_.@:-]'
     for name in .x - @x a/b 'a=b' "$(printf 'p%.0s' $(seq 33))"; do
         is_wrong plugins.conf 2 "$sentence" '# one' "$name fp 1-5 all"
     done
@@ -98,8 +98,8 @@ is_reloaded() { [ "$(reloads)" -gt "$1" ]; }
     is_wrong plugins.conf 1 "$RTF_LIBEXEC/plugins/nope: No such file or directory" 'FP nope 1-5 all'
     is_wrong plugins.conf 1 '/nonexistent/fp: No such file or directory' 'FP /nonexistent/fp 1-5 all'
     is_wrong plugins.conf 1 '/etc/passwd: Permission denied' 'FP /etc/passwd 1-5 all'
-    is_wrong plugins.conf 1 'a program is a bare name or an absolute path' 'FP ./fp 1-5 all'
-    is_wrong plugins.conf 1 'a program is a bare name or an absolute path' 'FP plugins/fp 1-5 all'
+    is_wrong plugins.conf 1 'a program must be a bare name or an absolute path' 'FP ./fp 1-5 all'
+    is_wrong plugins.conf 1 'a program must be a bare name or an absolute path' 'FP plugins/fp 1-5 all'
 }
 
 # bats test_tags=turn:1
@@ -110,12 +110,12 @@ is_reloaded() { [ "$(reloads)" -gt "$1" ]; }
 # bats test_tags=turn:2
 @test "a wrong priority range, or one with priorities of the broker itself, is refused" {
     for range in 0-5 5-1 x 1-x x-5 1- -5 1--5 +1-5 1-5-7 1,5 1-100 100-101 101 99999999999999999999 0; do
-        is_wrong plugins.conf 1 'the priorities are LOW-HIGH within 1-97, or - for SCHED_DEADLINE' "FP fp $range all"
+        is_wrong plugins.conf 1 'the priorities must be LOW-HIGH within 1-97, or - for SCHED_DEADLINE' "FP fp $range all"
     done
     for range in 98 99 90-98 1-99; do
         is_wrong plugins.conf 1 'priorities above 97 are for the broker, which runs above every grant' "FP fp $range all"
     done
-    is_wrong plugins.conf 1 'the priorities are LOW-HIGH within 1-97' 'FP fp 0000012rubbish all'
+    is_wrong plugins.conf 1 'the priorities must be LOW-HIGH within 1-97' 'FP fp 0000012rubbish all'
     configure_plugins 'FP fp 97 all' 'RR rr 1-96 all'
     check 0 ''
 }
@@ -130,7 +130,7 @@ is_reloaded() { [ "$(reloads)" -gt "$1" ]; }
 # bats test_tags=turn:1
 @test "a line of plugins.conf with too few columns, and a file without any line" {
     for line in FP 'FP fp' 'FP fp 1-5'; do
-        is_wrong plugins.conf 2 'a plugin line is NAME PROGRAM PRIORITY CPUS [KEY=VALUE...]' '# one' "$line"
+        is_wrong plugins.conf 2 'a plugin line must be NAME PROGRAM PRIORITY CPUS [KEY=VALUE...]' '# one' "$line"
     done
     for text in '' '# nothing'; do
         configure_plugins "$text"
@@ -141,7 +141,7 @@ is_reloaded() { [ "$(reloads)" -gt "$1" ]; }
 # bats test_tags=turn:2
 @test "words that the broker reads and does not understand" {
     for word in threshold =5 Threshold=1 thres-hold=1 5; do
-        is_wrong plugins.conf 1 'a word after the CPUs is KEY=VALUE' "FP fp 1-5 all $word"
+        is_wrong plugins.conf 1 'a word after the CPUs must be KEY=VALUE' "FP fp 1-5 all $word"
     done
     for time in '' 50 0ms 50m -5ms 1.5ms 3601s; do
         is_wrong plugins.conf 1 'timeout= takes a time such as 50ms' "FP fp 1-5 all timeout=$time"
@@ -183,16 +183,16 @@ is_reloaded() { [ "$(reloads)" -gt "$1" ]; }
 
 # bats test_tags=turn:0
 @test "a rule with too few or too many words" {
-    is_wrong acl.conf 2 'a rule has four words, DOMAIN PLUGIN PROPERTY VALUE: this line has 1' '- - max_utilization 1' 'x'
-    is_wrong acl.conf 1 'a rule has four words, DOMAIN PLUGIN PROPERTY VALUE: this line has 3' '- - max_utilization # 1'
-    is_wrong acl.conf 1 'a rule has four words, DOMAIN PLUGIN PROPERTY VALUE: this line has 5' '- - max_utilization 1 2'
-    is_wrong acl.conf 1 'a rule has four words, DOMAIN PLUGIN PROPERTY VALUE: this line has 7' '- - max_utilization 0.5 and so on'
+    is_wrong acl.conf 2 'a rule must have four words, DOMAIN PLUGIN PROPERTY VALUE: this line has 1' '- - max_utilization 1' 'x'
+    is_wrong acl.conf 1 'a rule must have four words, DOMAIN PLUGIN PROPERTY VALUE: this line has 3' '- - max_utilization # 1'
+    is_wrong acl.conf 1 'a rule must have four words, DOMAIN PLUGIN PROPERTY VALUE: this line has 5' '- - max_utilization 1 2'
+    is_wrong acl.conf 1 'a rule must have four words, DOMAIN PLUGIN PROPERTY VALUE: this line has 7' '- - max_utilization 0.5 and so on'
 }
 
 # bats test_tags=turn:1
 @test "a domain that is none" {
     for domain in @ "$(printf 'u%.0s' $(seq 64))" "@$(printf 'g%.0s' $(seq 64))"; do
-        is_wrong acl.conf 1 'the first word is a user name, a uid, @group or -' "$domain - max_utilization 1"
+        is_wrong acl.conf 1 'the first word must be a user name, a uid, @group or -' "$domain - max_utilization 1"
     done
 }
 
@@ -374,9 +374,9 @@ find_broker() { BROKER=$("$RTF_LIBEXEC/rtf-brokers" --spool "$SPOOL" | cut -f 1)
         does_not_start $EX_CONFIG "rtf-brokerd: plugins.conf:2: the plugin ${line%% *} refuses to start: $sentence"
         check $EX_CONFIG "rtf-brokerd: plugins.conf:2: the plugin ${line%% *} refuses to start: $sentence"
     done <<'CASES'
-admission=exact: density|EDF edf - all admission=exact
-admission=exact: hyperbolic or liu-layland or necessary or rta|RM rm 21-40 all admission=exact
-exhausted=maybe: share or reject|FP fp 11-20 all exhausted=maybe
+admission=exact: must be density|EDF edf - all admission=exact
+admission=exact: must be hyperbolic or liu-layland or necessary or rta|RM rm 21-40 all admission=exact
+exhausted=maybe: must be share or reject|FP fp 11-20 all exhausted=maybe
 treshold=0.5: no such word; did you mean threshold=?|EDF edf - all treshold=0.5
 a deadline plugin has no POSIX priorities|EDF edf 11-20 all
 needs a range of POSIX priorities|RM rm - all
@@ -398,7 +398,7 @@ CASES
         grep -qF "$sentence" "$WORK/out"
     done <<'CASES'
 quits|did not greet: it ended
-babbles|did not greet: it babbles: a line without '='
+babbles|did not greet: it sends a line without '='
 newer|it speaks another protocol than 1
 nameless|its greeting lacks protocol= or answer=
 curt|it gave no reason
@@ -535,7 +535,7 @@ CASES
 # bats test_tags=turn:2
 @test "without --foreground a start that fails says why, with its status" {
     configure_plugins 'EDF edf - all admission=exact'
-    ends_with $EX_CONFIG 'plugins.conf:1: the plugin EDF refuses to start: admission=exact: density' \
+    ends_with $EX_CONFIG 'plugins.conf:1: the plugin EDF refuses to start: admission=exact: must be density' \
         "$RTF_LIBEXEC/rtf-brokerd" --spool "$SPOOL" --config "$CONFIG" --group $GROUP
     eventually none_of_ours
     # No FIFO of a broker is open.

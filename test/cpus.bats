@@ -97,5 +97,5 @@ refused() {
     [ "$(as $ALICE taskset -c 1 $run --cpus=all --dry-run | jq .cpus)" = null ]
     # shellcheck disable=SC2086
     [ "$(as $ALICE $run --dry-run | jq .cpus)" = null ]
-    fails 125 'rtf-run: --cpus 3-1: it is a list of CPUs such as 0-3,6, or all' "$RTF_BIN/rtf-run" --cpus=3-1 -- true
+    fails 125 'rtf-run: --cpus 3-1: it must be a list of CPUs such as 0-3,6, or all' "$RTF_BIN/rtf-run" --cpus=3-1 -- true
 }

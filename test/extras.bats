@@ -205,7 +205,7 @@ released() { [ ! -e "$SPECS/$ALICE/$1.verdict" ]; }
     sleeper $ALICE
     before=$(lock_limit "$SLEEPER")
     reserve $ALICE cam "$locks"
-    refused kernel "lock_memory: prlimit of process" "$(attach $ALICE cam "$SLEEPER")"
+    refused kernel "lock_memory: the limit of process" "$(attach $ALICE cam "$SLEEPER")"
     [ "$(lock_limit "$SLEEPER")" = "$before" ]
     [ "$(chrt -p "$SLEEPER" | grep -c SCHED_OTHER)" = 1 ]
 }

@@ -1,4 +1,4 @@
-# librtf (rtf(3)): each row of Tables 2 and 3 of paper 000, its Listing 1, many threads, a broker that dies, and the symbols that the library exports.
+# librtf (rtf(3)): each row of Tables 2 and 3 of the ReTiF paper, its Listing 1, many threads, a broker that dies, and the symbols that the library exports.
 load helper
 
 prepare() {

@@ -91,15 +91,15 @@ bounded="$ALICE - max_runtime 5ms"
 @test "a smallest runtime that is above the largest" {
     configure_rules "$ALICE EDF max_utilization 0.5" "$ALICE EDF max_runtime 5ms" "$ALICE - min_runtime 5001us" "$BOB - min_runtime 6ms" \
         "$BOB - max_utilization 1" "$BOB - max_runtime 6ms"
-    says "acl.conf:3: $ALICE - min_runtime 5001us: no runtime passes this and line 2: $ALICE EDF max_runtime 5ms"
+    says "acl.conf:3: $ALICE - min_runtime 5001us: no runtime can pass both this rule and line 2: $ALICE EDF max_runtime 5ms"
     configure_rules "$ALICE - max_utilization 0.5" "$ALICE - max_runtime 1999" '- - min_runtime 2ms' '- - max_runtime 1s'
-    says "acl.conf:3: - - min_runtime 2ms: no runtime passes this and line 2: $ALICE - max_runtime 1999"
+    says "acl.conf:3: - - min_runtime 2ms: no runtime can pass both this rule and line 2: $ALICE - max_runtime 1999"
     # The value `tick` bounds only runtimes under SCHED_DEADLINE.
     configure_rules "$ALICE FP max_utilization 0.5" "$ALICE FP max_runtime 1us" "$ALICE - min_runtime tick"
     silent --tick 4000
     configure_rules "$ALICE EDF max_utilization 0.5" "$ALICE EDF max_runtime 3ms" "$ALICE - min_runtime tick"
     lint --tick 4000
-    [ "$status: $output" = "1: acl.conf:3: $ALICE - min_runtime tick: no runtime passes this and line 2: $ALICE EDF max_runtime 3ms" ]
+    [ "$status: $output" = "1: acl.conf:3: $ALICE - min_runtime tick: no runtime can pass both this rule and line 2: $ALICE EDF max_runtime 3ms" ]
     silent --tick 3000
     silent --tick 0
     silent
@@ -170,7 +170,7 @@ bounded="$ALICE - max_runtime 5ms"
     echo "$output"
     [ "$status" -eq 0 ]
     [ "${lines[0]}" = 'plugins.conf:2: some of the CPUs 1000 are not online: nothing can be attached there' ]
-    [ "${lines[1]}" = "acl.conf:3: $ALICE - min_runtime tick: no runtime passes this and line 2: $ALICE EDF max_runtime 1us" ]
+    [ "${lines[1]}" = "acl.conf:3: $ALICE - min_runtime tick: no runtime can pass both this rule and line 2: $ALICE EDF max_runtime 1us" ]
     [ "${lines[2]}" = "acl.conf:4: $BOB - max_runtime 1s: this bounds, but no rule opens anything there (max_utilization or max_user_utilization)" ]
     [ "${#lines[@]}" = 3 ]
     run as $ALICE "$RTF_LIBEXEC/rtf-brokerd" --check --config "$CONFIG"
@@ -182,7 +182,7 @@ bounded="$ALICE - max_runtime 5ms"
 
 @test "values that are not what their author meant, and rules that give nothing" {
     configure_rules "$ALICE - max_utilization 0.5" "$ALICE - min_period 2s" "$ALICE - max_period 1s" "$bounded"
-    says "acl.conf:2: $ALICE - min_period 2s: nothing passes this and line 3: $ALICE - max_period 1s"
+    says "acl.conf:2: $ALICE - min_period 2s: no spec can pass both this rule and line 3: $ALICE - max_period 1s"
     configure_rules "$ALICE EDF max_utilization 0.5" "$bounded" "$ALICE EDF max_utilization 0.7"
     says "acl.conf:3: $ALICE EDF max_utilization 0.7: line 1 bounds the same sum, and the smaller of the two holds"
     configure_rules '- - max_utilization 0.5' '- - max_runtime 5ms' "$ALICE EDF max_utilization 0.7" "$BOB EDF max_utilization 0.2"

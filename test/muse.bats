@@ -161,7 +161,7 @@ END_OF_LISTING
         printf '%s\n' "${@:2}" >marks.csv
         fails 65 "rtf-muse: marks.csv: $1" "$MUSE" import e.json marks.csv -o out
     }
-    wrong 'line 2: is not THREAD,START_US,CPU,JOB, as 1,250.125,0,7' 1,0,0,0 1,x,0,1
+    wrong 'line 2: this must be THREAD,START_US,CPU,JOB, as 1,250.125,0,7' 1,0,0,0 1,x,0,1
     wrong 'line 1: is not THREAD,*' 1,0,0
     wrong 'line 1: is not THREAD,*' 0,0,0,0
     wrong 'line 1: is not THREAD,*' 1,99999999999999999999,0,0
@@ -735,6 +735,6 @@ is_kept() { # HOW-MANY
         c='"policy": "SCHED_DEADLINE", "budget": "99ms", "period": "100ms"' >e.json
     [ "$(nproc)" -gt 2 ] || fails 75 'rtf-muse: thread [abc]: SCHED_DEADLINE: the kernel has not enough bandwidth left for SCHED_DEADLINE' "$MUSE" run e.json -o out
     fails 73 'rtf-muse: /dev/null/out: Not a directory' "$MUSE" run e.json -o /dev/null/out
-    fails 64 'rtf-muse: --duration 5: a time is a whole number with a unit, such as 500ms or 2s' "$MUSE" run --duration 5 e.json
+    fails 64 'rtf-muse: --duration 5: a time must be a whole number with a unit, such as 500ms or 2s' "$MUSE" run --duration 5 e.json
     fails 64 'rtf-muse: --remote -x: not a valid host name' "$MUSE" run --remote=-x e.json
 }

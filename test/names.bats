@@ -53,7 +53,7 @@ looks() { [ "$(stat -c "$2" "$1" 2>/dev/null)" = "$3" ]; }
         bob_is_answered
         for name in "$@"; do
             [ "$(cat "$SPECS/$uid/$name")" = "$PERIODIC" ]
-            jq -se "any(.[]; .stage == \"spool\" and .decision == \"ignored\" and .uid == $uid and .name == \"$name\" and (.reason | test(\"a name is\")))" \
+            jq -se "any(.[]; .stage == \"spool\" and .decision == \"ignored\" and .uid == $uid and .name == \"$name\" and (.reason | test(\"a name must be\")))" \
                 "$EVENTS" >/dev/null || { echo "$name" >&2; return 1; }
         done
         [ -z "$(find "$SPECS/$uid" -name '*.verdict')" ]
@@ -69,7 +69,7 @@ looks() { [ "$(stat -c "$2" "$1" 2>/dev/null)" = "$3" ]; }
     bob_is_answered
     told() { [ "$(as $ALICE sort "$SPECS/$ALICE/.ignored")" = "Cam.JSON: $1
 my cam.json: $1" ]; }
-    a_name='ignored: a name is [A-Za-z0-9_][A-Za-z0-9_.@:-]{0,63} followed by .json or .tid'
+    a_name='ignored: a name must be [A-Za-z0-9_][A-Za-z0-9_.@:-]{0,63} followed by .json or .tid'
     eventually told "$a_name"
     [ "$(stat -c '%u %a' "$SPECS/$ALICE/.ignored")" = "$ALICE 600" ]
     # The broker reports the names again that are there at its start, and no others.

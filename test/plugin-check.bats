@@ -68,7 +68,7 @@ ours() {
 }
 
 @test "taking one read for one request" {
-    on_harmonic whole-reads "is not answered before it"
+    on_harmonic whole-reads "must not answer before the empty line"
 }
 
 # bats test_tags=turn:0
@@ -79,69 +79,69 @@ ours() {
 }
 
 @test "garbage, a duplicate key and an unasked answer are found" {
-    on_harmonic garbage "each line is KEY=VALUE"
-    on_harmonic twice "a key stands once in a paragraph"
-    on_harmonic unasked "nothing comes unasked"
+    on_harmonic garbage "each line must be KEY=VALUE"
+    on_harmonic twice "a paragraph must not have a key twice"
+    on_harmonic unasked "and nothing unasked"
 }
 
 @test "answers in another order than the requests, without ids" {
-    on_harmonic last-first "are answered in order"
+    on_harmonic last-first "must be answered in order"
 }
 
 @test "a CPU, a priority or a policy out of bounds" {
     on_harmonic wrong-cpu "within cpus=0-1"
     on_harmonic wrong-priority "within priority=11-30"
-    on_harmonic wrong-policy "policy= is deadline, fifo or rr"
+    on_harmonic wrong-policy "policy= must be deadline, fifo or rr"
 }
 
 @test "more than the threshold" {
-    on_harmonic over-threshold "at most 0.8"
+    on_harmonic over-threshold "must be at most 0.8"
 }
 
 # bats test_tags=turn:1
 @test "a period that lost its digits, a runtime above the desired one, a refusal without reason" {
-    on_harmonic rounded "a time is a whole number"
+    on_harmonic rounded "a time must be a whole number"
     on_harmonic too-much "at most the desired runtime"
-    on_harmonic no-reason "has a reason="
+    on_harmonic no-reason "must have a reason="
 }
 
 @test "nearest off by one, in both directions" {
-    on_harmonic nearest-high "is granted when it is asked for"
-    on_harmonic nearest-low "was said to be the largest runtime"
+    on_harmonic nearest-high "must be granted when it is asked for"
+    on_harmonic nearest-low "must be the largest runtime that the plugin grants"
 }
 
 @test "a least runtime that is off by one" {
-    finds minimum-high "were said to be the least and the largest runtime" "$(ours edf)" --model edf --words partition=unthrottled
+    finds minimum-high "must be the least and the largest runtime" "$(ours edf)" --model edf --words partition=unthrottled
 }
 
 @test "a plugin that does not look at the users: overruns of others are forgotten" {
-    finds no-owner "equation 3 has room for" "$(ours edf)" --model edf --words "partition=unthrottled overrun=300us"
+    finds no-owner "us by equation 3 of the ReTiF paper" "$(ours edf)" --model edf --words "partition=unthrottled overrun=300us"
 }
 
 @test "retry=never for what other tasks take" {
-    on_harmonic never "retry=never was said to this before"
+    on_harmonic never "must say retry=never only of what it can never grant"
 }
 
 @test "a question that commits" {
-    on_harmonic question-commits "accept without commit changes nothing"
+    on_harmonic question-commits "accept without commit must change nothing"
 }
 
 @test "a refused change that loses the old reservation" {
-    on_harmonic refused-change-loses-old "a refused change keeps the old reservation"
+    on_harmonic refused-change-loses-old "a refused change must keep the old reservation"
 }
 
 @test "releases that are forgotten" {
-    on_harmonic forgets-releases "the sums are zero again"
+    on_harmonic forgets-releases "the sums must be zero again"
 }
 
 # bats test_tags=turn:0
 @test "a plugin that stumbles over keys it does not know" {
-    on_harmonic known-keys-only "unknown keys are ignored"
+    on_harmonic known-keys-only "the plugin must ignore unknown keys"
 }
 
 # bats test_tags=turn:2
 @test "an update of a task it does not hold" {
-    on_harmonic foreign-update "update= names a task that this plugin holds"
+    on_harmonic foreign-update "update= must name a task that this plugin holds"
 }
 
 # bats test_tags=turn:1
@@ -149,12 +149,12 @@ ours() {
     run --separate-stderr "${check[@]}" --steps 3000 --seed 9 --priority - --model none "$BATS_TEST_DIRNAME/fixtures/plugins/drifting"
     echo "$output $stderr"
     [ "$status" -eq 1 ]
-    [[ $stderr == *"the answers are"* ]]
+    [[ $stderr == *"the answers must be"* ]]
 }
 
 @test "a plan over several CPUs counts once, and may take the capacity of all of them, for each kind of plugin" {
     clean "$(ours edf)" --model none --words partition=global --priority -
-    finds over-threshold "the sum of utilisations on these 2 CPUs is at most 1: 2 times threshold= (equation 3)" "$(ours edf)" --model none --words "partition=global threshold=0.5" --priority -
+    finds over-threshold "the sum of utilisations on these 2 CPUs must be at most 1: 2 times threshold= (equation 3 of the ReTiF paper)" "$(ours edf)" --model none --words "partition=global threshold=0.5" --priority -
 }
 
 # bats test_tags=turn:1
@@ -168,31 +168,31 @@ ours() {
 # bats test_tags=turn:2
 @test "exact tests: what blocks is forgotten" {
     words="partition=unthrottled admission=demand fair_server=0us blocking=2ms"
-    finds no-blocking "the demand test fails" "$(ours edf)" --model edf --words "$words"
-    finds no-blocking "every task meets its deadline" "$(ours rm)" --model rm --words "admission=rta blocking=2ms"
+    finds no-blocking "must refuse what fails the demand test" "$(ours edf)" --model edf --words "$words"
+    finds no-blocking "every task must meet its deadline" "$(ours rm)" --model rm --words "admission=rta blocking=2ms"
 }
 
 # bats test_tags=turn:1
 @test "others' tasks: borne whatever they are, noted although refused" {
-    finds bears-all "beside a load of a whole CPU its tasks would miss deadlines" "$(ours edf)" --model edf --words partition=unthrottled
-    finds notes-refused-load "a refused load is not noted" "$(ours rm)" --model rm --words admission=rta
+    finds bears-all "must refuse a load of a whole CPU" "$(ours edf)" --model edf --words partition=unthrottled
+    finds notes-refused-load "must not note a load that it refused" "$(ours rm)" --model rm --words admission=rta
 }
 
 # bats test_tags=turn:1
 @test "grants=tested and a grant without runtime" {
-    finds says-all-is-tested "only what states a runtime is granted" "$(ours rm)" --model rm
+    finds says-all-is-tested "with grants=tested the plugin must refuse a request without runtime" "$(ours rm)" --model rm
 }
 
 # bats test_tags=turn:0
 @test "rm: a weaker test, levels turned round" {
-    finds weaker-test "the hyperbolic test fails" "$(ours rm)" --model rm
-    finds inversion "levels follow the periods" "$(ours rm)" --model rm
+    finds weaker-test "must refuse what fails the hyperbolic test" "$(ours rm)" --model rm
+    finds inversion "levels must follow the periods" "$(ours rm)" --model rm
 }
 
 # bats test_tags=turn:2
 @test "fp and rr: levels turned round, another CPU than the one with fewest tasks" {
     for plugin in fp rr; do
-        finds inversion "levels follow the requested priorities" "$(ours $plugin)" --model $plugin
+        finds inversion "levels must follow the requested priorities" "$(ours $plugin)" --model $plugin
         finds any-cpu "the CPU with the fewest tasks" "$(ours $plugin)" --model $plugin
     done
 }

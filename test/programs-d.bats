@@ -142,7 +142,7 @@ check() {
 {"user": 3, "program": "/usr/bin/player", $RULES}|key "user" (line 1) must be the name of a user
 {"user": "@audio", "program": "/usr/bin/player", $RULES}|key "user" (line 1) must be the name of a user
 {"user": "ann", "group": "audio", "program": "/usr/bin/player", $RULES}|key "group" (line 1) must be @ and the name of a group, such as "@audio"
-{"user": "ann", "process": 42, $RULES}|the key "program" or "cgroup" is missing: "process" is for users
+{"user": "ann", "process": 42, $RULES}|the key "program" or "cgroup" is missing: "process" is only for the files of users
 {"user": "ann", "program": "/usr/bin/player"}|the key "threads" is missing
 {"user": "ann", "program": "player", $RULES}|key "program" (line 1) must be the absolute path of a program
 {"user": "ann", "program": "/usr/bin/player", "threads": []}|key "threads" (line 1) must be an array of 1 to 64 rules

@@ -614,11 +614,11 @@ END
             fails 125 "rtf-run: $option $text: a time needs a unit (us, ms, s, min, h or d)" "$RTF_BIN/rtf-run" $option $text -- true
         done
         for text in 1.5ms=1500us +5ms=5000us '5 ms=5000us' 5MS=5000us 1e3us=1000us .5s=500000us; do
-            fails 125 "rtf-run: $option ${text%=*}: a time is a whole number and a unit (us, ms, s, min, h or d), such as ${text#*=}" \
+            fails 125 "rtf-run: $option ${text%=*}: a time must be a whole number and a unit (us, ms, s, min, h or d), such as ${text#*=}" \
                 "$RTF_BIN/rtf-run" "$option" "${text%=*}" -- true
         done
         for text in 0ms 1.5us -5ms 367d 5m 5msec 31622401s 999999999999ms 99999999999999999999s '' ms 0x5ms; do
-            fails 125 "rtf-run: $option $text: a time is a whole number and a unit (us, ms, s, min, h or d), 1us to $longest" \
+            fails 125 "rtf-run: $option $text: a time must be a whole number and a unit (us, ms, s, min, h or d), 1us to $longest" \
                 "$RTF_BIN/rtf-run" "$option" "$text" -- true
         done
     done
@@ -629,10 +629,10 @@ END
 # bats test_tags=turn:1
 @test "other wrong usage exits with 125, too, and names the error" {
     for priority in 0 100 -1 x 5.5 '' 99999999999999999999; do
-        fails 125 "rtf-run: --priority $priority: a priority is 1 to 99" "$RTF_BIN/rtf-run" "--priority=$priority" -- true
+        fails 125 "rtf-run: --priority $priority: a priority must be from 1 to 99" "$RTF_BIN/rtf-run" "--priority=$priority" -- true
     done
     for name in '' .hidden -dash a/b 'a b' "$(printf 'x%.0s' {1..65})" ä ..; do
-        fails 125 "rtf-run: --name ${name//ä/??}: a name is 1 to 64 of *" "$RTF_BIN/rtf-run" "--name=$name" -- true
+        fails 125 "rtf-run: --name ${name//ä/??}: a name must be 1 to 64 of *" "$RTF_BIN/rtf-run" "--name=$name" -- true
     done
     fails 125 'rtf-run: --comment: this is not UTF-8 text' "$RTF_BIN/rtf-run" --comment $'\xff' -- true
     fails 125 'rtf-run: --plugin: this is not UTF-8 text' "$RTF_BIN/rtf-run" --plugin $'\xff' -- true

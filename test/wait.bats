@@ -184,11 +184,11 @@ ended_with() {
 @test "64: wrong usage, with a line that names the error" {
     fails 64 'rtf-wait: --timeout 5: a time needs a unit (us, ms, s, min, h or d)' "$RTF_BIN/rtf-wait" --timeout 5 cam
     for text in 0ms 1.5us -5ms 5m 367d '' ms; do
-        fails 64 "rtf-wait: --timeout $text: a time is a whole number and a unit (us, ms, s, min, h or d), 1us to 366d" \
+        fails 64 "rtf-wait: --timeout $text: a time must be a whole number and a unit (us, ms, s, min, h or d), 1us to 366d" \
             "$RTF_BIN/rtf-wait" --timeout="$text" cam
     done
     for name in '' .hidden a/b 'a b' ../cam .json cam/ "$(printf 'x%.0s' {1..65})" "$(printf 'x%.0s' {1..65}).json" ä; do
-        fails 64 "rtf-wait: $name: a name is 1 to 64 of *" "$RTF_BIN/rtf-wait" "$name"
+        fails 64 "rtf-wait: $name: a name must be 1 to 64 of *" "$RTF_BIN/rtf-wait" "$name"
     done
     for words in '' 'one two' '--no-such-option cam' '--token' '--timeout' '-x cam'; do
         # shellcheck disable=SC2086 # words

@@ -1,5 +1,5 @@
 """The checker's own books, and what each kind of plugin may grant. All is computed in exact fractions, and written
-from rtf-plugin(7) and the equations of paper 000, not from the plugins.
+from rtf-plugin(7) and the equations of the ReTiF paper, not from the plugins.
 
 A plugin may round each utilisation up to a billionth, as the broker's ledger does, or be exact. So a grant is
 wrong when it is too much in exact numbers, and a refusal when even the rounded numbers fit."""
@@ -40,6 +40,10 @@ def overrun_of(word):
     if word == "tick":
         return round(clock_getres(COARSE) * 1000000)
     return 0 if word == "none" else time(word)
+
+
+def named(place):
+    return f"CPU {place}" if isinstance(place, int) else f"CPUs {','.join(map(str, place))}"
 
 
 def rounded_up(share):
@@ -132,8 +136,8 @@ class Model:
         if plan and "ignore_admission" not in asked and ("threshold" in self.words or self.tests != "none"):
             cpus = len(plan.cpus)  # a plan over several CPUs takes its share once, of all these CPUs together
             if books.exact.get(plan.place, 0) + self.weigh(plan) > cpus * self.threshold:
-                yield (f"the sum of utilisations on {'a CPU' if cpus == 1 else f'these {cpus} CPUs'} is at most {float(cpus * self.threshold):g}: "
-                       f"{'' if cpus == 1 else f'{cpus} times '}threshold= (equation 3)")
+                yield (f"the sum of utilisations on {'a CPU' if cpus == 1 else f'these {cpus} CPUs'} must be at most {float(cpus * self.threshold):g}: "
+                       f"{'' if cpus == 1 else f'{cpus} times '}threshold= (equation 3 of the ReTiF paper)")
 
     def settled(self, books, place):
         """Yields what is wrong with the tasks of one place after a step."""
@@ -143,10 +147,10 @@ class Model:
         """Yields what is wrong with the place: a task goes to the least loaded CPU, unless it has no room or the task stays."""
         cpu, best = plan.place, books.least_loaded()
         if cpu not in books.cpus:
-            yield "this kind of plugin places a task on one CPU"
+            yield "this kind of plugin must place a task on one of its CPUs"
         elif not (old and old.plan.place == cpu) and fits(best):
             if books.rounded[cpu] - len(books.shares[cpu]) > books.rounded[best]:
-                yield f"the CPU with the least utilisation is taken, which is {best}"
+                yield f"a task must get the CPU with the least utilisation, which is {best}"
 
 
 class Tested:
@@ -168,17 +172,18 @@ class Tested:
         if not plan:
             places = [] if runtime > limit else books.cpus if self.pinned else [books.cpus]
             admits = [place for place in places if ignores or self.can_take(books, place, asked, runtime)[0]]
-            return [f"the {self.test} test admits it on {admits[0]}"] if admits else []
+            return [f"the plugin must grant what passes the {self.test} test, and the task passes on {named(admits[0])}"] if admits else []
         exact = self.can_take(books, plan.place, asked, plan.runtime)[1]
         if exact is False and not ignores:
-            return [f"the {self.test} test fails with {plan.runtime} us on {plan.place}"]
+            return [f"the plugin must refuse what fails the {self.test} test, and {plan.runtime} us fail on {named(plan.place)}"]
         if exact is False and plan.runtime != runtime:
-            return ["a task that fails the test gets its minimum runtime (paper 5.1)"]
+            return ["a task that fails the test must get its minimum runtime (section 5.1 of the ReTiF paper)"]
         wrong = list(self.misplaced(books, plan, old, lambda cpu: self.can_take(books, cpu, asked, runtime)[0])
                      if self.pinned else ())
         goal = min(max(runtime, asked.get("desired_runtime", 0)), limit) if self.gives_desired else runtime
         if exact and plan.runtime != goal and self.can_take(books, plan.place, asked, plan.runtime + 1)[0]:
-            wrong.append(f"{plan.runtime + 1} us would pass the {self.test} test, too, and {goal} us are desired")
+            wrong.append(f"the runtime must be the largest that passes the {self.test} test, up to the desired {goal} us: "
+                         f"{plan.runtime + 1} us would pass, too")
         return wrong
 
     def exact_on(self, books, cpu, more, test):
@@ -198,7 +203,7 @@ class Tested:
 
 
 class Edf(Tested, Model):
-    """Uses equations 3 and 4 of paper 000, or the processor demand, or the density test of global EDF."""
+    """Uses equations 3 and 4 of the ReTiF paper, or the processor demand, or the density test of global EDF."""
     gives_desired = True
 
     def __init__(self, setting):
@@ -269,10 +274,10 @@ class Edf(Tested, Model):
 
     def judge(self, books, asked, answer, plan, old):
         if not {"period", "runtime"} <= set(asked):
-            return ["edf needs a period and a runtime"] if plan else []
+            return ["edf must refuse a request without period or runtime"] if plan else []
         ignored = "ignore_admission" in asked and self.ignores
         if plan and not self.pinned and plan.cpus != books.cpus:
-            return ["with partition=global the plan's cpus are all of the plugin's"]
+            return ["with partition=global a plan must have all CPUs of the plugin"]
         if self.test in ("demand", "gfb"):
             return self.judge_tested(books, asked, plan, old, ignored)
         runtime, deadline = asked["runtime"], asked.get("deadline", asked["period"])
@@ -281,7 +286,7 @@ class Edf(Tested, Model):
         if plan:
             return self.judge_grant(books, asked, plan, old, limit, (most_rounded, most))
         fits = runtime <= limit and (ignored or runtime <= most_rounded)
-        return [f"equation 3 admits it: up to {most_rounded} us of runtime fit"] if fits else []
+        return [f"the plugin must grant what equation 3 of the ReTiF paper admits: up to {most_rounded} us of runtime fit"] if fits else []
 
     def judge_grant(self, books, asked, plan, old, limit, room):
         runtime = asked["runtime"]
@@ -289,19 +294,19 @@ class Edf(Tested, Model):
             best = self.roomiest(books, asked)
             stays = old and old.plan.place == plan.place
             if not stays and runtime <= self.room(books, best, asked)[1] and room[1] < self.room(books, best, asked)[1]:
-                yield f"the CPU with the most room beside overruns is taken, which is {best}"
+                yield f"a task must get the CPU with the most room beside overruns, which is {best}"
         elif self.pinned:
             yield from self.misplaced(books, plan, old, lambda cpu: runtime <= self.room(books, cpu, asked)[1])
         goal = min(max(runtime, asked.get("desired_runtime", 0)), limit)
         if runtime > room[1] and "ignore_admission" in asked:
             if not self.ignores:
-                yield "the kernel tests too, unless with partition=unthrottled: ignore_admission cannot help"
+                yield "without partition=unthrottled the plugin must refuse what fails the test, also with ignore_admission: the kernel tests, too"
             elif plan.runtime != runtime:
-                yield "a task that fails the test gets its minimum runtime (paper 5.1)"
+                yield "a task that fails the test must get its minimum runtime (section 5.1 of the ReTiF paper)"
         elif plan.runtime > room[1]:
-            yield f"equation 3 has room for {room[1]} us of runtime at most"
+            yield f"the runtime must be at most {room[1]} us by equation 3 of the ReTiF paper"
         elif not min(goal, room[0]) <= plan.runtime <= min(goal, room[1]):
-            yield f"equation 4 gives {min(goal, room[0])} us"
+            yield f"the runtime must be {min(goal, room[0])} us by equation 4 of the ReTiF paper"
 
 
 class Ordered(Model):
@@ -317,13 +322,13 @@ class Ordered(Model):
         for rank in sorted(ranks):
             lowest, highest = min(ranks[rank]), max(ranks[rank])
             if self.equals_share and lowest != highest:
-                yield f"equal {self.unit} have one level on a CPU: {abs(rank)} has {lowest} and {highest} on {place}"
+                yield f"tasks with equal {self.unit} on a CPU must have the same level: those with {abs(rank)} have {lowest} and {highest} on CPU {place}"
             if below and below[1] > lowest:
-                yield (f"levels follow the {self.unit}: on CPU {place} {abs(below[0])} has level {below[1]}, "
-                       f"above {abs(rank)} with {lowest}")
+                yield (f"levels must follow the {self.unit}: on CPU {place}, {abs(below[0])} has level {below[1]}, "
+                       f"and the more urgent {abs(rank)} has only level {lowest}")
             elif below and below[1] == lowest and room:
-                yield (f"different {self.unit} share a level only when levels run out: on CPU {place} "
-                       f"{abs(below[0])} and {abs(rank)} share {lowest}")
+                yield (f"different {self.unit} must have different levels, unless levels run out: on CPU {place}, "
+                       f"{abs(below[0])} and {abs(rank)} share level {lowest}")
             below = rank, highest
 
 
@@ -377,21 +382,21 @@ class Rm(Tested, Ordered):
         own = [books.tasks[task].asked for task in books.on.get(place, ())]
         promised = all("ignore_admission" not in asked for asked in own) and all(load.judged for load in books.others(place))
         if self.test == "rta" and promised and not self.exact_on(books, place, [], reference.response_times):
-            yield f"with admission=rta every task meets its deadline, with the levels as they are now: not on CPU {place}"
+            yield f"with admission=rta every task must meet its deadline: with the present levels, a task on CPU {place} can miss its deadline"
 
     def judge(self, books, asked, answer, plan, old):
         if "period" not in asked:
-            return ["rm needs a period"] if plan else []
+            return ["rm must refuse a request without period"] if plan else []
         if self.test == "rta":
             if answer == "partial":
-                return ["admission=rta grants what it has tested, or nothing: never partial"]
+                return ["with admission=rta the answer must be ok or no, never partial: the plugin tests each task"]
             return self.judge_tested(books, asked, plan, old, "ignore_admission" in asked) if "runtime" in asked else (
-                ["admission=rta needs a runtime"] if plan else [])
+                ["with admission=rta the plugin must refuse a request without runtime"] if plan else [])
         if "runtime" not in asked:
-            return [] if answer == "partial" else ["rm answers partial to a task without runtime: it has no test"]
+            return [] if answer == "partial" else ["rm must answer partial to a task without runtime: no test covers the task"]
         window = min(asked["period"], asked.get("deadline", asked["period"]))
         if answer == "ok" and window < asked["period"]:
-            return ["rm answers partial when the deadline is below the period: its tests do not cover that"]
+            return ["rm must answer partial when the deadline is below the period: its tests do not cover that"]
         share = Fraction(asked["runtime"], asked["period"])
 
         def surely_fits(cpu):  # a plugin may round twice: the share, and the bound
@@ -399,12 +404,13 @@ class Rm(Tested, Ordered):
         if not plan:
             best = books.least_loaded()
             allowed = asked["runtime"] <= min(window, asked.get("max_runtime", window))
-            return [f"CPU {best} is the least loaded and its test admits this"] if allowed and surely_fits(best) else []
+            return [f"the plugin must grant what passes the {self.test} test on the least loaded CPU: "
+                    f"the task passes on CPU {best}"] if allowed and surely_fits(best) else []
         if "ignore_admission" in asked:
             return []
         wrong = list(self.misplaced(books, plan, old, surely_fits))
         if not wrong and not self.admits(books.shares[plan.place], share):
-            wrong.append(f"the {self.test} test fails on CPU {plan.place} with this task")
+            wrong.append(f"the plugin must refuse what fails the {self.test} test: the test fails on CPU {plan.place} with this task")
         return wrong
 
 
@@ -416,22 +422,22 @@ class Fp(Ordered):
 
     def judge(self, books, asked, answer, plan, old):
         if "priority" not in asked:
-            return ["this plugin needs a priority"] if plan else []
+            return ["this plugin must refuse a request without priority"] if plan else []
         fewest = min(len(books.on[cpu]) for cpu in books.cpus)
         candidates = [cpu for cpu in books.cpus if len(books.on[cpu]) == fewest]
         if self.words.get("exhausted") != "reject":
             if not plan:
-                return ["without exhausted=reject every task that has a priority is granted"]
+                return ["without exhausted=reject the plugin must grant every task that has a priority"]
             stays = old and old.plan.place == plan.place
             return [] if stays or plan.place in candidates else [
-                f"the CPU with the fewest tasks is taken, which is {candidates[0]}"]
+                f"a task must get the CPU with the fewest tasks, which is {candidates[0]}"]
 
         def exceeds(cpu):
             priorities = {self.urgency(books.tasks[task]) for task in books.on.get(cpu, ())} | {asked["priority"]}
             return len(priorities) > self.levels[1] - self.levels[0] + 1
         if plan and exceeds(plan.place):
-            return ["with exhausted=reject a CPU has no more different requested priorities than levels"]
-        return [] if plan or any(map(exceeds, candidates)) else ["the CPU with the fewest tasks has levels left"]
+            return ["with exhausted=reject a CPU must not have more different requested priorities than levels"]
+        return [] if plan or any(map(exceeds, candidates)) else ["the plugin must grant a task while the CPU with the fewest tasks has levels left"]
 
 
 def hyperbolic(shares):

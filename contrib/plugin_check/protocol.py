@@ -11,8 +11,8 @@ ANSWER_SECONDS = 3.0  # the broker waits BROKER_SECONDS; this is longer, because
 BROKER_SECONDS = 0.1
 PARAGRAPH_BYTES, PARAGRAPH_PAIRS = 8192, 64
 PARAGRAPH = re.compile(rb"([a-z][a-z0-9_]*=[\x20-\x7e]*(\n|\Z))+\Z")
-ENDS_EARLY = "a plugin ends at the end of its input only, and this one {}"
-UNASKED = "each request has one answer, and nothing comes unasked"
+ENDS_EARLY = "a plugin must not end before the end of its input, and this one {}"
+UNASKED = "a plugin must send one answer to each request, and nothing unasked"
 
 Reply = namedtuple("Reply", "updates closing")
 
@@ -32,13 +32,13 @@ def show(data):
 def parse(block):
     """Reads one paragraph without its empty line, as strictly as the broker does."""
     if not PARAGRAPH.match(block):
-        raise Lost("each line is KEY=VALUE: a-z, 0-9 and _ before the =, printable ASCII after it", None, show(block))
+        raise Lost("each line must be KEY=VALUE: a-z, 0-9 and _ before the =, printable ASCII after it", None, show(block))
     pairs = [line.split("=", 1) for line in block.decode("ascii").split("\n")]
     paragraph = dict(pairs)
     if len(paragraph) < len(pairs):
-        raise Lost("a key stands once in a paragraph, and one stands twice", None, show(block))
+        raise Lost("a paragraph must not have a key twice", None, show(block))
     if len(pairs) > PARAGRAPH_PAIRS or len(block) > PARAGRAPH_BYTES:
-        raise Lost(f"a paragraph has at most {PARAGRAPH_PAIRS} lines and {PARAGRAPH_BYTES} bytes", None, show(block))
+        raise Lost(f"a paragraph must have at most {PARAGRAPH_PAIRS} lines and {PARAGRAPH_BYTES} bytes", None, show(block))
     return paragraph
 
 
@@ -58,7 +58,7 @@ class Plugin:
         self.poll.register(self.output, select.POLLIN)
         self.unread, self.serial, self.slow = b"", 0, 0
         try:
-            self.greeting = self.paragraph(GREETING_SECONDS, "the greeting comes within 5 s, unasked")
+            self.greeting = self.paragraph(GREETING_SECONDS, "a plugin must send its greeting within 5 s, unasked")
         except Lost:
             self.kill()
             raise
@@ -93,7 +93,7 @@ class Plugin:
                 if readable:
                     self.fill()
                 elif not writable:
-                    raise Lost("a plugin reads requests until the end of its input, and this one stopped") from None
+                    raise Lost("a plugin must read requests until the end of its input, and this one stopped") from None
             except BrokenPipeError:
                 raise Lost(ENDS_EARLY.format(self.ending())) from None
 
@@ -103,7 +103,7 @@ class Plugin:
             raise Lost(ENDS_EARLY.format(self.ending()))
         self.unread += got
 
-    def paragraph(self, seconds=ANSWER_SECONDS, demand="each request is answered at once"):
+    def paragraph(self, seconds=ANSWER_SECONDS, demand="a plugin must answer each request at once"):
         while b"\n\n" not in self.unread and not self.unread.startswith(b"\n"):
             if len(self.unread) > PARAGRAPH_BYTES:
                 break
@@ -119,11 +119,11 @@ class Plugin:
             paragraph = self.paragraph()
             while "answer" not in paragraph:
                 if "update" not in paragraph:
-                    raise Lost("a paragraph has answer= or update=", None, paragraph)
+                    raise Lost("a paragraph must have answer= or update=", None, paragraph)
                 updates.append(paragraph)
                 paragraph = self.paragraph()
             if paragraph.get("id", str(request["id"])) != str(request["id"]):
-                raise Lost("requests are answered in order, and an echoed id= is the request's", None, paragraph)
+                raise Lost("requests must be answered in order, and an id= in an answer must be the request's", None, paragraph)
         except Lost as lost:
             raise Lost(lost.why, request, lost.got) from None
         return Reply(updates, paragraph)
@@ -146,7 +146,7 @@ class Plugin:
                         "without -W interactive)")
         except Lost as lost:
             return lost.why
-        return "nothing came, at the end of its input neither: it hangs"
+        return "nothing came, not even at the end of its input: it hangs"
 
     def ending(self):
         try:
@@ -165,7 +165,7 @@ class Plugin:
             raise Lost(UNASKED, "end of input", show(rest))
         ending = self.ending()
         if ending != "exited with status 0":
-            raise Lost(f"a plugin exits 0 at the end of its input, and this one {ending}")
+            raise Lost(f"a plugin must exit with status 0 at the end of its input, and this one {ending}")
 
     def kill(self):
         self.process.kill()  # nothing happens if it has ended

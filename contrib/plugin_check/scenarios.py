@@ -37,7 +37,7 @@ def probes(session):
 def expect_same(session, asked, before, after, demand):
     for (task, request), old, new in zip(asked, before, after):
         if old != new:
-            session.report.fault({"op": "accept", "task": task, **request}, new, f"{demand}: it was '{compact(old)}'")
+            session.report.fault({"op": "accept", "task": task, **request}, new, f"{demand}: the earlier answer was '{compact(old)}'")
             return
 
 
@@ -61,14 +61,14 @@ def fill(session, percent, most=40):
 def conversation(session):
     request, reply = session.ask("no_such_op", 1)
     if reply.closing["answer"] != "no":
-        session.report.fault(request, reply.closing, "an unknown op gets answer=no and a reason")
+        session.report.fault(request, reply.closing, "the answer to an unknown op must be no, with a reason=")
     session.release(424242)
     session.unload(424243)
     session.question(1, {})
     plain = probes(session)
     strange = [(task, {**asked, **UNKNOWN}) for task, asked in plain]
-    expect_same(session, strange, session.probe(plain), session.probe(strange), "unknown keys are ignored")
-    with unchanged(session, "a load that came and went is gone"):
+    expect_same(session, strange, session.probe(plain), session.probe(strange), "the plugin must ignore unknown keys")
+    with unchanged(session, "the plugin must forget a load that came and went"):
         for task, runtime in ((424243, 1000), (424244, None)):
             session.load(task, other(session.setting.cpu_numbers[0], runtime, 100000))
         for task in (424243, 424244):
@@ -77,7 +77,7 @@ def conversation(session):
 
 def large_numbers(session):
     """Numbers above 2^31, which a careless awk program or a C int cannot hold."""
-    with unchanged(session, "task numbers are told apart beyond 2^31 too"):
+    with unchanged(session, "the plugin must tell task numbers apart, also beyond 2^31"):
         session.question(ASKER, parameters(session, 2500000000, 3600000000))
         for step in (lambda task: session.accept(task, parameters(session, 1000, 100000)), session.release):
             for task in (3000000001, 5, 2 ** 32 + 5):
@@ -93,7 +93,7 @@ def split_requests(session):
             plugin.send(data[at:at + size])
             time.sleep(size / 1000)  # a pause, so that the plugin reads this piece alone
         if plugin.poll.poll(50):
-            raise Lost("a request may come in pieces, and ends with its empty line: it is not answered before it",
+            raise Lost("a request can come in pieces: the plugin must not answer before the empty line",
                        data.decode().replace("\n", " "), plugin.paragraph())
         plugin.send(last)
         session.check_closing(request, plugin.reply(request).closing)
@@ -105,12 +105,12 @@ def many_in_one_write(session):
         requests = [{"op": ("release", "no_such_op")[i % 2], "task": 500000 + i} for i in range(count)]
         for request, reply in session.plugin.ask_all(requests):
             if (reply.closing["answer"] == "ok") != (request["op"] == "release"):
-                raise Lost(f"{count} requests in one stream are answered in order: release ok, an unknown op no",
+                raise Lost(f"{count} requests in one stream must be answered in order: ok to release, no to an unknown op",
                            request, reply.closing)
 
 
 def questions_change_nothing(session):
-    with unchanged(session, "accept without commit changes nothing"):
+    with unchanged(session, "accept without commit must change nothing"):
         for task in range(100, 160):
             session.question(task, parameters(session, 30000, 100000))
 
@@ -121,17 +121,17 @@ def changes(session):
     others = (parameters(session, 100000, 100000), parameters(session, 10, 100000), {"runtime": 5000}, {})
     state = probes(session) + [(task, session.books.tasks[task].asked) for task in held[:8]]
     for task in held[-1:]:
-        with unchanged(session, "a question about a change changes nothing", state):
+        with unchanged(session, "a question about a change must change nothing", state):
             refused = [other for other in others if session.question(task, other)[1]["answer"] == "no"]
-        with unchanged(session, "a refused change keeps the old reservation", state):
+        with unchanged(session, "a refused change must keep the old reservation", state):
             for other in refused:
                 session.accept(task, other)
-        with unchanged(session, "a change to the same is granted and alters nothing", state):
+        with unchanged(session, "a change to the same parameters must be granted and alter nothing", state):
             session.accept(task, session.books.tasks[task].asked)
 
 
 def sums_return_to_zero(session):
-    with unchanged(session, "after the release of all tasks the sums are zero again"):
+    with unchanged(session, "after the release of all tasks the sums must be zero again"):
         for percent in (10, 33, 7):
             held = fill(session, percent)
             for task in held[::2] + held[1::2]:
@@ -146,7 +146,7 @@ def product_of_two(session):
             session.load(9000 + task, other(cpu, 250000, 1000000))
         if [bool(session.question(1, parameters(session, us, 1000000))[0]) for us in (600000, 600001)] != [True, False]:
             session.report.fault("600000 and 600001 of 1000000 us beside 0.25", None,
-                                 "the hyperbolic test is exact: a product of 2 is admitted, more is not")
+                                 "the hyperbolic test must admit a product of exactly 2, and no more")
 
 
 def judging(session):
@@ -156,27 +156,27 @@ def judging(session):
     if not session.judges:
         return
     harmless = [other(cpu, 100000, 100000, "fifo", 1, True), other(cpu, None, None, "rr", 1, True)]
-    with unchanged(session, "a load that came and went is gone, also one that was judged"):
+    with unchanged(session, "the plugin must forget a judged load that came and went"):
         if session.load(task, whole)["answer"] != "ok":
-            session.report.fault(whole._asdict(), None, "where it has no task a plugin has nothing to lose: any load is ok")
+            session.report.fault(whole._asdict(), None, "a plugin must bear any load on a CPU where it has no task")
         session.unload(task)
     fill(session, 20)
     own = next((number for number, task in session.books.tasks.items() if task.plan.place == cpu), None)
     if own is not None:
-        with unchanged(session, "a load with the number of an own task that came and went is gone"):
+        with unchanged(session, "the plugin must forget a load that came and went, also with the number of an own task"):
             asked = session.books.tasks[own].asked
             moved = other(cpu, asked["runtime"], asked["period"], "deadline", None, True)
             if session.load(own, moved)["answer"] != "ok":
-                session.report.fault(moved._asdict(), None, "a task that is to move to another plugin does not count against itself")
+                session.report.fault(moved._asdict(), None, "a task that moves to another plugin must not count against itself")
             session.unload(own)
     for load in harmless if levels is None or levels[0] > 1 else []:
-        with unchanged(session, "what runs below its own tasks is no load"):
+        with unchanged(session, "a load that runs below the plugin's own tasks must change nothing"):
             if session.load(task, load)["answer"] != "ok":
-                session.report.fault(load._asdict(), None, "a load of lower priority does not harm its tasks, so it must not refuse the load")
-    with unchanged(session, "a refused load is not noted"):
+                session.report.fault(load._asdict(), None, "the plugin must not refuse a load of lower priority: the load does not harm its tasks")
+    with unchanged(session, "the plugin must not note a load that it refused"):
         refused = session.load(task, whole)
         if refused["answer"] != "no":
-            session.report.fault(whole._asdict(), refused, "beside a load of a whole CPU its tasks would miss deadlines, so it must refuse the load")
+            session.report.fault(whole._asdict(), refused, "the plugin must refuse a load of a whole CPU: beside such a load its tasks would miss deadlines")
     nearest = number(refused.get("nearest"))
     if nearest:
         check_nearest_load(session, task, whole, nearest)
@@ -186,16 +186,16 @@ def judging(session):
 def check_nearest_load(session, task, whole, nearest):
     bearable, more = whole._replace(runtime=nearest), whole._replace(runtime=nearest + 1)
     if session.load(task, more)["answer"] == "ok":
-        session.report.fault(more._asdict(), None, "nearest= of a load is the largest runtime that its tasks can bear")
+        session.report.fault(more._asdict(), None, "nearest= of a load must be the largest runtime that the plugin's tasks can bear")
     session.unload(task)
     if session.load(task, bearable)["answer"] != "ok":
-        session.report.fault(bearable._asdict(), None, "the nearest= of the answer before is borne when it is asked for")
+        session.report.fault(bearable._asdict(), None, "a load with the nearest= of the answer before must be borne")
     judged = session.probe(probes(session))
-    with unchanged(session, "a change of a load that it said no to leaves what it knew of the task before"):
+    with unchanged(session, "a refused change of a load must keep the load as it was"):
         session.load(task, more)
     session.load(task, bearable._replace(judged=False))
     expect_same(session, probes(session), judged, session.probe(probes(session)),
-                "a load that was judged and borne counts as one that was only told")
+                "a judged load must count the same as a load that the plugin was only told of")
 
 
 def check_minimum(session, task, asked, closing):
@@ -207,12 +207,12 @@ def check_minimum(session, task, asked, closing):
         return session.question(task, {**asked, "runtime": runtime})[1]
     runtime, least, most = asked["runtime"], number(closing["nearest_minimum"]), number(closing.get("nearest"))
     if not least or least <= runtime or (most is not None and most < least):
-        fault(runtime, closing, "nearest_minimum= is a runtime in us, larger than the one asked and at most nearest=")
+        fault(runtime, closing, "nearest_minimum= must be a runtime in us, larger than the one asked and at most nearest=")
         return
     for value, granted in ((least, True), (least - 1, False), (most, True), (most and most + 1, False)):
         if value is not None and (ask(value)["answer"] != "no") != granted:
-            fault(value, ask(value), f"nearest_minimum={least} and nearest={most} were said to be the least and the largest "
-                  "runtime that is granted")
+            fault(value, ask(value), f"nearest_minimum={least} and nearest={most} must be the least and the largest runtime "
+                  "that the plugin grants")
 
 
 def too_small(session):
@@ -225,12 +225,12 @@ def too_small(session):
                 check_minimum(session, ASKER, asked, closing)
             elif "nearest" in closing and (number(closing["nearest"]) or runtime) >= runtime:
                 session.report.fault({"op": "accept", "task": ASKER, **asked}, closing,
-                                     "nearest= without nearest_minimum= is smaller than the runtime that was asked")
+                                     "nearest= without nearest_minimum= must be smaller than the runtime that was asked")
 
 
 def many_users(session):
     """Several users have threads. With overrun= the plugin charges each thread for the threads of other users, by the key owner=."""
-    with unchanged(session, "when the tasks of all users are released the answers are those of the start"):
+    with unchanged(session, "when the tasks of all users are released the answers must be the same as at the start"):
         for task in range(1, 13):
             session.accept(task, parameters(session, 200, 10000 * task))
         for task in list(session.books.tasks):

@@ -39,11 +39,11 @@ class Session:
         model.tests = greeting.get("tests", "none")
         if greeting.get("protocol") != "1" or greeting.get("answer") != "ok" or model.tests not in (
                 "sufficient", "exact", "necessary", "none"):
-            report.fault(None, greeting, "the greeting has protocol=1, answer=ok or no, and tests=sufficient, exact, "
-                         "necessary or none if at all")
+            report.fault(None, greeting, "the greeting must have protocol=1 and answer=ok or no, and tests=, if present, must be "
+                         "sufficient, exact, necessary or none")
         self.judges = greeting.get("judges") == "load"
         if greeting.get("judges", "load") != "load" or greeting.get("grants", "tested") != "tested":
-            report.fault(None, greeting, "in a greeting stand judges=load and grants=tested, or neither word")
+            report.fault(None, greeting, "in a greeting judges=, if present, must be load, and grants=, if present, must be tested")
         self.grants_tested = greeting.get("grants") == "tested"
 
     def __enter__(self):
@@ -68,7 +68,7 @@ class Session:
         asked = {**asked, "owner": owner_of(task)}
         request, reply = self.ask("accept", task, **asked)
         if reply.updates:
-            self.report.fault(request, reply.updates[0], "accept without commit changes nothing: no updates")
+            self.report.fault(request, reply.updates[0], "accept without commit must change nothing: no updates")
         return self.check_plan(request, asked, reply.closing), reply.closing
 
     def probe(self, probes):
@@ -90,7 +90,7 @@ class Session:
         if commit and plan and answer == "ok":
             self.settle(request, reply.updates, task, Task(asked, plan))
         elif reply.updates:
-            self.report.fault(request, reply.updates[0], "updates come with what is done: not with a question, "
+            self.report.fault(request, reply.updates[0], "an answer must not have updates if nothing was done: not for a question, "
                               "a partial answer or a refusal")
         elif plan and take_offer:
             request, reply = self.schedule(task, Task(asked, plan))
@@ -108,7 +108,7 @@ class Session:
         for task, entry in tasks:
             request, reply = self.schedule(task, entry)
             if reply.updates:
-                self.report.fault(request, reply.updates[0], "tasks that are fed again stay as they were: no updates")
+                self.report.fault(request, reply.updates[0], "tasks that are fed again must stay as they were: no updates")
             self.books.put(task, entry)
 
     def release(self, task):
@@ -129,9 +129,9 @@ class Session:
         request, reply = self.ask("load", task, cpus=load.cpu, **stated, **judged)
         borne = reply.closing["answer"] == "ok"
         self.broken(request, reply.closing, (
-            (reply.updates, "a load moves no task: no updates"),
-            (borne and bears[1] is False, "its tasks do not bear this load: they would miss deadlines"),
-            (not borne and bears[0] is True, "its tasks bear this load, and would keep all that was promised")))
+            (reply.updates, "a load must move no task: no updates"),
+            (borne and bears[1] is False, "the plugin must refuse this load: its tasks would miss deadlines"),
+            (not borne and bears[0] is True, "the plugin must bear this load: its tasks would still meet all deadlines")))
         if borne or before:
             self.books.load(task, load if borne else before)
         return reply.closing
@@ -152,11 +152,11 @@ class Session:
         answer, op = closing["answer"], request["op"]
         must_obey = op in ("schedule", "release") or (op == "load" and not (self.judges and "commit" in request))
         self.broken(request, closing, (
-            (must_obey and answer != "ok", f"{op} cannot be refused"),
-            (op == "load" and answer == "partial", "a load is borne or not: ok or no"),
-            (answer not in ("ok", "partial", "no"), "answer= is ok, partial or no"),
-            (closing.get("retry") not in (None, "never", "when-freed"), "retry= is never or when-freed"),
-            (answer != "ok" and not closing.get("reason"), f"answer={answer} has a reason= for people")))
+            (must_obey and answer != "ok", f"the answer to {op} must be ok"),
+            (op == "load" and answer == "partial", "the answer to a load must be ok or no"),
+            (answer not in ("ok", "partial", "no"), "answer= must be ok, partial or no"),
+            (closing.get("retry") not in (None, "never", "when-freed"), "retry= must be never or when-freed"),
+            (answer != "ok" and not closing.get("reason"), f"answer={answer} must have a reason= for people")))
 
     def wrong_bounds(self, paragraph):
         """Returns the rules for the keys that a plan and an update share."""
@@ -169,8 +169,8 @@ class Session:
             wrong_level = "priority" in paragraph
         else:
             wrong_level = "priority" in paragraph and not levels[0] <= (level or 0) <= levels[1]
-        return [(not inside, f"the cpus are a list within cpus={self.setting.cpus}"),
-                (wrong_level, f"the priority is within priority={self.setting.priority}, and absent for deadline")]
+        return [(not inside, f"cpus= must be a list within cpus={self.setting.cpus}"),
+                (wrong_level, f"the priority must be within priority={self.setting.priority}, and absent for deadline")]
 
     def check_plan(self, request, asked, closing):
         """Returns the plan in an answer to accept. None: the answer refuses, or has no valid plan."""
@@ -181,22 +181,23 @@ class Session:
         cut = {key: number(closing.get(key)) for key in TIMES}
         least, most = asked.get("runtime"), max(asked.get("runtime", 0), asked.get("desired_runtime", 0))
         rules = self.wrong_bounds(closing) + [
-            ("cpus" not in closing, "a plan has cpus="),
-            (("priority" in closing) == deadline_only, "a plan has a priority, unless its policy is deadline"),
-            (policy not in ("deadline", "fifo", "rr"), "policy= is deadline, fifo or rr"),
-            ((policy == "deadline") != deadline_only, f"with priority={self.setting.priority} the policy is another"),
-            (policy != self.policy, f"a plugin has one policy, and this one said {self.policy} before"),
-            (any(key in closing and cut[key] is None for key in TIMES), "a time is a whole number of us"),
-            (cut["period"] != asked.get("period"), "the plan's period is the one asked, if any"),
-            ("deadline" in asked and "deadline" not in closing, "the plan has the deadline that was asked"),
+            ("cpus" not in closing, "a plan must have cpus="),
+            (("priority" in closing) == deadline_only, "a plan must have a priority, unless its policy is deadline"),
+            (policy not in ("deadline", "fifo", "rr"), "policy= must be deadline, fifo or rr"),
+            ((policy == "deadline") != deadline_only,
+             f"with priority={self.setting.priority} the policy must be {'deadline' if deadline_only else 'fifo or rr'}"),
+            (policy != self.policy, f"a plugin must have one policy, and this one said {self.policy} before"),
+            (any(key in closing and cut[key] is None for key in TIMES), "a time must be a whole number of us"),
+            (cut["period"] != asked.get("period"), "the plan's period must be the period that was asked, if any"),
+            ("deadline" in asked and "deadline" not in closing, "the plan must have the deadline that was asked"),
             ("deadline" in closing and cut["deadline"] != asked.get("deadline", asked.get("period")),
-             "the plan's deadline is the one asked, or else the period"),
-            (cut["runtime"] != cut["accepted_runtime"], "the plan's runtime and accepted_runtime are the same"),
-            ((cut["runtime"] is None) != (least is None), "the plan has a runtime exactly if one was asked"),
-            (least is None and self.grants_tested, "with grants=tested only what states a runtime is granted"),
+             "the plan's deadline must be the deadline that was asked, or else the period"),
+            (cut["runtime"] != cut["accepted_runtime"], "the plan's runtime and accepted_runtime must be the same"),
+            ((cut["runtime"] is None) != (least is None), "the plan must have a runtime if one was asked, and no runtime otherwise"),
+            (least is None and self.grants_tested, "with grants=tested the plugin must refuse a request without runtime"),
             (least and not least <= (cut["runtime"] or 0) <= most,
-             "the accepted runtime is at least the runtime and at most the desired runtime"),
-            ((cut["runtime"] or 0) > asked.get("max_runtime", most), "the accepted runtime is at most max_runtime")]
+             "the accepted runtime must be at least the runtime and at most the desired runtime"),
+            ((cut["runtime"] or 0) > asked.get("max_runtime", most), "the accepted runtime must be at most max_runtime")]
         if self.broken(request, closing, rules):
             return None
         cpus = parse_cpus(closing["cpus"])
@@ -213,8 +214,8 @@ class Session:
         for update in updates:
             moved = number(update["update"])
             if self.broken(request, update, self.wrong_bounds(update) + [
-                    (moved not in self.books.tasks, "update= names a task that this plugin holds"),
-                    (not {"cpus", "priority"} & set(update), "an update has cpus= or priority=")]):
+                    (moved not in self.books.tasks, "update= must name a task that this plugin holds"),
+                    (not {"cpus", "priority"} & set(update), "an update must have cpus= or priority=")]):
                 continue
             asked, plan = self.books.take(moved)
             fields = {**plan.fields, **{key: update[key] for key in ("cpus", "priority") if key in update}}

@@ -77,15 +77,15 @@ class Walk:
         elif "nearest" not in closing:
             for less in range(1, min(3, runtime)) if self.rng.random() < 0.3 else ():
                 if ask(less)["answer"] != "no":
-                    fault(runtime, closing, f"a refusal names the nearest= that is granted, and {less} us would be")
+                    fault(runtime, closing, f"a refusal must have nearest= if a smaller runtime is granted: {less} us would be granted")
         elif not nearest or nearest >= runtime:
-            fault(runtime, closing, "nearest= is a runtime in us, smaller than the one asked")
+            fault(runtime, closing, "nearest= must be a runtime in us, smaller than the one asked")
         else:
             at, above = ask(nearest), ask(nearest + 1)
             if at["answer"] == "no":
-                fault(nearest, at, "the nearest= of the answer before is granted when it is asked for")
+                fault(nearest, at, "the nearest= of the answer before must be granted when it is asked for")
             if above["answer"] != "no":
-                fault(nearest + 1, above, f"nearest={nearest} was said to be the largest runtime that is granted")
+                fault(nearest + 1, above, f"nearest={nearest} must be the largest runtime that the plugin grants")
             if self.rng.random() < 0.3:
                 self.session.accept(task, {**asked, "runtime": nearest})
 
@@ -118,7 +118,7 @@ class Walk:
             closing = self.session.load(task, load._replace(runtime=runtime))
             if closing["answer"] != answer:
                 self.report.fault({"op": "load", "task": task, **load._asdict(), "runtime": runtime}, closing,
-                                  f"nearest={nearest} was said to be the largest runtime that its tasks can bear")
+                                  f"nearest={nearest} must be the largest runtime of this load that the plugin's tasks can bear")
 
     def restart(self):
         """Starts a new plugin process, and gives it the grants of the old one, as the broker does after a plugin has ended."""
@@ -132,7 +132,7 @@ class Walk:
             self.session.feed(tasks)
             asked = self.probes + [(task, self.parameters()) for task, _ in tasks[:10]]
             expect_same(self.session, asked, old.probe(asked), self.session.probe(asked),
-                        "after a restart and schedule for each task the answers are the same")
+                        "after a restart and schedule for each task the answers must be the same")
 
     def finish(self):
         for task in list(self.session.books.tasks):
@@ -140,16 +140,16 @@ class Walk:
         for task in list(self.session.books.foreign):
             self.session.unload(task)
         expect_same(self.session, self.probes, self.empty, self.session.probe(self.probes),
-                    "when all is released the answers are those of the start")
+                    "when all is released the answers must be the same as at the start")
         for task, asked in self.nevers:
             plan, closing = self.session.question(task, asked)
             if plan:
-                self.report.fault({"op": "accept", "task": task, **asked}, closing, "retry=never was said to this "
-                                  "before, and the end of other tasks made it possible")
+                self.report.fault({"op": "accept", "task": task, **asked}, closing, "the plugin must say retry=never only of "
+                                  "what it can never grant: it said so of this request before")
         slow, asked = self.session.plugin.slow, self.session.plugin.serial
         if slow > 5 and slow * 100 > asked:
-            self.report.fault(None, None, f"the broker waits {BROKER_SECONDS * 1000:.0f} ms for an answer unless "
-                              f"timeout= says otherwise: {slow} of {asked} took longer")
+            self.report.fault(None, None, f"a plugin must answer within {BROKER_SECONDS * 1000:.0f} ms, unless plugins.conf has "
+                              f"another timeout=: {slow} of {asked} answers took longer")
 
 
 def walk(setting, model, report, rng, steps):

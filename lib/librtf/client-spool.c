@@ -67,11 +67,11 @@ static const char *wrong_time(const char *text, const char *longest)
         return "a time needs a unit (" TIME_UNITS ")";
     if (guess_time(text, 0, &number))
         snprintf(sentence, sizeof sentence,
-                 "a time is a whole number and a unit (" TIME_UNITS "), such as %lluus",
+                 "a time must be a whole number and a unit (" TIME_UNITS "), such as %lluus",
                  (unsigned long long)number);
     else
         snprintf(sentence, sizeof sentence,
-                 "a time is a whole number and a unit (" TIME_UNITS "), 1us to %s", longest);
+                 "a time must be a whole number and a unit (" TIME_UNITS "), 1us to %s", longest);
     return sentence;
 }
 

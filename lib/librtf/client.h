@@ -94,7 +94,7 @@ struct client_wait {
 
 /* The rule for the name of a spec, as a sentence for people. */
 #define CLIENT_NAME_RULE \
-    "a name is 1 to 64 of A-Z a-z 0-9 _ . @ : - and starts with a letter, a digit or _"
+    "a name must be 1 to 64 of A-Z a-z 0-9 _ . @ : - and start with a letter, a digit or _"
 bool client_name_ok(const char *name);
 
 /* Parses a time of a command line, in microseconds. NULL: valid; else a sentence that says what is

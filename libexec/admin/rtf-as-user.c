@@ -430,9 +430,10 @@ static error_t take_option(int key, char *argument, struct argp_state *state)
     case KEY_DIRECTORY: options.directory = argument; break;
     case KEY_TIMEOUT:
         if (!parse_wait(argument, &options.timeout))
-            argp_error(state,
-                       "--timeout %s: a time is a whole number and a unit (us, ms, s, min, h or d)",
-                       argument);
+            argp_error(
+                state,
+                "--timeout %s: a time must be a whole number and a unit (us, ms, s, min, h or d)",
+                argument);
         options.timeout += LATER * SECOND;
         break;
     case KEY_BYTES:

@@ -89,18 +89,18 @@ def is_global: $lines[.].partition == "global" and $lines[.].deadline;
 ),
 (
     $books.promised[] | select(.plugin != null and $lines[.plugin].resource != "cpu") | select(.sum > $lines[.plugin].capacity)
-    | "ledger: \(.plugin) has \(.sum) of \($lines[.plugin].capacity)"
+    | "ledger: \(.plugin): the sum is \(.sum), the capacity is \($lines[.plugin].capacity)"
 ),
 (
     $books.promised[] | select(.plugin != null and $lines[.plugin].promises and $lines[.plugin].resource == "cpu")
     | .plugin as $plugin | select([$grants[] | select(.plugin == $plugin and .untested)] == [])
     | ($lines[$plugin].threshold * (if .cpu < 0 then $lines[$plugin].cpus | cpus | length else 1 end)) as $most
     | select(.sum > $most + 2000)
-    | "ledger: \($plugin) has \(.sum) of \($most) on CPU \(.cpu)"
+    | "ledger: \($plugin) on \(if .cpu < 0 then "all its CPUs" else "CPU \(.cpu)" end): the sum is \(.sum), the limit is \($most)"
 ),
 (
     $books.plugins[] | .name as $name | .background as $count | [$books.reservations[].grant.background[]? | select(. == $name)] | select(length != $count)
-    | "ledger: \($name): \($count) are counted in the background, \(length) are"
+    | "ledger: \($name): the count of reservations in the background is \($count), there are \(length)"
 ),
 (
     (($books.used + $books.charges) | keys[]) | select(($books.used[.] // 0) != ($books.charges[.] // 0))

@@ -199,7 +199,7 @@ function is_stranger(rule) {
 
 function judge_values(rule,    other) {
     if (other = rule_beside(rule))
-        say("acl.conf", rule_line[rule], rule_text[rule] ": nothing passes this and line " rule_line[other] ": " rule_text[other])
+        say("acl.conf", rule_line[rule], rule_text[rule] ": no spec can pass both this rule and line " rule_line[other] ": " rule_text[other])
     if (other = same_sum(rule))
         say("acl.conf", rule_line[rule], rule_text[rule] ": line " rule_line[other] " bounds the same sum, and the smaller of the two holds")
     if (other = smaller_rule(rule))
@@ -218,7 +218,7 @@ function judge_rule(rule,    below) {
     if (rule in unknown)
         say("acl.conf", rule_line[rule], rule_text[rule] ": the account database knows no such " (is_group(rule) ? "group" : "user"))
     if (below)
-        say("acl.conf", rule_line[rule], rule_text[rule] ": no runtime passes this and line " rule_line[below] ": " rule_text[below])
+        say("acl.conf", rule_line[rule], rule_text[rule] ": no runtime can pass both this rule and line " rule_line[below] ": " rule_text[below])
     if (!is_first_of_subject(rule))
         return
     if (!opens[rule] && !closes[rule] && !something_opens(rule))

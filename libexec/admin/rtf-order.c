@@ -104,10 +104,10 @@ static bool receive(struct paragraph_input *input, struct paragraph *said, int64
         if (got <= 0)
             die(EX_UNAVAILABLE, "the broker ended before it answered");
         if (!paragraph_feed(input, bytes, (size_t)got))
-            die(EX_PROTOCOL, "the broker's answer is no paragraph");
+            die(EX_PROTOCOL, "the answer of the broker cannot be understood");
     }
     if (taken < 0)
-        die(EX_PROTOCOL, "the broker's answer is no paragraph");
+        die(EX_PROTOCOL, "the answer of the broker cannot be understood");
     return true;
 }
 
@@ -137,7 +137,7 @@ int main(int argc, char **argv)
         die(EX_USAGE, "usage: rtf-order SPOOL TIME|- USER UID|- [NAME]");
     const bool waits = strcmp(argv[2], "-") != 0;
     if (waits && !parse_wait(argv[2], &patience))
-        die(EX_USAGE, "a time is a whole number and a unit (" TIME_UNITS "), 1us to 366d");
+        die(EX_USAGE, "a time must be a whole number and a unit (" TIME_UNITS "), 1us to 366d");
     const int64_t until = monotonic_now() + (int64_t)patience * 1000;
     call_broker(argv[1]);
     send_order(argv + 3);

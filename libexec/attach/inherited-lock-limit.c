@@ -105,9 +105,10 @@ static enum apply_result change_of(const struct limited *limited, struct identit
         done = apply_refuse(reason, "process %d runs as uid %u, the spec belongs to uid %u",
                             (int)limited->process, identity->real_uid, limited->owner);
     else if (!change(limited->process, &limited->limit, &before))
-        done = errno == ESRCH ? APPLY_GONE
-                              : apply_refuse(reason, "lock_memory: prlimit of process %d: %s",
-                                             (int)limited->process, strerror(errno));
+        done = errno == ESRCH
+                   ? APPLY_GONE
+                   : apply_refuse(reason, "lock_memory: the limit of process %d cannot be set: %s",
+                                  (int)limited->process, strerror(errno));
     else if (thread_has_ended(pidfd)) {
         /* another process may have the id by now: gives that process its limit back */
         (void)prlimit(limited->process, RLIMIT_MEMLOCK, &before, NULL);

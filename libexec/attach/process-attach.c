@@ -165,8 +165,10 @@ static int refuse(enum apply_result *done, char *reason, const char *what)
     const int error = errno;
     *done = error == ESRCH
                 ? APPLY_GONE
-                : apply_refuse(reason, "the runtime of a process cannot be enforced: %s: %s", what,
-                               strerror(error));
+                : apply_refuse(
+                      reason,
+                      "the runtime of a process cannot be enforced, because %s cannot be used: %s",
+                      what, strerror(error));
     return -1;
 }
 

@@ -309,7 +309,7 @@ static int open_budget(const struct paragraph *request, int pidfd, enum apply_re
         if (paragraph_get_number(request, "every", INT32_MAX, &every) == 1)
             return process_attach(&(struct target){tid, started_by, pidfd},
                                   &(struct process_budget){(int)cpu, budget, every}, done, reason);
-        *done = refuse(reason, "whole without every");
+        *done = refuse(reason, "the request budget has whole without every");
         return -1;
     }
     if (process != 0)

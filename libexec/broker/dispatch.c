@@ -190,7 +190,7 @@ void dispatch_unwritten(struct user *user, const char *name, const char *request
 void dispatch_odd(struct user *user, const char *name)
 {
     report_found(user, name, "ignored",
-                 "a name is [A-Za-z0-9_][A-Za-z0-9_.@:-]{0,63} followed by .json or .tid");
+                 "a name must be [A-Za-z0-9_][A-Za-z0-9_.@:-]{0,63} followed by .json or .tid");
 }
 
 void dispatch_overflow(struct user *user)

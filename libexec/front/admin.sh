@@ -26,7 +26,7 @@ take_moment() { # OPTION TEXT
         g; p')
     moment=''
     [ -z "$front_when" ] || moment=$(date -d "$front_when" +%s.%6N 2>/dev/null) || moment=''
-    [ -n "$moment" ] || fail 64 "$1 $(printable "$2"): a time is such as 10min, 2h, 15:30, today, yesterday 14:00, 2026-11-23 or 2026-11-23T15:30:00Z"
+    [ -n "$moment" ] || fail 64 "$1 $(printable "$2"): write a time such as 10min, 2h, 15:30, today, yesterday 14:00, 2026-11-23 or 2026-11-23T15:30:00Z"
     moment=$(date -u -d "@$moment" +%Y-%m-%dT%H:%M:%S.%6NZ)
 }
 

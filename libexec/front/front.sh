@@ -164,7 +164,7 @@ take_name() { # TEXT
     *) front_bad='' ;;
     esac
     if [ -n "$front_bad" ] || [ "${#name}" -gt 64 ]; then
-        fail 64 "$(printable "$1"): a name is 1 to 64 of A-Z a-z 0-9 _ . @ : - and starts with a letter, a digit or _"
+        fail 64 "$(printable "$1"): a name must be 1 to 64 of A-Z a-z 0-9 _ . @ : - and start with a letter, a digit or _"
     fi
 }
 
@@ -199,7 +199,7 @@ check_time() { # OPTION TEXT
     esac
     if is_number "$front_number"; then return; fi
     front_guess=$(guess_time "$2")
-    fail 64 "$1 $(printable "$2"): a time is a whole number and a unit (us, ms, s, min, h or d), ${front_guess:+such as }${front_guess:-1us to 366d}"
+    fail 64 "$1 $(printable "$2"): a time must be a whole number and a unit (us, ms, s, min, h or d), ${front_guess:+such as }${front_guess:-1us to 366d}"
 }
 
 check_number() { # OPTION TEXT

@@ -46,7 +46,7 @@ static unsigned percent(const char *value)
     const size_t length = strcspn(value, "%");
     snprintf(digits, sizeof digits, "%.*s", (int)(length < sizeof digits ? length : 0), value);
     if ((value[length] == '%' && value[length + 1] != '\0') || !parse_number(digits, 1000, &number))
-        command_wrong("--margin %s: it is a percentage of at most 1000%%, such as 10%%",
+        command_wrong("--margin %s: it must be a percentage of at most 1000%%, such as 10%%",
                       command_typed(value));
     return (unsigned)number;
 }
@@ -55,7 +55,8 @@ static unsigned window(const char *value)
 {
     const uint64_t number = command_number("--window", value);
     if (number < 1 || number > ADAPT_WINDOW_MAX)
-        command_wrong("--window %s: it is 1 to %d jobs", command_typed(value), ADAPT_WINDOW_MAX);
+        command_wrong("--window %s: it must be 1 to %d jobs", command_typed(value),
+                      ADAPT_WINDOW_MAX);
     return (unsigned)number;
 }
 
@@ -75,7 +76,7 @@ static void take(void *context, const char *name, const char *value)
     else if (strcmp(value, "samples") == 0)
         options.source = WATCH_SAMPLES;
     else if (strcmp(value, "switches") != 0)
-        command_wrong("--source %s: it is switches or samples", command_typed(value));
+        command_wrong("--source %s: it must be switches or samples", command_typed(value));
 }
 
 /* ---- decisions ---- */

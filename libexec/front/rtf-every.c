@@ -40,7 +40,7 @@ static const struct command_option table[] = {
 static void take_count(const char *text)
 {
     if (!parse_number(text, INT64_MAX, &every.options.count) || every.options.count == 0)
-        command_wrong("--count %s: this is 1 to %llu", command_typed(text),
+        command_wrong("--count %s: this must be from 1 to %llu", command_typed(text),
                       (unsigned long long)INT64_MAX);
 }
 
@@ -61,7 +61,7 @@ static void take_until(const char *text)
     if (rest == NULL || *rest != '\0')
         rest = strptime(text, "%H:%M", &day);
     if (rest == NULL || *rest != '\0')
-        command_wrong("--until %s: this is +TIME, or a time of day as 17:30 or 17:30:15",
+        command_wrong("--until %s: this must be +TIME, or a time of day as 17:30 or 17:30:15",
                       command_typed(text));
     day.tm_isdst = -1;
     time_t then = mktime(&day);

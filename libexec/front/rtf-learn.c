@@ -49,7 +49,7 @@ static void take_source(const char *value)
     if (strcmp(value, "samples") == 0)
         options.source = WATCH_SAMPLES;
     else if (strcmp(value, "switches") != 0)
-        command_wrong("--source %s: it is switches or samples", command_typed(value));
+        command_wrong("--source %s: it must be switches or samples", command_typed(value));
 }
 
 static void take(void *context, const char *name, const char *value)

@@ -141,7 +141,7 @@ static int take_color(const char *text)
     for (int i = 0; i < 3; i++)
         if (strcmp(text, words[i]) == 0)
             return i - 1;
-    ls_die(EX_USAGE, "--color %s: this is auto, always or never", text);
+    ls_die(EX_USAGE, "--color %s: this must be auto, always or never", text);
 }
 
 static error_t take_option(int key, char *argument, struct argp_state *state)

@@ -34,7 +34,7 @@ static uint64_t command_priority(const char *value)
 {
     const uint64_t priority = command_number("--max-priority", value);
     if (priority == 0 || priority > PRIORITY_MAX)
-        command_misused("--max-priority is from 1 to 99");
+        command_misused("--max-priority must be from 1 to 99");
     return priority;
 }
 

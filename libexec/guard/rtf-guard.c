@@ -220,7 +220,7 @@ static const char *watch_loop(const struct paragraph *request, int fds[2])
     uint64_t process;
     const int event = fds[0];
     if (event < 0 || paragraph_get_number(request, "tid", INT32_MAX, &process) != 1 || process == 0)
-        return "loop without tid or event";
+        return "the request loop lacks tid or event";
     fds[0] = -1;
     const int number = loop_watch((pid_t)process, event, monotonic_now());
     if (number >= 0)

@@ -53,9 +53,10 @@ static error_t take_option(int key, char *argument, struct argp_state *state)
     case 'q': options->quiet = true; break;
     case KEY_HORIZON:
         if (!parse_time(argument, &options->horizon))
-            argp_failure(state, EX_USAGE, 0,
-                         "--horizon %s: a time is a whole number with a unit, such as 500ms or 2s",
-                         argument);
+            argp_failure(
+                state, EX_USAGE, 0,
+                "--horizon %s: a time must be a whole number with a unit, such as 500ms or 2s",
+                argument);
         break;
     case KEY_COMPAT: options->compat = true; break;
     case KEY_JSON: options->json = true; break;

@@ -111,7 +111,8 @@ bool records_parse(const char *text, size_t length, struct records *records,
         bool header = number == 1 && stop - line >= 6 && memcmp(line, "thread", 6) == 0;
         if (line < stop && *line != '#' && !header) {
             if (!take_line(line, stop, &mark))
-                return fault(why, "line %zu: is not THREAD,START_US,CPU,JOB, as 1,250.125,0,7",
+                return fault(why,
+                             "line %zu: this must be THREAD,START_US,CPU,JOB, as 1,250.125,0,7",
                              number);
             if (mark.thread >= records->count)
                 return fault(why, "line %zu: there is no thread %d: the experiment has %zu", number,

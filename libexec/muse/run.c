@@ -77,7 +77,8 @@ const char *argp_program_version = "rtf-muse " RTF_VERSION;
 
 static const struct argp_option option_table[] = {
     {"output", 'o', "DIR", 0, "Where marks and results go (default: EXPERIMENT.muse)", 0},
-    {"duration", KEY_DURATION, "TIME", 0, "Instead of the experiment's: 500ms, 30s", 0},
+    {"duration", KEY_DURATION, "TIME", 0,
+     "Run for TIME (500ms, 30s) instead of the duration in the experiment", 0},
     {"horizon", KEY_HORIZON, "TIME", 0,
      "The interval over which the linear bounds are fitted (default: a tenth of the duration)", 0},
     {"compat", KEY_COMPAT, NULL, 0, "Read the experiment as the paper's own tool does", 0},
@@ -117,7 +118,7 @@ static error_t take_option(int key, char *argument, struct argp_state *state)
     case KEY_HORIZON:
         if (!parse_time(argument, &time))
             argp_failure(state, EX_USAGE, 0,
-                         "--%s %s: a time is a whole number with a unit, such as 500ms or 2s",
+                         "--%s %s: a time must be a whole number with a unit, such as 500ms or 2s",
                          key == KEY_HORIZON ? "horizon" : "duration", argument);
         if (key == KEY_HORIZON)
             options->horizon = argument;

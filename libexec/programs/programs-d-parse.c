@@ -122,9 +122,11 @@ static bool parse_rest(const char *text, struct given *given, char reason[static
     if (parsed == PROGRAM_NOT)
         (void)fault_in(reason, REASON_BYTES, "the key \"threads\" is missing");
     else if (good && program->path[0] == '\0')
-        good = program->group[0] != '\0' ||
-               fault_in(reason, REASON_BYTES,
-                        "the key \"program\" or \"cgroup\" is missing: \"process\" is for users");
+        good =
+            program->group[0] != '\0' ||
+            fault_in(
+                reason, REASON_BYTES,
+                "the key \"program\" or \"cgroup\" is missing: \"process\" is only for the files of users");
     else if (good) {
         given->program = strdup(program->path);
         if (given->program == NULL)

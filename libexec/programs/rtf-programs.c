@@ -247,8 +247,9 @@ static int give(const char *directory, const char *spool)
     }
     orders_for(&orders, list, tell_broker);
     if (!record_read(STATE, &before))
-        tell_broker("error",
-                    "state/programs cannot be read: files that are not given any more stay");
+        tell_broker(
+            "error",
+            "state/programs cannot be read: files that the administrator no longer gives stay in the users' directories");
     orders_compare(&orders, &before, list);
     orders_look_up(&orders);
     if (!confine())
@@ -313,7 +314,7 @@ static const char *wrong_program(const char *program)
     if (ended.fd >= 0)
         close(ended.fd);
     if (!is_known)
-        return "within 2 s nobody could look up the program";
+        return "2 s were not enough to look up the program";
     return WEXITSTATUS(status) == EX_OK ? NULL : "there is no program";
 }
 

@@ -38,7 +38,7 @@ void ignored_add(const char *name)
         return;
     snprintf(
         line, sizeof line,
-        "%s: ignored: a name is [A-Za-z0-9_][A-Za-z0-9_.@:-]{0,63} followed by .json or .tid\n",
+        "%s: ignored: a name must be [A-Za-z0-9_][A-Za-z0-9_.@:-]{0,63} followed by .json or .tid\n",
         name);
     if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && !has_line(fd, line))
         (void)!write(fd, line, strlen(line));

@@ -15,9 +15,11 @@ escape() {
     eventually is_program "$PROCESS" escape
     told '.thread.state == "attached"' \
         "$(spec $ALICE cam "{\"plugin\": \"FP\", \"priority\": 15, \"runtime\": \"10ms\", \"period\": \"100ms\", \"budget\": \"process\", \"attach\": $PROCESS}")"
+    eventually is_program "$PROCESS" escapes # a thread was real-time
 }
 
-# had_its_runtime_at_most PERIODS: the CPU time of all threads at a real-time priority. One period in ten may have more, see test/process.bats.
+# had_its_runtime_at_most PERIODS: the CPU time of all threads at a real-time priority. This may be none: the guard leaves a new thread ordinary for a
+# millisecond, and threads that end sooner are never real-time. One period in ten may have more, see test/process.bats.
 had_its_runtime_at_most() {
     "$RTF_STAGE/group-times" "$(basename "/run/rtf/rtf-$PROCESS".*)" 10000 100000 "$1" 3>&- >"$WORK/times"
     awk '{ sum += $1; bound += $2; if ($1 > $2) more++ } END { printf "%d %d %d %d\n", NR, sum / NR, bound / NR, more }' "$WORK/times" >"$WORK/sums"
@@ -25,7 +27,6 @@ had_its_runtime_at_most() {
     echo "$periods periods: $mean us in the mean, $more of them had too much. Each had, and might have:"
     cat "$WORK/times"
     [ "$periods" -eq "$1" ]
-    [ "$mean" -gt 0 ]
     [ "$mean" -le "$bound" ]
     [ "$more" -le $(($1 / 10 + 1)) ]
 }

@@ -69,7 +69,7 @@ rewrites() { as $ALICE sh -c 'echo "$2" >"$1"' sh "$SPECS/$ALICE/cam.json" "$1";
     eventually is_stuck "${ATTACKERS[-1]}"
     run timeout 20 "$RTF_LIBEXEC/rtf-programs" lint "$CONFIG"
     [ "$status" -eq 0 ]
-    [ "$output" = "programs.d/player.json: within 2 s nobody could look up the program $WORK/theirs/player" ]
+    [ "$output" = "programs.d/player.json: 2 s were not enough to look up the program $WORK/theirs/player" ]
 }
 
 # bats test_tags=turn:1

@@ -1,5 +1,5 @@
-/* paper: the measurements of sections 6.2 and 6.3 of paper 000, for its figures 3 to 5, with the
- * same client as bench. To be started as root; writes DIR/create-two.data, DIR/create-one.data
+/* paper: the measurements of sections 6.2 and 6.3 of the ReTiF paper, for its figures 3 to 5, with
+ * the same client as bench. To be started as root; writes DIR/create-two.data, DIR/create-one.data
  * (client and broker on two CPUs, and on one) and DIR/attach.data.
  *
  * As in the paper: one plugin at a time, which manages 1 to 20 CPUs and 0 to 1,024 random tasks;
@@ -283,10 +283,9 @@ int main(int count, char **words)
         {"quick", 'q', NULL, 0, "10 runs instead of 500", 0},
         {0},
     };
-    static const struct argp argp = {options, parse,
-                                     NULL,    "Measures what figures 3 to 5 of paper 000 show.",
-                                     NULL,    NULL,
-                                     NULL};
+    static const struct argp argp = {
+        options, parse, NULL, "Measures what figures 3 to 5 of the ReTiF paper show.",
+        NULL,    NULL,  NULL};
     argp_parse(&argp, count, words, 0, NULL, NULL);
     srandom(SEED);
     for (int pinning = 0; pinning < PINNINGS; pinning++) {

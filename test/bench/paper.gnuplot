@@ -1,4 +1,4 @@
-# Figures 3 to 5 of paper 000 from create-two.data, create-one.data and attach.data, here: figure3.svg, figure3.png and so on.
+# Figures 3 to 5 of the ReTiF paper from create-two.data, create-one.data and attach.data, here: figure3.svg, figure3.png and so on.
 # The paper's figures 3 and 4 are from two machines; these are from one machine, with client and broker on two CPUs and on one.
 kinds = "EDF RM RR/FP"
 cpus = "1 2 4 8 16 20"

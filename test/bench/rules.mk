@@ -14,7 +14,7 @@ bench: programs $(B)/bench/bench $(B)/bench/clients
 	$(B)/bench/bench --build $(B) --json $(B)/bench/bench.json $(if $(QUICK),--quick) $(OPTIONS)
 $(B)/bench/bench:   $(call objects,$(addprefix test/bench/,bench.c operations.c flat.c others.c domain.c broker.c client.c floor.c samples.c)) $(LIB)
 $(B)/bench/bench:   LDLIBS = -ljansson
-# Measures figures 3 to 5 of paper 000. QUICK=1: in some minutes instead of hours. The pictures need gnuplot.
+# Measures figures 3 to 5 of the ReTiF paper. QUICK=1: in some minutes instead of hours. The pictures need gnuplot.
 bench-paper: programs $(B)/bench/paper
 	@mkdir -p $(B)/bench/figures
 	$(B)/bench/paper --build $(B) --output $(B)/bench/figures $(if $(QUICK),--quick) $(OPTIONS)

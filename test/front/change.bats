@@ -102,7 +102,7 @@ tidy() { [ -z "$BROKER" ] || kill -CONT "$BROKER" 2>/dev/null || true; }
     fails 64 'rtf change: say what to change: KEY=VALUE*' rtf change cam
     fails 64 'rtf change: 3ms is not KEY=VALUE *' rtf change cam 3ms
     fails 64 'rtf change: runtime 3000: a time needs a unit (us, ms, s, min, h or d)' rtf change cam runtime=3000
-    fails 64 'rtf change: runtime 1.5ms: a time is a whole number and a unit *' rtf change cam runtime=1.5ms
+    fails 64 'rtf change: runtime 1.5ms: a time must be a whole number and a unit *' rtf change cam runtime=1.5ms
     [ "$(stat -c '%i %z' "$OWN/cam.json")" = "$before" ]
     fails 66 "rtf change: there is no spec dog in $OWN" rtf change dog runtime=1ms
     fails 66 'rtf change: there is no spec cam' rtf_of $CAROL change cam runtime=1ms

@@ -102,18 +102,18 @@ tidy() { [ -z "$BROKER" ] || kill -CONT "$BROKER" 2>/dev/null || true; }
     broker_start
     fails 64 'rtf declare: the name of the reservation is missing *' rtf declare -T 2ms
     fails 64 'rtf declare: only one NAME is allowed *' rtf declare a b
-    fails 64 'rtf declare: .cam: a name is 1 to 64 of *' rtf declare .cam -T 2ms
-    fails 64 'rtf declare: ?????: a name is 1 to 64 of *' rtf declare $'\e[31m'
-    fails 64 "rtf declare: $(printf '%065d' 1): a name is *" rtf declare "$(printf '%065d' 1)"
+    fails 64 'rtf declare: .cam: a name must be 1 to 64 of *' rtf declare .cam -T 2ms
+    fails 64 'rtf declare: ?????: a name must be 1 to 64 of *' rtf declare $'\e[31m'
+    fails 64 "rtf declare: $(printf '%065d' 1): a name must be *" rtf declare "$(printf '%065d' 1)"
     fails 64 'rtf declare: -T 5000: a time needs a unit (us, ms, s, min, h or d)' rtf declare cam -T 5000
     for time in 1.5ms=1500us +5ms=5000us '5 ms=5000us' 5MS=5000us 1e3us=1000us .5s=500000us; do
-        fails 64 "rtf declare: -P ${time%=*}: a time is a whole number and a unit (us, ms, s, min, h or d), such as ${time#*=}" rtf declare cam -P "${time%=*}"
+        fails 64 "rtf declare: -P ${time%=*}: a time must be a whole number and a unit (us, ms, s, min, h or d), such as ${time#*=}" rtf declare cam -P "${time%=*}"
     done
     for time in 1.5us 5m 5h -1ms ms 0x5ms 5msec 0.1us 1e9s ''; do
-        fails 64 "rtf declare: -P $time: a time is a whole number and a unit (us, ms, s, min, h or d), 1us to 1h" rtf declare cam -P "$time"
+        fails 64 "rtf declare: -P $time: a time must be a whole number and a unit (us, ms, s, min, h or d), 1us to 1h" rtf declare cam -P "$time"
     done
     fails 64 'rtf declare: there is no option -? *' rtf declare cam -T 2ms $'-\xc3\xa9'
-    fails 64 'rtf declare: --priority high: a priority is 1 to 99' rtf declare cam --priority high
+    fails 64 'rtf declare: --priority high: a priority must be from 1 to 99' rtf declare cam --priority high
     fails 64 'rtf declare: --set runtime: this must be KEY=VALUE, *' rtf declare cam --set runtime
     fails 64 'rtf declare: *Key=1: this must be KEY=VALUE, *' rtf declare cam --set Key=1
     fails 64 'rtf declare: comment: the value is more than one line' rtf declare cam --comment $'a\nruntime=5ms'

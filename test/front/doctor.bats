@@ -165,7 +165,7 @@ mount --bind "$WORK/group" /etc/group
 mount --bind "$WORK/passwd" /etc/passwd
 exec setpriv --reuid $CAROL --regid $CAROL --clear-groups "$RTF_LIBEXEC/front/rtf-doctor" --spool "$SPOOL" --config "$CONFIG"
 END
-    finds login "you have become a member of the group rtftest after you have logged in. Log in again, or 'newgrp rtftest'." \
+    finds login "you became a member of the group rtftest after you logged in. Log in again, or 'newgrp rtftest'." \
         unshare --mount --propagation private sh -eu "$WORK/script"
 }
 
@@ -312,7 +312,7 @@ cgroup2 /groups/two cgroup2 rw 0 0'
     lacks 'whole processes' "$WORK/said" # no line of plugins.conf bounds whole processes
     echo 'WHOLE fp 21-25 0 enforce=process' >>"$CONFIG/plugins.conf"
     doctor --root "$root" >"$WORK/said" || true
-    [ "$(tail -n 1 "$WORK/said")" = "$by This kernel has no budgets of its own for cgroups." ]
+    [ "$(tail -n 1 "$WORK/said")" = "$by This kernel cannot itself bound the real-time CPU time of a cgroup." ]
     touch "$root/groups/cpu/cpu.rt_runtime_us"
     doctor --root "$root" >"$WORK/said" || true
     [ "$(tail -n 1 "$WORK/said")" = "$by This kernel could enforce them itself, by RT_GROUP_SCHED (cpu.rt_runtime_us); rtf does not use that." ]

@@ -158,9 +158,9 @@ loops_on_time() {
     fails 125 'rtf every: -P TIME is missing: *' rtf every -T 5ms -- true
     fails 125 'rtf every: a command is missing *' rtf every -P 5ms
     fails 125 'rtf every: -P 5: a time needs a unit (us, ms, s, min, h or d)' rtf every -P 5 -- true
-    fails 125 'rtf every: --until lunch: this is +TIME, or *' rtf every --until lunch -P 5ms -- true
-    fails 125 'rtf every: --count 0: this is 1 to *' rtf every --count 0 -P 5ms -- true
-    fails 125 'rtf every: --name .x: a name is *' rtf every -n .x -P 5ms -- true
+    fails 125 'rtf every: --until lunch: this must be +TIME, or *' rtf every --until lunch -P 5ms -- true
+    fails 125 'rtf every: --count 0: this must be from 1 to *' rtf every --count 0 -P 5ms -- true
+    fails 125 'rtf every: --name .x: a name must be *' rtf every -n .x -P 5ms -- true
     every -T 5ms -P 100ms -- echo .
     eventually lines 2
     broker_stop INT

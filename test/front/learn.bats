@@ -113,7 +113,7 @@ known() {
     fails 64 'rtf learn: one process is enough; *' rtf learn 1 2
     fails 66 'rtf learn: there is no process 4194304, *' rtf learn 4194304
     fails 77 "rtf learn: process 1 is another user's" rtf learn 1
-    fails 64 'rtf learn: --source x: it is switches or samples' rtf learn --source x 1
+    fails 64 'rtf learn: --source x: it must be switches or samples' rtf learn --source x 1
     sleeper $ALICE
     run -65 rtf learn --for 300ms -w cam "$SLEEPER"
     [[ $output == *'sleeping: it has hardly run'*'rtf learn: no thread has a period, so there is nothing to reserve' ]]

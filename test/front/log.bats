@@ -322,9 +322,9 @@ END
     for command in log history; do
         explains $command
         fails 64 "rtf $command: *operand*" rtf_root $command operand
-        fails 64 "rtf $command: --since 5: a time is such as *" rtf_root $command --since 5
+        fails 64 "rtf $command: --since 5: write a time such as *" rtf_root $command --since 5
         for time in yesteryear 3m 2w 1y m '15:30 m' 3month ''; do
-            fails 64 "rtf $command: --since $time: a time is such as *" rtf_root $command --since "$time"
+            fails 64 "rtf $command: --since $time: write a time such as *" rtf_root $command --since "$time"
         done
     done
     fails 64 'rtf log: --follow has no end, so it cannot*' rtf_root log -f --until 5min

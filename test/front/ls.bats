@@ -117,7 +117,7 @@ TEXT
     prints 0 rtf ls -o Name,POLICY,priority,deadline,cpus,result,user,reason,answered
     [[ $(tail -n 1 "$WORK/out") =~ ^cam\ +fifo\ +11\ +50ms\ +0\ +OK\ +$ALICE\ +FP\ grants\ it.*\ 20[0-9-]+T[0-9:.]+Z$ ]] || { cat "$WORK/out" >&2; false; }
     fails 64 'rtf ls: -o name,size: columns are USER, NAME, *' rtf ls -o name,size
-    fails 64 'rtf ls: --color sometimes: this is auto, always or never' rtf ls --color sometimes
+    fails 64 'rtf ls: --color sometimes: this must be auto, always or never' rtf ls --color sometimes
 }
 
 # bats test_tags=turn:1

@@ -29,7 +29,7 @@ has_threads() { [ "$(threads "$1" | grep -c "^$2")" -ge "$3" ]; }
     diff <(awk '/^# / { inside = $0 == "# OPTIONS" } inside && /^\*-/' "$RTF_SOURCE/man/rtf-preload.1.scd" | sed 's/\\//g' | grep -oE '\*--?[a-zA-Z?][a-z-]*' | tr -d '*' | sort -u) \
         <(grep -E '^ {1,8}-' "$WORK/out" | grep -oE '(^|[ ,])--?[a-zA-Z?][a-z-]*' | tr -d ' ,' | sort -u) >&2
     fails 125 'rtf preload: -T 5: a time needs a unit (us, ms, s, min, h or d)*' rtf preload -T 5 -- true
-    for wrong in 0 100; do fails 125 'rtf preload: --max-priority is from 1 to 99*' rtf preload --max-priority $wrong -- true; done
+    for wrong in 0 100; do fails 125 'rtf preload: --max-priority must be from 1 to 99*' rtf preload --max-priority $wrong -- true; done
     fails 127 'rtf preload: no-such-command: *' env PATH=/usr/bin:/bin "$RTF_BIN/rtf" preload -- no-such-command
     fails 126 'rtf preload: /etc/passwd: *' rtf preload -- /etc/passwd
     run -7 rtf preload -- sh -c 'exit 7'

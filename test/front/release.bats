@@ -106,7 +106,7 @@ tidy() { [ -z "$BROKER" ] || kill -CONT "$BROKER" 2>/dev/null || true; }
     broker_start
     fails 64 'rtf release: the names of reservations are missing *' rtf release
     fails 64 'rtf release: names, or --all *' rtf release --all cam
-    fails 64 'rtf release: ../cam: a name is *' rtf release ../cam
+    fails 64 'rtf release: ../cam: a name must be *' rtf release ../cam
 }
 
 # bats test_tags=turn:1

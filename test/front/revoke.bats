@@ -170,13 +170,13 @@ END
     fails 64 'rtf revoke: the user is missing*' rtf_root revoke
     fails 64 'rtf revoke: ../x: this must be USER or USER/NAME*' rtf_root revoke ../x
     fails 64 'rtf revoke: a/b/c: this must be USER or USER/NAME*' rtf_root revoke a/b/c
-    fails 64 'rtf revoke: *u001bb: a name is *' rtf_root revoke "$ALICE/$(printf 'a\033b')"
+    fails 64 'rtf revoke: *u001bb: a name must be *' rtf_root revoke "$ALICE/$(printf 'a\033b')"
     fails 66 "rtf revoke: $CAROL has no directory in $SPECS" rtf_root revoke $CAROL
     fails 77 "rtf revoke: only root may end other users' reservations" rtf revoke $BOB
     granted $ALICE cam '{"runtime": "2ms", "period": "20ms"}'
     kill -STOP "$BROKER"
     fails 75 "rtf revoke: $ALICE: it has not ended in time: 'rtf log' may say why" rtf_root revoke --timeout 200ms $ALICE
-    fails 64 "rtf revoke: $ALICE: it is not revoked: a time is *, 1us to 366d" rtf_root revoke --timeout 367d $ALICE
+    fails 64 "rtf revoke: $ALICE: it is not revoked: a time must be *, 1us to 366d" rtf_root revoke --timeout 367d $ALICE
     rtf_root revoke --timeout 4294967298ms $ALICE 3>&- & # 2 ms if poll(2) gets the low 32 bits
     local order=$!
     echo $order >>"$WORK/pids"
@@ -250,7 +250,7 @@ END
         fails 77 "rtf $command: only root may *" rtf $command
     done
     fails 64 'rtf drain: *a time needs a unit*' rtf_root drain --timeout 5
-    fails 64 'rtf drain: --timeout 5m: a time is *, 1us to 366d' rtf_root drain --timeout 5m
+    fails 64 'rtf drain: --timeout 5m: a time must be *, 1us to 366d' rtf_root drain --timeout 5m
     # A wrong acl.conf does not stop the command, and is reported.
     echo 'one word' >>"$CONFIG/acl.conf"
     rtf_root drain --no-wait 2>"$WORK/err"

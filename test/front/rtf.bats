@@ -80,7 +80,7 @@ prepare() { front_prepare; }
         [ "$(cat "$WORK/list")" = 'cam  granted' ]
         LC_ALL=$locale prints 0 rtf show cam
         grep -qF 'comment=gr\u00fcn' "$WORK/out"
-        LC_ALL=$locale fails 64 'rtf show: gr??n: a name is *' rtf show 'grün'
+        LC_ALL=$locale fails 64 'rtf show: gr??n: a name must be *' rtf show 'grün'
     done
     setsid --wait bash -c 'exec </dev/null >/dev/null 2>&1; exec "$@"' bash "$RTF_BIN/rtf" --spool "$SPOOL" ls
 }

@@ -81,7 +81,7 @@ TEXT
     fails 77 'rtf show: only root may act for somebody else' rtf_of $BOB show --user $ALICE cam
     fails 64 'rtf show: the name of the reservation is missing *' rtf show
     fails 64 'rtf show: only one NAME is allowed *' rtf show a b
-    fails 64 'rtf show: /cam: a name is *' rtf show /cam
+    fails 64 'rtf show: /cam: a name must be *' rtf show /cam
 }
 
 # bats test_tags=turn:1

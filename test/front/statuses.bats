@@ -62,7 +62,7 @@ nothing_stays() { [ "$(paste -sd ' ' "$WORK/left")" = 'cam.json rest' ] || { cat
     fails 73 "rtf adopt: app-$SLEEPER exists already: *" rtf adopt "$SLEEPER" -n "app-$SLEEPER"
     # If the second id is longer, only its name may be too long.
     long=$(printf 'n%.0s' $(seq $((63 - ${#first}))))
-    fails 64 "rtf attach: $long-1000000000: a name is 1 to 64 of *" rtf attach "$long" "$first" 1000000000 -T 1ms -P 20ms
+    fails 64 "rtf attach: $long-1000000000: a name must be 1 to 64 of *" rtf attach "$long" "$first" 1000000000 -T 1ms -P 20ms
     [ "$(ls "$OWN"/*.json)" = "$OWN/app-$SLEEPER.json" ]
 }
 

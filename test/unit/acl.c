@@ -787,13 +787,14 @@ static void each_wrong_line_is_named_with_what_is_allowed(void **state)
 #define THREADS \
     "max_user_threads takes a number of threads, or the word tick for a plugin that uses SCHED_DEADLINE, not "
 #define CPUS  " takes CPUs in decimals, such as 0.5 or 2, not "
-#define WORDS "a rule has four words, DOMAIN PLUGIN PROPERTY VALUE: this line has "
+#define WORDS "a rule must have four words, DOMAIN PLUGIN PROPERTY VALUE: this line has "
     static const struct {
         const char *line, *sentence;
     } wrong[] = {
         {"@rtf - max_runtime", WORDS "3"},
         {"@rtf - max_runtime 20 ms", WORDS "5"},
-        {"@ - max_runtime 20ms", "the first word is a user name, a uid, @group or -, not \"@\""},
+        {"@ - max_runtime 20ms",
+         "the first word must be a user name, a uid, @group or -, not \"@\""},
         {"@rtf edf max_runtime 20ms",
          "plugins.conf has no plugin \"edf\"; did you mean EDF? - means any"},
         {"@rtf - max_period 0", "max_period" TIMES "\"0\""},

@@ -118,7 +118,7 @@ static void a_plan_of_what_is_not_its_own_is_a_lie(void **state)
     lie = grant_of(EDF, "1-2", 1000, 10000, 0);
     is_its_own(&lie, "which its line of plugins.conf does not have");
     lie = grant_of(GLOBAL, "4", 1000, 10000, 0);
-    is_its_own(&lie, "under partition=global a plan has all of its CPUs, not 4");
+    is_its_own(&lie, "under partition=global a plan must have all CPUs of the line, not 4");
     lie = edf, lie.plan.policy = POLICY_FIFO;
     is_its_own(&lie, "which its line does not allow");
     lie = rm, lie.plan.policy = POLICY_DEADLINE;

@@ -246,7 +246,7 @@ static void form_and_sense_are_faults(void **state)
     start();
     say("rubbish\n\n");
     hear();
-    is_backing_off_because("it babbles: a line without '='");
+    is_backing_off_because("it sends a line without '='");
 }
 
 static void one_that_is_failed_is_killed_once(void **state)

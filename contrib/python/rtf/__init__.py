@@ -140,12 +140,12 @@ def _microseconds(key: str, value: Time) -> int:
     if isinstance(value, str):
         match = re.fullmatch(r"([0-9]+)(us|ms|s|min|h|d)", value)
         if match is None:
-            raise BadSpec(f"{key}={value!r}: a time is a whole number and a unit (us, ms, s, min, h or d), or a number of microseconds", "bad-spec")
+            raise BadSpec(f"{key}={value!r}: a time must be a whole number and a unit (us, ms, s, min, h or d), or a number of microseconds", "bad-spec")
         return int(match[1]) * _UNITS[match[2]]
     if isinstance(value, float):
-        raise BadSpec(f"{key}={value!r}: a time is a whole number of microseconds: round it, as in {key}=round(...)", "bad-spec")
+        raise BadSpec(f"{key}={value!r}: a time must be a whole number of microseconds: round it, as in {key}=round(...)", "bad-spec")
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise BadSpec(f"{key}={value!r} is no time: a time is microseconds, text such as '5ms', or a timedelta", "bad-spec")
+        raise BadSpec(f"{key}={value!r} is no time: a time must be microseconds, text such as '5ms', or a timedelta", "bad-spec")
     return value
 
 

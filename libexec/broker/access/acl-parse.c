@@ -62,7 +62,7 @@ static bool parse_domain(const char *word, struct rule *rule, char *reason)
     if (*name == '\0' || strlen(name) >= sizeof rule->name)
         return config_lines_wrong(
             reason, "acl.conf", rule->line,
-            "the first word is a user name, a uid, @group or -, not \"%.40s\"", word);
+            "the first word must be a user name, a uid, @group or -, not \"%.40s\"", word);
     snprintf(rule->name, sizeof rule->name, "%s", name);
     if (parse_number(name, UINT32_MAX - 1, &id)) {
         rule->domain = group ? GROUP_ID : USER_ID;
@@ -108,7 +108,7 @@ static bool parse_lock_memory(const char *word, uint64_t *bytes)
     return parse_number(word, 0, bytes) || parse_memory(word, bytes);
 }
 
-/* A time is a number of microseconds, as in the file of paper 000, or has a unit. */
+/* A time is a number of microseconds, as in the file of the ReTiF paper, or has a unit. */
 static bool parse_value(const char *word, struct rule *rule, char *reason)
 {
     switch (rule->property) {
@@ -286,7 +286,8 @@ static bool acl_add_line(struct acl *acl, const struct config_lines *conf, char 
     if (conf->count != 4)
         return config_lines_wrong(
             reason, conf->name, conf->line,
-            "a rule has four words, DOMAIN PLUGIN PROPERTY VALUE: this line has %d", conf->count);
+            "a rule must have four words, DOMAIN PLUGIN PROPERTY VALUE: this line has %d",
+            conf->count);
     struct rule *grown = realloc(acl->rules, (size_t)(acl->count + 1) * sizeof *grown);
     if (grown == NULL)
         abort();

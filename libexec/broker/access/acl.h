@@ -1,5 +1,5 @@
-/* Access rules: acl.conf(5), paper 000 section 4. Nothing is allowed by default. A request has to
- * pass all rules that match it. Some rules bound the sum of what all grants of a subject use.
+/* Access rules: acl.conf(5), section 4 of the ReTiF paper. Nothing is allowed by default. A request
+ * has to pass all rules that match it. Some rules bound the sum of what all grants of a subject use.
  *
  * A subject is a pair (domain, plugin). A counter has the sum of a subject. For
  * max_user_utilization, each uid also has a counter under each plugin. For max_user_threads, each

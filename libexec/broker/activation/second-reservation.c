@@ -53,7 +53,7 @@ static bool process_is_free(const struct reservation *reservation, pid_t process
         return true;
     snprintf(reason, REASON_BYTES,
              "thread %d of process %d is attached to another reservation already: with \"budget\": "
-             "\"process\" a thread has one of its own only under SCHED_DEADLINE",
+             "\"process\" only a SCHED_DEADLINE thread can have its own reservation",
              (int)other->tid, (int)process);
     return false;
 }

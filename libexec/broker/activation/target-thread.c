@@ -116,7 +116,7 @@ struct attachment *target_thread(struct request *request, pid_t tid, bool by_fil
     } else if (reservation->grant->spec.budget_process && identity.process != tid) {
         refuse_thread(request, WHY_UNCLEAR_THREAD,
                       "thread %d is not the first thread of its process, %d: with \"budget\": "
-                      "\"process\" state that one",
+                      "\"process\" name the first thread",
                       (int)tid, (int)identity.process);
     } else if (leader_is_alike(&identity)) {
         refuse_thread(
@@ -132,7 +132,7 @@ struct attachment *target_thread(struct request *request, pid_t tid, bool by_fil
             request->activation.why_not = TARGET_TAKEN;
         refuse_thread(
             request, WHY_UNCLEAR_THREAD,
-            "the broker cannot find the cpuset group of thread %d, to which it would have to return: %s",
+            "the broker cannot find the cpuset group of thread %d, and could not move the thread back later: %s",
             (int)tid, strerror(errno));
     } else {
         execve_former(&identity, &former);

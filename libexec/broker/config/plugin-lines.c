@@ -44,7 +44,7 @@ static bool parse_range(const char *word, struct plugin_line *line, char *reason
         last < first)
         return wrong(
             reason, line->line,
-            "the priorities are LOW-HIGH within 1-%d, or - for SCHED_DEADLINE, not \"%.40s\"",
+            "the priorities must be LOW-HIGH within 1-%d, or - for SCHED_DEADLINE, not \"%.40s\"",
             HIGHEST_GRANTED, word);
     if (last > HIGHEST_GRANTED)
         return wrong(
@@ -315,7 +315,8 @@ static bool parse_word(const char *word, struct plugin_line *line, char *reason)
     const char *value = strchr(word, '=');
     if (value == NULL || value == word ||
         strspn(word, "abcdefghijklmnopqrstuvwxyz_") != (size_t)(value - word))
-        return wrong(reason, line->line, "a word after the CPUs is KEY=VALUE, not \"%.40s\"", word);
+        return wrong(reason, line->line, "a word after the CPUs must be KEY=VALUE, not \"%.40s\"",
+                     word);
     value++;
     for (size_t i = 0; i < sizeof broker_words / sizeof *broker_words; i++)
         if (strncmp(word, broker_words[i].key, (size_t)(value - word)) == 0) {
@@ -346,10 +347,10 @@ static bool parse_line(char *const words[], int word_count, const char *director
     char path[4096];
     if (word_count < 4)
         return wrong(reason, line->line,
-                     "a plugin line is NAME PROGRAM PRIORITY CPUS [KEY=VALUE...]");
+                     "a plugin line must be NAME PROGRAM PRIORITY CPUS [KEY=VALUE...]");
     if (!name_is_valid(words[0], strlen(words[0]), PLUGIN_NAME_BYTES - 1))
         return wrong(reason, line->line,
-                     "a name has 1 to %d characters [A-Za-z0-9_.@:-], not \"%.40s\"",
+                     "a name must have 1 to %d characters [A-Za-z0-9_.@:-], not \"%.40s\"",
                      PLUGIN_NAME_BYTES - 1, words[0]);
     if (plugin_index(words[0]) >= 0)
         return wrong(reason, line->line, "the name %s is already that of line %d", words[0],
@@ -361,7 +362,7 @@ static bool parse_line(char *const words[], int word_count, const char *director
         snprintf(path, sizeof path, "%s/%s", directory, words[1]);
     else
         return wrong(reason, line->line,
-                     "a program is a bare name or an absolute path, not \"%.80s\"", words[1]);
+                     "a program must be a bare name or an absolute path, not \"%.80s\"", words[1]);
     if (!check_program(path, line->line, reason))
         return false;
     line->program = strdup(path);

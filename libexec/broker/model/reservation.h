@@ -43,7 +43,7 @@ struct holding {
     struct charge charge;
 };
 
-/* A grant in force. plan.runtime is the accepted runtime Qa of paper 000, plan.deadline the
+/* A grant in force. plan.runtime is the accepted runtime Qa of the ReTiF paper, plan.deadline the
  * relative deadline. Both are set when the spec states them, under every policy. utilization is 0
  * without a runtime. A grant without CPU time has the plugin NO_PLUGIN, and has holdings,
  * background lines or extras. */

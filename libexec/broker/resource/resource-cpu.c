@@ -54,7 +54,8 @@ bool cpu_plan_is_its_own(int plugin, const struct spec *spec, uint64_t max_runti
         return fault(reason, "it offers CPU %.200s, which its line of plugins.conf does not have",
                      format_cpus(&plan->cpus, cpus));
     if (is_global(plugin) && !CPU_EQUAL(&plan->cpus, &line->cpus))
-        return fault(reason, "under partition=global a plan has all of its CPUs, not %.200s",
+        return fault(reason,
+                     "under partition=global a plan must have all CPUs of the line, not %.200s",
                      format_cpus(&plan->cpus, cpus));
     if (line->domains && CPU_COUNT(&plan->cpus) != 1)
         return fault(reason,

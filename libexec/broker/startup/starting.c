@@ -213,13 +213,13 @@ void broker_start(const struct options *options, int lock)
     watchdog_open();
     privileges_drop(options->spool, options->config);
     if (!attach_start(lock) || !guard_start() || !names_start())
-        die_errno(EX_OSERR, "the broker's helper processes");
+        die_errno(EX_OSERR, "cannot start the broker's helper processes");
     if (!start_plugins(reason)) {
         stop_children();
         die(EX_CONFIG, reason);
     }
     if (!task_watches_start())
-        die_errno(EX_OSERR, "rtf-tasks");
+        die_errno(EX_OSERR, "cannot start rtf-tasks");
     allocators_start();
     if (!take_up_where_it_was(reason) || !tell_status(reason) || !spool_announce(reason)) {
         stop_children();

@@ -158,7 +158,7 @@ static int supervise_take_one(struct program *program, int *fd)
     if (taken == 0)
         return 0;
     if (taken < 0)
-        snprintf(why, sizeof why, "it babbles: %s", form);
+        snprintf(why, sizeof why, "it sends %s", form);
     else if (program->of->on_message != NULL && program->of->on_message(program, &said, fd))
         return 1;
     else

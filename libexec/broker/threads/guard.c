@@ -303,7 +303,7 @@ static void guard_on_start(struct program *program, bool again)
 {
     guard.rank = RANK_NOT_YET;
     if (!guard_listen())
-        supervise_fail(program, "it has no pipe");
+        supervise_fail(program, "the broker cannot open a pipe to it");
     else if (again)
         guard.listener->is_new();
 }

@@ -28,7 +28,7 @@ check_broker() {
     absent)
         was="no broker serves $spool"
         [ "$running" != true ] || was="$was: the last broker was killed, or the machine went down, and status.json still says that it runs"
-        found no-broker "$was" "start it as root with '$(starter)'. If it does not start, it says why in the log of the system, or with 'rtf-brokerd --foreground --spool $spool'"
+        found no-broker "$was" "start the broker as root with '$(starter)'. If the broker does not start, the log of the system says why, or 'rtf-brokerd --foreground --spool $spool'"
         ;;
     starting)
         found broker-starting "the broker of $spool has been started and does not serve yet" "wait; after ten seconds look at 'journalctl -u rtf'"

@@ -42,6 +42,6 @@ say_process_budget() {
     if [ -n "$kernel" ]; then
         printf 'This kernel could enforce them itself, by %s; rtf does not use that.\n' "$(printf '%s\n' "$kernel" | paste -sd , - | sed 's/,/ and /g')"
     else
-        printf 'This kernel has no budgets of its own for cgroups.\n'
+        printf 'This kernel cannot itself bound the real-time CPU time of a cgroup.\n'
     fi
 }

@@ -14,12 +14,12 @@ check_member() {
     case " $(id -G) " in
     *" $spool_group "*)
         [ "$in_database" != no ] ||
-            found not-member "this process has the group $group, but uid $uid is no member of it, and acl.conf does not name it" \
+            found not-member "this process has the group $group, but uid $uid is no member of the group, and acl.conf does not name the user" \
                 "ask an administrator for 'usermod -a -G $group $account'"
         ;;
     *)
         if [ "$in_database" = yes ]; then
-            found login "you have become a member of the group $group after you have logged in" "log in again, or 'newgrp $group'"
+            found login "you became a member of the group $group after you logged in" "log in again, or 'newgrp $group'"
         else
             found not-member "you are not in the group $group, which may use $spool" \
                 "ask an administrator for 'usermod -a -G $group $account'; then log in again"
@@ -51,7 +51,7 @@ check_ignored() {
         END { for (d in count) print d "\t" names[d] (count[d] > 3 ? " and " count[d] - 3 " more" : "") }' >"$work/ignored"
     while IFS="$tab" read -r where names; do
         found ignored "in $where the broker ignores $names" \
-            'rename the file: a name is [A-Za-z0-9_][A-Za-z0-9_.@:-]{0,63} followed by .json or .tid, in small letters'
+            'rename the file: a name must be [A-Za-z0-9_][A-Za-z0-9_.@:-]{0,63} followed by .json or .tid, in small letters'
     done <"$work/ignored"
 }
 
