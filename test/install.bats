@@ -59,6 +59,7 @@ prepare() {
 644 usr/libexec/rtf/front/front.sh
 755 usr/libexec/rtf/front/log-lines
 755 usr/libexec/rtf/front/rtf-acl
+755 usr/libexec/rtf/front/rtf-adapt
 755 usr/libexec/rtf/front/rtf-adopt
 755 usr/libexec/rtf/front/rtf-attach
 755 usr/libexec/rtf/front/rtf-change
@@ -68,6 +69,7 @@ prepare() {
 755 usr/libexec/rtf/front/rtf-drain
 755 usr/libexec/rtf/front/rtf-every
 755 usr/libexec/rtf/front/rtf-history
+755 usr/libexec/rtf/front/rtf-learn
 755 usr/libexec/rtf/front/rtf-log
 755 usr/libexec/rtf/front/rtf-ls
 755 usr/libexec/rtf/front/rtf-metrics
@@ -157,6 +159,7 @@ prepare() {
 644 usr/share/fish/vendor_completions.d/rtf.fish
 755 usr/share/man
 755 usr/share/man/man1
+644 usr/share/man/man1/rtf-adapt.1
 644 usr/share/man/man1/rtf-adopt.1
 644 usr/share/man/man1/rtf-attach.1
 644 usr/share/man/man1/rtf-change.1
@@ -164,6 +167,7 @@ prepare() {
 644 usr/share/man/man1/rtf-detach.1
 644 usr/share/man/man1/rtf-doctor.1
 644 usr/share/man/man1/rtf-every.1
+644 usr/share/man/man1/rtf-learn.1
 644 usr/share/man/man1/rtf-log.1
 644 usr/share/man/man1/rtf-ls.1
 644 usr/share/man/man1/rtf-metrics.1

