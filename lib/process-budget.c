@@ -225,15 +225,27 @@ ssize_t budget_group_members(int group, pid_t **tids)
     return count;
 }
 
-/* Moving tens of thousands of members, or waiting for members that end slowly, would keep the attach
- * helper from all other users. Members that are left are ordinary. Their group is removed with a
- * later reservation, when their process has ended. */
-static const int64_t patience = INT64_C(40000000); /* ns */
+/* ns. Moving tens of thousands of members would keep the attach helper from all other users. Members
+ * that are left are ordinary. Their group is removed with a later reservation, when their process
+ * has ended. Few members have more time: beside other programs they need a while to end. */
+static const int64_t patience = INT64_C(40000000);
+static const int64_t patience_with_few = INT64_C(300000000);
+
+static bool has_few_members(int hierarchy, const char *name)
+{
+    pid_t *tids = NULL;
+    const int group = budget_group_open(hierarchy, name);
+    const ssize_t count = group < 0 ? 0 : budget_group_members(group, &tids);
+    free(tids);
+    if (group >= 0)
+        close(group);
+    return count <= PROCESS_MEMBERS_MAX;
+}
 
 bool budget_group_remove(int hierarchy, const char *name)
 {
-    return (group_empty_within(CGROUPS_V1, hierarchy, name, ".", patience) ||
-            errno == EINPROGRESS) &&
+    const int64_t within = has_few_members(hierarchy, name) ? patience_with_few : patience;
+    return (group_empty_within(CGROUPS_V1, hierarchy, name, ".", within) || errno == EINPROGRESS) &&
            unlinkat(hierarchy, name, AT_REMOVEDIR) == 0;
 }
 
