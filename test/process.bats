@@ -448,7 +448,7 @@ is_idle() { [[ $(view "$1") == idle* ]]; }
     team 3 explicit
     granted
     eventually is_real_time "$TEAM"
-    has_its_runtime_at_most 10 1000 # threads that last for less than 1 ms are ordinary
+    has_its_runtime_at_most 10 1000 # threads that last for less than 8 ms are ordinary
     kill -0 "$TEAM"
 }
 

@@ -185,7 +185,7 @@ static int64_t pause_of(const struct guarded *guarded)
 
 /* ns. The least time between two wakeups of the guard by a process that starts threads all the time.
  * At each, the guard looks at all members: start_pause_each is twenty times what one member costs. */
-static const int64_t start_pause = INT64_C(1000000), start_pause_each = INT64_C(30000);
+static const int64_t start_pause = INT64_C(8000000), start_pause_each = INT64_C(30000);
 
 void guarded_started(struct guarded *guarded, int64_t now)
 {

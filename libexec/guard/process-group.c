@@ -313,8 +313,9 @@ static void take_back(const struct process_group *group, const pid_t *made, ssiz
 
 /* ns. pthread_create(3) with PTHREAD_EXPLICIT_SCHED sets the policy of the new thread after the
  * kernel has made the thread. If the thread had reset-on-fork by then, this call would fail, because
- * a user cannot take reset-on-fork from a thread. */
-static const int64_t least_age = INT64_C(1000000);
+ * a user cannot take reset-on-fork from a thread. The thread that makes the call may be suspended in
+ * between: then it has this time from the beginning of its next period on. */
+static const int64_t least_age = INT64_C(8000000);
 
 static bool is_due(struct process_group *group, pid_t tid)
 {

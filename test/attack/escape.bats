@@ -18,8 +18,8 @@ escape() {
     eventually is_program "$PROCESS" escapes # a thread was real-time
 }
 
-# had_its_runtime_at_most PERIODS: the CPU time of all threads at a real-time priority. This may be none: the guard leaves a new thread ordinary for a
-# millisecond, and threads that end sooner are never real-time. One period in ten may have more, see test/process.bats.
+# had_its_runtime_at_most PERIODS: the CPU time of all threads at a real-time priority. This may be none: the guard leaves a new thread ordinary for
+# some milliseconds, and threads that end sooner are never real-time. One period in ten may have more, see test/process.bats.
 had_its_runtime_at_most() {
     "$RTF_STAGE/group-times" "$(basename "/run/rtf/rtf-$PROCESS".*)" 10000 100000 "$1" 3>&- >"$WORK/times"
     awk '{ sum += $1; bound += $2; if ($1 > $2) more++ } END { printf "%d %d %d %d\n", NR, sum / NR, bound / NR, more }' "$WORK/times" >"$WORK/sums"
