@@ -6,7 +6,6 @@
 #include <spawn.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <sysexits.h>
@@ -15,6 +14,7 @@
 
 #include "clock.h"
 #include "command-line.h"
+#include "request/end-signals.h"
 #include "learn-report.h"
 #include "learn-result.h"
 #include "learn/observer.h"
@@ -115,30 +115,6 @@ static void end_process(pid_t process, bool stays)
 
 /* ---- observing ---- */
 
-/* Ctrl-C and such end the observation, and not the report. */
-static int open_signals(void)
-{
-    sigset_t signals;
-    sigemptyset(&signals);
-    sigaddset(&signals, SIGINT);
-    sigaddset(&signals, SIGTERM);
-    sigaddset(&signals, SIGHUP);
-    (void)sigprocmask(SIG_BLOCK, &signals, NULL);
-    return signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC);
-}
-
-/* Takes the signal that has ended the observation. A later one ends the process. */
-static void close_signals(int fd)
-{
-    struct signalfd_siginfo taken;
-    sigset_t none;
-    while (read(fd, &taken, sizeof taken) == (ssize_t)sizeof taken)
-        ;
-    close(fd);
-    sigemptyset(&none);
-    (void)sigprocmask(SIG_SETMASK, &none, NULL);
-}
-
 /* Returns the time of the next look, at most the end. */
 static int64_t next_look(const struct observer *observer, int64_t now, int64_t former, int64_t end)
 {
@@ -220,7 +196,7 @@ static int learn(pid_t process, int signals)
     if (!observer_open(&observer, process, options.source))
         command_fail(EX_NOINPUT, "process %d: %s", (int)process, strerror(errno));
     observe(&observer, signals);
-    close_signals(signals);
+    end_signals_close(signals);
     tell_limits(&observer);
     if (!learned_make(&observer, &learned))
         command_fail(EX_OSERR, "no memory");
@@ -248,7 +224,7 @@ int main(int argc, char **argv)
     if (!starts && operands[1] != NULL)
         command_misused("one process is enough; 'rtf learn -- COMMAND' starts a command");
     const pid_t found = starts ? 0 : find_process(operands[0]);
-    const int signals = open_signals();
+    const int signals = end_signals_open();
     const pid_t process = starts ? start_process(operands) : found;
     const int status = learn(process, signals);
     if (starts)

@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/timerfd.h>
 #include <sys/wait.h>
@@ -19,6 +18,7 @@
 
 #include "open-spool.h"
 #include "command-line.h"
+#include "request/end-signals.h"
 #include "trace-chosen.h"
 #include "trace-source.h"
 #include "watch/awake.h"
@@ -106,29 +106,6 @@ static void read_cpu_times(const struct chosen *chosen, bool after)
     }
 }
 
-static int open_signals(void)
-{
-    sigset_t signals;
-    sigemptyset(&signals);
-    sigaddset(&signals, SIGINT);
-    sigaddset(&signals, SIGTERM);
-    sigaddset(&signals, SIGHUP);
-    (void)sigprocmask(SIG_BLOCK, &signals, NULL);
-    return signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC);
-}
-
-/* Takes the signal that has ended the recording. A further signal ends the process. */
-static void close_signals(int fd)
-{
-    struct signalfd_siginfo taken;
-    sigset_t none;
-    while (read(fd, &taken, sizeof taken) == (ssize_t)sizeof taken)
-        ;
-    close(fd);
-    sigemptyset(&none);
-    (void)sigprocmask(SIG_SETMASK, &none, NULL);
-}
-
 static int open_timer(void)
 {
     const int timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
@@ -161,7 +138,7 @@ static struct timeline record_all(struct trace_source *source, const struct chos
     struct timeline timeline = {.threads = chosen->threads,
                                 .thread_count = chosen->count,
                                 .cpus = recording_cpus(source->recording)};
-    const int signals = open_signals(); /* before other threads start */
+    const int signals = end_signals_open(); /* before other threads start */
     if (options.awake && !awake_begin())
         command_say("a CPU may idle: %s", strerror(errno));
     read_cpu_times(chosen, false);
@@ -170,7 +147,7 @@ static struct timeline record_all(struct trace_source *source, const struct chos
     read_cpu_times(chosen, true);
     timeline.end = trace_source_stop(source);
     awake_end();
-    close_signals(signals);
+    end_signals_close(signals);
     return timeline;
 }
 
