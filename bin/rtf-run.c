@@ -89,8 +89,8 @@ static enum client_outcome put_spec(struct client *client, const struct options 
     } else {
         snprintf(spec->name, sizeof spec->name, "run-%d", getpid());
         outcome = client_put(client, spec->name, text, &spec->inode);
-        /* The name may be taken by an outer rtf-run whose command is this rtf-run (both have the
-         * same pid), or by an earlier rtf-run with this pid that was killed and left its spec. */
+        /* Another rtf-run with this process id may have the name: rtf-run can execute rtf-run, and
+         * a killed rtf-run leaves its spec. */
         if (outcome == CLIENT_TAKEN) {
             snprintf(spec->name, sizeof spec->name, "run-%d-%s", getpid(), spec->token);
             outcome = client_put(client, spec->name, text, &spec->inode);

@@ -223,9 +223,9 @@ void demote_return_bandwidth(pid_t tid, const struct attributes *former)
     was_deadline = retry_set(tid, &ordinary) == 0 || was_deadline;
 }
 
-/* Callers wait for the kernel at most this long. A thread whose bandwidth the kernel counts for
- * longer leaves the domain at once; then the kernel's account of the domain is wrong until the
- * domain is removed. */
+/* The longest wait until the kernel no longer counts the bandwidth of a thread. If the kernel counts
+ * the bandwidth for longer, the thread leaves the domain at once. Then the kernel's account of the
+ * domain is wrong until the domain is removed. */
 static const uint64_t longest_wait = 10000000; /* us */
 
 bool demote_note_counted(uint64_t us)

@@ -135,8 +135,8 @@ static bool is_gone(const char *path)
     return lstat(path, &status) != 0 && (errno == ENOENT || errno == ENOTDIR);
 }
 
-/* Reads the record. Leaves out the broker `except`, and each broker whose spool is gone. A record of
- * an earlier boot counts as empty. */
+/* Reads the record of the brokers that need the setting. Leaves out the broker `except`, and brokers
+ * whose spools are gone. A record of an earlier boot counts as empty. */
 static void read_record(struct record *record, int fd, const char *except)
 {
     char text[RECORD_BYTES + 1], boot[BOOT] = "", *rest = text;
