@@ -276,9 +276,10 @@ warned() { eventually grep -q "$1" "$EVENTS"; }
         "$RTF_LIBEXEC/rtf-brokerd" --foreground --spool "$SPOOL" --config "$CONFIG" --group "$GROUP" 3>&-
     grep -q 'killed by SIGKILL' "$WORK/trace"
     cmp "$(place)/journal" "$WORK/journal"
+    # The launcher removes journal.new only if it still sees the broker as its parent. Otherwise the next broker removes this file.
     eventually none_of_ours
-    [ ! -e "$(place)/journal.new" ] # the launcher removes this file when the broker has ended
     broker_start
+    [ ! -e "$(place)/journal.new" ]
     agree
     gives_back
 }

@@ -269,12 +269,12 @@ as_shipped() {
     broker_start
     eventually [ -e "$SPECS/$ALICE/admin:jackd.verdict" ]
     runs_jackd
-    eventually are $PROGRAM '4 jackd=fifo'
+    jackd_is_fifo
     grep -q 'Cannot use real-time scheduling' "$WORK/program"
     eventually jackd_waits
     ends
     runs_jackd
-    eventually are $PROGRAM '4 jackd=fifo'
+    jackd_is_fifo
     eventually jackd_waits
     ends
 }
@@ -284,6 +284,13 @@ runs_jackd() {
         env HOME="$WORK/home" JACK_NO_AUDIO_RESERVATION=1 jackd -n "rtf$ALICE" -R -P 70 -d dummy >"$WORK/program" 2>&1 3>&- &
     PROGRAM=$!
     echo "$PROGRAM" >>"$WORK/pids"
+}
+# Prints the verdict and the threads if this fails.
+jackd_is_fifo() {
+    eventually are $PROGRAM '4 jackd=fifo' && return
+    cat "$SPECS/$ALICE/admin:jackd.verdict" "$WORK/program"
+    ps -L -o tid,cls,rtprio,wchan:20,comm -p "$PROGRAM"
+    return 1
 }
 # A signal that comes before jackd waits for signals can make jackd wait for ever. This also happens without rtf.
 jackd_waits() { grep -q sigtimedwait "/proc/$PROGRAM/wchan"; }
