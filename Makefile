@@ -61,7 +61,9 @@ MUSE     = analyse run
 MUSE_SH  = report sweep
 MAN      := $(notdir $(basename $(wildcard man/*.scd)))
 
-SOURCES  := $(sort $(wildcard bin/*.c test/*.c test/*/*.c contrib/bed/*.c contrib/examples/*.c lib/*.c lib/librtf/*.c libexec/*/*.c libexec/front/request/*.c plugins/*.c) $(BROKER_SRC))
+# Slurm's headers are seldom here, so only `make slurm` needs them (contrib/slurm).
+HAS_SLURM := $(wildcard /usr/include/slurm/spank.h)
+SOURCES  := $(sort $(wildcard bin/*.c test/*.c test/*/*.c contrib/bed/*.c contrib/examples/*.c $(if $(HAS_SLURM),$(wildcard contrib/slurm/*.c)) lib/*.c lib/librtf/*.c libexec/*/*.c libexec/front/request/*.c plugins/*.c) $(BROKER_SRC))
 
 PROGRAMS = $(B)/bin/rtf $(addprefix $(B)/libexec/front/,$(FRONT) $(FRONT_C) $(FRONT_DATA) $(FRONT_SED)) $(BIN:%=$(B)/bin/%) $(LIBEXEC:%=$(B)/libexec/%) $(addprefix $(B)/libexec/muse/,$(MUSE) $(MUSE_SH)) $(SCRIPT:%=$(B)/libexec/%) $(PLUGINS:%=$(B)/libexec/plugins/%)
 
@@ -210,7 +212,7 @@ $(B)/man/%: man/%.scd
 install-tools: $(TOOLS)
 	install $^ $(DESTDIR)
 
-check: all $(TOOLS) unit
+check: all $(TOOLS) unit $(if $(HAS_SLURM),slurm)
 	test/run $(TESTS)
 
 # faults: the tests in test/fault at every system call instead of some, with 2,000 random kills; takes hours. soak: a million requests.
@@ -265,7 +267,7 @@ mutate: all $(TOOLS)
 
 # `lint` prints which patches and names no longer fit the source. That is no error here, because the author of a
 # change need not know them. test/lint has headers of other projects, for clang-tidy.
-FORMATTED = $(filter-out test/lint/%,$(sort $(SOURCES) $(wildcard bin/*.h lib/*.h lib/librtf/*.h libexec/*/*.h libexec/*/*/*.h plugins/*.h test/*.h test/*/*.h)))
+FORMATTED = $(filter-out test/lint/%,$(sort $(SOURCES) $(wildcard bin/*.h contrib/slurm/*.h lib/*.h lib/librtf/*.h libexec/*/*.h libexec/*/*/*.h plugins/*.h test/*.h test/*/*.h)))
 format:
 	clang-format -i $(FORMATTED)
 
@@ -372,7 +374,7 @@ clean:
 	rm -rf build
 
 # Tests and measurements have their rules beside them. These rules add the programs that they link to LINKED.
--include test/unit/rules.mk test/fuzz/rules.mk test/oracle/rules.mk test/experiments/rules.mk test/bench/rules.mk
+-include test/unit/rules.mk test/fuzz/rules.mk test/oracle/rules.mk test/experiments/rules.mk test/bench/rules.mk contrib/slurm/rules.mk
 
 $(LINKED):
 	@mkdir -p $(@D)

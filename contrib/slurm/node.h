@@ -1,0 +1,45 @@
+/* Reservations in the spool of this node, for a task of a Slurm step. The callers run as the user
+ * of the job. */
+#ifndef RTF_SLURM_NODE_H
+#define RTF_SLURM_NODE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "rtf.h"
+#include "name.h"
+#include "request.h"
+
+enum { NODE_WHY = 512, NODE_SPOOL = 4096 };
+
+struct node_reservation {
+    struct rtf_connection connection;
+    struct rtf_spec spec;
+    char why[NODE_WHY]; /* one sentence after a failure */
+};
+
+/* Writes the name of the reservation of a task, and of the one that a holder (rtf-slurm-hold.c) has
+ * prepared for the task with this number on its node. */
+void node_name(char name[static NAME_BYTES], uint32_t job, uint32_t step, uint32_t rank);
+void node_prepared_name(char name[static NAME_BYTES], uint32_t job, uint32_t step,
+                        uint32_t local_rank);
+
+/* Replaces each %n of the pattern by the name of the node. False: the path is too long, or the
+ * pattern needs the name and `node` is NULL. */
+bool node_spool(char path[static NODE_SPOOL], const char *pattern, const char *node);
+
+/* Connects to the broker. spool: NULL: the usual one. */
+bool node_connect(struct node_reservation *reservation, const char *spool);
+
+/* Reserves for the calling thread. False: `why` has the broker's sentence. */
+bool node_reserve(struct node_reservation *reservation, const char *name,
+                  const struct request *request);
+
+/* Takes over the prepared reservation of this name for the calling thread. RTF_GONE: there is none.
+ */
+enum rtf_result node_take_over(struct node_reservation *reservation, const char *name);
+
+/* The reservation stays, and ends with the thread. */
+void node_leave(struct node_reservation *reservation);
+
+#endif
