@@ -1,4 +1,4 @@
-/* What a holder (rtf-slurm-hold.c) says to gang.c: one line on its standard output. */
+/* The words of a holder (rtf-slurm-hold.c) for gang.c: one line on its standard output. */
 #ifndef RTF_SLURM_HOLD_WORDS_H
 #define RTF_SLURM_HOLD_WORDS_H
 
