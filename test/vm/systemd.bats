@@ -49,7 +49,8 @@ first_session() { awk '/^## / { inside = $0 == "## A first session" } inside && 
     first_session | sed -n '2,4s/USER/ann/; 2,4p' | typed root
     is_active rtf
     [ "$(systemctl is-enabled rtf)" = enabled ]
-    first_session | sed -n '5,13p' | sed 's/^jq .*/chrt -p $$; &/; s/^rtf-wait cam | .*/&; chrt -p $$/; s/^rm cam.json$/until chrt -p $$ | grep SCHED_OTHER; do sleep 0.1; done; &/' | typed ann
+    # The lines for a machine without systemd come in between.
+    first_session | sed -n '/^mkdir /,$p' | head -n 9 | sed 's/^jq .*/chrt -p $$; &/; s/^rtf-wait cam | .*/&; chrt -p $$/; s/^rm cam.json$/until chrt -p $$ | grep SCHED_OTHER; do sleep 0.1; done; &/' | typed ann
     grep -q '"result":"OK"' "$WORK/out"
     grep -q '"runtime": 10000' "$WORK/out"
     [ "$(grep -o 'policy: SCHED_[A-Z]*' "$WORK/out" | tr '\n' ' ')" = 'policy: SCHED_OTHER policy: SCHED_DEADLINE policy: SCHED_OTHER ' ]
