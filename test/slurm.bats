@@ -53,7 +53,13 @@ queue_is() { [ "$(squeue --noheader --format='%t' | paste -sd ' ')" = "$1" ]; }
     [ "$(grep -c 'SCHED_FIFO|SCHED_RESET_ON_FORK$' <<<"$output")" = 2 ]
     grep -qx 'n1 has 2000' <<<"$output"
     grep -qx 'n2 has 2000' <<<"$output"
-    grep -q '^rtf: n2: slurm-[0-9]*\.0\.local-0: RM grants 2000us in each 20000us$' <<<"$output"
+    grep -q '^rtf: n2: slurm-[0-9]*\.0\.1: RM grants 2000us in each 20000us$' <<<"$output"
+    eventually nothing_is_left
+    # Slurm gives n1 three tasks and n2 one task here, in turn at first.
+    # shellcheck disable=SC2016
+    run step -N2 -n4 --distribution=arbitrary --nodelist=n1,n2,n1,n1 --rtf=1ms/20ms sh -c 'chrt -p $$; echo "$SLURMD_NODENAME $SLURM_PROCID"'
+    [ "$(grep -c 'SCHED_FIFO|SCHED_RESET_ON_FORK$' <<<"$output")" = 4 ] || { echo "$output" >&2; false; }
+    [ "$(grep '^n' <<<"$output" | sort | paste -sd ,)" = 'n1 0,n1 2,n1 3,n2 1' ]
     eventually nothing_is_left
     # A step on one node, with several tasks.
     # shellcheck disable=SC2016
@@ -151,7 +157,7 @@ queue_is() { [ "$(squeue --noheader --format='%t' | paste -sd ' ')" = "$1" ]; }
 
 @test "epilog and sweep end what jobs have left behind, and nothing else" {
     cluster_starts
-    for name in slurm-7.0.0 slurm-7.1.local-0 slurm-77.0.0 camera; do
+    for name in slurm-7.0.0 slurm-7.1.12 slurm-77.0.0 camera; do
         as_user rtf --spool "$CLUSTER/n1/spool" declare "$name" -T 500us -P 100ms >/dev/null
     done
     SLURM_JOB_ID=7 SLURM_JOB_UID=$(id -u games) SLURMD_NODENAME=n1 "$CLUSTER/epilog"

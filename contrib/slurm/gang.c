@@ -40,9 +40,8 @@ static void clean_environment(void)
  * its own: an interrupt from the terminal is for this srun, which ends the mini-step. */
 static _Noreturn void become_srun(const struct gang *gang, int output, int errors, pid_t parent)
 {
-    char job[32], nodes[32], tasks[32], name[64];
+    char job[32], tasks[32], name[64];
     snprintf(job, sizeof job, "--jobid=%" PRIu32, gang->job);
-    snprintf(nodes, sizeof nodes, "--nodes=%" PRIu32, gang->nodes);
     snprintf(tasks, sizeof tasks, "--ntasks=%" PRIu32, gang->tasks);
     snprintf(name, sizeof name, "%" PRIu32 ".%" PRIu32, gang->job, gang->step);
     (void)setpgid(0, 0);
@@ -51,7 +50,8 @@ static _Noreturn void become_srun(const struct gang *gang, int output, int error
         _exit(1);
     clean_environment();
     execlp("srun", "srun", "--overlap", "--immediate=10", "--input=none", "--unbuffered",
-           "--mpi=none", job, nodes, tasks, gang->holder, gang->option, name, gang->spool, NULL);
+           "--mpi=none", "--distribution=arbitrary", "--nodelist", gang->nodes, job, tasks,
+           gang->holder, gang->option, name, gang->spool, NULL);
     printf(HOLD_REFUSED "cannot start srun: %s\n", strerror(errno));
     (void)fflush(stdout);
     _exit(127);

@@ -11,7 +11,8 @@
 #include <sys/types.h>
 
 struct gang {
-    uint32_t job, step, nodes, tasks;
+    uint32_t job, step, tasks;
+    const char *nodes;  /* of each task (step_layout_nodes) */
     const char *option; /* the value of --rtf */
     const char *holder; /* the path of rtf-slurm-hold */
     const char *spool;  /* a pattern, as for node_spool; "": the usual spool */

@@ -9,13 +9,6 @@ void node_name(char name[static NAME_BYTES], uint32_t job, uint32_t step, uint32
     snprintf(name, NAME_BYTES, "slurm-%" PRIu32 ".%" PRIu32 ".%" PRIu32, job, step, rank);
 }
 
-void node_prepared_name(char name[static NAME_BYTES], uint32_t job, uint32_t step,
-                        uint32_t local_rank)
-{
-    snprintf(name, NAME_BYTES, "slurm-%" PRIu32 ".%" PRIu32 ".local-%" PRIu32, job, step,
-             local_rank);
-}
-
 bool node_spool(char path[static NODE_SPOOL], const char *pattern, const char *node)
 {
     size_t length = 0;

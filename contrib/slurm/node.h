@@ -18,11 +18,8 @@ struct node_reservation {
     char why[NODE_WHY]; /* one sentence after a failure */
 };
 
-/* Writes the name of the reservation of a task, and of the one that a holder (rtf-slurm-hold.c) has
- * prepared for the task with this number on its node. */
+/* Writes the name of the reservation of a task. */
 void node_name(char name[static NAME_BYTES], uint32_t job, uint32_t step, uint32_t rank);
-void node_prepared_name(char name[static NAME_BYTES], uint32_t job, uint32_t step,
-                        uint32_t local_rank);
 
 /* Replaces each %n of the pattern by the name of the node. False: the path is too long, or the
  * pattern needs the name and `node` is NULL. */
@@ -35,7 +32,7 @@ bool node_connect(struct node_reservation *reservation, const char *spool);
 bool node_reserve(struct node_reservation *reservation, const char *name,
                   const struct request *request);
 
-/* Takes over the prepared reservation of this name for the calling thread. RTF_GONE: there is none.
+/* Takes over the reservation of this name from its holder (rtf-slurm-hold.c) for the calling thread. RTF_GONE: there is none.
  */
 enum rtf_result node_take_over(struct node_reservation *reservation, const char *name);
 

@@ -27,12 +27,12 @@ static _Noreturn void refuse(const char *sentence)
 static bool take_name(const char *text, char name[static NAME_BYTES])
 {
     uint64_t job, step, rank;
-    const char *const local = getenv("SLURM_LOCALID");
+    const char *const task = getenv("SLURM_PROCID");
     if (!take_number(&text, UINT32_MAX, &job) || *text++ != '.' ||
-        !parse_number(text, UINT32_MAX, &step) || local == NULL ||
-        !parse_number(local, UINT32_MAX, &rank))
+        !parse_number(text, UINT32_MAX, &step) || task == NULL ||
+        !parse_number(task, UINT32_MAX, &rank))
         return false;
-    node_prepared_name(name, (uint32_t)job, (uint32_t)step, (uint32_t)rank);
+    node_name(name, (uint32_t)job, (uint32_t)step, (uint32_t)rank);
     return true;
 }
 

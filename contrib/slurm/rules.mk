@@ -7,7 +7,7 @@ pic       = $(patsubst %.c,$(B)/pic/%.o,$(1))
 .PHONY: slurm install-slurm
 slurm: $(SLURM)
 $(B)/pic/contrib/slurm/spank_rtf.o: override CFLAGS += -DHOLDER='"$(LIBEXECDIR)/rtf-slurm-hold"'
-$(B)/slurm/spank_rtf.so: $(call pic,$(addprefix contrib/slurm/,spank_rtf.c gang.c srun-end.c) $(SLURM_SRC)) contrib/slurm/spank_rtf.map
+$(B)/slurm/spank_rtf.so: $(call pic,$(addprefix contrib/slurm/,spank_rtf.c gang.c srun-end.c step-layout.c) $(SLURM_SRC)) contrib/slurm/spank_rtf.map
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -shared -Wl,--version-script=contrib/slurm/spank_rtf.map -o $@ $(filter %.o,$^) -ljansson
 $(B)/slurm/rtf-slurm-hold: $(call pic,contrib/slurm/rtf-slurm-hold.c $(SLURM_SRC))

@@ -19,6 +19,7 @@
 #include "node.h"
 #include "request.h"
 #include "srun-end.h"
+#include "step-layout.h"
 
 SPANK_PLUGIN(rtf, 1)
 
@@ -102,27 +103,41 @@ static void tell(const char *sentence)
     slurm_error("rtf: %s", sentence);
 }
 
-static bool know_step(spank_t spank, struct gang *gang)
+static bool know_step(spank_t spank, struct gang *gang, uint32_t *nodes)
 {
     return spank_get_item(spank, S_JOB_ID, &gang->job) == ESPANK_SUCCESS &&
            spank_get_item(spank, S_JOB_STEPID, &gang->step) == ESPANK_SUCCESS &&
-           spank_get_item(spank, S_JOB_NNODES, &gang->nodes) == ESPANK_SUCCESS &&
+           spank_get_item(spank, S_JOB_NNODES, nodes) == ESPANK_SUCCESS &&
            spank_get_item(spank, S_JOB_TOTAL_TASK_COUNT, &gang->tasks) == ESPANK_SUCCESS;
+}
+
+static bool reserve_on_all(struct gang *gang)
+{
+    char *const nodes = step_layout_nodes(gang->job, gang->step, gang->tasks);
+    if (nodes == NULL) {
+        tell("slurmctld does not say which node has which task");
+        return false;
+    }
+    gang->nodes = nodes;
+    const bool reserved = gang_reserve(gang, tell);
+    free(nodes);
+    return reserved;
 }
 
 /* After the allocation, before any task starts. */
 int slurm_spank_local_user_init(spank_t spank, int argc, char **argv)
 {
+    uint32_t nodes;
     struct gang gang = {.option = plugin.option, .holder = plugin.holder, .spool = plugin.spool};
     (void)argc;
     (void)argv;
     if (plugin.option == NULL)
         return 0;
-    if (!know_step(spank, &gang)) {
+    if (!know_step(spank, &gang, &nodes)) {
         tell("srun does not say how many nodes and tasks the step has");
         return -1;
     }
-    if (gang.nodes > 1 && !plugin.loose && !gang_reserve(&gang, tell))
+    if (nodes > 1 && !plugin.loose && !reserve_on_all(&gang))
         return -1;
     if (!srun_end_watch(gang.job, gang.step))
         tell(strerror(errno));
@@ -143,7 +158,6 @@ int slurm_spank_exit(spank_t spank, int argc, char **argv)
 
 struct task {
     uint32_t job, step, rank, nodes;
-    int local_rank;
     char node[256];
 };
 
@@ -154,8 +168,7 @@ static bool know_task(spank_t spank, struct task *task)
     return spank_get_item(spank, S_JOB_ID, &task->job) == ESPANK_SUCCESS &&
            spank_get_item(spank, S_JOB_STEPID, &task->step) == ESPANK_SUCCESS &&
            spank_get_item(spank, S_JOB_NNODES, &task->nodes) == ESPANK_SUCCESS &&
-           spank_get_item(spank, S_TASK_GLOBAL_ID, &task->rank) == ESPANK_SUCCESS &&
-           spank_get_item(spank, S_TASK_ID, &task->local_rank) == ESPANK_SUCCESS;
+           spank_get_item(spank, S_TASK_GLOBAL_ID, &task->rank) == ESPANK_SUCCESS;
 }
 
 /* The script of a batch job and the extern step run beside the steps, and need no reservation. */
@@ -166,12 +179,11 @@ static bool is_a_step(const struct task *task)
 
 static bool reserve(const struct task *task, struct node_reservation *reservation)
 {
-    char name[NAME_BYTES], prepared[NAME_BYTES];
+    char name[NAME_BYTES];
     node_name(name, task->job, task->step, task->rank);
-    node_prepared_name(prepared, task->job, task->step, (uint32_t)task->local_rank);
     if (task->nodes < 2 || plugin.loose)
         return node_reserve(reservation, name, &plugin.request);
-    const enum rtf_result result = node_take_over(reservation, prepared);
+    const enum rtf_result result = node_take_over(reservation, name);
     if (result == RTF_GONE)
         snprintf(reservation->why, sizeof reservation->why,
                  "srun has prepared no reservation here for task %u", (unsigned)task->rank);
