@@ -88,13 +88,13 @@ PRELOAD     = $(B)/libexec/rtf-preload.so
 #: oracle, acceptance    simulated schedules against what the plugins admit; how much each admits
 #: experiments, lateness, muse-experiments  measure what the papers measured
 #: bench, bench-paper, bench-library, bench-rtkit, bench-muse, fairness, crowd  what rtf costs (QUICK=1)
-#: install, install-rtkit, install-tools, uninstall  (PREFIX=, DESTDIR=)
+#: install, install-rtkit, install-oci, install-tools, uninstall  (PREFIX=, DESTDIR=)
 #: deb, deb-check        Debian packages; their test in a clean Debian
 #: vm-check              tests under other kernels, in virtual machines
 #: compile_commands.json for clangd
 #: programs, library, man  parts of all
 #: clean                 remove build/
-.PHONY: all programs library man install-tools unit unit-sanitized check check-sanitized check-clients faults soak fairness crowd bench bench-muse bench-paper bench-rtkit bench-library muse-experiments vm-check fuzzers fuzz oracle acceptance experiments lateness lint format model mutate help compile_commands.json install install-rtkit deb deb-check uninstall clean
+.PHONY: all programs library man install-tools install-oci unit unit-sanitized check check-sanitized check-clients faults soak fairness crowd bench bench-muse bench-paper bench-rtkit bench-library muse-experiments vm-check fuzzers fuzz oracle acceptance experiments lateness lint format model mutate help compile_commands.json install install-rtkit deb deb-check uninstall clean
 all: programs library man
 library: $(LIBRARY) $(PRELOAD)
 programs: $(PROGRAMS)
@@ -248,7 +248,7 @@ unit-sanitized:
 vm-check: all $(TOOLS)
 	test/vm/check $(TESTS)
 
-SCRIPTS = $(filter-out %.bats,$(shell grep -lE '^\#!/bin/(sh|bash)' .ci/* bin/* libexec/admin/* libexec/front/* libexec/muse/* contrib/* contrib/bed/* contrib/init/* contrib/model/* contrib/muse/* contrib/mutate/run contrib/plugins/* test/* test/unit/* test/vm/* test/deb/* test/fuzz/* test/attack/* test/bench/* 2>/dev/null))
+SCRIPTS = $(filter-out %.bats,$(shell grep -lE '^\#!/bin/(sh|bash)' .ci/* bin/* libexec/admin/* libexec/front/* libexec/muse/* contrib/* contrib/bed/* contrib/init/* contrib/model/* contrib/muse/* contrib/mutate/run contrib/oci/* contrib/plugins/* test/* test/unit/* test/vm/* test/deb/* test/fuzz/* test/attack/* test/bench/* 2>/dev/null))
 
 # The command that compiles each file, for clangd.
 define compiled
@@ -345,6 +345,16 @@ install-rtkit: all
 	sed 's,@LIBEXECDIR@,$(LIBEXECDIR),g' contrib/rtkit/org.freedesktop.RealtimeKit1.service | \
 	    install -m 644 /dev/stdin $(DESTDIR)$(DBUSDIR)/system-services/org.freedesktop.RealtimeKit1.service
 	sed 's,@LIBEXECDIR@,$(LIBEXECDIR),g' contrib/rtkit/rtf-rtkit.service | install -m 644 /dev/stdin $(DESTDIR)$(UNITDIR)/rtf-rtkit.service
+
+# A hook for the containers of runc and crun, and the files by which podman and CRI-O call the hook (contrib/oci). Both look below /usr, and podman
+# also below /etc.
+HOOKSDIR ?= $(if $(filter /usr,$(PREFIX)),$(PREFIX)/share,$(SYSCONFDIR))/containers/oci/hooks.d
+install-oci:
+	install -d $(DESTDIR)$(LIBEXECDIR) $(DESTDIR)$(HOOKSDIR) $(DESTDIR)$(MANDIR)/man8
+	$(call placed,$(call from,$(LIBEXECDIR),$(BINDIR))) contrib/oci/rtf-oci | install -m 755 /dev/stdin $(DESTDIR)$(LIBEXECDIR)/rtf-oci
+	for stage in createRuntime poststart; do sed 's,@LIBEXECDIR@,$(LIBEXECDIR),' contrib/oci/rtf-$$stage.json | \
+	    install -m 644 /dev/stdin $(DESTDIR)$(HOOKSDIR)/rtf-$$stage.json; done
+	scdoc < contrib/oci/rtf-oci.8.scd | install -m 644 /dev/stdin $(DESTDIR)$(MANDIR)/man8/rtf-oci.8
 
 # Makes Debian's packages of the files that git has, in build/deb. Needs debhelper and the packages that debian/control names.
 deb:
