@@ -75,9 +75,10 @@ void guard_expect(const struct attachment *attachment, const struct grant *grant
     (void)grant;
 }
 
-void guard_end(struct attachment *attachment)
+void guard_end(struct attachment *attachment, bool detaches)
 {
     (void)attachment;
+    (void)detaches;
 }
 
 enum cgroups cgroups_find(const char *controller, char mount[static GROUP_BYTES])

@@ -124,7 +124,8 @@ static void make_ordinary(struct guarded *guarded)
     else
         suspend_fixed_priority(&target, &guarded->suspended_policy, &guarded->suspended_priority);
     if (guarded->group != NULL)
-        process_group_suspend(guarded->group);
+        process_group_suspend(guarded->group, tell->made_ordinary);
+    tell->made_ordinary(guarded->tid);
     count_others(guarded);
 }
 
@@ -337,10 +338,27 @@ bool guarded_lose_counter(struct guarded *guarded)
 
 /* ---- boosts that the kernel did not report ---- */
 
+static bool is_never_over(pid_t tid)
+{
+    (void)tid;
+    return false;
+}
+
+static void renew_boosts_of_members(struct guarded *guarded)
+{
+    enum { ANY_PRIORITY = -1 };
+    tell->attribute_boosts(guarded);
+    (void)process_group_try(guarded->group, ANY_PRIORITY, false, is_never_over, 0);
+    tell->attribute_boosts(NULL);
+}
+
 void guarded_renew_boosts(struct guarded *guarded)
 {
-    if ((guarded->state != GUARDED_IN_FORCE && guarded->state != GUARDED_ENDING) ||
-        !thread_sleeps(guarded->tid))
+    if (guarded->state != GUARDED_IN_FORCE && guarded->state != GUARDED_ENDING)
+        return;
+    if (guarded->group != NULL)
+        renew_boosts_of_members(guarded);
+    if (!thread_sleeps(guarded->tid))
         return;
     tell->forget(guarded);
     guarded_suspend(guarded, monotonic_now() + guarded->window.period);
@@ -474,12 +492,28 @@ void guarded_leave(struct guarded *guarded)
     drop(guarded);
 }
 
-void guarded_end(struct guarded *guarded)
+/* The attach helper makes the FIFO or RR thread ordinary next. The guard does so before, because it
+ * would not learn otherwise what a thread lends that waits for a lock of this thread
+ * (made_ordinary). */
+static void end_ordinary(struct guarded *guarded)
+{
+    if (guarded->state == GUARDED_IN_FORCE)
+        make_ordinary(guarded);
+    if (guarded->state == GUARDED_SUSPENDED)
+        RB_REMOVE(suspended, &suspended, guarded);
+    drop(guarded);
+}
+
+void guarded_end(struct guarded *guarded, bool detaches)
 {
     if (guarded->state == GUARDED_ENDING)
         return;
     guarded_forget_ended();
     remember_window(guarded);
+    if (!is_deadline(guarded) && detaches) {
+        end_ordinary(guarded);
+        return;
+    }
     if (!is_deadline(guarded)) {
         /* Puts only the first thread in force. The other threads may stay ordinary, because the
          * attach helper acts on all threads of the process next. */
@@ -490,9 +524,10 @@ void guarded_end(struct guarded *guarded)
     }
     if (guarded->state == GUARDED_SUSPENDED)
         RB_REMOVE(suspended, &suspended, guarded);
-    else if (guarded->boost_count > 0 || guarded->overrun.deadline != 0)
+    else if (guarded->boost_count > 0 || guarded->overrun.deadline != 0 ||
+             tell->may_hold(guarded->tid))
         /* The attach helper, which makes the thread ordinary next, does not know about the
-         * overrun. */
+         * overrun, or about a thread that waits for a lock. */
         make_ordinary(guarded);
     guarded->state = GUARDED_ENDING;
     TAILQ_INSERT_TAIL(&ending, guarded, of_ending);

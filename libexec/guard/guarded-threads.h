@@ -102,6 +102,10 @@ struct guarded_events {
     void (*may_lend)(const struct guarded *lender, bool on);
     /* No boost comes from the thread any more. */
     void (*forget)(const struct guarded *lender);
+    /* The guard has made this thread, or this member of a group, ordinary. */
+    void (*made_ordinary)(pid_t tid);
+    /* True: the thread may hold a lock for which a real-time thread waits. */
+    bool (*may_hold)(pid_t tid);
     /* Called when a suspended thread runs as granted again. False: the thread may lend its rank
      * although the kernel has reported no boost. */
     bool (*boosts_reported)(struct guarded *lender);
@@ -117,11 +121,12 @@ struct guarded *guarded_first(void);     /* the others follow by hh.next; NULL: 
  * guarded; *why is the reason. */
 struct guarded *guarded_begin(const struct guarded *wanted, bool again, const char **why);
 
-/* Stops guarding. A FIFO or RR thread that is suspended is put in force. A SCHED_DEADLINE thread
+/* Stops guarding. A FIFO or RR thread that is suspended is put in force; but if the attach helper
+ * detaches the thread next, it is made ordinary, with all members of its group. A SCHED_DEADLINE thread
  * goes to ENDING, and is ordinary if it lends, was suspended, or has overrun its runtime. The guard
  * remembers how much the thread has used of the present window until the window is over, so that a
  * thread gains nothing when guarding ends and begins again. */
-void guarded_end(struct guarded *guarded);
+void guarded_end(struct guarded *guarded, bool detaches);
 
 /* Removes ENDING threads that are not SCHED_DEADLINE any more, or have ended. */
 void guarded_forget_ended(void);

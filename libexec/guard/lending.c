@@ -1,36 +1,18 @@
 #include "lending.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/queue.h>
 #include <sys/utsname.h>
 
+#include "boosts.h"
 #include "clock.h"
-#include "promotions.h"
+#include "hidden-waits.h"
 #include "inheritance-events.h"
-
-enum { BOOSTS_MAX = 1024, RT_PRIORITIES = 100 };
+#include "lent-ranks.h"
+#include "promotions.h"
 
 /* ns. As long as boosts keep coming, the events are read at this interval, without a wakeup for
  * each. */
 static const int64_t read_interval = INT64_C(1000000);
-
-struct boost {
-    pid_t tid;              /* the thread that is boosted */
-    struct guarded *lender; /* the guarded thread that lends its rank; NULL: unknown */
-    /* the lender is unknown: number of guarded threads of this priority that were found not to be
-     * the lender */
-    unsigned tried;
-    int64_t try_at; /* when to try the next candidate; INT64_MAX: no more candidates */
-    int priority;   /* the kernel's number: 99 - rt_priority; -1 under SCHED_DEADLINE */
-    int64_t since;
-    TAILQ_ENTRY(boost) of_unknown;
-    UT_hash_handle hh; /* by tid */
-};
-static struct boost *boosts;
-static TAILQ_HEAD(, boost) unknown = TAILQ_HEAD_INITIALIZER(unknown);
-static TAILQ_HEAD(, guarded) lenders = TAILQ_HEAD_INITIALIZER(lenders);
 
 static int64_t read_at = INT64_MAX;  /* next read of the events; INT64_MAX: events wake the guard */
 static bool is_preempt_rt;           /* with PREEMPT_RT a wakeup may fail to come (lending.h) */
@@ -44,69 +26,7 @@ static int64_t later(int64_t one, int64_t other)
     return one > other ? one : other;
 }
 
-/* ---- what a guarded thread lends ---- */
-
-static int kernel_priority(const struct guarded *guarded)
-{
-    return guarded->granted.policy == POLICY_DEADLINE
-               ? -1
-               : RT_PRIORITIES - 1 - guarded->granted.priority;
-}
-
-/* Returns how many threads run with the lender's rank at once: one, because a thread waits for one
- * lock at a time. But the members of a group may wait for several locks. */
-static int64_t lent_at_once(const struct guarded *lender)
-{
-    return lender->group != NULL ? lender->boost_count : 1;
-}
-
-static void count_lent(struct guarded *lender, int64_t now)
-{
-    if (now > lender->lent_counted_to)
-        lender->lent += (now - lender->lent_counted_to) * lent_at_once(lender);
-    lender->lent_counted_to = now;
-}
-
-static void begin_lending(struct guarded *lender, int64_t now)
-{
-    if (lender->boost_count > 0) {
-        count_lent(lender, now);
-        lender->boost_count++;
-        return;
-    }
-    lender->boost_count = 1;
-    if (now >= lender->lend_window_began + lender->window.period) {
-        lender->lend_window_began = now;
-        lender->lent = 0;
-    }
-    lender->lent_counted_to = now;
-    lender->used_itself = guarded_used_in_window(lender, now);
-    TAILQ_INSERT_TAIL(&lenders, lender, of_lenders);
-}
-
-static void end_lending(struct guarded *lender, int64_t now)
-{
-    count_lent(lender, now);
-    if (--lender->boost_count == 0)
-        TAILQ_REMOVE(&lenders, lender, of_lenders);
-}
-
-static struct boost *boost_of(pid_t tid)
-{
-    struct boost *boost;
-    HASH_FIND(hh, boosts, &tid, sizeof tid, boost);
-    return boost;
-}
-
-static void end_boost(struct boost *boost, int64_t now)
-{
-    if (boost->lender != NULL)
-        end_lending(boost->lender, now);
-    else
-        TAILQ_REMOVE(&unknown, boost, of_unknown);
-    HASH_DEL(boosts, boost);
-    free(boost);
-}
+/* ---- who lends ---- */
 
 /* Returns the process with one runtime whose group has the thread as a member; NULL: none. Looks
  * only at processes of this priority: for the wait of an ordinary thread there are none, so the
@@ -115,7 +35,7 @@ static struct guarded *process_of(pid_t tid, int priority)
 {
     struct guarded *guarded = guarded_first();
     while (guarded != NULL &&
-           (guarded->group == NULL || kernel_priority(guarded) != priority ||
+           (guarded->group == NULL || rank_granted(guarded) != priority ||
             guarded->state != GUARDED_IN_FORCE || !process_group_has(guarded->group, tid)))
         guarded = guarded->hh.next;
     return guarded;
@@ -132,26 +52,19 @@ static struct guarded *lender_by(pid_t caller, int priority)
     return resuming != NULL ? resuming : process_of(caller, priority);
 }
 
-static void forget(const struct guarded *lender);
-
 /* How often a lender is put in force again at most, to have the kernel report its boosts. */
 enum { REPORT_ATTEMPTS = 5 };
+
+static void disown(const struct guarded *lender);
 
 static void suspend_lender(struct guarded *lender, int64_t now)
 {
     lender->report_attempts = lender->boost_count > 0 ? REPORT_ATTEMPTS : 0;
     const int64_t end = later(lender->lend_window_began + lender->window.period, now + 1);
     guarded_suspend(lender, window_suspend(&lender->window, now, end));
-    forget(lender);
+    disown(lender);
     lender->suspended_for_lending = true;
 }
-
-/* Indexed by the kernel's priority + 1: the number of guarded threads of this priority, and their
- * shortest runtime, ns. */
-static struct {
-    int count;
-    int64_t least;
-} ranks[RT_PRIORITIES + 1];
 
 /* Called when a thread is guarded from now on. The thread may be the unknown lender of an older
  * boost, because it may have waited for a lock already when the attach helper made it real-time. */
@@ -159,97 +72,84 @@ static void retry_unknown(const struct guarded *lender)
 {
     struct boost *boost;
     const int64_t at = monotonic_now() + lender->window.runtime;
-    TAILQ_FOREACH (boost, &unknown, of_unknown)
-        if (boost->priority == kernel_priority(lender) && boost->try_at == INT64_MAX) {
+    for (boost = boosts_first_unknown(); boost != NULL; boost = TAILQ_NEXT(boost, of_unknown))
+        if (boost->priority >= rank_granted(lender) && boost->try_at == INT64_MAX) {
             boost->try_at = at;
-            boost->tried = 0;
+            boost->rounds = 0;
         }
 }
 
 static void may_lend(const struct guarded *lender, bool on)
 {
-    const int rank = kernel_priority(lender) + 1;
-    if (on && (ranks[rank].count == 0 || lender->window.runtime < ranks[rank].least))
-        ranks[rank].least = lender->window.runtime;
-    ranks[rank].count += on ? 1 : -1;
+    ranks_note(lender, on);
     if (on)
         retry_unknown(lender);
 }
 
 /* When to look for the lender of a boost: once the shortest runtime of a possible lender has
- * passed. If the lender can only be a thread about to be made SCHED_DEADLINE, after 4 ms: by then
- * the broker has usually begun to guard the thread, and its lending can be counted. INT64_MAX: no
- * guarded thread can be the lender. */
+ * passed, together with the time of earlier boosts whose lender was not found. If the lender can
+ * only be a thread about to be made SCHED_DEADLINE, after 4 ms: by then the broker has usually begun
+ * to guard the thread, and its lending can be counted. INT64_MAX: no guarded thread can be the
+ * lender. */
 static int64_t first_try(int priority, int64_t since)
 {
     static const int64_t patience = INT64_C(4000000);
-    if (priority == -1 && ranks[0].count == 0) {
-        promotions_drain();
-        return promotions_any() ? since + patience : INT64_MAX;
-    }
-    return priority < -1 || priority >= RT_PRIORITIES || ranks[priority + 1].count == 0
-               ? INT64_MAX
-               : since + ranks[priority + 1].least;
+    const int64_t shortest = rank_shortest_runtime(priority);
+    if (shortest != 0)
+        return since + later(shortest - rank_unknown_time(priority, since), 0);
+    if (priority != -1)
+        return INT64_MAX;
+    promotions_drain();
+    return promotions_any() ? since + patience : INT64_MAX;
 }
 
-/* True: the table has room for a new boost. Removes a boost that no guarded thread lends if the
- * table is full. */
-static bool has_room(void)
+static void begin_boost(pid_t tid, struct guarded *lender, int priority, int64_t time)
 {
-    struct boost *boost;
-    if (HASH_COUNT(boosts) < BOOSTS_MAX)
-        return true;
-    TAILQ_FOREACH (boost, &unknown, of_unknown)
-        if (boost->try_at == INT64_MAX) {
-            end_boost(boost, boost->since);
-            return true;
-        }
-    return false;
-}
-
-static void begin_boost(pid_t tid, pid_t caller, int priority, int64_t time)
-{
-    struct guarded *lender = lender_by(caller, priority);
-    struct boost *boost = boost_of(tid);
-    if (boost != NULL)
-        end_boost(boost, time);
-    if (!has_room() || (boost = calloc(1, sizeof *boost)) == NULL) {
-        /* The table is full, with a thousand boosts: the lender is suspended at once, because its
-         * lending cannot be counted. */
-        if (lender != NULL)
-            suspend_lender(lender, time);
+    if (boost_begin(tid, lender, priority, time, first_try(priority, time)))
         return;
-    }
-    *boost = (struct boost){.tid = tid,
-                            .lender = lender,
-                            .priority = priority,
-                            .since = time,
-                            .try_at = first_try(priority, time)};
-    HASH_ADD(hh, boosts, tid, sizeof boost->tid, boost);
+    /* The table is full, with a thousand boosts: the lender is suspended at once, because its
+     * lending cannot be counted. */
     if (lender != NULL)
-        begin_lending(lender, time);
-    else
-        TAILQ_INSERT_TAIL(&unknown, boost, of_unknown);
+        suspend_lender(lender, time);
 }
 
 /* ---- the kernel's reports ---- */
 
+/* While the guard looks for the lender of this thread's boost: has the kernel reported a change of
+ * the boost? */
+static struct {
+    pid_t tid;
+    bool has_changed;
+} watched;
+
+/* True: the thread has this priority without any boost. */
+static bool is_own(pid_t tid, int priority)
+{
+    const struct guarded *guarded = guarded_find(tid);
+    return guarded != NULL && guarded->state == GUARDED_IN_FORCE &&
+           rank_granted(guarded) == priority;
+}
+
 static void take_priority_change(const struct priority_change *change)
 {
     const int before = change->before, after = change->after;
+    const bool by_itself = change->caller == change->tid;
     struct boost *boost = boost_of(change->tid);
+    watched.has_changed |= change->tid == watched.tid;
     if (boost != NULL && change->time < boost->since)
         /* the report is older than the boost: it was read late, from the ring of another CPU */
         return;
-    if (after < RT_PRIORITIES && (after < before || (after < 0 && before < 0)))
-        begin_boost(change->tid, change->caller, after, change->time);
+    if (after < RT_PRIORITIES && after == before)
+        hidden_wait_note(change->tid);
+    if (after < RT_PRIORITIES && (after < before || (after < 0 && before < 0 && !by_itself)))
+        begin_boost(change->tid, by_itself ? NULL : lender_by(change->caller, after), after,
+                    change->time);
     else if (boost != NULL) {
-        const struct guarded *guarded = guarded_find(change->tid);
-        end_boost(boost, change->time);
-        if (after < RT_PRIORITIES && (guarded == NULL || kernel_priority(guarded) != after))
+        boost_end(boost, change->time);
+        if (after < RT_PRIORITIES && !is_own(change->tid, after))
             /* The thread is still boosted: by another guarded thread, or by a thread that is not
              * guarded. */
-            begin_boost(change->tid, change->tid, after, change->time);
+            begin_boost(change->tid, NULL, after, change->time);
     }
 }
 
@@ -260,8 +160,10 @@ static int64_t resynchronize_at = INT64_MAX;
 static bool drain_all(void)
 {
     const bool some = inheritance_events_drain(take_priority_change);
-    if (inheritance_events_lost())
+    if (inheritance_events_lost()) {
         resynchronize_at = 0;
+        hidden_waits_lost();
+    }
     return some;
 }
 
@@ -284,10 +186,10 @@ static int64_t next_unprompted_read(void)
 {
     if (!is_preempt_rt)
         return INT64_MAX;
-    if (ranks[0].count > 0)
-        return last_unprompted_read + (ranks[0].least < check_interval
-                                           ? later(ranks[0].least, read_interval)
-                                           : check_interval);
+    const int64_t shortest = rank_shortest_runtime(-1);
+    if (shortest > 0)
+        return last_unprompted_read +
+               (shortest < check_interval ? later(shortest, read_interval) : check_interval);
     if (promotions_any() && last_unprompted_read < expect_until)
         return last_unprompted_read + read_interval;
     return guarded_first() != NULL ? last_unprompted_read + check_interval : INT64_MAX;
@@ -308,13 +210,50 @@ static void attribute_boosts(struct guarded *lender)
     resuming = lender;
 }
 
-static void forget(const struct guarded *lender)
+static bool is_deadline(pid_t tid)
+{
+    struct attributes now;
+    return thread_attributes(tid, &now) && now.policy == POLICY_DEADLINE;
+}
+
+/* True: the boost goes on. Nothing shows what a SCHED_DEADLINE thread is lent, so it counts as
+ * boosted until the kernel reports the end. */
+static bool goes_on(const struct boost *boost)
+{
+    return rank_is_boosted(boost->tid) || (boost->priority < 0 && is_deadline(boost->tid));
+}
+
+/* The thread was suspended, or is about to be removed. A boost that goes on is by another thread:
+ * the report named the thread that moved the waiting thread to the lock
+ * (FUTEX_CMP_REQUEUE_PI). */
+static void disown(const struct guarded *lender)
 {
     struct boost *boost, *next;
+    const int64_t now = monotonic_now();
     (void)drain_all();
-    HASH_ITER (hh, boosts, boost, next)
-        if (boost->lender == lender)
-            end_boost(boost, monotonic_now());
+    for (boost = boosts_first(); boost != NULL; boost = next) {
+        next = boost->hh.next;
+        if (boost->lender != lender)
+            continue;
+        if (goes_on(boost))
+            boost_disown(boost, now, first_try(boost->priority, now));
+        else
+            boost_end(boost, now);
+    }
+}
+
+/* Called when a thread has been made ordinary. A thread that waits for the thread's lock lends its
+ * rank from now on, and the kernel reports nothing (hidden-waits.h). */
+static void made_ordinary(pid_t tid)
+{
+    (void)drain_all();
+    if (!hidden_wait_is_noted(tid) || boost_of(tid) != NULL)
+        return;
+    const int priority = rank_in_force(tid);
+    if (priority < RT_PRIORITIES)
+        begin_boost(tid, NULL, priority, monotonic_now());
+    else
+        hidden_wait_forget(tid);
 }
 
 /* ---- boosts without a report (PREEMPT_RT) ---- */
@@ -361,30 +300,6 @@ static void check_sleepers(int64_t now)
 
 /* ---- suspending the lender ---- */
 
-/* True: the thread runs at a higher priority than its own policy gives it. */
-static bool is_boosted(pid_t tid)
-{
-    struct attributes now;
-    char path[64], text[512] = "";
-    int priority = 0;
-    snprintf(path, sizeof path, "/proc/%d/stat", (int)tid);
-    FILE *file = fopen(path, "re");
-    if (file != NULL && fgets(text, sizeof text, file) == NULL)
-        text[0] = '\0';
-    if (file != NULL)
-        fclose(file);
-    const char *rest = strrchr(text, ')');
-    if (rest == NULL ||
-        sscanf(rest + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %d",
-               &priority) != 1 ||
-        !thread_attributes(tid, &now))
-        return false;
-    const int own = now.policy == POLICY_DEADLINE     ? -1 - RT_PRIORITIES
-                    : policy_is_real_time(now.policy) ? -1 - now.priority
-                                                      : 0;
-    return priority < own;
-}
-
 static int64_t runtime_left(const struct guarded *lender)
 {
     return lender->window.runtime - lender->used_itself - lender->lent;
@@ -396,9 +311,10 @@ static int64_t runtime_left(const struct guarded *lender)
 static int64_t runtime_over_at(const struct guarded *lender)
 {
     const int64_t left = runtime_left(lender);
-    return lender->lent_counted_to + (left <= 0               ? 0
-                                      : lender->group == NULL ? left
-                                                              : left / (lent_at_once(lender) + 1));
+    return lender->lent_counted_to + (left <= 0 ? 0
+                                      : lender->group == NULL
+                                          ? left
+                                          : left / (lending_at_once(lender) + 1));
 }
 
 /* ns. A runtime with less than this left counts as used up, because the rest is not worth another
@@ -410,7 +326,7 @@ static bool has_runtime_left(struct guarded *lender, int64_t now)
 {
     if (lender->group == NULL)
         return false;
-    count_lent(lender, now);
+    lending_count(lender, now);
     lender->used_itself = guarded_used_in_window(lender, now);
     return runtime_left(lender) > little;
 }
@@ -426,19 +342,22 @@ static bool may_wait(const struct guarded *guarded)
 
 static bool still_lends(const struct guarded *lender)
 {
-    struct boost *boost, *next;
+    const struct boost *boost;
     bool really = false;
     if (!may_wait(lender))
         return false;
-    HASH_ITER (hh, boosts, boost, next)
+    for (boost = boosts_first(); boost != NULL; boost = boost->hh.next)
         if (boost->lender == lender)
-            really |= is_boosted(boost->tid);
+            really |= goes_on(boost);
     return really;
 }
 
-static bool is_not_boosted(pid_t tid)
+/* True: the boost of the thread has ended. Of a SCHED_DEADLINE thread only a report of the kernel
+ * shows this. */
+static bool has_ended(pid_t tid)
 {
-    return !is_boosted(tid);
+    (void)drain_all();
+    return !rank_is_boosted(tid) && (!is_deadline(tid) || watched.has_changed);
 }
 
 static int64_t next_try;
@@ -447,6 +366,83 @@ static int64_t next_try;
  * wait (may_wait). Awake threads notice a suspension, so they are not tried for short boosts. */
 static const int64_t long_boost = INT64_C(200000000);
 
+/* True: the thread lent the boost, and is suspended now. */
+static bool suspend_if_lender(struct guarded *guarded, const struct boost *boost, bool lasts,
+                              int64_t now)
+{
+    const pid_t tid = boost->tid;
+    watched.tid = tid;
+    watched.has_changed = false;
+    const bool found = guarded->group != NULL &&
+                       process_group_try(guarded->group, boost->priority, lasts, has_ended, tid);
+    if (!found && !lasts && !thread_sleeps(guarded->tid))
+        return false;
+    guarded_suspend(guarded, now + guarded->window.period - guarded->window.runtime);
+    if (has_ended(tid)) {
+        guarded->report_attempts = REPORT_ATTEMPTS;
+        guarded->suspended_for_lending = true;
+        return true;
+    }
+    guarded_undo_suspension(guarded);
+    return false;
+}
+
+static bool is_candidate(const struct guarded *guarded, pid_t tid, int priority)
+{
+    return guarded->tid != tid &&
+           (guarded->state == GUARDED_IN_FORCE || guarded->state == GUARDED_ENDING) &&
+           rank_may_be_lent(guarded, priority);
+}
+
+/* The search goes on at this place of the guarded threads, for the next boost, too: boosts may be
+ * too short for a search from the first thread on. last_found is tried first. */
+static unsigned search_at;
+static pid_t last_found;
+
+/* All threads from search_at to the last one were tried. Says when to try again. */
+static void search_again(struct boost *boost, bool lasts, int64_t now)
+{
+    search_at = 0;
+    if (boost->rounds > 1)
+        boost->try_at = now;
+    else if (is_preempt_rt && !lasts)
+        boost->try_at = boost->since + long_boost;
+    else {
+        boost->try_at = INT64_MAX;
+        rank_forget_unknown(boost->priority);
+    }
+    boost->rounds -= boost->rounds > 0 ? 1 : 0;
+}
+
+/* Tries the next possible lenders of the thread's boost. Returns the lender; NULL: it is none of
+ * these. *all: the last guarded thread was tried. */
+static struct guarded *try_next(pid_t tid, int priority, bool lasts, int64_t now, bool *all)
+{
+    unsigned place = 0, tries = 0;
+    const struct boost *boost = boost_of(tid);
+    struct guarded *guarded = guarded_first();
+    for (; guarded != NULL && tries < TRIES_AT_ONCE && boost != NULL; guarded = guarded->hh.next) {
+        if (place++ < search_at || !is_candidate(guarded, tid, priority))
+            continue;
+        tries++;
+        if (suspend_if_lender(guarded, boost, lasts, now)) {
+            last_found = guarded->tid;
+            return guarded;
+        }
+        boost = boost_of(tid);
+    }
+    search_at = place > search_at ? place : search_at;
+    *all = guarded == NULL;
+    return NULL;
+}
+
+static bool was_lent_by_last(const struct boost *boost, bool lasts, int64_t now)
+{
+    struct guarded *last = guarded_find(last_found);
+    return last != NULL && is_candidate(last, boost->tid, boost->priority) &&
+           suspend_if_lender(last, boost, lasts, now);
+}
+
 /* Suspends the possible lenders one after the other: the boost ends with the suspension of its
  * lender. The other threads are asleep and do not notice their suspension. Returns the lender,
  * which stays suspended; NULL: not found yet. */
@@ -454,42 +450,28 @@ static struct guarded *find_lender(struct boost *boost, int64_t now)
 {
     const pid_t tid = boost->tid;
     const int priority = boost->priority;
-    unsigned place = 0, tries = 0;
+    bool all = false;
     const bool lasts = is_preempt_rt && now >= boost->since + long_boost;
-    struct guarded *guarded = guarded_first();
-    if (!is_boosted(tid)) {
-        end_boost(boost, now);
+    if (!goes_on(boost)) {
+        boost_end(boost, boost->since);
         return NULL;
     }
-    for (; guarded != NULL && tries < TRIES_AT_ONCE; guarded = guarded->hh.next) {
-        if ((guarded->state != GUARDED_IN_FORCE && guarded->state != GUARDED_ENDING) ||
-            kernel_priority(guarded) != priority || place++ < boost->tried)
-            continue;
-        tries++;
-        const bool found =
-            guarded->group != NULL && process_group_try(guarded->group, lasts, is_not_boosted, tid);
-        if (!found && !lasts && !thread_sleeps(guarded->tid))
-            continue;
-        guarded_suspend(guarded, now + guarded->window.period - guarded->window.runtime);
-        if (!is_boosted(tid)) {
-            guarded->report_attempts = REPORT_ATTEMPTS;
-            guarded->suspended_for_lending = true;
-            return guarded;
-        }
-        guarded_undo_suspension(guarded);
-        if ((boost = boost_of(tid)) == NULL)
-            return NULL;
-    }
-    if (guarded == NULL && priority == -1) {
+    if (boost->rounds == 0)
+        boost->rounds = search_at == 0 ? 1 : 2;
+    if (was_lent_by_last(boost, lasts, now))
+        return guarded_find(last_found);
+    struct guarded *lender = try_next(tid, priority, lasts, now, &all);
+    if (lender == NULL && all && priority == -1) {
         promotions_drain();
-        if (promotions_suspend(is_not_boosted, tid) || (boost = boost_of(tid)) == NULL)
+        if (promotions_suspend(has_ended, tid))
             return NULL;
     }
-    boost->tried = guarded == NULL ? 0 : boost->tried + tries;
-    boost->try_at = guarded != NULL           ? now
-                    : is_preempt_rt && !lasts ? boost->since + long_boost
-                                              : INT64_MAX;
-    return NULL;
+    boost = lender == NULL ? boost_of(tid) : NULL;
+    if (boost != NULL && all)
+        search_again(boost, lasts, now);
+    else if (boost != NULL)
+        boost->try_at = now;
+    return lender;
 }
 
 /* Has the boosts of all threads reported again, because after a lost record any sleeping thread may
@@ -506,7 +488,7 @@ static void resynchronize(void)
 static struct boost *boost_to_try(int64_t now)
 {
     struct boost *boost;
-    TAILQ_FOREACH (boost, &unknown, of_unknown)
+    for (boost = boosts_first_unknown(); boost != NULL; boost = TAILQ_NEXT(boost, of_unknown))
         if (boost->try_at <= now && now >= next_try)
             return boost;
     return NULL;
@@ -538,7 +520,7 @@ struct guarded *lending_suspend_due(int64_t now)
     struct guarded *lender, *next;
     struct boost *boost;
     look(now);
-    for (lender = TAILQ_FIRST(&lenders); lender != NULL; lender = next) {
+    for (lender = boosts_first_lender(); lender != NULL; lender = next) {
         next = TAILQ_NEXT(lender, of_lenders);
         if (runtime_over_at(lender) > now || has_runtime_left(lender, now))
             continue;
@@ -546,7 +528,7 @@ struct guarded *lending_suspend_due(int64_t now)
             suspend_lender(lender, now);
             return lender;
         }
-        forget(lender);
+        disown(lender);
         /* the list has changed: if another lender is due, lending_next_due gives a time that is
          * past */
         return NULL;
@@ -569,10 +551,10 @@ int64_t lending_next_due(void)
     int64_t first = read_at < next_unprompted_read() ? read_at : next_unprompted_read();
     if (later(resynchronize_at, next_try) < first)
         first = later(resynchronize_at, next_try);
-    TAILQ_FOREACH (lender, &lenders, of_lenders)
+    for (lender = boosts_first_lender(); lender != NULL; lender = TAILQ_NEXT(lender, of_lenders))
         if (runtime_over_at(lender) < first)
             first = runtime_over_at(lender);
-    TAILQ_FOREACH (boost, &unknown, of_unknown)
+    for (boost = boosts_first_unknown(); boost != NULL; boost = TAILQ_NEXT(boost, of_unknown))
         if (later(boost->try_at, next_try) < first)
             first = later(boost->try_at, next_try);
     return first;
@@ -587,7 +569,9 @@ bool lending_open(const char *tracepoint, int epoll, uint64_t as)
 {
     static const struct guarded_events events = {.attribute_boosts = attribute_boosts,
                                                  .may_lend = may_lend,
-                                                 .forget = forget,
+                                                 .forget = disown,
+                                                 .made_ordinary = made_ordinary,
+                                                 .may_hold = hidden_wait_is_noted,
                                                  .boosts_reported = boosts_reported};
     struct utsname kernel;
     is_preempt_rt = uname(&kernel) == 0 && strstr(kernel.version, "PREEMPT_RT") != NULL;

@@ -9,9 +9,14 @@
  *     boost       begins and ends with a report of the kernel (inheritance-events.h)
  *     lender      known: the report names the thread that began to wait. That thread is guarded, is a
  *                 member of the group of a guarded process, or is itself boosted by a guarded thread.
- *                 unknown: the call came from a third thread (FUTEX_CMP_REQUEUE_PI). When the
- *                 shortest runtime of a possible lender is over, the guard suspends the possible
- *                 lenders one by one until the boost ends.
+ *                 unknown: the call came from a third thread (FUTEX_CMP_REQUEUE_PI, or a change
+ *                 of the waiting thread's priority), or the wait is hidden (hidden-waits.h). When
+ *                 the shortest runtime of a possible lender is over, the guard suspends the
+ *                 possible lenders one by one until the boost ends. Boosts that end before are
+ *                 added up: when their sum reaches this runtime, the guard looks for the lender of
+ *                 the next boost at once.
+ *                 wrong: the third thread is guarded itself, and the report seems to name it as
+ *                 the lender. If the boost goes on when it is suspended, the lender is unknown.
  *     suspended   the lender, when the CPU time that it has used and lent reaches its runtime. The
  *                 lender may lend again as soon as it is in force again.
  *

@@ -15,6 +15,7 @@
 #include "process-budget.h"
 #include "schedattr.h"
 #include "suspension.h"
+#include "thread-rank.h"
 
 enum { PASSES = 1000 };
 static const int64_t elsewhere = INT64_C(1000000); /* ns that members may use on other CPUs */
@@ -225,22 +226,27 @@ static void go_back(const cpu_set_t *former)
         (void)sched_setaffinity(0, sizeof *former, former);
 }
 
-void process_group_suspend(struct process_group *group)
+void process_group_suspend(struct process_group *group, void (*suspended)(pid_t tid))
 {
     cpu_set_t former;
     bool changed = true;
+    pid_t *tids = NULL;
+    ssize_t count = 0;
     go_to(group, &former);
     for (int pass = 0; changed && pass < PASSES; pass++) {
-        pid_t *tids;
-        const ssize_t count = budget_group_members(group->directory, &tids);
+        free(tids);
+        count = budget_group_members(group->directory, &tids);
         group->size = count > 0 ? count : 0;
         changed = false;
         for (ssize_t i = 0; i < count; i++)
             if (tids[i] != group->process)
                 changed |= make_member_ordinary(group, tids[i]);
-        free(tids);
     }
     go_back(&former);
+    for (ssize_t i = 0; i < count; i++)
+        if (tids[i] != group->process)
+            suspended(tids[i]);
+    free(tids);
 }
 
 /* With reset-on-fork, as each grant: only the guard makes a member real-time. Without this flag, a
@@ -262,15 +268,15 @@ static bool make_member_real_time(const struct process_group *group, pid_t tid)
     return sched_setscheduler(tid, policy, &param) == 0;
 }
 
-bool process_group_try(const struct process_group *group, bool awake, bool (*is_over)(pid_t),
-                       pid_t about)
+bool process_group_try(const struct process_group *group, int priority, bool awake,
+                       bool (*is_over)(pid_t), pid_t about)
 {
     pid_t *tids;
     const ssize_t count = budget_group_members(group->directory, &tids);
     bool over = false;
     for (ssize_t i = 0; !over && i < count; i++) {
-        if (tids[i] == group->process || (!awake && !thread_sleeps(tids[i])) ||
-            !make_member_ordinary(group, tids[i]))
+        if (tids[i] == group->process || !rank_is(tids[i], priority) ||
+            (!awake && !thread_sleeps(tids[i])) || !make_member_ordinary(group, tids[i]))
             continue;
         over = is_over(about);
         (void)make_member_real_time(group, tids[i]);

@@ -8,7 +8,7 @@
  *                               with whole=1, the runtime is for all threads of the process of
  *                               this thread together (process-group.h), which owner= owns
  *     op=end id tid started_by  do not make this thread real-time any more; the attach helper
- *                               acts on it from now on
+ *                               acts on it from now on; detach=1: it makes the thread ordinary
  *     op=leave id               put all threads in force, except a thread that waits for a lock
  *                               and lends, and change no thread any more
  *     op=yield id; op=rise id   run as FIFO for now; run as SCHED_DEADLINE (guard-rank.h)
@@ -201,7 +201,7 @@ static const char *begin(const struct paragraph *request, int fds[2])
         return why;
     if ((event >= 0 && !wait_on(event, tid)) ||
         (guarded->group != NULL && !process_group_wait(guarded->group, wait_on_group, tid))) {
-        guarded_end(guarded);
+        guarded_end(guarded, false);
         return "the guard cannot wait for the perf event";
     }
     return NULL;
@@ -234,7 +234,7 @@ static void end(const struct paragraph *request)
     uint64_t started_by;
     struct guarded *guarded = named_thread(request, &tid, &started_by) ? guarded_find(tid) : NULL;
     if (guarded != NULL && guarded->started_by == started_by)
-        guarded_end(guarded);
+        guarded_end(guarded, paragraph_get(request, "detach") != NULL);
 }
 
 static void leave_all(void)

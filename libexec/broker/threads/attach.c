@@ -142,7 +142,7 @@ static struct message *about_grant(const char *op, struct attachment *attachment
                                    const struct grant *grant)
 {
     attachment->scheduled = true;
-    guard_end(attachment);
+    guard_end(attachment, false);
     guard_expect(attachment, grant);
     placement_expect(&attachment->presence, &grant->plan);
     struct message *message = about(op, attachment);
@@ -189,7 +189,7 @@ uint64_t attach_apply_again(struct attachment *attachment, const struct grant *g
 
 uint64_t attach_restore(struct attachment *attachment)
 {
-    guard_end(attachment);
+    guard_end(attachment, true);
     struct message *message = about("restore", attachment);
     attributes_add(helper_text(message), "", &attachment->former);
     end_of_process(message, attachment);

@@ -210,7 +210,7 @@ bool attachment_watch(struct attachment *attachment)
 
 void attachment_bury(struct attachment *attachment)
 {
-    guard_end(attachment);
+    guard_end(attachment, attachment->whole);
     if (attachment->pidfd >= 0) {
         /* loop_remove comes first: while a child is between fork and exec, it also has the pidfd
          * open, so that close(2) alone would leave the pidfd in the loop */

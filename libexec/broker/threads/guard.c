@@ -275,7 +275,7 @@ void guard_expect(const struct attachment *attachment, const struct grant *grant
         (void)!write(guard.promotions, &expected, sizeof expected);
 }
 
-void guard_end(struct attachment *attachment)
+void guard_end(struct attachment *attachment, bool detaches)
 {
     if (!attachment->guarded)
         return;
@@ -283,6 +283,7 @@ void guard_end(struct attachment *attachment)
     struct paragraph_output *output = guard_message("end");
     const uint64_t id = guard.last_id;
     guard_name(output, attachment->tid, attachment->started_by);
+    paragraph_add_stated(output, "detach", detaches);
     if (guard_send(output, NULL, 0))
         guard_wait(id);
 }

@@ -72,7 +72,8 @@ void guard_yield(void);
 void guard_rise(void);
 
 /* Ends the guarding of the thread. After the return, the guard does not change the thread's
- * scheduling any more. */
-void guard_end(struct attachment *attachment);
+ * scheduling any more. detaches: the attach helper makes the thread, or all threads of the process,
+ * ordinary next; a FIFO or RR thread is ordinary from now on. */
+void guard_end(struct attachment *attachment, bool detaches);
 
 #endif

@@ -1,0 +1,131 @@
+#include "boosts.h"
+
+#include <stdlib.h>
+
+#include "lent-ranks.h"
+
+enum { BOOSTS_MAX = 1024 };
+
+static struct boost *boosts;
+static TAILQ_HEAD(, boost) unknown = TAILQ_HEAD_INITIALIZER(unknown);
+static TAILQ_HEAD(, guarded) lenders = TAILQ_HEAD_INITIALIZER(lenders);
+
+struct boost *boost_of(pid_t tid)
+{
+    struct boost *boost;
+    HASH_FIND(hh, boosts, &tid, sizeof tid, boost);
+    return boost;
+}
+
+struct boost *boosts_first(void)
+{
+    return boosts;
+}
+
+struct boost *boosts_first_unknown(void)
+{
+    return TAILQ_FIRST(&unknown);
+}
+
+struct guarded *boosts_first_lender(void)
+{
+    return TAILQ_FIRST(&lenders);
+}
+
+/* ---- what a guarded thread lends ---- */
+
+/* One thread, because a thread waits for one lock at a time. But the members of a group may wait
+ * for several locks. */
+int64_t lending_at_once(const struct guarded *lender)
+{
+    return lender->group != NULL ? lender->boost_count : 1;
+}
+
+void lending_count(struct guarded *lender, int64_t now)
+{
+    if (now > lender->lent_counted_to)
+        lender->lent += (now - lender->lent_counted_to) * lending_at_once(lender);
+    lender->lent_counted_to = now;
+}
+
+static void begin_lending(struct guarded *lender, int64_t now)
+{
+    if (lender->boost_count > 0) {
+        lending_count(lender, now);
+        lender->boost_count++;
+        return;
+    }
+    lender->boost_count = 1;
+    if (now >= lender->lend_window_began + lender->window.period) {
+        lender->lend_window_began = now;
+        lender->lent = 0;
+    }
+    lender->lent_counted_to = now;
+    lender->used_itself = guarded_used_in_window(lender, now);
+    TAILQ_INSERT_TAIL(&lenders, lender, of_lenders);
+}
+
+static void end_lending(struct guarded *lender, int64_t now)
+{
+    lending_count(lender, now);
+    if (--lender->boost_count == 0)
+        TAILQ_REMOVE(&lenders, lender, of_lenders);
+}
+
+/* ---- boosts ---- */
+
+void boost_end(struct boost *boost, int64_t now)
+{
+    if (boost->lender != NULL)
+        end_lending(boost->lender, now);
+    else {
+        rank_note_unknown(boost->priority, now - boost->since, now);
+        TAILQ_REMOVE(&unknown, boost, of_unknown);
+    }
+    HASH_DEL(boosts, boost);
+    free(boost);
+}
+
+void boost_disown(struct boost *boost, int64_t now, int64_t try_at)
+{
+    if (boost->lender == NULL)
+        return;
+    end_lending(boost->lender, now);
+    boost->lender = NULL;
+    boost->rounds = 0;
+    boost->since = now;
+    boost->try_at = try_at;
+    TAILQ_INSERT_TAIL(&unknown, boost, of_unknown);
+}
+
+/* True: the table has room for a new boost. Removes a boost that no guarded thread lends if the
+ * table is full. */
+static bool has_room(void)
+{
+    struct boost *boost;
+    if (HASH_COUNT(boosts) < BOOSTS_MAX)
+        return true;
+    TAILQ_FOREACH (boost, &unknown, of_unknown)
+        if (boost->try_at == INT64_MAX) {
+            boost_end(boost, boost->since);
+            return true;
+        }
+    return false;
+}
+
+bool boost_begin(pid_t tid, struct guarded *lender, int priority, int64_t since, int64_t try_at)
+{
+    struct boost *boost = boost_of(tid);
+    if (boost != NULL)
+        boost_end(boost, since);
+    if (!has_room() || (boost = calloc(1, sizeof *boost)) == NULL)
+        return false;
+    *boost = (struct boost){
+        .tid = tid, .lender = lender, .priority = priority, .since = since, .try_at = try_at};
+    HASH_ADD(hh, boosts, tid, sizeof boost->tid, boost);
+    if (lender != NULL)
+        begin_lending(lender, since);
+    else
+        TAILQ_INSERT_TAIL(&unknown, boost, of_unknown);
+    return true;
+}

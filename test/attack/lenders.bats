@@ -1,0 +1,179 @@
+# bats file_tags=lane:alone
+# A thread that waits for a lock lends its rank to the holder of the lock (inheritance.bats). Here the user hides which thread lends, or that a thread
+# lends at all. The holder still has no more than the granted runtimes.
+load attack
+
+prepare() {
+    configure_plugins 'EDF edf - all partition=global threshold=0.9' 'FP fp 11-20 all enforce=runtime'
+    configure_rules "$ALICE - max_utilization 1"
+    ATTACKERS=()
+    ulimit -t $((6 * PATIENCE)) # s of CPU time for each process; otherwise no other thread could run if a test fails
+    cc -std=c17 -D_GNU_SOURCE -O2 -pthread -o "$WORK/lenders" "$BATS_TEST_DIRNAME/lenders.c"
+}
+
+# lenders WAY...: starts the process (lenders.c). Its id is in LENDERS, the id of the holder of the locks in HOLDER.
+lenders() {
+    become $ALICE "$WORK/lenders" "$@" 3>&- &
+    LENDERS=$!
+    echo "$LENDERS" >>"$WORK/pids"
+    eventually has_holder
+    eventually is_program "$HOLDER" holder
+    eventually has_thread mover
+}
+has_holder() { HOLDER=$(children "$LENDERS") && [ -n "$HOLDER" ]; }
+has_thread() { [ -n "$(thread "$1")" ]; } # NAME
+thread() { grep -lx "$1" "/proc/$LENDERS/task"/*/comm | cut -d / -f 5; }
+
+# company CPU...: on each of these CPUs a process spins, so that the holder has little time as an ordinary thread.
+company() {
+    local cpu
+    for cpu; do
+        taskset -c "$cpu" sh -c 'i=0; while i=$((i + 1)); [ "$((i % 100000))" -gt 0 ] || [ -d "/proc/$1" ]; do :; done' sh $$ 3>&- &
+        echo "$!" >>"$WORK/pids"
+    done
+}
+
+FIFO='{"plugin": "FP", "priority": 15, "runtime": "2ms", "period": "100ms"}'
+EDF='{"plugin": "EDF", "runtime": "2ms", "period": "100ms"}'
+SOON='{"plugin": "EDF", "runtime": "2ms", "period": "20ms"}' # its deadline is before those of EDF
+
+reserved() { told '.result == "OK"' "$(spec $ALICE "$1" "${2%\}}, \"attach\": $3}")"; } # NAME JSON TID
+waiters_have() { # JSON
+    reserved one "$1" "$(thread waiter-0)"
+    reserved two "$1" "$(thread waiter-1)"
+}
+is_boosted() { [ "$(awk '{ print $18 }' "/proc/$1/stat")" -lt 0 ]; }
+
+# holder_had_at_most MS: the holder runs at most so long in the next 2 s, and still exists then. Each reservation of 2 ms in 100 ms is worth 40 ms. The
+# holder has 30 ms as an ordinary thread. A loan without end would be all of the 2 s.
+holder_had_at_most() {
+    local before had began
+    before=$(consumed "$HOLDER") began=$(milliseconds)
+    sleep $((2 * PATIENCE)) # this time is measured
+    had=$(($(consumed "$HOLDER") - before))
+    kill -0 "$HOLDER"
+    echo "# of $(($(milliseconds) - began)) ms the holder had $had ms" >&3
+    [ "$had" -le $(($1 * PATIENCE)) ]
+}
+
+@test "threads that are moved to a lock by an attached thread lend no more, whichever of these runs out first" {
+    broker_start
+    company 0 1
+    lenders moved
+    reserved mover "$FIFO" "$(thread mover)"
+    waiters_have "$EDF"
+    holder_had_at_most 400
+}
+
+@test "the same when the reservation of the thread that moved them ends" {
+    broker_start
+    company 0 1
+    lenders moved
+    reserved mover "$FIFO" "$(thread mover)"
+    waiters_have "$EDF"
+    eventually is_boosted "$HOLDER"
+    as $ALICE rm "$SPECS/$ALICE/mover.json"
+    eventually test ! -e "$SPECS/$ALICE/mover.verdict"
+    holder_had_at_most 400
+}
+
+@test "threads that lend for less than a runtime at a time, and are moved to the lock each time, lend no more together" {
+    broker_start
+    company 0 1
+    lenders moved gives=1500
+    waiters_have "$FIFO"
+    holder_had_at_most 400
+}
+
+# bats test_tags=turn:0
+@test "the same among many sleeping threads that could be the lender" {
+    configure_rules "$ALICE - max_utilization 4"
+    broker_start
+    company 0 1
+    for ((i = 0; i < 40; i++)); do
+        sleeper $ALICE
+        reserved "sleeper-$i" '{"plugin": "FP", "priority": 15, "runtime": "2ms", "period": "200ms"}' "$SLEEPER"
+    done
+    lenders moved gives=1500
+    waiters_have "$FIFO"
+    holder_had_at_most 400
+}
+
+@test "threads that have lowered their priority, and are moved to a lock, lend no more" {
+    broker_start
+    company 0 1
+    lenders moved low
+    waiters_have "$FIFO"
+    holder_had_at_most 400
+}
+
+@test "threads whose priority is lowered while they wait lend no more" {
+    broker_start
+    company 0 1
+    lenders lowered
+    waiters_have "$FIFO"
+    sleep 1.2 # the mover lowers the priority after a second
+    holder_had_at_most 400
+}
+
+@test "a holder that is real-time itself, and is suspended, has its own runtime and the lent ones" {
+    broker_start
+    company 0 1
+    lenders real
+    reserved holder "$FIFO" "$HOLDER"
+    waiters_have "$FIFO"
+    holder_had_at_most 400
+}
+
+@test "a holder that is real-time itself, and whose reservation ends, has the lent runtimes" {
+    broker_start
+    company 0 1
+    lenders real
+    reserved holder '{"plugin": "FP", "priority": 15, "runtime": "30ms", "period": "100ms"}' "$HOLDER"
+    waiters_have "$FIFO"
+    eventually sleeps_in_futex "$(thread waiter-0)"
+    as $ALICE rm "$SPECS/$ALICE/holder.json"
+    eventually test ! -e "$SPECS/$ALICE/holder.verdict"
+    holder_had_at_most 400
+}
+sleeps_in_futex() { [ "$(cut -d ' ' -f 1 "/proc/$1/syscall")" = 202 ]; }
+
+@test "a holder that makes itself ordinary has its own runtime and the lent ones" {
+    broker_start
+    company 0 1
+    lenders real ordinary
+    reserved holder "$FIFO" "$HOLDER"
+    waiters_have "$FIFO"
+    kill -USR1 "$HOLDER"
+    holder_had_at_most 400
+}
+
+# The kernel does not throttle a thread that is lent SCHED_DEADLINE.
+@test "a SCHED_DEADLINE holder has its own runtime and the lent ones" {
+    broker_start
+    company 0 1
+    lenders real
+    reserved holder "$EDF" "$HOLDER"
+    waiters_have "$SOON"
+    holder_had_at_most 800
+}
+
+# bats test_tags=turn:1
+@test "a SCHED_DEADLINE holder of locks that waiting threads are moved to has its own runtime and the lent ones" {
+    broker_start
+    company 0 1
+    lenders real moved
+    reserved holder "$EDF" "$HOLDER"
+    waiters_have "$SOON"
+    holder_had_at_most 800
+}
+
+# The waiters are members of the process, the holder is not.
+@test "members of a process with one runtime that lower their priority lend no more" {
+    configure_plugins 'FP fp 11-20 1 enforce=process'
+    broker_start
+    company 0 1
+    lenders low
+    reserved team '{"plugin": "FP", "priority": 15, "runtime": "5ms", "period": "100ms", "budget": "process"}' "$LENDERS"
+    holder_had_at_most 500
+}

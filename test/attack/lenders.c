@@ -1,0 +1,189 @@
+/* lenders - a process whose threads lend their rank in a way that hides who lends
+ *
+ * usage: lenders WAY...
+ *
+ * The process has two threads, waiter-0 and waiter-1, and the thread mover. Its child, the process
+ * `holder`, takes two locks (FUTEX_LOCK_PI), and uses all CPU time that it gets at nice 19. Each
+ * waiter sleeps until it is real-time, and then waits for one of the locks, again and again.
+ *
+ *     moved      the waiters wait at a door, and the mover moves them behind the locks
+ *                (FUTEX_CMP_REQUEUE_PI)
+ *     gives=N    the holder gives the locks back in turn, one every N us, and takes them again
+ *     low        each waiter lowers its priority by one before it waits
+ *     lowered    the mover lowers the priority of the waiters by one while they wait
+ *     real       the holder sleeps until it is real-time before it takes the locks
+ *     ordinary   the holder then makes itself ordinary after SIGUSR1 */
+#include <linux/futex.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { LOCKS = 2 };
+static struct shared {
+    int lock[LOCKS], door[LOCKS];
+    bool taken;
+} * shared;
+static char **ways;
+static pid_t waiters[LOCKS];
+
+static bool is_way(const char *way)
+{
+    for (char **one = ways; *one != NULL; one++)
+        if (strcmp(*one, way) == 0)
+            return true;
+    return false;
+}
+
+static long between_gifts(void)
+{
+    for (char **one = ways; *one != NULL; one++)
+        if (strncmp(*one, "gives=", 6) == 0)
+            return atol(*one + 6);
+    return 0;
+}
+
+static long futex(int *word, int operation, int value, long other, int *second, int third)
+{
+    return syscall(SYS_futex, word, operation, value, other, second, third);
+}
+
+static void take(int *lock)
+{
+    int nobody = 0;
+    if (!__atomic_compare_exchange_n(lock, &nobody, (int)gettid(), false, __ATOMIC_ACQUIRE,
+                                     __ATOMIC_RELAXED))
+        (void)futex(lock, FUTEX_LOCK_PI, 0, 0, NULL, 0);
+}
+
+static void give(int *lock)
+{
+    int me = (int)gettid();
+    if (!__atomic_compare_exchange_n(lock, &me, 0, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+        (void)futex(lock, FUTEX_UNLOCK_PI, 0, 0, NULL, 0);
+}
+
+static void sleep_until_real_time(void)
+{
+    while ((sched_getscheduler(0) & ~SCHED_RESET_ON_FORK) == SCHED_OTHER)
+        (void)usleep(1000);
+}
+
+static void lower(pid_t tid)
+{
+    struct sched_param param;
+    if (sched_getparam(tid, &param) == 0 && param.sched_priority > 1) {
+        param.sched_priority--;
+        (void)sched_setparam(tid, &param);
+    }
+}
+
+static void *wait_for_lock(void *number)
+{
+    const int own = (int)(intptr_t)number;
+    char name[] = "waiter-0";
+    name[sizeof name - 2] = (char)('0' + own);
+    (void)prctl(PR_SET_NAME, name);
+    waiters[own] = (pid_t)gettid();
+    sleep_until_real_time();
+    while (!shared->taken)
+        (void)usleep(1000);
+    for (;;) {
+        if (is_way("low"))
+            lower(0);
+        if (!is_way("moved"))
+            take(&shared->lock[own]);
+        else if (futex(&shared->door[own], FUTEX_WAIT_REQUEUE_PI, 0, 0, &shared->lock[own], 0) != 0)
+            continue;
+        give(&shared->lock[own]);
+    }
+    return NULL;
+}
+
+static void *move(void *unused)
+{
+    (void)prctl(PR_SET_NAME, "mover");
+    for (int turns = 0;; turns++) {
+        for (int i = 0; i < LOCKS && is_way("moved"); i++)
+            (void)futex(&shared->door[i], FUTEX_CMP_REQUEUE_PI, 1, 1, &shared->lock[i], 0);
+        for (int i = 0; i < LOCKS && is_way("lowered") && turns == 1000; i++)
+            lower(waiters[i]);
+        (void)usleep(is_way("moved") ? 100 : 1000);
+    }
+    return unused;
+}
+
+static long long cpu_time(void)
+{
+    struct timespec time;
+    (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return time.tv_sec * 1000000LL + time.tv_nsec / 1000;
+}
+
+static void spin(long microseconds)
+{
+    for (const long long until = cpu_time() + microseconds; cpu_time() < until;)
+        ;
+}
+
+static volatile sig_atomic_t signalled;
+
+static void go_on(int number)
+{
+    (void)number;
+    signalled = 1;
+}
+
+static void hold(void)
+{
+    const long gives = between_gifts();
+    const struct sched_param none = {0};
+    (void)prctl(PR_SET_NAME, "holder");
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    (void)setpriority(PRIO_PROCESS, 0, 19);
+    if (is_way("real"))
+        sleep_until_real_time();
+    for (int i = 0; i < LOCKS; i++)
+        take(&shared->lock[i]);
+    shared->taken = true;
+    for (int i = 0;; i = (i + 1) % LOCKS) {
+        if (is_way("ordinary") && signalled == 1) {
+            (void)sched_setscheduler(0, SCHED_OTHER | SCHED_RESET_ON_FORK, &none);
+            signalled = 2;
+        }
+        spin(gives > 0 ? gives : 1000);
+        if (gives > 0) {
+            give(&shared->lock[i]);
+            take(&shared->lock[i]);
+        }
+    }
+}
+
+int main(int argc, char **argv)
+{
+    const struct sigaction action = {.sa_handler = go_on};
+    pthread_t thread;
+    if (argc < 2)
+        return 64;
+    ways = argv + 1;
+    shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (shared == MAP_FAILED)
+        return 71;
+    (void)sigaction(SIGUSR1, &action, NULL);
+    if (fork() == 0)
+        hold();
+    for (int i = 0; i < LOCKS; i++)
+        (void)pthread_create(&thread, NULL, wait_for_lock, (void *)(intptr_t)i);
+    (void)pthread_create(&thread, NULL, move, NULL);
+    for (;;)
+        (void)pause();
+}
