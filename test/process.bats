@@ -329,6 +329,28 @@ is_started() { CHILD=$(children "$TEAM") && [ -n "$CHILD" ]; }
     eventually is_ordinary "$CHILD"
 }
 
+# The guard makes the first thread of the child real-time with reset-on-fork, and the broker has no reservation for it.
+@test "a thread of a process that the process starts has its own SCHED_DEADLINE reservation, also if it is not the first" {
+    broker_start
+    printf '#!/bin/sh\nexec "%s" 2 sleep\n' "$WORK/team" >"$WORK/two"
+    chmod 755 "$WORK/two"
+    team 2 child "$WORK/two"
+    eventually has_threads 2
+    granted
+    kill -USR1 "$TEAM"
+    eventually is_started
+    echo "$CHILD" >>"$WORK/pids"
+    eventually is_team "$CHILD"
+    eventually is_real_time "$CHILD"
+    eventually has_second_thread
+    [ "$(field .result "$(spec $ALICE arm "{\"plugin\": \"EDF\", \"runtime\": \"5ms\", \"period\": \"100ms\", \"attach\": $SECOND}")")" = OK ]
+    [[ $(view "$SECOND") == deadline* ]]
+    released arm
+    released
+    eventually none_is_real_time
+}
+has_second_thread() { SECOND=$(ls "/proc/$CHILD/task" | tail -1) && [ "$SECOND" -ne "$CHILD" ]; }
+
 # The thread that calls execve has the id of the first thread from then on.
 # bats test_tags=turn:0
 @test "after an execve by a thread that is not the first, the process is ordinary, and is in no group" {

@@ -11,6 +11,7 @@
 #include "transient.h"
 #include "request.h"
 #include "resource-cpu.h"
+#include "second-reservation.h"
 
 /* A thread that belongs to no reservation, and that the helper has the order to make ordinary.
  * Until the helper has answered, the thread may still have the attributes of a grant. */
@@ -39,6 +40,14 @@ static bool shows_mark(pid_t tid, struct attributes *now)
     return seen && is_marked(now);
 }
 
+/* True: the guard has made the leader real-time, as a member of a process with one runtime. After an
+ * execve(2) the policy tells the leader from the thread, because a member can have its own
+ * reservation only under SCHED_DEADLINE. */
+static bool is_by_guard(pid_t leader, const struct attributes *now)
+{
+    return now->policy != POLICY_DEADLINE && second_reservation_is_shared(leader);
+}
+
 bool leader_is_alike(const struct identity *identity)
 {
     struct attributes now;
@@ -47,7 +56,8 @@ bool leader_is_alike(const struct identity *identity)
         return false;
     const struct attachment *ours = attachment_find(identity->process);
     const bool marked =
-        ours != NULL ? is_marked(&ours->former) : shows_mark(identity->process, &now);
+        ours != NULL ? is_marked(&ours->former)
+                     : shows_mark(identity->process, &now) && !is_by_guard(identity->process, &now);
     /* A zombie keeps its policy, but does not count, because it never runs again. */
     return marked && !(thread_look(identity->process, &leader) && leader.ended);
 }

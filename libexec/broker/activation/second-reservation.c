@@ -21,6 +21,14 @@ static pid_t group_of(pid_t tid, unsigned long long *started_by)
                : 0;
 }
 
+bool second_reservation_is_shared(pid_t tid)
+{
+    unsigned long long started_by = 0;
+    const pid_t process = group_of(tid, &started_by);
+    const struct attachment *found = process == 0 ? NULL : attachment_find(process);
+    return found != NULL && found->started_by == started_by && found->whole;
+}
+
 /* Returns the process with which the thread shares a runtime; 0: there is none. *with: the
  * attachment of this process; NULL: the attachment has just ended, and the helper is about to
  * empty the group. Looks at the table of attachments first, because the helper may not have made

@@ -18,4 +18,7 @@ bool second_reservation_allows(const struct reservation *reservation,
                                const struct identity *identity, struct attributes *former,
                                char reason[static REASON_BYTES]);
 
+/* True: the thread shares the runtime of a process that is attached. */
+bool second_reservation_is_shared(pid_t tid);
+
 #endif
