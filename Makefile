@@ -134,7 +134,7 @@ $(B)/%.a:
 LDLIBS = -Wl,--as-needed -ljansson -lcap-ng -lseccomp
 $(B)/libexec/front/rtf-top: LDLIBS += -lncurses
 $(B)/libexec/front/rtf-ls:  LDLIBS += -lsmartcols
-$(B)/libexec/front/rtf-trace $(B)/libexec/rtf-watch: LDLIBS += -ltraceevent
+$(B)/libexec/front/rtf-trace $(B)/libexec/front/rtf-why $(B)/libexec/rtf-watch: LDLIBS += -ltraceevent
 $(B)/libexec/rtf-net:       LDLIBS += -lnl-route-3 -lnl-3
 $(B)/libexec/rtf-rtkit:     LDLIBS += -lsystemd
 $(MUSE:%=$(B)/libexec/muse/%): LDLIBS += -lm
@@ -148,9 +148,9 @@ $(B)/obj/libexec/muse/separations.o: CFLAGS += -O3
 
 # Tools of the tests, and attacks. The attacks also run on other kernels (test/vm), where there is no compiler.
 ATTACKS = $(B)/test/identity $(B)/test/inherit $(B)/test/reuse
-TOOLS   = $(B)/test/kernel-view $(B)/test/worker $(B)/test/group-times $(B)/test/overrun $(B)/test/rtkit-client $(B)/bed/slow-disk $(ATTACKS)
+TOOLS   = $(B)/test/kernel-view $(B)/test/worker $(B)/test/group-times $(B)/test/overrun $(B)/test/misses $(B)/test/rtkit-client $(B)/bed/slow-disk $(ATTACKS)
 $(ATTACKS): $(B)/test/%: $(B)/obj/test/attack/%.o
-$(B)/test/group-times $(B)/test/kernel-view $(B)/test/overrun $(B)/test/rtkit-client $(B)/test/worker: $(B)/test/%: $(B)/obj/test/%.o
+$(B)/test/group-times $(B)/test/kernel-view $(B)/test/misses $(B)/test/overrun $(B)/test/rtkit-client $(B)/test/worker: $(B)/test/%: $(B)/obj/test/%.o
 $(B)/test/overrun:      $(B)/libexec/guard.a $(LIB)
 $(B)/test/group-times:  $(LIB)
 $(B)/test/rtkit-client: LDLIBS = -lsystemd

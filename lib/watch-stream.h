@@ -1,6 +1,7 @@
-/* The events that a user gets of their own threads, over the SOCK_SEQPACKET socket `trace` of the
- * spool. The user's process connects, and sends nothing. Each datagram that it gets begins with a
- * struct watch_head:
+/* The events that a user gets of their own threads, over the SOCK_SEQPACKET sockets `trace` and `why`
+ * of the spool. The events of `why` also tell causes (RECORD_CALL and later kinds, and the members
+ * `wait` and `others`). The user's process connects, and sends nothing. Each datagram that it gets
+ * begins with a struct watch_head:
  *
  *   WATCH_REFUSED  count: an exit status; then a sentence. From the broker; nothing follows
  *   WATCH_BEGIN    struct watch_begin, then `count` thread ids: the recording has begun
@@ -15,7 +16,8 @@
 
 #include <stdint.h>
 
-#define WATCH_SOCKET "trace"
+#define WATCH_SOCKET     "trace"
+#define WATCH_WHY_SOCKET "why"
 
 /* THREADS: the most threads of a user that are traced at a time. */
 enum { WATCH_DATAGRAM = 48 << 10, WATCH_THREADS = 256, WATCH_NAME_BYTES = 16 };
@@ -29,7 +31,8 @@ struct watch_head {
 struct watch_begin {
     int64_t time; /* ns, CLOCK_MONOTONIC */
     uint32_t cpus;
-    uint32_t knows_timers; /* 0: there are no records about timers */
+    uint16_t knows_timers; /* 0: there are no records about timers */
+    uint16_t causes;       /* the causes that the records tell: enum events_causes */
 };
 
 struct watch_name {

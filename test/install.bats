@@ -86,6 +86,7 @@ prepare() {
 755 usr/libexec/rtf/front/rtf-trace
 755 usr/libexec/rtf/front/rtf-usage
 755 usr/libexec/rtf/front/rtf-what-if
+755 usr/libexec/rtf/front/rtf-why
 755 usr/libexec/rtf/front/status-lines
 755 usr/libexec/rtf/muse
 755 usr/libexec/rtf/muse/analyse
@@ -182,6 +183,7 @@ prepare() {
 644 usr/share/man/man1/rtf-usage.1
 644 usr/share/man/man1/rtf-wait.1
 644 usr/share/man/man1/rtf-what-if.1
+644 usr/share/man/man1/rtf-why.1
 644 usr/share/man/man1/rtf.1
 755 usr/share/man/man3
 644 usr/share/man/man3/rtf.3

@@ -16,11 +16,11 @@ is_recording() { [ "$(in_tracefs sh -c 'cat "instances/rtf-watch-$1-"*/tracing_o
 # leaves_nothing WATCHER: this rtf-watch has ended, and has left no instance in tracefs.
 leaves_nothing() { no in_tracefs sh -c 'ls -d "instances/rtf-watch-$1-"*' sh "$1" >/dev/null 2>&1 && no pgrep -f "$RTF_LIBEXEC/rtf-watch" >/dev/null; }
 
-# raw SECONDS: Alice traces, and keeps the bytes in $WORK/raw and what they say in $WORK/said.
+# raw SECONDS [DOOR]: Alice traces, and keeps the bytes in $WORK/raw and what they say in $WORK/said.
 raw() {
     : >"$WORK/raw"
     chown $ALICE "$WORK/raw"
-    as $ALICE /usr/bin/python3 -S "$RTF_SOURCE/test/tracer/raw.py" "$SPOOL" "$1" "$WORK/raw" >"$WORK/said"
+    as $ALICE /usr/bin/python3 -S "$RTF_SOURCE/test/tracer/raw.py" "$SPOOL" "$1" "$WORK/raw" "${2:-trace}" >"$WORK/said"
 }
 # said EXPRESSION [ARGUMENT...]: the expression is true of the stream in $WORK/said. The arguments are options of jq.
 said() { jq -e "${@:2}" "$1" "$WORK/said" >/dev/null || { jq -c '.records |= length' "$WORK/said" >&2; echo "not true: $1" >&2; return 1; }; }
@@ -114,7 +114,8 @@ own = {int(id) for id in sys.argv[4:]}
 assert set(said["threads"]) == own, said["threads"]
 SWITCH, WAKING, MIGRATE, THROTTLE, REPLENISH = range(5)
 kinds = [0] * 5
-for time, kind, cpu, to_cpu, state, priority, next_priority, thread, next, timer, expires in said["records"]:
+for time, kind, cpu, to_cpu, state, priority, next_priority, thread, next, timer, expires, *causes in said["records"]:
+    assert not any(causes), "causes, which nobody has asked for"
     kinds[kind] += 1
     assert said["begin"] <= time, "a record from before the beginning"
     if kind == SWITCH:
@@ -141,7 +142,7 @@ for found in map(line.search, root["systemTraceEvents"].split("\n")):
         if any(pair):
             of_root.setdefault((cpu, *pair), []).append(seconds * 10**9 + part)
 of_user, unknown, missing = {}, 0, 0
-for time, kind, cpu, _, _, _, _, thread, next, _, _ in said["records"]:
+for time, kind, cpu, _, _, _, _, thread, next, *_ in said["records"]:
     if kind == SWITCH:
         of_user.setdefault((cpu, thread, next), []).append(time)
 def is_in(changes, key, time):
@@ -239,6 +240,78 @@ alice_only() {
     echo "$!" >>"$WORK/pids"
     alice
 }
+
+@test "a user who asks for causes gets no name, no id and no time of others, also at a lock that another user holds" {
+    broker_start
+    hog $ALICE
+    silent rtf declare one -T 10ms -P 60ms --attach "$HOG"
+    bob
+    alice
+    truncate -s 4096 "$WORK/shared"
+    chmod 666 "$WORK/shared"
+    truncate -s 4096 "$WORK/cold"
+    become $BOB "$RTF_STAGE/misses" other "$WORK/shared" >"$WORK/other" 3>&- &
+    echo "$!" >>"$WORK/pids"
+    BOBS+=" $!"
+    eventually test -s "$WORK/other"
+    become $ALICE "$RTF_STAGE/misses" victim "$WORK/shared" "$WORK/cold" lan 12 >"$WORK/truth" 2>"$WORK/misses" 3>&- &
+    local victim=$! tracer
+    echo "$victim" >>"$WORK/pids"
+    eventually is_program "$victim" misses
+    eventually has_threads "$victim" 2
+    silent rtf declare cam -T 4ms -P 20ms --attach "$victim"
+    local holder
+    holder=$(ls "/proc/$victim/task" | grep -vx "$victim")
+    raw 4 why &
+    tracer=$!
+    eventually watcher
+    eventually is_recording "$(watcher)"
+    "$RTF_STAGE/misses" go "$WORK/shared"
+    wait "$victim"
+    wait "$tracer"
+    no grep -aqE 'bobs-secret|alices-child|others-|rtf-watch|swapper|kworker' "$WORK/raw"
+    [ "$(grep -c '^[lan]' "$WORK/truth")" -ge 9 ] || { cat "$WORK/truth" "$WORK/misses" >&2; false; }
+    /usr/bin/python3 -S - "$WORK/said" "$WORK/truth" "$holder" "$HOG" "$JOBS" "$victim" <<'END'
+import collections, json, sys
+said = json.load(open(sys.argv[1]))
+truth = [line.split() for line in open(sys.argv[2])]
+holder, own = int(sys.argv[3]), {int(id) for id in sys.argv[4:]}
+victim = int(sys.argv[6])
+assert set(said["threads"]) == own, said["threads"]
+SWITCH, WAKING, MIGRATE, THROTTLE, REPLENISH, CALL, RETURN, FAULT, INTERRUPT, RESUME = range(10)
+kinds, wakers, waits = collections.Counter(), collections.defaultdict(list), collections.Counter()
+for time, kind, cpu, to_cpu, state, priority, next_priority, thread, next, timer, expires, wait, others, call in said["records"]:
+    kinds[kind] += 1
+    assert said["begin"] <= time
+    assert timer < 1 << 40, "an address of the kernel"
+    if kind == SWITCH:
+        assert {thread, next} <= own | {0} and (thread or next), (thread, next)
+        assert thread or (state, priority) == (0, 120)
+        assert next or (next_priority, wait, others) == (120, 0, 0)
+        assert not timer and not expires and not to_cpu and not call
+        assert wait <= 4 and others <= 64 and (not others or wait == 1), (wait, others)
+        waits[wait] += 1
+    elif kind == REPLENISH:
+        assert timer >> 8 in own and not thread and not next and not state, timer
+    else:
+        assert thread in own, (kind, thread)
+        assert not priority and not next_priority and not wait and not others
+        assert state <= (kind in (WAKING, INTERRUPT)), (kind, state)
+        assert not call or kind == CALL
+        assert next == 0 or kind == WAKING and next in own | {holder}, (kind, next)
+        if kind == WAKING and thread == victim:
+            wakers[next].append(time)
+assert all(kinds[kind] > 50 for kind in (SWITCH, WAKING, CALL, RETURN, INTERRUPT, RESUME)), kinds
+assert waits[1] > 5, waits
+# The lock's holder is told if it is an older thread of the same process, and else not.
+def holders(cause):
+    return [[waker for waker, times in wakers.items() if any(int(release) < time < int(end) + 1000000 for time in times)] for which, release, end in truth if which == cause]
+own_locks, locks_of_bob, new_threads = map(holders, "lan")
+assert sum(holder in found for found in own_locks) >= len(own_locks) - 1 >= 2, own_locks
+assert not any(set(found) - {0} for found in locks_of_bob + new_threads), (locks_of_bob, new_threads)
+END
+}
+has_threads() { [ "$(find "/proc/$1/task" -mindepth 1 -maxdepth 1 2>/dev/null | wc -l)" -eq "$2" ]; }
 
 @test "rules, other users' threads, and a second trace: one sentence each" {
     configure_rules "$ALICE - max_utilization 4" "$ALICE - trace true" "$BOB - max_utilization 0.5" "$CAROL - max_utilization 1" "$CAROL - trace true" '- - trace true' "$CAROL - trace false"

@@ -29,15 +29,25 @@ static const int64_t between = 10000000;
 static void meet(struct source *source, uint32_t events);
 static void listen_again(struct timer *timer);
 
-static struct {
-    struct source door;
+/* The doors of rtf-trace(1) and rtf-why(1). */
+enum { TRACE, WHY, DOORS };
+
+struct door {
+    struct source source;
+    const char *name;
     int listening;
     struct timer later; /* listens again at this time */
+};
+
+static struct {
+    struct door of[DOORS];
     struct {
         int socket; /* -1: free */
         uid_t uid;
+        bool why;
     } waiting[WAITING_MOST];
-} trace_door = {.door.ready = meet, .listening = -1, .later.due = listen_again};
+} trace_door = {.of = {[TRACE] = {{.ready = meet}, WATCH_SOCKET, -1, {.due = listen_again}},
+                       [WHY] = {{.ready = meet}, WATCH_WHY_SOCKET, -1, {.due = listen_again}}}};
 
 /* ---- answers ---- */
 
@@ -67,7 +77,7 @@ static void list_threads(const struct user *user, char *text, size_t size, int *
     }
 }
 
-static void answer(int socket, const struct account *account)
+static void answer(int socket, const struct account *account, bool why_late)
 {
     char reason[REASON_BYTES], threads[PARAGRAPH_BYTES - 256] = "";
     int status, count = 0;
@@ -89,18 +99,19 @@ static void answer(int socket, const struct account *account)
             list_threads(user, threads, sizeof threads, &count);
     if (count == 0)
         refuse(socket, EX_NOINPUT, "you have no reservation with a thread");
-    else if (!traces_begin(account->uid, threads, socket))
+    else if (!traces_begin(account->uid, threads, socket, why_late))
         refuse(socket, EX_UNAVAILABLE, "rtf-watch cannot be started");
 }
 
 /* ---- connections ---- */
 
-static void wait_for_account(int socket, uid_t uid)
+static void wait_for_account(int socket, uid_t uid, bool why)
 {
     for (int i = 0; i < WAITING_MOST; i++)
         if (trace_door.waiting[i].socket < 0) {
             trace_door.waiting[i].socket = socket;
             trace_door.waiting[i].uid = uid;
+            trace_door.waiting[i].why = why;
             return;
         }
     refuse(socket, EX_TEMPFAIL, "too many users begin traces at the same time");
@@ -114,12 +125,12 @@ void trace_door_account_known(const struct account *account)
         if (socket < 0 || trace_door.waiting[i].uid != account->uid)
             continue;
         trace_door.waiting[i].socket = -1;
-        answer(socket, account);
+        answer(socket, account, trace_door.waiting[i].why);
         close(socket);
     }
 }
 
-static void let_in(int socket)
+static void let_in(int socket, bool why)
 {
     struct ucred peer;
     socklen_t length = sizeof peer;
@@ -129,50 +140,61 @@ static void let_in(int socket)
     }
     struct account *account = account_find(peer.uid);
     if (!account_ready_last(account)) {
-        wait_for_account(socket, peer.uid);
+        wait_for_account(socket, peer.uid, why);
         return;
     }
-    answer(socket, account);
+    answer(socket, account, why);
     close(socket);
 }
 
 static void meet(struct source *source, uint32_t events)
 {
-    const int socket = accept4(trace_door.listening, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    struct door *door = container_of(source, struct door, source);
+    const int socket = accept4(door->listening, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
     (void)events;
     if (socket >= 0)
-        let_in(socket);
-    loop_change(trace_door.listening, 0, source);
-    timer_set(&trace_door.later, monotonic_now() + between);
+        let_in(socket, door == &trace_door.of[WHY]);
+    loop_change(door->listening, 0, source);
+    timer_set(&door->later, monotonic_now() + between);
 }
 
 static void listen_again(struct timer *timer)
 {
-    (void)timer;
-    loop_change(trace_door.listening, EPOLLIN, &trace_door.door);
+    struct door *door = container_of(timer, struct door, later);
+    loop_change(door->listening, EPOLLIN, &door->source);
+}
+
+static bool open_door(struct door *door)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    snprintf(address.sun_path, sizeof address.sun_path, "/proc/self/fd/%d/%s", spool.root,
+             door->name);
+    (void)unlinkat(spool.root, door->name, 0);
+    door->listening = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    /* until the socket listens, nobody can connect, whatever its mode is */
+    return door->listening >= 0 &&
+           bind(door->listening, (const struct sockaddr *)&address, sizeof address) == 0 &&
+           fchownat(spool.root, door->name, 0, spool.group, AT_SYMLINK_NOFOLLOW) == 0 &&
+           fchmodat(spool.root, door->name, 0660, 0) == 0 &&
+           listen(door->listening, WAITING_MOST) == 0;
 }
 
 bool trace_door_open(char reason[static REASON_BYTES])
 {
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    snprintf(address.sun_path, sizeof address.sun_path, "/proc/self/fd/%d/" WATCH_SOCKET,
-             spool.root);
-    (void)unlinkat(spool.root, WATCH_SOCKET, 0);
-    trace_door.listening = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    /* until the socket listens, nobody can connect, whatever its mode is */
-    if (trace_door.listening >= 0 &&
-        bind(trace_door.listening, (const struct sockaddr *)&address, sizeof address) == 0 &&
-        fchownat(spool.root, WATCH_SOCKET, 0, spool.group, AT_SYMLINK_NOFOLLOW) == 0 &&
-        fchmodat(spool.root, WATCH_SOCKET, 0660, 0) == 0 &&
-        listen(trace_door.listening, WAITING_MOST) == 0)
-        return true;
-    snprintf(reason, REASON_BYTES, WATCH_SOCKET ": %s", strerror(errno));
-    return false;
+    for (struct door *door = trace_door.of; door < trace_door.of + DOORS; door++)
+        if (!open_door(door)) {
+            snprintf(reason, REASON_BYTES, "%s: %s", door->name, strerror(errno));
+            return false;
+        }
+    return true;
 }
 
 bool trace_door_start(void)
 {
     for (int i = 0; i < WAITING_MOST; i++)
         trace_door.waiting[i].socket = -1;
-    return loop_add(trace_door.listening, EPOLLIN, &trace_door.door);
+    for (struct door *door = trace_door.of; door < trace_door.of + DOORS; door++)
+        if (!loop_add(door->listening, EPOLLIN, &door->source))
+            return false;
+    return true;
 }

@@ -1,4 +1,4 @@
-/* The socket `trace` of the spool, by which users ask for events of their own threads
+/* The sockets `trace` and `why` of the spool, by which users ask for events of their own threads
  * (lib/watch-stream.h). The kernel tells the uid of the process that connects. The broker reads
  * nothing from the process: it refuses with one sentence, or passes the connection on to
  * rtf-watch. */

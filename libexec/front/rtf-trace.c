@@ -4,23 +4,19 @@
  * client_escape. */
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
-#include <pwd.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
-#include <sys/timerfd.h>
 #include <sys/wait.h>
 #include <sysexits.h>
 #include <unistd.h>
 
-#include "open-spool.h"
+#include "client.h"
 #include "command-line.h"
 #include "request/end-signals.h"
-#include "trace-chosen.h"
-#include "trace-source.h"
+#include "trace-recording.h"
 #include "watch/awake.h"
 #include "watch/timeline.h"
 #include "watch/trace-dat.h"
@@ -32,66 +28,6 @@ static struct {
     bool all, awake, gantt;
     uint64_t duration, span; /* us; span 0: not stated */
 } options = {.duration = 5000000};
-
-/* ---- choice of the threads ---- */
-
-static const char *own_directory(void)
-{
-    static char uid[16];
-    const struct passwd *account = getpwuid(geteuid());
-    snprintf(uid, sizeof uid, "%u", (unsigned)geteuid());
-    return account != NULL ? account->pw_name : uid;
-}
-
-static void fail_nothing(const char *user)
-{
-    if (user == NULL)
-        command_fail(EX_NOINPUT, "no reservation of this name has a thread");
-    command_fail(EX_NOINPUT, "%s has no reservation of this name with a thread",
-                 command_typed(user));
-}
-
-static struct chosen choose(const struct client *client, char *const *patterns)
-{
-    struct chosen chosen;
-    const struct chosen_wish wish = {.user = options.all            ? NULL
-                                             : options.user != NULL ? options.user
-                                                                    : own_directory(),
-                                     .patterns = patterns};
-    if (!chosen_read(client->root, &wish, &chosen))
-        command_fail(EX_NOPERM, "%s/state/current is not root's, or cannot be read",
-                     command_spool());
-    if (chosen.count == 0)
-        fail_nothing(wish.user);
-    return chosen;
-}
-
-/* For a user: the user's verdicts name the threads. */
-static struct chosen choose_own(struct client *client, char *const *patterns)
-{
-    struct chosen chosen = {0};
-    const struct chosen_wish wish = {.patterns = patterns};
-    const enum client_outcome entered = client_enter(client, false);
-    if (entered != CLIENT_OK && entered != CLIENT_GONE)
-        command_fail(client_status_of_outcome(entered), "%s", client->why);
-    if (entered == CLIENT_OK)
-        chosen_read_own(client, &wish, &chosen);
-    return chosen;
-}
-
-/* Only threads that rtf-watch traces have results. */
-static void keep_traced(struct chosen *chosen, const struct trace_source *source)
-{
-    size_t kept = 0;
-    for (size_t i = 0; i < chosen->count; i++)
-        if (trace_source_traces(source, chosen->threads[i].tid)) {
-            chosen->threads[kept] = chosen->threads[i];
-            chosen->labels[kept++] = chosen->labels[i];
-        }
-    chosen->count = kept;
-    if (kept == 0)
-        fail_nothing(own_directory());
-}
 
 /* ---- recording ---- */
 
@@ -106,33 +42,6 @@ static void read_cpu_times(const struct chosen *chosen, bool after)
     }
 }
 
-static int open_timer(void)
-{
-    const int timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
-    const struct itimerspec end = {
-        .it_value = {.tv_sec = (time_t)(options.duration / 1000000),
-                     .tv_nsec = (long)(options.duration % 1000000) * 1000}};
-    if (timer < 0 || timerfd_settime(timer, 0, &end, NULL) != 0)
-        command_fail(EX_OSERR, "%s", strerror(errno));
-    return timer;
-}
-
-/* Records until the time is over. A signal ends the recording early. */
-static void record(struct trace_source *source, int signals)
-{
-    struct pollfd fds[] = {{.fd = signals, .events = POLLIN},
-                           {.fd = open_timer(), .events = POLLIN},
-                           {.fd = trace_source_descriptor(source), .events = POLLIN}};
-    bool goes_on = true;
-    while (goes_on && fds[0].revents == 0 && fds[1].revents == 0) {
-        (void)poll(fds, sizeof fds / sizeof *fds, -1);
-        goes_on = trace_source_drain(source);
-    }
-    if (!goes_on)
-        command_say("there are more events than fit into memory: the recording ends early");
-    close(fds[1].fd);
-}
-
 static struct timeline record_all(struct trace_source *source, const struct chosen *chosen)
 {
     struct timeline timeline = {.threads = chosen->threads,
@@ -143,7 +52,7 @@ static struct timeline record_all(struct trace_source *source, const struct chos
         command_say("a CPU may idle: %s", strerror(errno));
     read_cpu_times(chosen, false);
     timeline.begin = trace_source_start(source);
-    record(source, signals);
+    trace_record(source, options.duration, signals, NULL);
     read_cpu_times(chosen, true);
     timeline.end = trace_source_stop(source);
     awake_end();
@@ -360,23 +269,6 @@ static void refuse_others(void)
                      "only root may have the kernel's own records, which name all threads");
 }
 
-static struct chosen begin(char *const *patterns, struct trace_source *source)
-{
-    struct client client;
-    struct chosen chosen;
-    open_spool(&client);
-    if (geteuid() == 0) {
-        chosen = choose(&client, patterns);
-        trace_source_root(source, &chosen, options.data != NULL);
-    } else {
-        trace_source_user(source, client.root);
-        chosen = choose_own(&client, patterns);
-        keep_traced(&chosen, source);
-    }
-    client_close(&client);
-    return chosen;
-}
-
 static void show(const struct trace *trace, const struct chosen *chosen, int picture)
 {
     const struct trace_window window = trace_window(trace->timeline, (int64_t)options.span * 1000);
@@ -401,7 +293,11 @@ int main(int argc, char **argv)
         command_misused("--all and --user exclude each other");
     refuse_others();
     struct trace_source source;
-    struct chosen chosen = begin(patterns, &source);
+    const struct trace_wish wish = {.patterns = patterns,
+                                    .user = options.user,
+                                    .all = options.all,
+                                    .keep_pages = options.data != NULL};
+    struct chosen chosen = trace_begin(&wish, &source);
     const int output = open_output(options.output), picture = open_output(options.picture),
               data = open_output(options.data);
     if (!source.knows_timers)

@@ -1,4 +1,4 @@
-/* The reservations that rtf-trace(1) draws: those with a thread, from the broker's
+/* The reservations that rtf-trace(1) and rtf-why(1) look at: those with a thread, from the broker's
  * journal, or from the user's verdicts. */
 #ifndef RTF_TRACE_CHOSEN_H
 #define RTF_TRACE_CHOSEN_H

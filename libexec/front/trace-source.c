@@ -1,6 +1,7 @@
 #include "trace-source.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +17,8 @@
 
 /* ---- root ---- */
 
-void trace_source_root(struct trace_source *source, const struct chosen *chosen, bool keep_pages)
+void trace_source_root(struct trace_source *source, const struct chosen *chosen, bool keep_pages,
+                       bool causes)
 {
     char why[EVENTS_WHY];
     pid_t *tids = calloc(chosen->count + 1, sizeof *tids);
@@ -24,13 +26,14 @@ void trace_source_root(struct trace_source *source, const struct chosen *chosen,
         command_fail(EX_OSERR, "no memory");
     for (size_t i = 0; i < chosen->count; i++)
         tids[i] = chosen->threads[i].tid;
-    *source =
-        (struct trace_source){.socket = -1, .recorder = recorder_open(tids, chosen->count, why)};
+    *source = (struct trace_source){.socket = -1,
+                                    .recorder = recorder_open(tids, chosen->count, causes, why)};
     free(tids);
     if (source->recorder == NULL)
         command_fail(EX_UNAVAILABLE, "%s", why);
     source->recording = recorder_recording(source->recorder);
     source->knows_timers = events_know_timers(recorder_events(source->recorder));
+    source->causes = causes ? events_causes(recorder_events(source->recorder)) : 0;
     if (keep_pages)
         recorder_keep_pages(source->recorder);
 }
@@ -39,7 +42,7 @@ void trace_source_root(struct trace_source *source, const struct chosen *chosen,
 
 __attribute__((noreturn)) static void fail_broken(void)
 {
-    command_fail(EX_PROTOCOL, "rtf-watch sends what this rtf trace does not understand");
+    command_fail(EX_PROTOCOL, "rtf-watch sends what this program does not understand");
 }
 
 /* Copies the next part of a datagram, and moves on. */
@@ -73,6 +76,7 @@ static void take_begin(struct trace_source *source, const char *at, const char *
     source->thread_count = count;
     source->begin = begin.time;
     source->knows_timers = begin.knows_timers != 0;
+    source->causes = begin.causes;
 }
 
 static void take_names(const struct trace_source *source, const char *at, const char *end,
@@ -83,6 +87,25 @@ static void take_names(const struct trace_source *source, const char *at, const 
         take_part(&at, end, &name, sizeof name);
         recording_put_name(source->recording, name.thread, name.text);
     }
+}
+
+/* rtf-watch names traced threads. Other threads of the same process, which have held locks, are
+ * named here while they run. */
+static void note_holder(const struct trace_source *source, pid_t holder)
+{
+    char known[RECORDING_NAME], name[RECORD_NAME] = "", path[48];
+    recording_name(source->recording, holder, known);
+    if (known[0] != '\0')
+        return;
+    snprintf(path, sizeof path, "/proc/%d/comm", (int)holder);
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    const ssize_t length = fd < 0 ? -1 : read(fd, name, sizeof name);
+    if (fd >= 0)
+        close(fd);
+    if (length > 0 && name[length - 1] == '\n')
+        name[length - 1] = '\0';
+    if (length > 0)
+        recording_put_name(source->recording, holder, name);
 }
 
 /* False: there is no room for more records. */
@@ -96,6 +119,8 @@ static bool take_records(const struct trace_source *source, const char *at, cons
             fail_broken();
         if (record.time < source->begin || (source->end != 0 && record.time > source->end))
             continue;
+        if (record.kind == RECORD_WAKING && record.next != 0)
+            note_holder(source, record.next);
         if (!recording_add(source->recording, &record))
             return false;
     }
@@ -148,18 +173,19 @@ static bool receive(struct trace_source *source, int flags)
 
 /* ---- a user: the connection ---- */
 
-void trace_source_user(struct trace_source *source, int root)
+void trace_source_user(struct trace_source *source, int root, bool causes)
 {
+    const char *door = causes ? WATCH_WHY_SOCKET : WATCH_SOCKET;
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     *source = (struct trace_source){
         .socket = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0),
     };
-    snprintf(address.sun_path, sizeof address.sun_path, "/proc/self/fd/%d/" WATCH_SOCKET, root);
+    snprintf(address.sun_path, sizeof address.sun_path, "/proc/self/fd/%d/%s", root, door);
     if (source->socket < 0)
         command_fail(EX_OSERR, "%s", strerror(errno));
     if (connect(source->socket, (const struct sockaddr *)&address, sizeof address) != 0) {
         if (errno == EACCES)
-            command_fail(EX_NOPERM, "%s/" WATCH_SOCKET ": %s", command_spool(), strerror(errno));
+            command_fail(EX_NOPERM, "%s/%s: %s", command_spool(), door, strerror(errno));
         command_fail(EX_UNAVAILABLE, "no broker serves %s", command_spool());
     }
     while (source->recording == NULL)

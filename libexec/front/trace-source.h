@@ -1,4 +1,4 @@
-/* Where rtf-trace(1) gets its records from: root from the kernel, a user from the broker, which
+/* Where rtf-trace(1) and rtf-why(1) get their records from: root from the kernel, a user from the broker, which
  * passes on what rtf-watch sends (lib/watch-stream.h). */
 #ifndef RTF_TRACE_SOURCE_H
 #define RTF_TRACE_SOURCE_H
@@ -16,6 +16,7 @@ struct trace_source {
     int socket;
     bool has_ended;
     bool knows_timers;
+    unsigned causes; /* that the records tell: enum events_causes */
     struct recording *recording;
     pid_t threads[512]; /* that rtf-watch traces */
     size_t thread_count;
@@ -23,9 +24,10 @@ struct trace_source {
 };
 
 /* These functions end the process if they fail. trace_source_user connects to the socket of the
- * open spool, and begins to record at once. */
-void trace_source_root(struct trace_source *source, const struct chosen *chosen, bool keep_pages);
-void trace_source_user(struct trace_source *source, int root);
+ * open spool, and begins to record at once. causes: also record what tells causes. */
+void trace_source_root(struct trace_source *source, const struct chosen *chosen, bool keep_pages,
+                       bool causes);
+void trace_source_user(struct trace_source *source, int root, bool causes);
 
 /* Begin and end of the recording, ns of CLOCK_MONOTONIC. */
 int64_t trace_source_start(struct trace_source *source);

@@ -67,7 +67,7 @@ bool marks_open(struct marks *marks, int directory, const char *name, uint64_t d
     }
     if (flock(marks->fifo, LOCK_EX | LOCK_NB) == 0 && is_there(marks))
         return true;
-    *why = "another rtf usage reads them";
+    *why = "another rtf usage or rtf why reads them";
     close(marks->fifo);
     marks->fifo = -1;
     return false;
@@ -96,6 +96,8 @@ static void take_line(struct marks *marks, const char *line)
     marks->missed += took > (uint64_t)deadline;
     if (took > marks->worst)
         marks->worst = took;
+    if (marks->each != NULL)
+        marks->each(marks->context, release, end, deadline);
 }
 
 void marks_take(struct marks *marks, const char *text, size_t length)

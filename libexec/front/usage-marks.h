@@ -1,6 +1,6 @@
 /* The marks of jobs. A program writes a line into the FIFO .jobs/NAME of the user's directory when
  * a job ends: "RELEASE END" or "RELEASE END DEADLINE", in us. RELEASE and END are times of
- * CLOCK_MONOTONIC, DEADLINE is relative to RELEASE. Only rtf-usage(1) reads the FIFO. The directory
+ * CLOCK_MONOTONIC, DEADLINE is relative to RELEASE. Only rtf-usage(1) and rtf-why(1) read the FIFO. The directory
  * .jobs is not watched by the broker, so marks wake nobody. */
 #ifndef RTF_USAGE_MARKS_H
 #define RTF_USAGE_MARKS_H
@@ -24,6 +24,9 @@ struct marks {
     bool is_too_long;             /* the line that begins with `rest` is no mark */
     uint64_t jobs, missed, wrong; /* wrong: lines that are no marks */
     uint64_t worst;               /* the longest time from the release of a job to its end */
+    /* called for each job, if not NULL; deadline: relative to the release */
+    void (*each)(void *context, int64_t release, int64_t end, int64_t deadline);
+    void *context;
 };
 
 /* Opens the directory .jobs of the user's directory, and makes the directory if necessary. -1 with

@@ -76,12 +76,50 @@ void client_open(struct client *client, int socket, uid_t uid, struct scrub scru
     client->last = &client->unsent;
 }
 
+/* A thread that began later may have the id of a thread of another user. */
+static bool look_at_relative(const struct client *client, pid_t tid, pid_t other)
+{
+    struct identity own, identity;
+    return thread_owner_of(tid, &own) && thread_identify(other, &identity) &&
+           identity.process == own.process && thread_is_of(&identity, client->uid) &&
+           identity.start < client->began;
+}
+
+/* A user can have threads woken very often. So each batch asks once about each pair, and about few
+ * pairs. */
+static bool is_relative(void *context, pid_t tid, pid_t other)
+{
+    struct client *client = context;
+    for (int i = 0; i < CLIENT_RELATIVES; i++) {
+        if (client->relatives[i].thread == 0) {
+            client->relatives[i].thread = tid;
+            client->relatives[i].other = other;
+            client->relatives[i].is = look_at_relative(client, tid, other);
+        }
+        if (client->relatives[i].thread == tid && client->relatives[i].other == other)
+            return client->relatives[i].is;
+    }
+    return false;
+}
+
+void client_ask_causes(struct client *client, unsigned cpus)
+{
+    client->causes = true;
+    client->began = thread_now();
+    client->scrub.occupancy = occupancy_new(cpus);
+    client->scrub.is_relative = is_relative;
+    client->scrub.context = client;
+    if (client->scrub.occupancy == NULL)
+        abort();
+}
+
 void client_close(struct client *client)
 {
     while (client->unsent != NULL)
         drop_first(client);
     close(client->socket);
     free(client->scrub.threads);
+    occupancy_free(client->scrub.occupancy);
     free(client->dropped);
     *client = (struct client){.socket = -1};
 }
@@ -95,9 +133,12 @@ void client_refuse(struct client *client, int status, const char *sentence)
 }
 
 void client_begin(struct client *client, int64_t time, const struct batch *batch, unsigned cpus,
-                  bool knows_timers)
+                  bool knows_timers, unsigned causes)
 {
-    const struct watch_begin begin = {.time = time, .cpus = cpus, .knows_timers = knows_timers};
+    const struct watch_begin begin = {.time = time,
+                                      .cpus = cpus,
+                                      .knows_timers = knows_timers,
+                                      .causes = (uint16_t)causes};
     struct datagram *datagram =
         datagram_new(WATCH_BEGIN, sizeof begin + client->scrub.count * sizeof(int32_t));
     datagram_add(datagram, &begin, sizeof begin);
@@ -193,6 +234,7 @@ static void datagram_add_record(struct datagram *datagram, const struct record *
     struct record *copy = (struct record *)(void *)(datagram->bytes + datagram->length);
     copy->time = record->time;
     copy->kind = record->kind;
+    copy->wait = record->wait;
     copy->cpu = record->cpu;
     copy->to_cpu = record->to_cpu;
     copy->state = record->state;
@@ -200,6 +242,8 @@ static void datagram_add_record(struct datagram *datagram, const struct record *
     copy->next_priority = record->next_priority;
     copy->thread = record->thread;
     copy->next = record->next;
+    copy->others = record->others;
+    copy->call = record->call;
     copy->timer = record->timer;
     copy->expires = record->expires;
     datagram->length += sizeof *record;
@@ -234,6 +278,7 @@ static void pass_records(struct client *client, const struct batch *batch)
 void client_pass_on(struct client *client, const struct batch *batch)
 {
     bool lost[WATCH_THREADS] = {false};
+    memset(client->relatives, 0, sizeof client->relatives);
     check_threads(client, batch, lost);
     pass_records(client, batch);
     forget_lost(client, lost);

@@ -9,7 +9,7 @@
 #include "batch.h"
 #include "scrub.h"
 
-enum { CLIENTS_MAX = 8 };
+enum { CLIENTS_MAX = 8, CLIENT_RELATIVES = 16 };
 
 struct datagram;
 
@@ -20,19 +20,28 @@ struct client {
     struct scrub scrub;
     int64_t begin;     /* ns, CLOCK_MONOTONIC: earlier events do not leave */
     uint64_t *dropped; /* of batch.dropped, at the beginning */
-    bool ends;         /* WATCH_END is sent, or is in `unsent` */
+    bool causes;       /* the user asks for causes */
+    uint64_t began;    /* clock ticks since boot (lib/thread.h) */
+    struct {
+        pid_t thread, other;
+        bool is;
+    } relatives[CLIENT_RELATIVES]; /* that the present batch has asked about; thread 0: free */
+    bool ends;                     /* WATCH_END is sent, or is in `unsent` */
     struct datagram *unsent, **last;
     size_t unsent_bytes;
 };
 
-/* The scrub's threads become the client's. */
+/* The scrub's threads become the client's. The client must not move. */
 void client_open(struct client *client, int socket, uid_t uid, struct scrub scrub);
+
+/* The user asks for causes. cpus: higher than the number of each CPU. */
+void client_ask_causes(struct client *client, unsigned cpus);
 void client_close(struct client *client);
 
 /* Each function queues one or more datagrams. */
 void client_refuse(struct client *client, int status, const char *sentence);
 void client_begin(struct client *client, int64_t time, const struct batch *batch, unsigned cpus,
-                  bool knows_timers);
+                  bool knows_timers, unsigned causes);
 void client_end(struct client *client, int64_t time, const struct batch *batch, unsigned cpus);
 
 /* Queues what the user may see of the batch. Before, the identity of each thread is checked: if the

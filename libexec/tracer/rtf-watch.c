@@ -1,10 +1,12 @@
 /* rtf-watch: gives users the scheduler's events of their own threads. The broker starts it when a
- * user traces (rtf-trace(1)), and ends it after the last trace. Standard input is a SOCK_SEQPACKET
- * socket from the broker; descriptor 3 is the root of tracefs. Each datagram has one paragraph
- * (lib/paragraph.h):
+ * user traces (rtf-trace(1), rtf-why(1)), and ends it after the last trace. Standard input is a
+ * SOCK_SEQPACKET socket from the broker; descriptor 3 is the root of tracefs. Each datagram has one
+ * paragraph (lib/paragraph.h):
  *
- *     op=begin id uid threads   with a descriptor: the socket of a user's process (watch-stream.h),
- *                               which gets the events of these threads, "TID:STARTED_BY ..."
+ *     op=begin id uid threads causes
+ *                               with a descriptor: the socket of a user's process (watch-stream.h),
+ *                               which gets the events of these threads, "TID:STARTED_BY ...";
+ *                               causes 1: also what tells causes
  *     op=gone  tid              this thread is not attached any more
  *
  *     event=done id             this process gets nothing more
@@ -60,20 +62,39 @@ static void pass_on(void)
     }
 }
 
+static void add_threads(const struct client *client, pid_t *threads, size_t *count)
+{
+    for (size_t i = 0; client->socket >= 0 && i < client->scrub.count; i++)
+        threads[(*count)++] = client->scrub.threads[i].tid;
+}
+
+/* Lists the threads of all clients. First come those of clients that ask for causes: returns their
+ * number. */
+static size_t list_threads(pid_t *threads, size_t *count)
+{
+    for (int i = 0; i < CLIENTS_MAX; i++)
+        if (watch.clients[i].causes)
+            add_threads(&watch.clients[i], threads, count);
+    const size_t causes = *count;
+    for (int i = 0; i < CLIENTS_MAX; i++)
+        if (!watch.clients[i].causes)
+            add_threads(&watch.clients[i], threads, count);
+    return causes;
+}
+
 /* Has the kernel record the events of the threads of all clients. A thread that is gone is not
  * left out, because its records do not leave anyway. */
 static bool follow_all(void)
 {
     static pid_t threads[CLIENTS_MAX * WATCH_THREADS];
     size_t count = 0;
-    for (int i = 0; i < CLIENTS_MAX; i++)
-        for (size_t j = 0; watch.clients[i].socket >= 0 && j < watch.clients[i].scrub.count; j++)
-            threads[count++] = watch.clients[i].scrub.threads[j].tid;
+    const size_t causes = list_threads(threads, &count);
     if (count == 0 && watch.records) {
         (void)events_end(watch.events);
         watch.records = false;
     }
-    return count == 0 || events_follow(watch.events, threads, count, false);
+    return (count == 0 || events_follow(watch.events, threads, count, causes > 0)) &&
+           events_follow_causes(watch.events, threads, causes);
 }
 
 /* ---- clients ---- */
@@ -102,18 +123,28 @@ static void flush(struct client *client)
         leave(client);
 }
 
-static void begin(struct client *client)
+static void refuse(struct client *client, int error)
 {
+    const bool too_many = watch.events != NULL && client->causes && error == E2BIG;
+    client->causes = false; /* from now on the client has no part in events_follow_causes */
+    client_refuse(client, too_many ? EX_TEMPFAIL : EX_UNAVAILABLE,
+                  watch.events == NULL ? watch.why
+                  : too_many           ? "more than 64 threads would be looked at at the same time"
+                                       : "the events of the scheduler cannot be switched on");
+}
+
+static void begin(struct client *client, bool causes)
+{
+    if (causes && watch.events != NULL)
+        client_ask_causes(client, events_cpus(watch.events));
     if (watch.events == NULL || !follow_all()) {
-        client_refuse(client, EX_UNAVAILABLE,
-                      watch.events == NULL ? watch.why
-                                           : "the events of the scheduler cannot be switched on");
+        refuse(client, errno);
         return;
     }
     const int64_t now = watch.records ? monotonic_now() : events_begin(watch.events);
     watch.records = true;
     client_begin(client, now, &watch.batch, events_cpus(watch.events),
-                 events_know_timers(watch.events));
+                 events_know_timers(watch.events), causes ? events_causes(watch.events) : 0);
 }
 
 /* The user's process has shut its socket down, or has ended. */
@@ -144,8 +175,7 @@ static bool parse_thread(const char *word, struct scrub_thread *thread)
 
 static bool parse_threads(const char *text, struct scrub *scrub)
 {
-    scrub->threads = calloc(WATCH_THREADS, sizeof *scrub->threads);
-    scrub->count = 0;
+    *scrub = (struct scrub){.threads = calloc(WATCH_THREADS, sizeof *scrub->threads)};
     if (scrub->threads == NULL)
         abort();
     while (scrub->count < WATCH_THREADS && parse_thread(text, &scrub->threads[scrub->count])) {
@@ -170,15 +200,15 @@ static bool take_begin(const struct paragraph *said, int socket)
     struct client *client = free_client();
     const char *threads = paragraph_get(said, "threads");
     struct scrub scrub;
-    uint64_t id, uid;
+    uint64_t id, uid, causes;
     if (client == NULL || threads == NULL || socket < 0 ||
         paragraph_get_number(said, "id", UINT64_MAX, &id) != 1 ||
         paragraph_get_number(said, "uid", UINT32_MAX - 1, &uid) != 1 ||
-        !parse_threads(threads, &scrub))
+        paragraph_get_number(said, "causes", 1, &causes) != 1 || !parse_threads(threads, &scrub))
         return false;
     client_open(client, socket, (uid_t)uid, scrub);
     client->id = id;
-    begin(client);
+    begin(client, causes == 1);
     flush(client);
     return true;
 }

@@ -2,7 +2,9 @@
 
 #include <stdlib.h>
 
-enum { IDLE_PRIORITY = 120, TIMER_BITS = 8 };
+#include "watch/call-kinds.h"
+
+enum { IDLE_PRIORITY = 120, ORDINARY = 100, TIMER_BITS = 8 };
 
 static int compare(const void *one, const void *two)
 {
@@ -32,14 +34,32 @@ static uint64_t timer_number(const struct scrub_thread *thread, int timer)
     return (uint64_t)thread->tid << TIMER_BITS | (uint64_t)(timer + 1);
 }
 
+/* An ordinary thread waits for all kinds of threads. It is told nothing about them. */
+static void tell_wait(const struct scrub *scrub, struct scrub_thread *thread,
+                      const struct record *record, struct record *seen)
+{
+    if (scrub->occupancy != NULL && thread->ready_since != 0 && record->next_priority < ORDINARY) {
+        const struct occupancy_wait wait =
+            occupancy_explain(scrub->occupancy, record, thread->ready_since);
+        seen->wait = (uint8_t)wait.kind;
+        seen->others = wait.others;
+    }
+    thread->ready_since = 0;
+    thread->is_asleep = false;
+}
+
 static bool take_switch(const struct scrub *scrub, const struct record *record, struct record *seen)
 {
     struct scrub_thread *leaves = scrub_find(scrub, record->thread);
-    const struct scrub_thread *enters = scrub_find(scrub, record->next);
+    struct scrub_thread *enters = scrub_find(scrub, record->next);
+    if (scrub->occupancy != NULL)
+        occupancy_take(scrub->occupancy, record);
     if (leaves == NULL && enters == NULL)
         return false;
     seen->priority = seen->next_priority = IDLE_PRIORITY;
     if (leaves != NULL) {
+        leaves->is_asleep = (record->state & STATE_SLEEPS) != 0;
+        leaves->ready_since = leaves->is_asleep ? 0 : record->time;
         seen->thread = record->thread;
         seen->state = record->state;
         seen->priority = record->priority;
@@ -47,6 +67,7 @@ static bool take_switch(const struct scrub *scrub, const struct record *record, 
     if (enters != NULL) {
         seen->next = record->next;
         seen->next_priority = record->next_priority;
+        tell_wait(scrub, enters, record, seen);
     }
     if (leaves != NULL && (record->state & STATE_ENDED) != 0)
         leaves->is_gone = true;
@@ -91,6 +112,38 @@ static bool take_replenish(const struct scrub *scrub, const struct record *recor
     return false;
 }
 
+static bool take_waking(const struct scrub *scrub, const struct record *record, struct record *seen)
+{
+    struct scrub_thread *thread = scrub_find(scrub, record->thread);
+    if (thread == NULL)
+        return false;
+    seen->thread = record->thread;
+    if (thread->is_asleep)
+        thread->ready_since = record->time;
+    thread->is_asleep = false;
+    if (scrub->occupancy == NULL)
+        return true;
+    seen->state = record->state;
+    if (record->next > 0 && call_kind(thread->call) == CALL_LOCK &&
+        (scrub_find(scrub, record->next) != NULL ||
+         scrub->is_relative(scrub->context, record->thread, record->next)))
+        seen->next = record->next;
+    return true;
+}
+
+static bool take_cause(const struct scrub *scrub, const struct record *record, struct record *seen)
+{
+    struct scrub_thread *thread = scrub_find(scrub, record->thread);
+    if (thread == NULL || scrub->occupancy == NULL)
+        return false;
+    seen->thread = record->thread;
+    if (record->kind == RECORD_CALL || record->kind == RECORD_RETURN)
+        thread->call = seen->call = record->call;
+    if (record->kind == RECORD_INTERRUPT)
+        seen->state = record->state;
+    return true;
+}
+
 bool scrub_take(const struct scrub *scrub, const struct record *record, struct record *seen)
 {
     *seen = (struct record){.time = record->time, .kind = record->kind, .cpu = record->cpu};
@@ -98,7 +151,12 @@ bool scrub_take(const struct scrub *scrub, const struct record *record, struct r
     case RECORD_SWITCH: return take_switch(scrub, record, seen);
     case RECORD_THROTTLE: return take_throttle(scrub, record, seen);
     case RECORD_REPLENISH: return take_replenish(scrub, record, seen);
-    case RECORD_WAKING:
+    case RECORD_WAKING: return take_waking(scrub, record, seen);
+    case RECORD_CALL:
+    case RECORD_RETURN:
+    case RECORD_FAULT:
+    case RECORD_INTERRUPT:
+    case RECORD_RESUME: return take_cause(scrub, record, seen);
     case RECORD_MIGRATE:
         seen->thread = record->thread;
         seen->to_cpu = record->to_cpu;

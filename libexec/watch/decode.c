@@ -11,7 +11,7 @@ enum { FORMAT_MOST = 1 << 14, FIELDS_MOST = 6 };
 static const struct {
     const char *system, *name, *path;
     const char *fields[FIELDS_MOST];
-} events[DECODE_EVENTS] = {
+} events[DECODE_ALL] = {
     [DECODE_SWITCH] = {"sched",
                        "sched_switch",
                        "sched/sched_switch",
@@ -25,12 +25,29 @@ static const struct {
                             "hrtimer_start",
                             "timer/hrtimer_start",
                             {"hrtimer", "expires"}},
-    [DECODE_TIMER_EXPIRE] = {
-        "timer", "hrtimer_expire_entry", "timer/hrtimer_expire_entry", {"hrtimer"}}};
+    [DECODE_TIMER_EXPIRE] = {"timer",
+                             "hrtimer_expire_entry",
+                             "timer/hrtimer_expire_entry",
+                             {"hrtimer"}},
+    [DECODE_CALL] = {"raw_syscalls", "sys_enter", "raw_syscalls/sys_enter", {"id"}},
+    [DECODE_RETURN] = {"raw_syscalls", "sys_exit", "raw_syscalls/sys_exit", {NULL}},
+    [DECODE_FAULT] = {"exceptions", "page_fault_user", "exceptions/page_fault_user", {NULL}},
+    [DECODE_INTERRUPT] = {"irq", "irq_handler_entry", "irq/irq_handler_entry", {NULL}},
+    [DECODE_RESUME] = {"irq", "irq_handler_exit", "irq/irq_handler_exit", {NULL}},
+    [DECODE_SOFT_INTERRUPT] = {"irq", "softirq_entry", "irq/softirq_entry", {NULL}},
+    [DECODE_SOFT_RESUME] = {"irq", "softirq_exit", "irq/softirq_exit", {NULL}},
+    [DECODE_TICK] = {"irq_vectors", "local_timer_entry", "irq_vectors/local_timer_entry", {NULL}},
+    [DECODE_TICK_RESUME] = {
+        "irq_vectors", "local_timer_exit", "irq_vectors/local_timer_exit", {NULL}}};
 /* Indices of events[].fields. */
 enum { FROM, TO, STATE, FROM_NAME, TO_NAME };
 enum { THREAD, NAME, TO_CPU };
 enum { TIMER, EXPIRES };
+enum { NUMBER };
+
+/* The kernel's TRACE_FLAG_HARDIRQ, TRACE_FLAG_SOFTIRQ and TRACE_FLAG_NMI: the event happens in an
+ * interrupt. */
+enum { FLAGS_INTERRUPT = 0x08 | 0x10 | 0x40 };
 
 struct field {
     unsigned offset, size;
@@ -39,9 +56,9 @@ struct field {
 struct decoder {
     struct tep_handle *tep;
     struct kbuffer *pages;
-    int ids[DECODE_EVENTS];
-    struct field fields[DECODE_EVENTS][FIELDS_MOST];
-    struct field type, context, priority, next_priority;
+    int ids[DECODE_ALL]; /* -1: the kernel lacks the event */
+    struct field fields[DECODE_ALL][FIELDS_MOST];
+    struct field type, context, flags, priority, next_priority;
 };
 
 const char *decode_event_path(enum decode_event event)
@@ -79,6 +96,7 @@ static bool read_format(struct decoder *decoder, const struct instance *instance
     return event != DECODE_SWITCH ||
            (set_field(tep_find_common_field(found, "common_type"), &decoder->type) &&
             set_field(tep_find_common_field(found, "common_pid"), &decoder->context) &&
+            set_field(tep_find_common_field(found, "common_flags"), &decoder->flags) &&
             set_field(tep_find_field(found, "prev_prio"), &decoder->priority) &&
             set_field(tep_find_field(found, "next_prio"), &decoder->next_priority));
 }
@@ -92,7 +110,15 @@ static bool read_formats(struct decoder *decoder, const struct instance *instanc
     for (enum decode_event event = 0; event < DECODE_EVENTS; event++)
         if (!read_format(decoder, instance, event))
             return false;
+    for (enum decode_event event = DECODE_EVENTS; event < DECODE_ALL; event++)
+        if (!read_format(decoder, instance, event))
+            decoder->ids[event] = -1;
     return true;
+}
+
+bool decoder_knows(const struct decoder *decoder, enum decode_event event)
+{
+    return decoder->ids[event] != -1;
 }
 
 struct decoder *decoder_open(const struct instance *instance)
@@ -151,6 +177,11 @@ static uint64_t number(const struct found *found, int field)
     return number_at(found->data, found->decoder->fields[found->event][field]);
 }
 
+static pid_t context_of(const struct found *found)
+{
+    return (pid_t)number_at(found->data, found->decoder->context);
+}
+
 static void name(const struct found *found, int field, char text[static RECORD_NAME])
 {
     const struct field at = found->decoder->fields[found->event][field];
@@ -179,10 +210,38 @@ static void take_timer(const struct found *found, struct record *record)
     record->timer = number(found, TIMER);
     if (found->event == DECODE_TIMER_START) {
         record->kind = RECORD_THROTTLE;
-        record->thread = (pid_t)number_at(found->data, found->decoder->context);
+        record->thread = context_of(found);
         record->expires = (int64_t)number(found, EXPIRES);
     } else
         record->kind = RECORD_REPLENISH;
+}
+
+/* A thread that an interrupt has stopped does not wake the thread that the interrupt wakes. */
+static void take_waking(const struct found *found, struct record *record)
+{
+    record->kind = RECORD_WAKING;
+    record->thread = (pid_t)number(found, THREAD);
+    if ((number_at(found->data, found->decoder->flags) & FLAGS_INTERRUPT) != 0)
+        record->state = WOKEN_BY_INTERRUPT;
+    else
+        record->next = context_of(found);
+}
+
+/* Makes a record of one of the events that tell causes. */
+static void take_cause(const struct found *found, struct record *record)
+{
+    static const uint8_t kinds[DECODE_ALL] = {
+        [DECODE_CALL] = RECORD_CALL,          [DECODE_RETURN] = RECORD_RETURN,
+        [DECODE_FAULT] = RECORD_FAULT,        [DECODE_INTERRUPT] = RECORD_INTERRUPT,
+        [DECODE_RESUME] = RECORD_RESUME,      [DECODE_SOFT_INTERRUPT] = RECORD_INTERRUPT,
+        [DECODE_SOFT_RESUME] = RECORD_RESUME, [DECODE_TICK] = RECORD_INTERRUPT,
+        [DECODE_TICK_RESUME] = RECORD_RESUME};
+    record->kind = kinds[found->event];
+    record->thread = context_of(found);
+    if (found->event == DECODE_CALL)
+        record->call = (uint16_t)number(found, NUMBER);
+    if (found->event == DECODE_TICK)
+        record->state = INTERRUPT_OF_TIMER;
 }
 
 static void take_event(const struct found *found, int64_t time, uint16_t cpu,
@@ -191,10 +250,7 @@ static void take_event(const struct found *found, int64_t time, uint16_t cpu,
     struct record record = {.time = time, .cpu = cpu};
     switch (found->event) {
     case DECODE_SWITCH: take_switch(found, &record, listener, context); break;
-    case DECODE_WAKING:
-        record.kind = RECORD_WAKING;
-        record.thread = (pid_t)number(found, THREAD);
-        break;
+    case DECODE_WAKING: take_waking(found, &record); break;
     case DECODE_MIGRATE:
         record.kind = RECORD_MIGRATE;
         record.thread = (pid_t)number(found, THREAD);
@@ -202,17 +258,26 @@ static void take_event(const struct found *found, int64_t time, uint16_t cpu,
         break;
     case DECODE_TIMER_START:
     case DECODE_TIMER_EXPIRE: take_timer(found, &record); break;
-    case DECODE_EVENTS: return;
+    case DECODE_CALL:
+    case DECODE_RETURN:
+    case DECODE_FAULT:
+    case DECODE_INTERRUPT:
+    case DECODE_RESUME:
+    case DECODE_SOFT_INTERRUPT:
+    case DECODE_SOFT_RESUME:
+    case DECODE_TICK:
+    case DECODE_TICK_RESUME: take_cause(found, &record); break;
+    case DECODE_ALL: return;
     }
     listener->take(context, &record);
 }
 
-/* Returns the kind of an event; DECODE_EVENTS: the decoder does not know it. */
+/* Returns the kind of an event; DECODE_ALL: the decoder does not know it. */
 static enum decode_event event_of(const struct decoder *decoder, const void *data)
 {
     const int id = (int)number_at(data, decoder->type);
     enum decode_event event = 0;
-    while (event < DECODE_EVENTS && decoder->ids[event] != id)
+    while (event < DECODE_ALL && decoder->ids[event] != id)
         event++;
     return event;
 }

@@ -21,20 +21,32 @@ struct decoder_listener {
     void (*missed)(void *context, uint16_t cpu);
 };
 
-/* The events that a decoder knows. DECODE_EVENTS: their number. */
+/* The events that a decoder knows. DECODE_EVENTS: how many events each recording
+ * has. DECODE_ALL: how many there are; a kernel may lack some of the others, which tell causes. */
 enum decode_event {
     DECODE_SWITCH,
     DECODE_WAKING,
     DECODE_MIGRATE,
     DECODE_TIMER_START,
     DECODE_TIMER_EXPIRE,
-    DECODE_EVENTS
+    DECODE_EVENTS,
+    DECODE_CALL = DECODE_EVENTS,
+    DECODE_RETURN,
+    DECODE_FAULT,
+    DECODE_INTERRUPT,
+    DECODE_RESUME,
+    DECODE_SOFT_INTERRUPT,
+    DECODE_SOFT_RESUME,
+    DECODE_TICK, /* of the CPU's own timer */
+    DECODE_TICK_RESUME,
+    DECODE_ALL
 };
 /* "sched/sched_switch" */
 const char *decode_event_path(enum decode_event event);
 
-/* Makes a decoder. NULL: the kernel lacks an event or a field. */
+/* Makes a decoder. NULL: the kernel lacks one of the first DECODE_EVENTS events, or a field. */
 struct decoder *decoder_open(const struct instance *instance);
+bool decoder_knows(const struct decoder *decoder, enum decode_event event);
 size_t decoder_page_size(const struct decoder *decoder);
 void decoder_take_page(struct decoder *decoder, uint16_t cpu, void *page,
                        const struct decoder_listener *listener, void *context);

@@ -62,10 +62,16 @@ static void keep_page(void *context, unsigned cpu, void *page, size_t size)
 /* ---- preparing ---- */
 
 static bool recorder_follow(struct recorder *recorder, const pid_t *threads, size_t count,
-                            char why[static EVENTS_WHY])
+                            bool causes, char why[static EVENTS_WHY])
 {
-    if (events_follow(recorder->events, threads, count, true) && events_enable(recorder->events))
+    if (events_follow(recorder->events, threads, count, true) && events_enable(recorder->events) &&
+        events_follow_causes(recorder->events, threads, causes ? count : 0))
         return true;
+    if (errno == E2BIG) {
+        snprintf(why, EVENTS_WHY, "the causes of at most %d threads can be told at a time",
+                 (int)EVENTS_CAUSES);
+        return false;
+    }
     snprintf(why, EVENTS_WHY, "the events of the scheduler cannot be switched on: %s",
              strerror(errno));
     return false;
@@ -78,7 +84,8 @@ static bool recorder_hold(struct recorder *recorder)
     return recorder->recording != NULL && recorder->kept != NULL;
 }
 
-struct recorder *recorder_open(const pid_t *threads, size_t count, char why[static EVENTS_WHY])
+struct recorder *recorder_open(const pid_t *threads, size_t count, bool causes,
+                               char why[static EVENTS_WHY])
 {
     struct recorder *recorder = calloc(1, sizeof *recorder);
     snprintf(why, EVENTS_WHY, "%s", strerror(ENOMEM));
@@ -86,7 +93,7 @@ struct recorder *recorder_open(const pid_t *threads, size_t count, char why[stat
         return NULL;
     recorder->events = events_open(-1, why);
     if (recorder->events != NULL && recorder_hold(recorder) &&
-        recorder_follow(recorder, threads, count, why))
+        recorder_follow(recorder, threads, count, causes, why))
         return recorder;
     recorder_close(recorder);
     return NULL;

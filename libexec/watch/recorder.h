@@ -16,9 +16,10 @@
 
 struct recorder;
 
-/* Prepares a recording. The kernel changes its code for the events here, which takes some ms. NULL:
- * `why` has a sentence. */
-struct recorder *recorder_open(const pid_t *threads, size_t count, char why[static EVENTS_WHY]);
+/* Prepares a recording. The kernel changes its code for the events here, which takes some ms.
+ * causes: also record what tells causes. NULL: `why` has a sentence. */
+struct recorder *recorder_open(const pid_t *threads, size_t count, bool causes,
+                               char why[static EVENTS_WHY]);
 void recorder_close(struct recorder *recorder);
 
 /* Begin and end of the recording, ns of CLOCK_MONOTONIC. */

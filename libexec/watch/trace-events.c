@@ -24,6 +24,7 @@ struct events {
     void *page;
     int *files; /* trace_pipe_raw of each CPU; -1: the CPU is offline */
     unsigned cpus;
+    bool has_causes;
 };
 
 /* ---- filters ---- */
@@ -91,7 +92,8 @@ bool events_follow(struct events *events, const pid_t *threads, size_t count, bo
     static const char *const thread[] = {"pid", NULL},
                              *const both[] = {"prev_pid", "next_pid", NULL},
                              *const context[] = {"common_pid", NULL};
-    return (every_switch || filter_threads(events, DECODE_SWITCH, both, threads, count, "")) &&
+    return (every_switch ? put_filter(events, DECODE_SWITCH, "0")
+                         : filter_threads(events, DECODE_SWITCH, both, threads, count, "")) &&
            filter_threads(events, DECODE_WAKING, thread, threads, count, "") &&
            filter_threads(events, DECODE_MIGRATE, thread, threads, count, "") &&
            (!events_know_timers(events) ||
@@ -100,18 +102,62 @@ bool events_follow(struct events *events, const pid_t *threads, size_t count, bo
 
 /* ---- opening ---- */
 
-bool events_enable(struct events *events)
+static bool enable(const struct events *events, enum decode_event event, bool on)
 {
     char path[INSTANCE_PATH];
+    snprintf(path, sizeof path, "events/%s/enable", decode_event_path(event));
+    return instance_put(&events->instance, path, on ? "1" : "0");
+}
+
+bool events_enable(struct events *events)
+{
     for (enum decode_event event = 0; event < DECODE_EVENTS; event++) {
         if (!events_know_timers(events) &&
             (event == DECODE_TIMER_START || event == DECODE_TIMER_EXPIRE))
             continue;
-        snprintf(path, sizeof path, "events/%s/enable", decode_event_path(event));
-        if (!instance_put(&events->instance, path, "1"))
+        if (!enable(events, event, true))
             return false;
     }
     return true;
+}
+
+/* An event that tells causes happens very often. So each is filtered before it is enabled. */
+static bool follow_cause(const struct events *events, enum decode_event event, const pid_t *threads,
+                         size_t count)
+{
+    static const char *const context[] = {"common_pid", NULL};
+    return !decoder_knows(events->decoder, event) ||
+           (filter_threads(events, event, context, threads, count, "") &&
+            enable(events, event, true));
+}
+
+bool events_follow_causes(struct events *events, const pid_t *threads, size_t count)
+{
+    bool good = count <= EVENTS_CAUSES;
+    if (count == 0 && !events->has_causes)
+        return true;
+    errno = E2BIG;
+    for (enum decode_event event = DECODE_EVENTS; good && event < DECODE_ALL; event++)
+        good = count > 0 ? follow_cause(events, event, threads, count)
+                         : !decoder_knows(events->decoder, event) || enable(events, event, false);
+    events->has_causes = count > 0;
+    return good;
+}
+
+static bool knows(const struct events *events, enum decode_event first, enum decode_event last)
+{
+    bool all = true;
+    for (enum decode_event event = first; event <= last; event++)
+        all &= decoder_knows(events->decoder, event);
+    return all;
+}
+
+unsigned events_causes(const struct events *events)
+{
+    return (knows(events, DECODE_CALL, DECODE_RETURN) ? EVENTS_CALLS : 0) |
+           (knows(events, DECODE_FAULT, DECODE_FAULT) ? EVENTS_FAULTS : 0) |
+           (knows(events, DECODE_INTERRUPT, DECODE_SOFT_RESUME) ? EVENTS_INTERRUPTS : 0) |
+           (knows(events, DECODE_TICK, DECODE_TICK_RESUME) ? EVENTS_TICKS : 0);
 }
 
 static bool set_up(const struct events *events)

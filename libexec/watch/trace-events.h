@@ -11,7 +11,7 @@
 #include "decode.h"
 #include "trace-instance.h"
 
-enum { EVENTS_WHY = 256 };
+enum { EVENTS_WHY = 256, EVENTS_CAUSES = 64 };
 
 struct events;
 
@@ -22,6 +22,15 @@ void events_close(struct events *events);
 /* Has the kernel record events of these threads. every_switch: of a changed running thread, record
  * all events of all threads. False with errno. */
 bool events_follow(struct events *events, const pid_t *threads, size_t count, bool every_switch);
+
+/* Has the kernel also record what tells causes (RECORD_CALL and later kinds), of at most
+ * EVENTS_CAUSES threads; 0: of none. While it does, each system call on the machine takes longer.
+ * False with errno. */
+bool events_follow_causes(struct events *events, const pid_t *threads, size_t count);
+
+/* The causes that this kernel can tell. */
+enum events_causes { EVENTS_CALLS = 1, EVENTS_FAULTS = 2, EVENTS_INTERRUPTS = 4, EVENTS_TICKS = 8 };
+unsigned events_causes(const struct events *events);
 
 /* Switches the events on, which takes the kernel some ms. The buffers stay empty until
  * events_begin. False with errno. */

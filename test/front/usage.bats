@@ -147,7 +147,7 @@ measures() {
     measuring=$!
     eventually is_measuring
     rtf usage --json --for 50ms job >"$WORK/second" 2>&1
-    grep -q '^rtf usage: job: the marks of its jobs are not read: another rtf usage reads them$' "$WORK/second"
+    grep -q '^rtf usage: job: the marks of its jobs are not read: another rtf usage or rtf why reads them$' "$WORK/second"
     # The times of CLOCK_MONOTONIC are those of /proc/uptime, but for a suspension.
     now=$(awk '{ printf "%d", $1 * 1000000 }' /proc/uptime)
     late=$((now + 1000000))

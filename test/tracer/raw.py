@@ -1,5 +1,5 @@
 #!/usr/bin/python3 -S
-"""raw SPOOL SECONDS FILE: traces the own threads as rtf trace does, and keeps the bytes that come (lib/watch-stream.h).
+"""raw SPOOL SECONDS FILE [DOOR]: traces the own threads as rtf trace does, or rtf why (DOOR: why), and keeps the bytes that come (lib/watch-stream.h).
 
 Prints a JSON object: the threads that are traced, and each record and name.
 """
@@ -10,12 +10,12 @@ import sys
 import time
 
 REFUSED, BEGIN, NAMES, RECORDS, END = range(1, 6)
-RECORD = struct.Struct("=qBxHHHhhii4xQq")
+RECORD = struct.Struct("=qBBHHHhhiiHHQq")
 
 
 def take(body, count, kind, said):
     if kind == BEGIN:
-        said["begin"], said["cpus"], said["knows_timers"] = struct.unpack_from("=qII", body)
+        said["begin"], said["cpus"], said["knows_timers"], said["causes"] = struct.unpack_from("=qIHH", body)
         said["threads"] = list(struct.unpack_from(f"={count}i", body, 16))
         assert len(body) == 16 + 4 * count
     elif kind == NAMES:
@@ -25,9 +25,9 @@ def take(body, count, kind, said):
         assert len(body) == 20 * count
     elif kind == RECORDS:
         for at in range(count):
-            record = body[RECORD.size * at : RECORD.size * (at + 1)]
-            assert record[9] == 0 and record[28:32] == bytes(4), "the gaps of a record have bytes"
-            said["records"].append(RECORD.unpack(record))
+            # what tells causes comes last
+            time, kind, wait, cpu, to_cpu, state, priority, next_priority, thread, next, others, call, timer, expires = RECORD.unpack_from(body, RECORD.size * at)
+            said["records"].append([time, kind, cpu, to_cpu, state, priority, next_priority, thread, next, timer, expires, wait, others, call])
         assert len(body) == RECORD.size * count
     elif kind == END:
         said["end"] = struct.unpack_from("=q", body)[0]
@@ -37,9 +37,9 @@ def take(body, count, kind, said):
 
 
 def main():
-    spool, seconds, file = sys.argv[1], float(sys.argv[2]), sys.argv[3]
+    spool, seconds, file, name = sys.argv[1], float(sys.argv[2]), sys.argv[3], sys.argv[4] if len(sys.argv) > 4 else "trace"
     door = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    door.connect(spool + "/trace")
+    door.connect(f"{spool}/{name}")
     said = {"names": [], "records": []}
     until = time.monotonic() + seconds
     with open(file, "wb") as raw:

@@ -1,6 +1,6 @@
 # Tests in C of code that only computes: no root, no spool, no threads, and a clock of the tests' own (test/unit/README.md). Each program links the
 # broker's objects that it needs. For objects that act on the world, test/unit has stubs. Needs cmocka.
-UNITS = timers units lent-ranks lock-limit lock-sweep wire program-file disk disk-place disk-way reader-files group-limits ledger debts desires acl spec window kernel-setting fair-queue scans plugin-lines nearest child-budget supervise timeline scrub usage learn adapt-law slurm-request $(REQUEST_UNITS) $(MUSE_UNITS)
+UNITS = timers units lent-ranks lock-limit lock-sweep wire program-file disk disk-place disk-way reader-files group-limits ledger debts desires acl spec window kernel-setting fair-queue scans plugin-lines nearest child-budget supervise timeline lateness scrub usage learn adapt-law slurm-request $(REQUEST_UNITS) $(MUSE_UNITS)
 # Tests of whole requests. fakes.c compiles in the state machine. The wrapped functions are those of the kernel, the journal and the accounts.
 REQUEST_UNITS = pipeline ask-plugins apply-grant reconcile refusals spare-capacity thread-events execve recover
 WRAPPED = thread_find thread_look thread_is thread_attributes thread_has_ended thread_started attachment_watch attachment_keep_watch reservation_record journal_gone account_ready allocator_finish attach_given
@@ -27,7 +27,8 @@ $(B)/unit/lock-sweep: $(call objects,libexec/attach/inherited-lock-limit.c libex
 $(B)/unit/lock-sweep: LDFLAGS += $(addprefix -Wl$(comma)--wrap=,opendir readdir closedir fopen prlimit syscall thread_identify thread_is thread_has_ended)
 $(B)/unit/reader-files: $(call objects,libexec/reader/files.c)
 $(B)/unit/timeline: $(call objects,libexec/watch/timeline.c libexec/watch/lost-events.c libexec/watch/recording.c libexec/watch/trace-json.c libexec/watch/trace-gantt.c lib/librtf/client-escape.c)
-$(B)/unit/scrub: $(call objects,libexec/tracer/scrub.c)
+$(B)/unit/lateness: $(call objects,$(addprefix libexec/watch/,timeline.c lost-events.c stretches.c lateness-causes.c call-kinds.c occupancy.c))
+$(B)/unit/scrub: $(call objects,libexec/tracer/scrub.c libexec/watch/occupancy.c libexec/watch/call-kinds.c)
 $(B)/unit/usage: $(call objects,libexec/front/usage-periods.c libexec/front/usage-look.c libexec/front/usage-marks.c)
 $(B)/unit/child-budget: $(call objects,libexec/broker/launcher/child-budget.c)
 $(B)/unit/nearest: | $(PLUGINS:%=$(B)/libexec/plugins/%)

@@ -2,6 +2,7 @@
 #include "unit.h"
 
 #include <string.h>
+#include <sys/syscall.h>
 
 #include "tracer/scrub.h"
 
@@ -137,6 +138,153 @@ static void after_its_end_a_thread_is_another_one(void **state)
     assert_non_null(scrub_find(&scrub, MIC));
 }
 
+/* ---- causes ---- */
+
+enum { RELATIVE = 120 };
+
+static int relatives_asked;
+
+static bool is_relative(void *context, pid_t tid, pid_t other)
+{
+    (void)context;
+    relatives_asked++;
+    return tid == CAM && other == RELATIVE;
+}
+
+static int ask_causes(void **state)
+{
+    set_up(state);
+    scrub.occupancy = occupancy_new(4);
+    scrub.is_relative = is_relative;
+    relatives_asked = 0;
+    return scrub.occupancy == NULL;
+}
+
+static int forget_causes(void **state)
+{
+    (void)state;
+    occupancy_free(scrub.occupancy);
+    return 0;
+}
+
+static bool cause(enum record_kind kind, pid_t thread)
+{
+    return take((struct record){.kind = (uint8_t)kind,
+                                .cpu = 3,
+                                .thread = thread,
+                                .next = OTHER,
+                                .state = INTERRUPT_OF_TIMER,
+                                .call = 17,
+                                .timer = TIMER,
+                                .expires = 5,
+                                .wait = WAIT_OTHERS,
+                                .others = 9});
+}
+
+static void without_a_wish_for_causes_nothing_tells_them(void **state)
+{
+    (void)state;
+    for (enum record_kind kind = RECORD_CALL; kind <= RECORD_RESUME; kind++)
+        assert_false(cause(kind, CAM));
+    assert_true(take((struct record){
+        .kind = RECORD_WAKING, .thread = CAM, .next = MIC, .state = WOKEN_BY_INTERRUPT}));
+    assert_int_equal(seen.next, 0);
+    assert_int_equal(seen.state, 0);
+    assert_true(change(5, OTHER, 0, CAM));
+    assert_int_equal(seen.wait, 0);
+    assert_int_equal(seen.others, 0);
+}
+
+static void calls_faults_and_interrupts_of_own_threads_are_told_and_no_others(void **state)
+{
+    (void)state;
+    for (enum record_kind kind = RECORD_CALL; kind <= RECORD_RESUME; kind++) {
+        assert_false(cause(kind, OTHER));
+        assert_false(cause(kind, 0));
+        assert_true(cause(kind, MIC));
+        assert_int_equal(seen.thread, MIC);
+        assert_int_equal(seen.next, 0);
+        assert_int_equal(seen.timer, 0);
+        assert_int_equal(seen.expires, 0);
+        assert_int_equal(seen.wait, 0);
+        assert_int_equal(seen.others, 0);
+        assert_int_equal(seen.call, kind == RECORD_CALL || kind == RECORD_RETURN ? 17 : 0);
+        assert_int_equal(seen.state, kind == RECORD_INTERRUPT ? INTERRUPT_OF_TIMER : 0);
+    }
+}
+
+static bool woken_by(pid_t waker)
+{
+    return take((struct record){.kind = RECORD_WAKING, .thread = CAM, .next = waker});
+}
+
+static void the_one_who_wakes_is_told_only_at_a_lock_and_only_if_it_is_own(void **state)
+{
+    (void)state;
+    assert_true(woken_by(MIC));
+    assert_int_equal(seen.next, 0); /* not in futex(2) */
+    assert_true(
+        take((struct record){.kind = RECORD_CALL, .thread = CAM, .call = (uint16_t)SYS_futex}));
+    assert_true(woken_by(MIC));
+    assert_int_equal(seen.next, MIC);
+    assert_int_equal(relatives_asked, 0);
+    assert_true(woken_by(RELATIVE));
+    assert_int_equal(seen.next, RELATIVE);
+    assert_true(woken_by(OTHER));
+    assert_int_equal(seen.next, 0);
+    assert_int_equal(relatives_asked, 2);
+    assert_true(woken_by(0));
+    assert_int_equal(relatives_asked, 2);
+    assert_true(take((struct record){.kind = RECORD_RETURN, .thread = CAM}));
+    assert_true(woken_by(RELATIVE));
+    assert_int_equal(seen.next, 0);
+    assert_true(
+        take((struct record){.kind = RECORD_WAKING, .thread = CAM, .state = WOKEN_BY_INTERRUPT}));
+    assert_int_equal(seen.state, WOKEN_BY_INTERRUPT);
+}
+
+static bool gets_cpu(int64_t time, pid_t from, int priority)
+{
+    return take((struct record){.time = time,
+                                .kind = RECORD_SWITCH,
+                                .cpu = 3,
+                                .thread = from,
+                                .priority = 70,
+                                .next = CAM,
+                                .next_priority = (int16_t)priority});
+}
+
+static void other_threads_are_counted_after_a_wait_and_not_named(void **state)
+{
+    (void)state;
+    assert_true(change(10, CAM, 0, OTHER));
+    assert_int_equal(seen.others, 0);
+    assert_false(change(20, OTHER, 0, ANOTHER));
+    assert_true(gets_cpu(30, ANOTHER, 80));
+    assert_int_equal(seen.wait, WAIT_OTHERS);
+    assert_int_equal(seen.others, 2);
+    assert_int_equal(seen.thread, 0);
+    assert_int_equal(seen.priority, 120);
+    assert_int_equal(seen.expires, 0);
+    assert_int_equal(seen.timer, 0);
+    /* a wait after a sleep begins when the thread is woken */
+    assert_true(change(40, CAM, SLEEPING, OTHER));
+    assert_false(change(45, OTHER, 0, 0));
+    assert_true(take((struct record){.time = 50, .kind = RECORD_WAKING, .thread = CAM}));
+    assert_true(gets_cpu(60, 0, 80));
+    assert_int_equal(seen.wait, WAIT_NONE);
+    assert_int_equal(seen.others, 0);
+}
+
+static void an_ordinary_thread_is_told_nothing_about_its_waits(void **state)
+{
+    (void)state;
+    assert_true(change(10, CAM, 0, OTHER));
+    assert_true(gets_cpu(30, OTHER, 120));
+    assert_int_equal(seen.wait, WAIT_NOT_TOLD);
+    assert_int_equal(seen.others, 0);
+}
+
 static void no_threads_means_no_records(void **state)
 {
     (void)state;
@@ -155,6 +303,17 @@ int main(void)
         cmocka_unit_test_setup(
             an_address_of_the_kernel_becomes_a_number_and_one_end_of_a_start_is_seen, set_up),
         cmocka_unit_test_setup(after_its_end_a_thread_is_another_one, set_up),
-        cmocka_unit_test_setup(no_threads_means_no_records, set_up)};
+        cmocka_unit_test_setup(no_threads_means_no_records, set_up),
+        cmocka_unit_test_setup(without_a_wish_for_causes_nothing_tells_them, set_up),
+        cmocka_unit_test_setup_teardown(
+            calls_faults_and_interrupts_of_own_threads_are_told_and_no_others, ask_causes,
+            forget_causes),
+        cmocka_unit_test_setup_teardown(
+            the_one_who_wakes_is_told_only_at_a_lock_and_only_if_it_is_own, ask_causes,
+            forget_causes),
+        cmocka_unit_test_setup_teardown(other_threads_are_counted_after_a_wait_and_not_named,
+                                        ask_causes, forget_causes),
+        cmocka_unit_test_setup_teardown(an_ordinary_thread_is_told_nothing_about_its_waits,
+                                        ask_causes, forget_causes)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -102,7 +102,7 @@ const char *traces_refuse(uid_t uid, int *status)
     return traces_find(0) == NULL ? "8 users have traces already" : NULL;
 }
 
-bool traces_begin(uid_t uid, const char *threads, int socket)
+bool traces_begin(uid_t uid, const char *threads, int socket, bool causes)
 {
     struct trace *trace = traces_find(0);
     if (!supervise_runs(&traces.program) && !supervise_start(&traces.program, -1, traces.root))
@@ -111,6 +111,7 @@ bool traces_begin(uid_t uid, const char *threads, int socket)
     paragraph_add_number(&traces.output, "id", traces.last_id + 1);
     paragraph_add_number(&traces.output, "uid", uid);
     paragraph_add(&traces.output, "threads", threads);
+    paragraph_add_number(&traces.output, "causes", causes);
     paragraph_close(&traces.output);
     if (trace == NULL || !traces_send(&socket, 1))
         return false;

@@ -15,9 +15,9 @@ void traces_prepare(char *path);
  * begin. A user has one trace at a time. */
 const char *traces_refuse(uid_t uid, int *status);
 
-/* A trace begins. threads: as in op=begin of rtf-watch. The socket of the user's process stays the
+/* A trace begins. threads, causes: as in op=begin of rtf-watch. The socket of the user's process stays the
  * caller's. False: rtf-watch does not run. */
-bool traces_begin(uid_t uid, const char *threads, int socket);
+bool traces_begin(uid_t uid, const char *threads, int socket, bool causes);
 
 /* Tells rtf-watch that the thread is not attached any more. */
 void traces_leave(pid_t tid);

@@ -1,0 +1,30 @@
+/* The marks of jobs (usage-marks.h) that come while rtf-why(1) records. */
+#ifndef RTF_WHY_MARKS_H
+#define RTF_WHY_MARKS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "client.h"
+#include "trace-chosen.h"
+#include "watch/lateness-causes.h"
+
+/* The deadline of the thread's jobs that have no deadline of their own, ns: if the reservation states
+ * none, its period; 0: it states neither. */
+int64_t why_deadline(const struct traced *thread);
+
+/* Makes and opens the FIFOs of the chosen reservations of this user. */
+void why_marks_open(const struct client *client, const struct chosen *chosen);
+
+/* A descriptor for poll(2). If it is readable, call why_marks_read. -1: there are no FIFOs. */
+int why_marks_descriptor(void);
+void why_marks_read(void);
+
+/* Reads what is left, and removes the FIFOs. */
+void why_marks_close(void);
+
+/* Returns the marked jobs of the chosen thread `index`, in the order of their releases. The jobs
+ * stay this file's. */
+const struct job *why_marks_jobs(size_t index, size_t *count);
+
+#endif
