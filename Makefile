@@ -52,7 +52,7 @@ SCRIPT   = rtf-invariants rtf-lint rtf-invariants.jq rtf-lint.awk
 # Commands of rtf(1). FRONT: in sh. FRONT_C: in C, with the programs that read logs and status.json for the commands in sh. FRONT_DATA, FRONT_SED:
 # files that the commands in sh share.
 FRONT    := $(notdir $(filter-out %.c,$(wildcard libexec/front/rtf-*)))
-FRONT_C  := $(notdir $(basename $(wildcard libexec/front/rtf-*.c))) log-lines status-lines
+FRONT_C  := $(notdir $(basename $(wildcard libexec/front/rtf-*.c))) log-lines status-lines run-learn
 FRONT_DATA = admin.sh front.jq acl.jq commands $(patsubst libexec/front/%,%,$(wildcard libexec/front/doctor/*.sh))
 FRONT_SED  = front.sh complete
 PLUGINS  = edf rm fp rr net disk

@@ -3,7 +3,9 @@
  *
  * With --attach the command is a child instead. rtf-run reserves first, starts the command, and
  * attaches a thread of the command at the sign that --attach names: the command says that it is
- * ready, a thread has the name, or the time has passed. */
+ * ready, a thread has the name, or the time has passed.
+ *
+ * With --learn rtf-run becomes another program (libexec/front/run-learn.c). */
 #include <errno.h>
 #include <poll.h>
 #include <sched.h>
@@ -15,7 +17,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "child.h"
+#include "beside.h"
+#include "command-child.h"
 #include "client.h"
 #include "command-line.h"
 #include "held-signals.h"
@@ -353,6 +356,14 @@ static bool prepare(const struct options *options, struct start_sign *sign, stru
     return sign->fd >= 0;
 }
 
+/* The command runs all the same if rtf adapt cannot be started. */
+static void start_adapt(const struct options *options, const struct spec *spec)
+{
+    if (options->adapts && !beside_start_adapt(spec->name))
+        fprintf(stderr, "rtf-run: rtf adapt cannot be started: %s; the runtime stays as it is\n",
+                strerror(errno));
+}
+
 static int supervise(struct client *client, const struct options *options,
                      const struct held_signals *signals, struct spec *spec)
 {
@@ -370,8 +381,10 @@ static int supervise(struct client *client, const struct options *options,
     child_go(&child);
     bool over = await_sign(client, options, spec, &sign, &child, &thread, &status) ||
                 attach(client, options, spec, &child, thread, &status);
-    if (!over)
+    if (!over) {
+        start_adapt(options, spec);
         serve_ready(&sign, &child, &status);
+    }
     client_withdraw(client, spec->name, spec->inode);
     ready_close(&sign.ready);
     return child_end_alike(status);
@@ -427,6 +440,8 @@ static int run(const struct options *options)
         status = supervise(&client, options, &signals, &spec);
     } else if (outcome == CLIENT_OK || fallback) {
         advise(options);
+        if (outcome == CLIENT_OK)
+            start_adapt(options, &spec);
         signals_release(&signals);
         status = become_command(options);
         if (outcome == CLIENT_OK)
@@ -443,6 +458,12 @@ int main(int argc, char **argv)
 {
     struct options options = {.timeout = ANSWER_WITHIN, .needs = {.in_microseconds = true}};
     run_options_parse(&options, argc, argv);
+    if (options.learns) {
+        beside_become_learner(options.timeout, options.verbose, options.command);
+        fprintf(stderr, "rtf-run: --learn needs the program rtf beside rtf-run: %s\n",
+                strerror(errno));
+        return EXIT_OURS;
+    }
     const int status = options.dry_run ? dry_run(&options) : run(&options);
     json_decref(options.spec);
     return status;

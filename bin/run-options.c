@@ -16,6 +16,9 @@ static const struct command_option table[] = {
      "Start from the spec, or from the rules for the threads of CMD, in this file; - is standard input"},
     {0, "attach", "WHEN",
      "When CMD is attached: start (the default), ready (sd_notify(3)), thread:NAME, or after a TIME"},
+    {0, "learn", NULL,
+     "Run CMD as it is, find out what its threads need, reserve this, and follow them: no other need is stated"},
+    {0, "adapt", NULL, "Keep the runtime at what CMD uses, as rtf adapt does; -T is the beginning"},
     {0, "name", "NAME", "Name of the spec (default: run-PID)"},
     {0, "replace", NULL, "Replace a spec of that name that has no thread"},
     {0, "timeout", "TIME", "Wait no longer than this for the answer (default: 30s)"},
@@ -112,6 +115,10 @@ static void take(void *context, const char *name, const char *value)
         options->timeout = command_wait("--timeout", value);
     else if (strcmp(name, "wait") == 0)
         take_wait(options, value);
+    else if (strcmp(name, "learn") == 0)
+        options->learns = true;
+    else if (strcmp(name, "adapt") == 0)
+        options->adapts = true;
     else if (strcmp(name, "fallback") == 0)
         options->fallback = true;
     else if (strcmp(name, "dry-run") == 0)
@@ -135,6 +142,26 @@ static void check(const struct options *options)
         client_take_wait(options->command[0], &time) == NULL)
         command_wrong("--wait %s: this would run the command \"%s\"; to wait that long: --wait=%s",
                       options->command[0], options->command[0], options->command[0]);
+}
+
+/* Refuses options that have no meaning beside --learn: nothing is reserved when CMD starts. */
+static void check_learn(const struct options *options)
+{
+    if (!options->learns)
+        return;
+    if (needs_are_stated(&options->needs) || options->file != NULL || options->adapts ||
+        options->name != NULL || options->says_when || options->waits || options->dry_run)
+        command_misused("--learn finds out what CMD needs: only --timeout, --fallback, --spool and "
+                        "-v can stand beside it");
+}
+
+/* rtf adapt changes the runtime of one thread that has a period. */
+static void check_adapt(const struct options *options)
+{
+    if (options->adapts && (options->by_rules || json_object_get(options->spec, "modes") != NULL ||
+                            json_object_get(options->spec, "runtime") == NULL ||
+                            json_object_get(options->spec, "period") == NULL))
+        command_misused("--adapt needs a runtime (-T) and a period (-P), and no rules or modes");
 }
 
 /* Refuses options that have no meaning beside rules for threads: each rule has needs of its own,
@@ -236,5 +263,7 @@ void run_options_parse(struct options *options, int argc, char **argv)
     char **operands = command_parse(&command, argc, argv, options);
     options->command = operands[0] == NULL ? NULL : operands;
     check(options);
+    check_learn(options);
     take_spec(options);
+    check_adapt(options);
 }

@@ -26,7 +26,7 @@ struct options {
     /* name NULL: run-PID; thread: pattern of --attach=thread:NAME */
     const char *name, *thread;
     enum when when;
-    bool dry_run, fallback, verbose, says_when, replace, waits;
+    bool dry_run, fallback, verbose, says_when, replace, waits, learns, adapts;
     bool by_rules; /* the spec has rules for threads (needs-rules.h) */
     char **command;
 };

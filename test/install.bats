@@ -87,6 +87,7 @@ prepare() {
 755 usr/libexec/rtf/front/rtf-usage
 755 usr/libexec/rtf/front/rtf-what-if
 755 usr/libexec/rtf/front/rtf-why
+755 usr/libexec/rtf/front/run-learn
 755 usr/libexec/rtf/front/status-lines
 755 usr/libexec/rtf/muse
 755 usr/libexec/rtf/muse/analyse

@@ -55,14 +55,23 @@ static void take_refusal(const json_t *verdict, struct adapt_answer *answer)
     answer->nearest_minimum = number(refusal, "nearest_minimum");
 }
 
-static void ask(struct request *request, const char *name, uint64_t runtime,
+static void set(json_t *spec, const char *key, uint64_t value)
+{
+    json_object_set_new(spec, key, json_integer((json_int_t)value));
+}
+
+static void ask(struct request *request, const char *name, uint64_t runtime, uint64_t period,
                 struct adapt_answer *answer)
 {
     struct request_spec former = request_read(request, name);
     json_t *spec = json_deep_copy(former.json);
     if (request_thread_has_ended(request, name))
         (void)json_object_del(spec, "attach");
-    json_object_set_new(spec, "runtime", json_integer((json_int_t)runtime));
+    set(spec, "runtime", runtime);
+    if (period != 0) {
+        set(spec, "period", period);
+        (void)json_object_del(spec, "expires");
+    }
     request_hold_signals(request);
     request_change(request, name, &former, spec);
     answer->is_granted = request_wait(request);
@@ -77,15 +86,56 @@ static void ask(struct request *request, const char *name, uint64_t runtime,
     request_free_spec(&former);
 }
 
-struct adapt_answer adapt_change(const char *name, uint64_t runtime, uint64_t timeout)
+struct adapt_answer adapt_change(const char *name, uint64_t runtime, uint64_t period,
+                                 uint64_t timeout)
 {
     struct request request;
     struct adapt_answer answer = {0};
     request_open(&request, command_spool(), timeout, false);
     if (request_connect(&request))
-        ask(&request, name, runtime, &answer);
+        ask(&request, name, runtime, period, &answer);
     if (!answer.is_granted)
         snprintf(answer.sentence, sizeof answer.sentence, "%s", request.sentence);
     request_close(&request);
     return answer;
+}
+
+/* False: there is a spec of this name. */
+static bool put(struct request *request, const char *name, json_t *spec,
+                struct adapt_answer *answer)
+{
+    *answer = (struct adapt_answer){0};
+    request_hold_signals(request);
+    const bool is_new = request_put(request, name, spec);
+    answer->is_granted = is_new && request_wait(request);
+    if (answer->is_granted)
+        answer->adapted = take_grant(request->verdict.json);
+    else if (is_new) {
+        take_refusal(request->verdict.json, answer);
+        request_withdraw(request);
+    }
+    request_let_signals(request);
+    return is_new;
+}
+
+struct adapt_answer adapt_declare(const char *name, json_t *spec, uint64_t least, uint64_t timeout)
+{
+    struct request request;
+    struct adapt_answer answer = {0};
+    const uint64_t runtime = number(spec, "runtime"), period = number(spec, "period");
+    bool is_new = true;
+    request_open(&request, command_spool(), timeout, true);
+    if (request_connect(&request))
+        is_new = put(&request, name, spec, &answer);
+    const uint64_t offer = answer.nearest_minimum > runtime ? answer.nearest_minimum
+                           : answer.nearest >= least        ? answer.nearest
+                                                            : 0;
+    if (offer > 0) {
+        set(spec, "runtime", offer);
+        is_new = put(&request, name, spec, &answer);
+    }
+    if (!answer.is_granted)
+        snprintf(answer.sentence, sizeof answer.sentence, "%s", request.sentence);
+    request_close(&request);
+    return is_new ? answer : adapt_change(name, runtime, period, timeout);
 }

@@ -11,7 +11,7 @@ static void print_time(int64_t time)
     printf(" %9lld.%03d", us / 1000, (int)(us % 1000));
 }
 
-static const char *explain(enum behaviour behaviour)
+const char *learn_report_word(enum behaviour behaviour)
 {
     static const char *const texts[] = {
         [BEHAVIOUR_APERIODIC] = "aperiodic: it sleeps for irregular times",
@@ -31,7 +31,7 @@ static void print_thread(const struct learned_thread *thread)
     printf("%-9d %-16s", (int)thread->watch->tid,
            client_printable(thread->watch->name, name, sizeof name));
     if (thread->behaviour != BEHAVIOUR_PERIODIC) {
-        printf(" %s\n", explain(thread->behaviour));
+        printf(" %s\n", learn_report_word(thread->behaviour));
         return;
     }
     print_time(thread->period);
@@ -40,7 +40,7 @@ static void print_thread(const struct learned_thread *thread)
     print_time(thread->times.percentile_99);
     print_time(thread->times.longest);
     printf(" %4u%%%s\n", thread->confidence,
-           thread->reserved_runtime == 0 ? " too long for the period" : "");
+           thread->reserved.runtime == 0 ? " too long for the period" : "");
 }
 
 void learn_report_text(const struct learned *learned, const json_t *spec)

@@ -4,6 +4,9 @@
 
 #include "learn-result.h"
 
+/* "hog: it never sleeps"; "": the thread is periodic */
+const char *learn_report_word(enum behaviour behaviour);
+
 /* A table of the threads, and the spec (NULL: none) as the last line. */
 void learn_report_text(const struct learned *learned, const json_t *spec);
 

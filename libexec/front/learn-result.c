@@ -22,15 +22,17 @@ static uint64_t reserved_period(int64_t period)
     return time / step * step;
 }
 
-static void reserve(struct learned_thread *thread)
+bool learned_reservation(int64_t longest, int64_t period, struct learned_reservation *reservation)
 {
-    const int64_t longest = thread->times.longest;
     const uint64_t runtime = (uint64_t)((longest + longest * MARGIN_PERCENT / 100 + 999) / 1000);
-    const uint64_t period = reserved_period(thread->period);
-    if (runtime >= period || period < SHORTEST_PERIOD)
-        return;
-    thread->reserved_runtime = runtime < SHORTEST_RUNTIME ? SHORTEST_RUNTIME : runtime;
-    thread->reserved_period = period;
+    *reservation =
+        (struct learned_reservation){.runtime =
+                                         runtime < SHORTEST_RUNTIME ? SHORTEST_RUNTIME : runtime,
+                                     .period = reserved_period(period)};
+    if (runtime < reservation->period && reservation->period >= SHORTEST_PERIOD)
+        return true;
+    *reservation = (struct learned_reservation){0};
+    return false;
 }
 
 /* A thread that waits for a CPU begins its jobs late, so its period is less sure. */
@@ -63,7 +65,7 @@ static void judge(const struct thread_watch *watch, struct learned_thread *threa
     if (observed->has_period) {
         thread->period = rhythm.period;
         thread->confidence = confidence_of(&rhythm, observed);
-        reserve(thread);
+        (void)learned_reservation(thread->times.longest, thread->period, &thread->reserved);
     }
     rhythm_free(&rhythm);
 }
@@ -87,15 +89,14 @@ void learned_free(struct learned *learned)
 
 static json_t *spec_of_thread(const struct learned_thread *thread)
 {
-    return json_pack("{s:I, s:I, s:o, s:s}", "runtime", (json_int_t)thread->reserved_runtime,
-                     "period", (json_int_t)thread->reserved_period, "attach",
+    return json_pack("{s:I, s:I, s:o, s:s}", "runtime", (json_int_t)thread->reserved.runtime,
+                     "period", (json_int_t)thread->reserved.period, "attach",
                      client_thread_key(thread->watch->tid), "lifetime", "thread");
 }
 
 /* Returns the pattern of a rule for this name. Patterns have only printable ASCII; ? stands for any
  * other character. */
-static void write_pattern(const char *name,
-                          char pattern[static sizeof((struct thread_watch *)0)->name])
+static void write_pattern(const char *name, char pattern[static LEARNED_NAME])
 {
     size_t i = 0;
     for (; name[i] != '\0'; i++) {
@@ -124,24 +125,23 @@ static void set_time(json_t *rule, const char *key, uint64_t value, int sign)
         json_object_set_new(rule, key, json_integer(time));
 }
 
-/* Threads of the same name have one rule, so the rule has the longest runtime and the shortest
- * period of these threads. */
-static void add_rule(json_t *rules, const struct learned_thread *thread)
+void learned_add_rule(json_t *rules, const char *name,
+                      const struct learned_reservation *reservation)
 {
-    char pattern[sizeof thread->watch->name];
-    write_pattern(thread->watch->name, pattern);
+    char pattern[LEARNED_NAME];
+    write_pattern(name, pattern);
     json_t *rule = rule_named(rules, pattern);
     if (rule == NULL) {
         rule = json_pack("{s:s}", "name", pattern);
         json_array_append_new(rules, rule);
     }
-    set_time(rule, "runtime", thread->reserved_runtime, 1);
-    set_time(rule, "period", thread->reserved_period, -1);
+    set_time(rule, "runtime", reservation->runtime, 1);
+    set_time(rule, "period", reservation->period, -1);
 }
 
 static bool is_reservable(const struct learned_thread *thread)
 {
-    return thread->reserved_runtime > 0 && !thread->watch->has_ended;
+    return thread->reserved.runtime > 0 && !thread->watch->has_ended;
 }
 
 json_t *learned_spec(const struct learned *learned, pid_t process)
@@ -153,7 +153,7 @@ json_t *learned_spec(const struct learned *learned, pid_t process)
         if (is_reservable(&learned->threads[i])) {
             only = &learned->threads[i];
             count++;
-            add_rule(rules, only);
+            learned_add_rule(rules, only->watch->name, &only->reserved);
         }
     json_t *spec = count == 0 ? NULL
                    : count == 1

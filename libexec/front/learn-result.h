@@ -8,6 +8,13 @@
 #include "learn/job-times.h"
 #include "learn/observer.h"
 
+enum { LEARNED_NAME = sizeof((struct thread_watch *)0)->name };
+
+/* us; 0: there is none, because the jobs take longer than the period */
+struct learned_reservation {
+    uint64_t runtime, period;
+};
+
 struct learned_thread {
     const struct thread_watch *watch;
     struct observed observed;
@@ -16,14 +23,22 @@ struct learned_thread {
     int64_t period;      /* ns */
     unsigned confidence; /* percent */
     struct job_times times;
-    /* us: what is to be reserved; 0: the jobs take longer than the period */
-    uint64_t reserved_runtime, reserved_period;
+    struct learned_reservation reserved; /* what is to be reserved */
 };
 
 struct learned {
     struct learned_thread *threads;
     size_t count;
 };
+
+/* Returns the reservation for jobs that take at most `longest`, a job in each period (ns). False:
+ * there is none. */
+bool learned_reservation(int64_t longest, int64_t period, struct learned_reservation *reservation);
+
+/* Adds a rule for threads of this name to an array of rules. Threads of the same name have one rule,
+ * so the rule has the longest runtime and the shortest period of these threads. */
+void learned_add_rule(json_t *rules, const char *name,
+                      const struct learned_reservation *reservation);
 
 /* Judges all threads. False: no memory. */
 bool learned_make(const struct observer *observer, struct learned *learned);

@@ -27,7 +27,7 @@ static struct {
     struct adapt_limits limits;
     enum watch_source source;
 } options = {.timeout = REQUEST_TIMEOUT,
-             .limits = {.least = 100, .most = TIME_MAX, .margin = 10, .window = 12}};
+             .limits = {.least = ADAPT_LEAST, .most = TIME_MAX, .margin = 10, .window = 12}};
 
 static const struct command_option table[] = {
     {0, "min", "TIME", "Never reserve less than this (default: 100us)"},
@@ -118,7 +118,7 @@ static bool decide(const char *name, struct adapt_law *law, const struct thread_
     const struct adapt_wish wish = adapt_law_wish(law, monotonic_now(), watch->awake_since);
     if (wish.reason == ADAPT_NOTHING)
         return true;
-    const struct adapt_answer answer = adapt_change(name, wish.runtime, options.timeout);
+    const struct adapt_answer answer = adapt_change(name, wish.runtime, 0, options.timeout);
     const char *decision = !answer.is_granted                      ? "refused"
                            : answer.adapted.runtime > law->runtime ? "raised"
                                                                    : "lowered";

@@ -1,7 +1,6 @@
 /* rtf-learn(1): observes the threads of a process, without rights, and says which period and which
  * runtime each thread needs. */
 #include <errno.h>
-#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -9,12 +8,12 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <sysexits.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "clock.h"
 #include "command-line.h"
 #include "request/end-signals.h"
+#include "learn-observe.h"
 #include "learn-report.h"
 #include "learn-result.h"
 #include "learn/observer.h"
@@ -115,35 +114,15 @@ static void end_process(pid_t process, bool stays)
 
 /* ---- observing ---- */
 
-/* Returns the time of the next look, at most the end. */
-static int64_t next_look(const struct observer *observer, int64_t now, int64_t former, int64_t end)
-{
-    const int64_t next = former > now ? former : now + (int64_t)observer_interval(observer) * 1000;
-    return next < end ? next : end;
-}
-
 /* Observes until the time is over, the process ends, or a signal comes. */
 static void observe(struct observer *observer, int signals)
 {
-    struct pollfd fds[2 + OBSERVER_THREADS] = {
-        {.fd = signals, .events = POLLIN},
-        {.fd = (int)syscall(SYS_pidfd_open, observer->process, 0), .events = POLLIN}};
-    int64_t now = monotonic_now(), next = now;
-    const int64_t end = now + (int64_t)options.duration * 1000;
-    while (now < end && fds[0].revents == 0 && fds[1].revents == 0) {
-        next = next_look(observer, now, next, end);
-        const size_t threads = observer_descriptors(observer, fds + 2);
-        const struct timespec wait = {.tv_sec = (next - now) / 1000000000,
-                                      .tv_nsec = (next - now) % 1000000000};
-        if (ppoll(fds, 2 + threads, &wait, NULL) > 0)
-            observer_drain(observer, fds + 2, threads);
-        now = monotonic_now();
-        if (now >= next)
-            observer_take(observer, now);
-    }
-    observer_end(observer, now);
-    if (fds[1].fd >= 0)
-        close(fds[1].fd);
+    const int interrupts[2] = {signals, (int)syscall(SYS_pidfd_open, observer->process, 0)};
+    (void)learn_observe(observer, interrupts, monotonic_now() + (int64_t)options.duration * 1000,
+                        true);
+    observer_end(observer, monotonic_now());
+    if (interrupts[1] >= 0)
+        close(interrupts[1]);
 }
 
 static void tell_limits(const struct observer *observer)

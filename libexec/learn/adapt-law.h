@@ -7,7 +7,7 @@
 
 #include "bursts.h"
 
-enum { ADAPT_WINDOW_MAX = 1000 };
+enum { ADAPT_WINDOW_MAX = 1000, ADAPT_LEAST = 100 /* us: the usual limit */ };
 
 enum adapt_reason {
     ADAPT_NOTHING,

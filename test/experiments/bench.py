@@ -163,8 +163,9 @@ def end_on_signal(number, _):
 class Machine:
     """A broker with these plugins, and a user; as a context manager."""
 
-    def __init__(self, *plugins, rules=(), options=()):
+    def __init__(self, *plugins, rules=(), options=(), opens=True):
         self.rules = rules    # "PLUGIN PROPERTY VALUE", beside those that open the CPUs
+        self.opens = opens    # False: the rules are all there are
         self.options = options    # the options of the broker
         self.plugins, self.processes, self.starting, self.broker = plugins, [], [], None
 
@@ -204,8 +205,8 @@ class Machine:
             os.mkdir(directory)
         os.chown(self.work, self.user, self.user)
         for file, lines in (("plugins", self.plugins),
-                            ("acl", [f"{self.user} - max_utilization 4", f"{self.user} - ignore_adm_test true",
-                                     *(f"{self.user} {rule}" for rule in self.rules)])):
+                            ("acl", [f"{self.user} {rule}" for rule in
+                                     [*(("- max_utilization 4", "- ignore_adm_test true") if self.opens else ()), *self.rules]])):
             with open(f"{self.scratch}/etc/{file}.conf", "w", encoding="ascii") as conf:
                 conf.writelines(line + "\n" for line in lines)
         with open(f"{self.scratch}/broker.log", "wb") as log:

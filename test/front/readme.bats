@@ -83,8 +83,11 @@ sentences() { awk -v heading="## $1" '/^## / { inside = $0 == heading } inside &
     become $ALICE "$RTF_STAGE/worker" "$WORK/home/truth" clock 20000 1000 3>&- &
     program=$!
     echo "$program" >>"$WORK/pids"
-    [ "$(lines 'Which period, and which runtime?' | wc -l)" -eq 2 ]
+    [ "$(lines 'Which period, and which runtime?' | wc -l)" -eq 3 ]
+    printf '#!/bin/sh\n(sleep 3; exec kill $$) &\nexec %s %s clock 20000 1000\n' "$RTF_STAGE/worker" "$WORK/home/recorded" >"$WORK/home/camera"
+    chmod 755 "$WORK/home/camera"
     { echo "cd '$WORK/home'"; lines 'Which period, and which runtime?' | sed -e "s/\$(pidof -s camera)/$program/" -e 's/10s/2s/'; } | typed
+    grep -qE "^rtf-run --spool $SPOOL -T [0-9]+[um]s -P (20ms|19[0-9]*us) -- ./camera$" "$WORK/out" || { cat "$WORK/out" >&2; false; }
     is_policy "$program" deadline
     kill "$program"
     eventually nothing_in "$OWN"

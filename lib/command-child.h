@@ -1,7 +1,7 @@
-/* A command as a child process. The parent passes its signals on to the child, stops when the child
+/* The command of rtf-run(1) as a child process. The parent passes its signals on to the child, stops when the child
  * stops, and ends in the same way as the child. */
-#ifndef RTF_CHILD_H
-#define RTF_CHILD_H
+#ifndef RTF_COMMAND_CHILD_H
+#define RTF_COMMAND_CHILD_H
 
 #include <signal.h>
 #include <stdbool.h>

@@ -1,4 +1,4 @@
-#include "child.h"
+#include "command-child.h"
 
 #include <errno.h>
 #include <fcntl.h>
