@@ -1,4 +1,5 @@
-# The functions and files that contrib/walk.md names exist. The files that the READMEs of the tests name exist, too.
+# bats file_tags=lane:compute
+# The functions, files and commands that contrib/walk.md, kernels.md, where.md and papers.md name exist. The files that the READMEs of the tests name exist, too.
 
 load helper
 
@@ -55,4 +56,95 @@ teardown() { :; }
         rows=$((rows + 1))
     done <contrib/where.md
     [ "$rows" -ge 40 ]
+}
+
+# rows_of_papers COMMAND: calls COMMAND for each row of contrib/papers.md, with the cells of the row, and ends at the first failure.
+rows_of_papers() {
+    local place says state here shown
+    while IFS='|' read -r _ place says state here shown _; do
+        [[ ${state// /} =~ ^(works|differs|half|absent)$ ]] || continue
+        "$1" "$place" "$says" "${state// /}" "$here" "$shown" || { echo "contrib/papers.md: $place|$says" >&2; return 1; }
+    done <contrib/papers.md
+}
+
+code_in() { grep -oE '`[^`]+`' <<<"$1" | tr -d '`'; }
+
+# The cell "here": a word with a slash is a file, a name is a function in the file before it, and any other word is in the manual.
+is_here() {
+    local word file=
+    for word in $(code_in "$4"); do
+        if [[ $word == */* || $word == *.md ]]; then
+            [ -f "$word" ] || { echo "there is no $word" >&2; return 1; }
+            file=$word
+        elif [[ $word =~ ^[a-z0-9_]+$ ]]; then
+            grep -qE "^([a-z].*\b)?$word\(" "$file" || { echo "$file has no $word" >&2; return 1; }
+        else
+            grep -qF -- "$word" <<<"$manual" || { echo "the manual has no $word" >&2; return 1; }
+        fi
+    done
+}
+
+# The cell "shown by": a test that exists, a target of make, a command of rtf with options of its page, or a program of the checkout. Only a row that
+# is absent may have an empty cell.
+is_shown() {
+    local shown name page word
+    shown=$(code_in "$5")
+    case $shown in
+    '') [ "$3" = absent ] ;;
+    FILTER=*)
+        name=${shown#*\'} name=${name%\'*}
+        grep -qE "^@test \".*$name" "${shown##* }" ;;
+    make\ *)
+        word=${shown#make }
+        grep -qE "^${word%% *}:" Makefile test/*/rules.mk ;;
+    rtf*)
+        page=${shown%% *}
+        word=${shown#rtf } word=${word%% *}
+        page=man/$page.[18].scd
+        [[ $shown != rtf\ * ]] || page=man/rtf-$word.$(sed -n "s/^$word \([18]\) .*/\1/p" libexec/front/commands).scd
+        page=$(echo $page)
+        [ -f "$page" ] || { echo "there is no $page" >&2; return 1; }
+        for word in ${shown%% -- *}; do
+            [[ $word != -* ]] || grep -qF -- "*$word*" "$page" || { echo "$page has no $word" >&2; return 1; }
+        done ;;
+    *) [ -x "${shown%% *}" ] ;;
+    esac || { echo "this shows nothing: $shown" >&2; return 1; }
+}
+
+@test "each file, function, word and command on contrib/papers.md exists" {
+    cd "$RTF_SOURCE"
+    manual=$(sed 's/[*\\]//g' man/*.scd)
+    rows_of_papers is_here
+    rows_of_papers is_shown
+}
+
+@test "each page of the manual, and each of its sections, that contrib/papers.md names exists" {
+    cd "$RTF_SOURCE"
+    pages=$(grep -oE '\b[a-z][a-z.-]*\([1-8]\)' contrib/papers.md | sort -u)
+    [ "$(wc -l <<<"$pages")" -ge 20 ]
+    for page in $pages; do
+        file=${page/(/.}
+        [ -f "man/${file%)}.scd" ] || { echo "there is no $page" >&2; return 1; }
+    done
+    sections=0
+    while IFS='*' read -r _ section page; do
+        file=${page# in } file=${file/(/.}
+        grep -qE -- "^(#+ |\*)$section" "man/${file%)}.scd" || { echo "$page has no section $section" >&2; return 1; }
+        sections=$((sections + 1))
+    done < <(grep -oE '\*[^*|]+\* in [a-z.-]+\([1-8]\)' contrib/papers.md)
+    [ "$sections" -ge 15 ]
+}
+
+count_state() { counted[$3]=$((${counted[$3]:-0} + 1)); }
+
+@test "the four numbers at the top of contrib/papers.md are those of its tables" {
+    cd "$RTF_SOURCE"
+    declare -A counted=()
+    rows_of_papers count_state
+    for state in works differs half absent; do
+        told=$(sed -nE "s/^\| $state \| ([0-9]+) \|.*/\1/p" contrib/papers.md)
+        [ "$told" = "${counted[$state]}" ] || { echo "$state: the table at the top says $told, the rows are ${counted[$state]}" >&2; return 1; }
+    done
+    # no row has another state: the rest are the heads of six tables, and the table at the top
+    [ "$(grep -c '^| ' contrib/papers.md)" = "$((counted[works] + counted[differs] + counted[half] + counted[absent] + 6 + 5))" ]
 }
