@@ -63,13 +63,15 @@ MAN      := $(notdir $(basename $(wildcard man/*.scd)))
 
 # Slurm's headers are seldom here, so only `make slurm` needs them (contrib/slurm).
 HAS_SLURM := $(wildcard /usr/include/slurm/spank.h)
-SOURCES  := $(sort $(wildcard bin/*.c test/*.c test/*/*.c contrib/bed/*.c contrib/examples/*.c $(if $(HAS_SLURM),$(wildcard contrib/slurm/*.c)) lib/*.c lib/librtf/*.c libexec/*/*.c libexec/front/request/*.c plugins/*.c) $(BROKER_SRC))
+SOURCES  := $(sort $(wildcard bin/*.c test/*.c test/*/*.c contrib/bed/*.c contrib/examples/*.c contrib/oci/*.c $(if $(HAS_SLURM),$(wildcard contrib/slurm/*.c)) lib/*.c lib/librtf/*.c libexec/*/*.c libexec/front/request/*.c plugins/*.c) $(BROKER_SRC))
 
 PROGRAMS = $(B)/bin/rtf $(addprefix $(B)/libexec/front/,$(FRONT) $(FRONT_C) $(FRONT_DATA) $(FRONT_SED)) $(BIN:%=$(B)/bin/%) $(LIBEXEC:%=$(B)/libexec/%) $(addprefix $(B)/libexec/muse/,$(MUSE) $(MUSE_SH)) $(SCRIPT:%=$(B)/libexec/%) $(PLUGINS:%=$(B)/libexec/plugins/%)
 
 # librtf: programs link with it. Its code is position-independent, and only the names in librtf.map are global.
 LIBRARY_SRC := lib/units.c lib/parse-time.c $(wildcard lib/librtf/*.c)
 LIBRARY     = $(B)/lib/librtf.so.0 $(B)/lib/librtf.so $(B)/lib/librtf.a
+# The hook for containers (contrib/oci).
+OCI         = $(B)/oci/rtf-oci
 # The library that rtf preload puts in front of libc.
 PRELOAD     = $(B)/libexec/rtf-preload.so
 
@@ -95,7 +97,7 @@ PRELOAD     = $(B)/libexec/rtf-preload.so
 #: programs, library, man  parts of all
 #: clean                 remove build/
 .PHONY: all programs library man install-tools install-oci unit unit-sanitized check check-sanitized check-clients faults soak fairness crowd bench bench-muse bench-paper bench-rtkit bench-library muse-experiments vm-check fuzzers fuzz oracle acceptance experiments lateness lint format model mutate help compile_commands.json install install-rtkit deb deb-check uninstall clean
-all: programs library man
+all: programs library man $(OCI)
 library: $(LIBRARY) $(PRELOAD)
 programs: $(PROGRAMS)
 help:
@@ -157,7 +159,8 @@ $(B)/test/rtkit-client: LDLIBS = -lsystemd
 $(B)/test/worker:       LDLIBS = -lm
 $(B)/bed/slow-disk:     $(call objects,contrib/bed/slow-disk.c)
 $(B)/bed/slow-disk:     LDLIBS = -lfuse3
-LINKED = $(BIN:%=$(B)/bin/%) $(LIBEXEC:%=$(B)/libexec/%) $(FRONT_C:%=$(B)/libexec/front/%) $(MUSE:%=$(B)/libexec/muse/%) $(PLUGINS:%=$(B)/libexec/plugins/%) $(TOOLS)
+$(OCI): $(call objects,contrib/oci/rtf-oci.c) $(LIB)
+LINKED = $(OCI) $(BIN:%=$(B)/bin/%) $(LIBEXEC:%=$(B)/libexec/%) $(FRONT_C:%=$(B)/libexec/front/%) $(MUSE:%=$(B)/libexec/muse/%) $(PLUGINS:%=$(B)/libexec/plugins/%) $(TOOLS)
 
 $(MUSE_SH:%=$(B)/libexec/muse/%): $(B)/libexec/muse/%: libexec/muse/%
 	@mkdir -p $(@D)
@@ -248,7 +251,7 @@ unit-sanitized:
 vm-check: all $(TOOLS)
 	test/vm/check $(TESTS)
 
-SCRIPTS = $(filter-out %.bats,$(shell grep -lE '^\#!/bin/(sh|bash)' .ci/* bin/* libexec/admin/* libexec/front/* libexec/muse/* contrib/* contrib/bed/* contrib/init/* contrib/model/* contrib/muse/* contrib/mutate/run contrib/oci/* contrib/plugins/* test/* test/unit/* test/vm/* test/deb/* test/fuzz/* test/attack/* test/bench/* 2>/dev/null))
+SCRIPTS = $(filter-out %.bats,$(shell grep -lE '^\#!/bin/(sh|bash)' .ci/* bin/* libexec/admin/* libexec/front/* libexec/muse/* contrib/* contrib/bed/* contrib/init/* contrib/model/* contrib/muse/* contrib/mutate/run contrib/plugins/* test/* test/unit/* test/vm/* test/deb/* test/fuzz/* test/attack/* test/bench/* 2>/dev/null))
 
 # The command that compiles each file, for clangd.
 define compiled
@@ -349,9 +352,9 @@ install-rtkit: all
 # A hook for the containers of runc and crun, and the files by which podman and CRI-O call the hook (contrib/oci). Both look below /usr, and podman
 # also below /etc.
 HOOKSDIR ?= $(if $(filter /usr,$(PREFIX)),$(PREFIX)/share,$(SYSCONFDIR))/containers/oci/hooks.d
-install-oci:
+install-oci: $(OCI)
 	install -d $(DESTDIR)$(LIBEXECDIR) $(DESTDIR)$(HOOKSDIR) $(DESTDIR)$(MANDIR)/man8
-	$(call placed,$(call from,$(LIBEXECDIR),$(BINDIR))) contrib/oci/rtf-oci | install -m 755 /dev/stdin $(DESTDIR)$(LIBEXECDIR)/rtf-oci
+	install $(OCI) $(DESTDIR)$(LIBEXECDIR)
 	for stage in createRuntime poststart; do sed 's,@LIBEXECDIR@,$(LIBEXECDIR),' contrib/oci/rtf-$$stage.json | \
 	    install -m 644 /dev/stdin $(DESTDIR)$(HOOKSDIR)/rtf-$$stage.json; done
 	scdoc < contrib/oci/rtf-oci.8.scd | install -m 644 /dev/stdin $(DESTDIR)$(MANDIR)/man8/rtf-oci.8

@@ -17,7 +17,8 @@ tidy() {
     for runtime in runc crun; do container $runtime delete --force box >/dev/null 2>&1 || true; done
 }
 
-# bundle ANNOTATIONS [FILTER]: writes the bundle of a container of Alice. Its program writes its stat file when it begins, and then sleeps.
+# bundle ANNOTATIONS [FILTER]: writes the bundle of a container of Alice. Its program writes its stat file when it begins, and then sleeps. test/run looks for
+# cgroups by the name.
 bundle() {
     jq -n --argjson annotations "$1" --argjson uid "$ALICE" --arg hook "$HOOK" --arg spool "$SPOOL" --arg out "$WORK/out" '
         def hook($stage): [{path: $hook, args: ["rtf-oci", "--spool", $spool, $stage]}];
@@ -28,7 +29,7 @@ bundle() {
          mounts: [{destination: "/proc", type: "proc", source: "proc"}, {destination: "/dev", type: "tmpfs", source: "tmpfs"},
                   {destination: "/out", type: "bind", source: $out, options: ["rbind", "rw"]}],
          hooks: {createRuntime: hook("createRuntime"), poststart: hook("poststart")},
-         linux: {namespaces: [{type: "pid"}, {type: "mount"}, {type: "ipc"}, {type: "uts"}]}} | '"${2:-.}" >"$BUNDLE/config.json"
+         linux: {cgroupsPath: "/rtf-oci-box", namespaces: [{type: "pid"}, {type: "mount"}, {type: "ipc"}, {type: "uts"}]}} | '"${2:-.}" >"$BUNDLE/config.json"
     rm -f "$WORK/out/began"
 }
 
@@ -150,6 +151,16 @@ readonly FIVE='{"rtf.runtime": "5ms", "rtf.period": "50ms"}'
     grep -q 'max_runtime' "$WORK/said" || { cat "$WORK/said" >&2; false; }
 }
 
+@test "a container with fewer CPUs than SCHED_DEADLINE needs is refused with a sentence, and leaves no lease" {
+    [ "$(nproc)" -gt 1 ] || skip 'this needs two CPUs'
+    grep -q ' /sys/fs/cgroup/cpuset cgroup ' /proc/mounts || skip 'this needs the cpusets of cgroups version 1'
+    broker_start
+    bundle "$FIVE" '.linux.resources.cpu = {cpus: "0", mems: "0"}'
+    refused runc
+    grep -q 'rtf-oci: .*CPU' "$WORK/said" || { cat "$WORK/said" >&2; false; }
+    eventually is_empty
+}
+
 @test "a container of root is refused, because no rule bounds root" {
     broker_start
     bundle "$FIVE" '.process.user = {uid: 0, gid: 0}'
@@ -187,7 +198,7 @@ readonly FIVE='{"rtf.runtime": "5ms", "rtf.period": "50ms"}'
 
 @test "a user's own runtime: the hook asks as this user, and needs no right of root" {
     broker_start
-    bundle "$FIVE" '.linux.namespaces += [{type: "user"}] | .process.user = {uid: 0, gid: 0}
+    bundle "$FIVE" 'del(.linux.cgroupsPath) | .linux.namespaces += [{type: "user"}] | .process.user = {uid: 0, gid: 0}
         | .linux.uidMappings = [{containerID: 0, hostID: '$ALICE', size: 1}] | .linux.gidMappings = .linux.uidMappings'
     chmod 755 "$BUNDLE"
     chmod 644 "$BUNDLE/config.json"
