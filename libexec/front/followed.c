@@ -23,7 +23,7 @@ enum {
 /* us: half of a CPU, in a short period, so that a job begins at once */
 static const struct learned_reservation generous = {.runtime = 5000, .period = 10000};
 #define LEAST_TRIAL    UINT64_C(1000)      /* us, of the runtime */
-#define TRIAL          UINT64_C(5000000)   /* us: longer than the second observation */
+#define TRIAL          UINT64_C(8000000)   /* us: longer than the next two observations */
 #define SHORTEST       INT64_C(300000000)  /* ns: a shorter observation says nothing */
 #define FIRST_BACK_OFF INT64_C(1000000000) /* ns */
 #define LAST_BACK_OFF  INT64_C(32000000000)

@@ -176,7 +176,7 @@ static void a_thread_that_waits_for_cpus_gets_one_trial(void **state)
     (void)state;
     see_behaviour(BEHAVIOUR_STARVED, SECOND / 2);
     (void)followed_serve(&followed, 0);
-    assert_int_equal(asked.trial, 5000000);
+    assert_int_equal(asked.trial, 8000000);
     assert_int_equal(asked.wish.period, 10000);
     grant(0);
     (void)end_keeper(0, 0);
