@@ -62,6 +62,18 @@ char *format_utilization(uint64_t billionths, char text[static UTILIZATION_TEXT]
     return text;
 }
 
+char *format_time(uint64_t microseconds, char text[static TIME_TEXT])
+{
+    const unsigned long long time = microseconds;
+    if (time % 1000000 == 0)
+        snprintf(text, TIME_TEXT, "%llus", time / 1000000);
+    else if (time % 1000 == 0)
+        snprintf(text, TIME_TEXT, "%llums", time / 1000);
+    else
+        snprintf(text, TIME_TEXT, "%lluus", time);
+    return text;
+}
+
 /* Writes the digits so that they end before `end`. This replaces printf(3), with which the thirty
  * numbers of each request made rtf_spec_create 5 us longer. */
 static char *digits_before(char *end, uint64_t number)

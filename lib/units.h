@@ -31,6 +31,10 @@ bool parse_time(const char *text, uint64_t *microseconds);
 /* Like parse_time, up to WAIT_MAX. */
 bool parse_wait(const char *text, uint64_t *microseconds);
 
+/* Writes a time as a spec has it: "1500us", "5ms" or "2s". Returns text. */
+enum { TIME_TEXT = 32 };
+char *format_time(uint64_t microseconds, char text[static TIME_TEXT]);
+
 /* A timeout for poll(2), in ms. Rounded up, because 0 would not wait. At most INT_MAX (24 days):
  * the caller polls again after that. */
 int poll_milliseconds(int64_t nanoseconds);

@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "top-cpus.h"
+#include "units.h"
 
 enum { PAIR_GOOD = 1, PAIR_BUSY, PAIR_FULL, PAIR_HEAD };
 static bool painted;
@@ -221,17 +222,6 @@ static void measure(int widths[static COLUMNS])
         widths[USER] += left < 24 ? left : 24;
 }
 
-static const char *time_text(uint64_t us, char text[static 24])
-{
-    if (us % 1000000 == 0)
-        snprintf(text, 24, "%llus", (unsigned long long)us / 1000000);
-    else if (us % 1000 == 0)
-        snprintf(text, 24, "%llums", (unsigned long long)us / 1000);
-    else
-        snprintf(text, 24, "%lluus", (unsigned long long)us);
-    return text;
-}
-
 static void share_text(uint64_t share, char text[static 64])
 {
     snprintf(text, 64, "%llu.%03llu", (unsigned long long)(share / 1000000000),
@@ -240,10 +230,10 @@ static void share_text(uint64_t share, char text[static 64])
 
 static void budget_text(const struct row *row, char text[static 64])
 {
-    char runtime[24], period[24];
+    char runtime[TIME_TEXT], period[TIME_TEXT];
     if (row->grant.runtime > 0 && row->grant.period > 0)
-        snprintf(text, 64, "%s/%s", time_text(row->grant.runtime, runtime),
-                 time_text(row->grant.period, period));
+        snprintf(text, 64, "%s/%s", format_time(row->grant.runtime, runtime),
+                 format_time(row->grant.period, period));
 }
 
 /* Writes ">100" for a held thread (row.is_held) that uses more than its share: the excess is idle

@@ -3,10 +3,14 @@
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sysexits.h>
 #include <time.h>
 
 #include "clock.h"
 #include "command-line.h"
+#include "name.h"
+#include "units.h"
 
 /* ---- the figures ---- */
 
@@ -29,80 +33,128 @@ static void tell_wrong_marks(const struct usage *usage)
                     (unsigned long long)usage->marks.wrong, usage->name);
 }
 
-/* ---- the table ---- */
+/* ---- the table ----
+ *
+ * The table fits into 80 columns for usual names. So it leaves out figures that --json has. */
 
-static const char *const headings[] = {"RUNTIME",   "PERIOD",  "MIN",  "MEAN",      "99%",
-                                       "MAX",       "PERIODS", "LOST", "SATURATED", "OVERRUNS",
-                                       "THROTTLED", "MOVES",   "JOBS", "MISSES"};
-static const int widths[] = {9, 9, 9, 9, 9, 9, 8, 5, 10, 9, 10, 6, 7, 7};
-
-enum {
-    RUNTIME,
-    PERIOD,
-    LEAST,
+enum column {
+    NAME,
+    BUDGET,
     MEAN,
     OF_99,
     MOST,
     COUNT,
-    LOST,
     SATURATED,
     OVERRUNS,
     THROTTLED,
-    MOVES,
-    JOBS,
-    MISSES,
+    MISSED,
     COLUMNS
 };
+static const char *const headings[COLUMNS] = {"NAME",    "BUDGET", "MEAN", "99%",   "MAX",
+                                              "PERIODS", "FULL",   "OVER", "THROT", "MISSED"};
 
-static void print_count(int column, bool is_known, uint64_t number)
+enum { CELL = RESERVATION_NAME_BYTES };
+struct cells {
+    char of[COLUMNS][CELL];
+};
+
+static void write_count(char *cell, bool is_known, uint64_t number)
 {
     if (is_known)
-        printf(" %*llu", widths[column] - 1, (unsigned long long)number);
+        snprintf(cell, CELL, "%llu", (unsigned long long)number);
     else
-        printf(" %*s", widths[column] - 1, "-");
+        snprintf(cell, CELL, "-");
 }
 
-static void print_time(int column, bool is_known, uint64_t ns)
+/* Writes ms with three decimals, or fewer if the number is long. */
+static void write_time(char *cell, bool is_known, uint64_t ns)
 {
+    const int decimals = ns < 99999500 ? 3 : ns < 999995000 ? 2 : 1;
     if (is_known)
-        printf(" %*.3f", widths[column] - 1, (double)ns / 1e6);
+        snprintf(cell, CELL, "%.*f", decimals, (double)ns / 1e6);
     else
-        print_count(column, false, 0);
+        write_count(cell, false, 0);
 }
 
-static void print_row(struct usage *usage)
+static void write_budget(char *cell, const struct periods *periods)
+{
+    char runtime[TIME_TEXT] = "-", period[TIME_TEXT];
+    if (periods->runtime > 0)
+        format_time(periods->runtime / 1000, runtime);
+    snprintf(cell, CELL, "%s/%s", runtime, format_time(periods->period / 1000, period));
+}
+
+/* Writes "3/50": 3 of 50. */
+static void write_part(char *cell, uint64_t part, uint64_t all)
+{
+    snprintf(cell, CELL, "%llu/%llu", (unsigned long long)part, (unsigned long long)all);
+}
+
+static void write_row(struct usage *usage, struct cells *cells)
 {
     struct periods *periods = &usage->periods;
-    const int64_t moves = migrations(periods);
     const bool has_period = has_whole_period(periods);
-    printf("%-16s", usage->name);
-    print_time(RUNTIME, true, periods->runtime);
-    print_time(PERIOD, true, periods->period);
-    print_time(LEAST, has_period, periods->least);
-    print_time(MEAN, has_period, periods_mean(periods));
-    print_time(OF_99, has_period, periods_99(periods));
-    print_time(MOST, has_period, periods->most);
-    print_count(COUNT, true, periods->count);
-    print_count(LOST, true, periods->lost);
-    print_count(SATURATED, periods->runtime > 0, periods->saturated);
-    print_count(OVERRUNS, periods->knows_kernel, periods->overruns);
-    print_time(THROTTLED, periods->knows_kernel, periods->throttled);
-    print_count(MOVES, moves >= 0, (uint64_t)moves);
-    print_count(JOBS, usage->marks.jobs > 0, usage->marks.jobs);
-    print_count(MISSES, usage->marks.jobs > 0, usage->marks.missed);
+    snprintf(cells->of[NAME], CELL, "%s", usage->name);
+    write_budget(cells->of[BUDGET], periods);
+    write_time(cells->of[MEAN], has_period, periods_mean(periods));
+    write_time(cells->of[OF_99], has_period, periods_99(periods));
+    write_time(cells->of[MOST], has_period, periods->most);
+    write_count(cells->of[COUNT], true, periods->count);
+    if (periods->lost > 0)
+        write_part(cells->of[COUNT], periods->count, periods->count + periods->lost);
+    write_count(cells->of[SATURATED], periods->runtime > 0, periods->saturated);
+    write_count(cells->of[OVERRUNS], periods->knows_kernel, periods->overruns);
+    write_count(cells->of[THROTTLED], periods->knows_kernel, periods->throttled / 1000000);
+    write_count(cells->of[MISSED], false, 0);
+    if (usage->marks.jobs > 0)
+        write_part(cells->of[MISSED], usage->marks.missed, usage->marks.jobs);
+}
+
+/* Returns 0 for a column that is left out: MISSED if no program marks its jobs. */
+static int width_of(enum column column, const struct cells *rows, size_t count)
+{
+    size_t width = strlen(headings[column]);
+    bool is_shown = column != MISSED;
+    for (size_t i = 0; i < count; i++) {
+        const char *cell = rows[i].of[column];
+        is_shown |= strcmp(cell, "-") != 0;
+        width = strlen(cell) > width ? strlen(cell) : width;
+    }
+    return is_shown ? (int)width : 0;
+}
+
+static void print_cell(enum column column, const char *text, int width)
+{
+    if (width > 0)
+        printf(column == NAME ? "%-*s" : " %*s", width, text);
+}
+
+static void print_rows(const struct cells *rows, size_t count)
+{
+    int widths[COLUMNS];
+    for (enum column column = NAME; column < COLUMNS; column++) {
+        widths[column] = width_of(column, rows, count);
+        print_cell(column, headings[column], widths[column]);
+    }
     putchar('\n');
+    for (size_t i = 0; i < count; i++) {
+        for (enum column column = NAME; column < COLUMNS; column++)
+            print_cell(column, rows[i].of[column], widths[column]);
+        putchar('\n');
+    }
 }
 
 void usage_print_table(struct usage *threads, size_t count)
 {
-    printf("%-16s", "NAME");
-    for (int column = 0; column < COLUMNS; column++)
-        printf("%*s", widths[column], headings[column]);
-    putchar('\n');
+    struct cells *rows = calloc(count, sizeof *rows);
+    if (rows == NULL)
+        command_fail(EX_OSERR, "no memory");
     for (size_t i = 0; i < count; i++) {
         tell_wrong_marks(&threads[i]);
-        print_row(&threads[i]);
+        write_row(&threads[i], &rows[i]);
     }
+    print_rows(rows, count);
+    free(rows);
 }
 
 /* ---- JSON ---- */

@@ -167,8 +167,8 @@ END
     # One grant ends when the other begins.
     jq -e -s 'map(select(.name == "cam")) | .[0].end == .[1].begin' "$WORK/out"
     prints 0 rtf_root history --user $ALICE
-    head -n 1 "$WORK/out" | grep -q '^BEGIN  *END  *RESERVATION  *PLUGIN'
-    sed -n 3p "$WORK/out" | grep -qE "Z  - +$ALICE/cam +EDF +deadline +- +4ms +20ms +0.2 "
+    head -n 1 "$WORK/out" | grep -qE '^BEGIN +END +RESERVATION +PLUGIN +PRIO +SHARE +ENDED$'
+    sed -n 3p "$WORK/out" | grep -qE "^[-0-9]{10}T[:0-9]{8}Z  - +$ALICE/cam +EDF +- +0.2 +-$"
     prints 0 rtf_root history --plugin FP --noheadings
     [ "$(wc -l <"$WORK/out")" -eq 1 ]
     moment=$(jq -r 'select(.stage == "release") | .time' "$EVENTS")
@@ -217,6 +217,25 @@ as_of() {
           (.stage = "release" | .time = $end | .grant = null | .ended = "user")'
 }
 
+@test "history: the table fits into 80 columns for usual names, in any year and for any share" {
+    broker_start
+    {
+        as_of 2020-01-01T00:00:00.000000Z 2020-01-01T01:00:00.999999Z camera 333333333
+        as_of 2020-01-01T02:00:00.500000Z 2020-01-02T02:00:02.000000Z arm-left 10
+        jq -c -n '{schema: 1, uid: 1000, user: "ann", name: "app-123456", stage: "verdict", time: "2020-01-03T00:00:00.000000Z", grant: {plugin: "FP", policy: "fifo", cpus: "0", priority: 15, accepted_runtime: 1000, period: 7000, deadline: 7000, utilization: 142857143, claims: []}}'
+    } | older 1
+    touch -d 2020-01-04 "$SPOOL/log/events.ndjson.1"
+    prints 0 rtf_root history --until 2020-02-01
+    lacks '.\{81\}' "$WORK/out"
+    diff <(tr -s ' ' <"$WORK/out" | sed 's,[-0-9]* ann/app,DAY ann/app,') - <<END
+BEGIN END RESERVATION PLUGIN PRIO SHARE ENDED
+2020-01-01T00:00:00Z 01:00:00Z ann/camera EDF - 0.3333 user
+2020-01-01T02:00:00Z 2020-01-02 ann/arm-left EDF - <0.0001 user
+2020-01-03T00:00:00Z DAY ann/app-123456 FP 15 0.1429 boot
+END
+}
+
+# bats test_tags=turn:1
 @test "history prints totals of each user between two times" {
     broker_start
     {

@@ -111,6 +111,26 @@ measures() {
 
 @test "page, --help and --version agree" { explains usage; }
 
+# is_narrow: no line of the output is longer than 80 columns.
+is_narrow() { lacks '.\{81\}' "$WORK/out"; }
+
+# bats test_tags=turn:0
+@test "the table fits into 80 columns for usual names, also with marked jobs" {
+    broker_start
+    worker 10 100 30 "$OWN/.jobs/camera-front" 12
+    hog $ALICE
+    silent rtf declare camera-front -T 12500us -P 100ms --attach "$WORKER"
+    silent rtf declare "app-$HOG" -T 33333us -P 333333us --attach "$HOG"
+    measures --for 1min 'camera-*'
+    is_narrow
+    head -n 1 "$WORK/out" | grep -qE '^NAME +BUDGET +MEAN +99% +MAX +PERIODS +FULL +OVER +THROT +MISSED$'
+    grep -qE '^camera-front +12500us/100ms( +[0-9]+\.[0-9]{3}){3} +[0-9]+(/[0-9]+)?( +[0-9]+){3} +[0-9]+/30$' "$WORK/out"
+    prints 0 rtf usage --for 2s
+    is_narrow
+    lacks MISSED "$WORK/out"
+    grep -qE "^app-$HOG +33333us/333333us( +[0-9]+\.[0-9]{3}){3} +[0-9]+(/[0-9]+)?( +[0-9]+){3}$" "$WORK/out"
+}
+
 # bats test_tags=turn:2
 @test "events are JSON lines, one a second at most, and their numbers are the numbers of the end" {
     broker_start
@@ -134,7 +154,7 @@ measures() {
     says '.reservations[0] | .periods > 0 and .periods + .lost >= 27 and .periods + .lost <= 31 and .saturated == .periods and .throttles > 0 and .throttles <= .periods'
     says '.reservations[0] | .overruns == null and .throttled == null and .min >= 15000'
     prints 0 rtf usage --for 2s
-    out "* - * - *"
+    grep -qE '^hog .* +[0-9]+ +- +-$' "$WORK/out"
 }
 
 @test "marks: lines that are no marks are told; a FIFO that was there remains; two readers; old jobs do not count" {

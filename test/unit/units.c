@@ -115,6 +115,20 @@ static void utilizations_come_back(void **state)
     assert_string_equal(format_utilization(UINT64_MAX, text), "18446744073.709551615");
 }
 
+static void times_come_back(void **state)
+{
+    static const uint64_t times[] = {1, 999, 1000, 1500, 33333, 999999, 1000000, 1000001, TIME_MAX};
+    char text[TIME_TEXT];
+    (void)state;
+    for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
+        uint64_t back = 0;
+        check(parse_time(format_time(times[i], text), &back) && back == times[i], "%s", text);
+    }
+    assert_string_equal(format_time(1500, text), "1500us");
+    assert_string_equal(format_time(5000, text), "5ms");
+    assert_string_equal(format_time(2000000, text), "2s");
+}
+
 static void numbers_come_back(void **state)
 {
     char text[NUMBER_TEXT], expected[NUMBER_TEXT + 1];
@@ -209,6 +223,7 @@ int main(void)
         cmocka_unit_test(no_wait_overflows_poll),
         cmocka_unit_test(utilizations_have_nine_decimals_at_most),
         cmocka_unit_test(utilizations_come_back),
+        cmocka_unit_test(times_come_back),
         cmocka_unit_test(numbers_come_back),
         cmocka_unit_test(seconds_have_all_their_zeros),
         cmocka_unit_test(a_runtime_fits_exactly_into_its_share),

@@ -4,6 +4,8 @@
 
 #include <jansson.h>
 
+#include "units.h"
+
 enum { GRANT_TEXT = 2048 };
 
 /* "EDF grants 5ms of each 20ms on CPUs 0-1, 0.25 of a CPU": from `grant` or `would_grant` of a
@@ -12,7 +14,6 @@ char *grant_text(const json_t *grant, char text[static GRANT_TEXT]);
 
 /* A time in us as text: 1500 is "1500us", 5000 is "5ms", a value that is no integer is "-". Returns
  * text. */
-enum { TIME_TEXT = 32 };
 char *time_text(const json_t *time, char text[static TIME_TEXT]);
 
 #endif
