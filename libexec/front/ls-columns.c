@@ -3,9 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
-#include <sysexits.h>
 
 #include "client.h"
+#include "command-line.h"
 #include "units.h"
 
 static const char *const headings[LS_COLUMNS] = {
@@ -18,11 +18,10 @@ static const char *const headings[LS_COLUMNS] = {
 
 __attribute__((noreturn)) static void no_column(const char *option, const char *text)
 {
-    ls_die(
-        EX_USAGE,
+    command_wrong(
         "%s %s: columns are USER, NAME, STATE, PLUGIN, POLICY, CPUS, PRIORITY, RUNTIME, PERIOD, DEADLINE, SHARE, EXPIRES, TID, COMMAND, RESULT, "
         "ANSWERED and REASON",
-        option, text);
+        option, command_typed(text));
 }
 
 enum ls_column ls_column_named(const char *option, const char *text, const char *word)

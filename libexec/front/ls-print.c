@@ -6,6 +6,7 @@
 #include <sysexits.h>
 
 #include "client.h"
+#include "command-line.h"
 
 /* ---- as JSON ---- */
 
@@ -70,7 +71,7 @@ static void set_text(struct libscols_line *line, int column, const char *text)
     }
     if (stream == NULL || fclose(stream) != 0 ||
         scols_line_refer_data(line, (size_t)column, safe) != 0)
-        ls_die(EX_OSERR, "no memory");
+        command_fail(EX_OSERR, "no memory");
 }
 
 static struct libscols_table *begin_table(const struct ls_table *form)
@@ -81,7 +82,7 @@ static struct libscols_table *begin_table(const struct ls_table *form)
         scols_table_enable_colors(table, form->painted) != 0 ||
         scols_table_set_termforce(table, SCOLS_TERMFORCE_NEVER) != 0 ||
         scols_table_set_column_separator(table, "  ") != 0)
-        ls_die(EX_OSERR, "no memory");
+        command_fail(EX_OSERR, "no memory");
     for (int i = 0; i < form->column_count; i++) {
         struct libscols_column *column =
             scols_table_new_column(table, form->no_headings ? "" : ls_heading(form->columns[i]), 0,
@@ -89,7 +90,7 @@ static struct libscols_table *begin_table(const struct ls_table *form)
         if (column == NULL ||
             (form->painted &&
              scols_cell_set_color(scols_column_get_header(column), "\033[1m") != 0))
-            ls_die(EX_OSERR, "no memory");
+            command_fail(EX_OSERR, "no memory");
     }
     return table;
 }
@@ -110,6 +111,6 @@ void ls_print_table(const struct ls_table *form, const struct ls_row *rows, size
         }
     }
     if (scols_print_table(table) != 0)
-        ls_die(EX_OSERR, "no memory");
+        command_fail(EX_OSERR, "no memory");
     scols_unref_table(table);
 }

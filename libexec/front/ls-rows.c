@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "client.h"
+#include "command-line.h"
 #include "name.h"
 #include "own-specs.h"
 #include "read-journal.h"
@@ -43,11 +44,11 @@ static bool is_wanted(const char *name)
     char program[NAME_MAX + 1];
     const size_t length = reservation_name_of_program(name);
     snprintf(program, sizeof program, "%.*s", (int)length, name);
-    for (int i = 0; i < list.filter->pattern_count; i++)
-        if (fnmatch(list.filter->patterns[i], name, 0) == 0 ||
-            (length > 0 && fnmatch(list.filter->patterns[i], program, 0) == 0))
+    char *const *pattern = list.filter->patterns;
+    for (; *pattern != NULL; pattern++)
+        if (fnmatch(*pattern, name, 0) == 0 || (length > 0 && fnmatch(*pattern, program, 0) == 0))
             return true;
-    return list.filter->pattern_count == 0;
+    return list.filter->patterns[0] == NULL;
 }
 
 static struct ls_row *new_row(const char *user, const char *name)
@@ -57,7 +58,7 @@ static struct ls_row *new_row(const char *user, const char *name)
         size = size == 0 ? 256 : size * 2;
         list.rows = realloc(list.rows, size * sizeof *list.rows);
         if (list.rows == NULL)
-            ls_die(EX_OSERR, "no memory");
+            command_fail(EX_OSERR, "no memory");
     }
     struct ls_row *row = &list.rows[list.count++];
     *row = (struct ls_row){.user = strdup(user), .name = strdup(name), .left = -1};
@@ -134,7 +135,8 @@ static void read_journal(int root)
 {
     static const struct journal_listener listener = {add_booked, is_gone};
     if (!journal_read(root, &listener))
-        ls_die(EX_NOPERM, "%s/state/current is not root's, or cannot be read", list.filter->spool);
+        command_fail(EX_NOPERM, "%s/state/current is not root's, or cannot be read",
+                     list.filter->spool);
 }
 
 /* Refuses a word that names no user, because an empty list would mean that there is such a user,
@@ -144,7 +146,7 @@ static void check_user(void)
     uint64_t uid;
     if (list.count == 0 && getpwnam(list.filter->user) == NULL &&
         !parse_number(list.filter->user, UINT32_MAX - 1, &uid))
-        ls_die(EX_NOUSER, "there is no user %s", list.filter->user);
+        command_fail(EX_NOUSER, "there is no user %s", command_typed(list.filter->user));
 }
 
 static bool is_own(const char *user)
@@ -162,9 +164,9 @@ static void read_others(int specs)
     if (read_user(specs, list.filter->user))
         return;
     const bool is_others = errno == EACCES || errno == ENOENT;
-    ls_die(is_others ? EX_NOPERM : EX_OSERR, "%s/specs/%s: %s", list.filter->spool,
-           list.filter->user,
-           is_others ? "only root sees the reservations of another user" : strerror(errno));
+    command_fail(is_others ? EX_NOPERM : EX_OSERR, "%s/specs/%s: %s", list.filter->spool,
+                 command_typed(list.filter->user),
+                 is_others ? "only root sees the reservations of another user" : strerror(errno));
 }
 
 struct ls_row *ls_rows_read(const struct ls_filter *filter, size_t *count)
@@ -173,10 +175,10 @@ struct ls_row *ls_rows_read(const struct ls_filter *filter, size_t *count)
     struct client client;
     const enum client_outcome opened = client_open(&client, list.filter->spool);
     if (opened != CLIENT_OK)
-        ls_die(client_status_of_outcome(opened), "%s", client.why);
+        command_fail(client_status_of_outcome(opened), "%s", client.why);
     if (list.filter->all && geteuid() != 0)
-        ls_die(EX_NOPERM, "%s/specs: only root sees the reservations of all users",
-               list.filter->spool);
+        command_fail(EX_NOPERM, "%s/specs: only root sees the reservations of all users",
+                     list.filter->spool);
     if (list.filter->all || (list.filter->user != NULL && geteuid() == 0)) {
         read_journal(client.root);
         if (list.filter->user != NULL)
@@ -186,7 +188,7 @@ struct ls_row *ls_rows_read(const struct ls_filter *filter, size_t *count)
     } else {
         const enum client_outcome outcome = client_enter(&client, false);
         if (outcome == CLIENT_DENIED || outcome == CLIENT_ERROR)
-            ls_die(outcome == CLIENT_DENIED ? EX_NOPERM : EX_OSERR, "%s", client.why);
+            command_fail(outcome == CLIENT_DENIED ? EX_NOPERM : EX_OSERR, "%s", client.why);
         if (outcome == CLIENT_OK)
             read_user(client.specs, client.user);
     }

@@ -13,9 +13,8 @@ struct ls_filter {
     const char *spool;
     const char *user; /* NULL: the caller */
     bool all;         /* all users */
-    /* fnmatch(3) patterns for names; no pattern: all names */
-    const char *const *patterns;
-    int pattern_count;
+    /* fnmatch(3) patterns for names, which end with NULL; no pattern: all names */
+    char *const *patterns;
 };
 
 /* Returns the rows in no order. Exits with a message if the caller may not see these reservations. */

@@ -1,4 +1,4 @@
-/* The files of rtf-ls(1) share these: a row, and the end of the program with a message. */
+/* The files of rtf-ls(1) share a row. */
 #ifndef RTF_LS_H
 #define RTF_LS_H
 
@@ -16,9 +16,6 @@ struct ls_row {
     int64_t left;    /* us until the lease ends; -1: there is no lease */
     char comm[64];   /* the name of the thread; "": there is no thread */
 };
-
-/* Prints the message on stderr and exits. */
-__attribute__((format(printf, 2, 3), noreturn)) void ls_die(int status, const char *format, ...);
 
 /* Returns the number of this key; 0: the key is missing or has no number. */
 json_int_t ls_number(const json_t *object, const char *key);

@@ -1,6 +1,5 @@
 /* rtf-ls(1): lists the user's own reservations, or the reservations of all users, as a table or as
  * JSON. */
-#include <errno.h>
 #include <fcntl.h>
 #include <locale.h>
 #include <stdio.h>
@@ -10,23 +9,19 @@
 #include <unistd.h>
 
 #include "client.h"
+#include "command-line.h"
 #include "ls-columns.h"
 #include "ls-print.h"
 #include "ls-rows.h"
-#include "options.h"
 #include "serving.h"
-
-enum { PATTERNS = 64 };
-enum { KEY_JSON = 256, KEY_ALL, KEY_USER, KEY_NO_HEADINGS, KEY_SPOOL, KEY_COLOR, KEY_SORT };
 
 static struct {
     struct ls_filter filter;
-    const char *patterns[PATTERNS];
     const char *columns;
     enum ls_column sort; /* LS_COLUMNS: by name */
     bool json, reverse;
     int color; /* -1: on a terminal; 0: never; 1: always */
-} options = {.filter = {.spool = RTF_SPOOL}, .sort = LS_COLUMNS, .color = -1};
+} options = {.sort = LS_COLUMNS, .color = -1};
 
 static struct ls_table table;
 
@@ -37,7 +32,7 @@ static void show_columns(const char *list)
     char *copy = strdup(list), *rest = copy;
     for (const char *word; (word = strsep(&rest, ",")) != NULL;) {
         if (table.column_count == LS_COLUMNS)
-            ls_die(EX_USAGE, "-o %s: more columns than rtf ls has", list);
+            command_wrong("-o %s: more columns than rtf ls has", command_typed(list));
         table.columns[table.column_count++] = ls_column_named("-o", list, word);
     }
     free(copy);
@@ -116,84 +111,80 @@ static void tell_no_broker(void)
     char text[CLIENT_WHY];
     const int root = open(options.filter.spool, O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (root >= 0 && serving(root) == NOT_SERVED)
-        fprintf(stderr, "rtf ls: %s; the list shows what was in force when the last broker ended\n",
-                client_tell_no_broker(options.filter.spool, text));
+        command_say("%s; the list shows what was in force when the last broker ended",
+                    client_tell_no_broker(options.filter.spool, text));
     if (root >= 0)
         close(root);
 }
 
 /* ---- the command line ---- */
 
-static const struct argp_option option_table[] = {
-    {"json", KEY_JSON, NULL, 0, "Print one JSON object", 0},
-    {"output", 'o', "COLUMN,...", 0, "Print these columns", 0},
-    {"sort", KEY_SORT, "[-]COLUMN", 0, "Sort by this column; with -, the largest first", 0},
-    {"noheadings", KEY_NO_HEADINGS, NULL, 0, "Leave the headings out", 0},
-    {"all", KEY_ALL, NULL, 0, "List the reservations of all users (root only)", 0},
-    {"user", KEY_USER, "USER", 0, "List the reservations of this user (root only)", 0},
-    {"color", KEY_COLOR, "WHEN", 0, "auto (the default), always or never", 0},
-    {"spool", KEY_SPOOL, "DIR", 0, "The spool (default: " RTF_SPOOL ")", 0},
+static const struct command_option option_table[] = {
+    {0, "json", NULL, "Print one JSON object"},
+    {'o', "output", "COLUMN,...", "Print these columns"},
+    {0, "sort", "[-]COLUMN", "Sort by this column; with -, the largest first"},
+    {0, "noheadings", NULL, "Leave the headings out"},
+    {0, "all", NULL, "List the reservations of all users (root only)"},
+    {0, "user", "USER", "List the reservations of this user (root only)"},
+    {0, "color", "WHEN", "auto (the default), always or never"},
     {0}};
 
-static int take_color(const char *text)
+static int color_of(const char *text)
 {
     static const char *const words[] = {"auto", "never", "always"};
     for (int i = 0; i < 3; i++)
         if (strcmp(text, words[i]) == 0)
             return i - 1;
-    ls_die(EX_USAGE, "--color %s: this must be auto, always or never", text);
+    command_wrong("--color %s: this must be auto, always or never", command_typed(text));
 }
 
-static error_t take_option(int key, char *argument, struct argp_state *state)
+static const char *user_of(const char *text)
 {
-    switch (key) {
-    case KEY_JSON: options.json = true; break;
-    case 'o': options.columns = argument; break;
-    case KEY_NO_HEADINGS: table.no_headings = true; break;
-    case KEY_ALL: options.filter.all = true; break;
-    case KEY_SORT: sort_by(argument); break;
-    case KEY_USER: options.filter.user = argument; break;
-    case KEY_COLOR: options.color = take_color(argument); break;
-    case KEY_SPOOL: options.filter.spool = argument; break;
-    case ARGP_KEY_ARG:
-        if (options.filter.pattern_count == PATTERNS)
-            argp_failure(state, EX_USAGE, 0, "no more than %d names", PATTERNS);
-        options.patterns[options.filter.pattern_count++] = argument;
-        break;
-    default: return ARGP_ERR_UNKNOWN;
-    }
-    return 0;
+    if (text[0] == '.' || strchr(text, '/') != NULL)
+        command_wrong("--user %s: this is not the name of a user", command_typed(text));
+    return text;
 }
 
-const char *argp_program_version = "rtf ls " RTF_VERSION;
+static void take(void *context, const char *name, const char *value)
+{
+    (void)context;
+    if (strcmp(name, "json") == 0)
+        options.json = true;
+    else if (strcmp(name, "output") == 0)
+        options.columns = value;
+    else if (strcmp(name, "sort") == 0)
+        sort_by(value);
+    else if (strcmp(name, "noheadings") == 0)
+        table.no_headings = true;
+    else if (strcmp(name, "all") == 0)
+        options.filter.all = true;
+    else if (strcmp(name, "user") == 0)
+        options.filter.user = user_of(value);
+    else if (strcmp(name, "color") == 0)
+        options.color = color_of(value);
+}
 
 int main(int argc, char **argv)
 {
-    static const struct argp argp = {
+    static const struct command command = {
+        .name = "ls",
+        .about =
+            "List your own reservations: all, or the reservations whose names match the patterns NAME.",
+        .operands = "[OPTION...] [NAME...]",
         .options = option_table,
-        .parser = take_option,
-        .args_doc = "[NAME...]",
-        .doc =
-            "List your own reservations: all, or the reservations whose names match the patterns NAME."};
-    static char name[] = "rtf ls";
+        .take = take};
     size_t count;
-    argv[0] = name;
     setlocale(LC_ALL, "");
-    client_hold_standard_fds();
-    if (parse_options(&argp, argc, argv, 0, NULL, EX_USAGE, EX_IOERR) != 0)
-        return EX_USAGE;
-    if (options.filter.user != NULL &&
-        (options.filter.user[0] == '.' || strchr(options.filter.user, '/') != NULL))
-        ls_die(EX_USAGE, "--user %s: this is not the name of a user", options.filter.user);
+    options.filter.patterns = command_parse(&command, argc, argv, NULL);
+    options.filter.spool = command_spool();
     if (options.columns != NULL)
         show_columns(options.columns);
-    options.filter.patterns = options.patterns;
     struct ls_row *rows = ls_rows_read(&options.filter, &count);
     if (count > 1)
         qsort(rows, count, sizeof *rows, compare_rows);
     print(rows, count);
-    if (fflush(stdout) != 0 || ferror(stdout) != 0)
-        ls_die(EX_IOERR, "cannot print the list: %s", strerror(errno));
+    if (!command_is_written())
+        command_unwritten();
     if (count > 0)
         tell_no_broker();
     return EX_OK;

@@ -18,28 +18,21 @@
 #include <curses.h>
 
 #include "client.h"
-#include "options.h"
+#include "command-line.h"
 #include "top-rows.h"
 #include "top-screen.h"
 
-enum { KEY_OPTION_SPOOL = 256, KEY_OPTION_ALL, KEY_OPTION_OWN, STATUS_MAX = 1 << 22 };
+enum { STATUS_MAX = 1 << 22 };
 
 static struct {
-    const char *spool;
     bool all, own;
-} options = {.spool = RTF_SPOOL};
+} options;
 
 static struct view view;
 static struct client client;
 static json_t *status;
 static char detach_program[PATH_MAX], act_program[PATH_MAX], place[PATH_MAX];
 static volatile sig_atomic_t ended;
-
-static void die(int code, const char *why)
-{
-    fprintf(stderr, "rtf top: %s\n", why);
-    exit(code);
-}
 
 /* ---- the broker's state ---- */
 
@@ -231,7 +224,7 @@ static int start_ticking(void)
     const struct itimerspec each_second = {.it_interval = {.tv_sec = 1}, .it_value = {.tv_sec = 1}};
     int timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
     if (timer < 0 || timerfd_settime(timer, 0, &each_second, NULL) != 0)
-        die(EX_OSERR, strerror(errno));
+        command_fail(EX_OSERR, "%s", strerror(errno));
     return timer;
 }
 
@@ -258,7 +251,7 @@ static void run(void)
     bool goes_on = true;
     rows_refresh(now());
     while (goes_on && !ended) {
-        screen_draw(&view, options.spool, status, is_served());
+        screen_draw(&view, command_spool(), status, is_served());
         if (poll(fds, 2, -1) < 0 && errno != EINTR)
             break;
         if ((fds[0].revents & (POLLHUP | POLLERR)) != 0)
@@ -271,31 +264,26 @@ static void run(void)
 
 /* ---- the command line ---- */
 
-static const struct argp_option option_table[] = {
-    {"all", KEY_OPTION_ALL, NULL, 0, "Of all users (root only; root's default)", 0},
-    {"own", KEY_OPTION_OWN, NULL, 0, "Only your own", 0},
-    {"spool", KEY_OPTION_SPOOL, "DIR", 0, "The spool (default: " RTF_SPOOL ")", 0},
-    {0}};
+static const struct command_option option_table[] = {{0, "all", NULL,
+                                                      "Of all users (root only; root's default)"},
+                                                     {0, "own", NULL, "Only your own"},
+                                                     {0}};
 
-static error_t take_option(int key, char *argument, struct argp_state *state)
+static void take(void *context, const char *name, const char *value)
 {
-    switch (key) {
-    case KEY_OPTION_ALL: options.all = true; break;
-    case KEY_OPTION_OWN: options.own = true; break;
-    case KEY_OPTION_SPOOL: options.spool = argument; break;
-    case ARGP_KEY_ARG: argp_error(state, "it takes no operand"); break;
-    default: return ARGP_ERR_UNKNOWN;
-    }
-    return 0;
+    (void)context;
+    (void)value;
+    if (strcmp(name, "all") == 0)
+        options.all = true;
+    else if (strcmp(name, "own") == 0)
+        options.own = true;
 }
-
-const char *argp_program_version = "rtf top " RTF_VERSION;
 
 static void find_programs(void)
 {
     ssize_t length = readlink("/proc/self/exe", detach_program, sizeof detach_program - 32);
     char *slash = length < 0 ? NULL : memrchr(detach_program, '/', (size_t)length);
-    if (slash == NULL || realpath(options.spool, place) == NULL)
+    if (slash == NULL || realpath(command_spool(), place) == NULL)
         return;
     snprintf(act_program, sizeof act_program, "%.*s/../rtf-as-user", (int)(slash - detach_program),
              detach_program);
@@ -307,33 +295,31 @@ static void check_terminal(void)
     const char *terminal = getenv("TERM");
     if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO) || terminal == NULL ||
         strcmp(terminal, "dumb") == 0)
-        die(EX_USAGE, "this needs a terminal; 'rtf ls' prints a list, 'rtf ls --json' prints JSON");
+        command_wrong("this needs a terminal; 'rtf ls' prints a list, 'rtf ls --json' prints JSON");
 }
 
 int main(int argc, char **argv)
 {
-    static const struct argp argp = {
+    static const struct command command = {
+        .name = "top",
+        .about = "Watch reservations: what is granted, and what is used of it.",
+        .operands = "[OPTION...]",
         .options = option_table,
-        .parser = take_option,
-        .doc = "Watch reservations: what is granted, and what is used of it."};
-    static char name[] = "rtf top";
+        .take = take};
     const struct sigaction on_end = {.sa_handler = end};
     const char *why = NULL;
-    argv[0] = name;
     setlocale(LC_CTYPE, "");
-    client_hold_standard_fds();
-    if (parse_options(&argp, argc, argv, 0, NULL, EX_USAGE, EX_IOERR) != 0)
-        return EX_USAGE;
+    command_end_of_line(command_parse(&command, argc, argv, NULL));
     if (options.all && geteuid() != 0)
-        die(EX_NOPERM, "only root sees the reservations of all users");
-    const enum client_outcome opened = client_open(&client, options.spool);
+        command_fail(EX_NOPERM, "only root sees the reservations of all users");
+    const enum client_outcome opened = client_open(&client, command_spool());
     if (opened != CLIENT_OK)
-        die(client_status_of_outcome(opened), client.why);
+        command_fail(client_status_of_outcome(opened), "%s", client.why);
     check_terminal();
     find_programs();
     const int opened_rows = rows_open(&client, geteuid() == 0 && !options.own, &why);
     if (opened_rows != EX_OK)
-        die(opened_rows, why);
+        command_fail(opened_rows, "%s", why);
     sigaction(SIGTERM, &on_end, NULL);
     sigaction(SIGHUP, &on_end, NULL);
     sigaction(SIGINT, &on_end, NULL);

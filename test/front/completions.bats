@@ -87,7 +87,7 @@ words_of() {
     [ "$("$RTF_BIN/rtf" --complete declare --deadl)" = $'--deadline=\tTime after an activation by which all of the runtime is given (default: the period)' ]
     [ "$("$RTF_BIN/rtf" --complete declare --disk)" = $'--disk=\tData to read and write: an amount in each period, sda:32KiB/50ms, or in each second; or sda:background' ]
     [ "$("$RTF_BIN/rtf" --complete wait --fo)" = $'--for=\tanswer (the default), granted, ended, or room: until there is room for it' ]
-    [ "$("$RTF_BIN/rtf" --complete wait --versi)" = $'--version\tPrint program version' ]
+    [ "$("$RTF_BIN/rtf" --complete wait --versi)" = $'--version\tPrint the version' ]
 }
 
 @test "bash offers the completions" {

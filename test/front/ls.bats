@@ -239,7 +239,7 @@ TEXT
     status=0
     rtf ls --json >/dev/full 2>"$WORK/err" || status=$?
     [ "$status" -eq 74 ]
-    [ "$(<"$WORK/err")" = 'rtf ls: cannot print the list: No space left on device' ]
+    [ "$(<"$WORK/err")" = 'rtf ls: standard output cannot be written' ]
 }
 
 # ls_cost [PATTERN]: prints the CPU time of rtf ls, in us.

@@ -264,7 +264,7 @@ END
     broker_start
     fails 64 "rtf top: this needs a terminal; 'rtf ls' prints a list*" rtf top
     fails 77 "rtf top: only root sees the reservations of all users" rtf top --all
-    [ "$(rtf top operand 2>&1 | head -n 1)" = 'rtf top: it takes no operand' ]
+    fails 64 "rtf top: the command takes no operand, but got operand ('rtf top --help' tells more)" rtf top operand
     explains top
     screen 80x24 env TERM=dumb "$RTF_BIN/rtf" --spool "$SPOOL" top
     eventually sees '^ended with 64'
