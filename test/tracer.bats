@@ -327,7 +327,7 @@ has_threads() { [ "$(find "/proc/$1/task" -mindepth 1 -maxdepth 1 2>/dev/null | 
     fails 77 "rtf trace: $SPOOL/trace: Permission denied" stranger $ALICE env USER=$ALICE "$RTF_LIBEXEC/front/rtf-trace" --spool "$SPOOL"
     hog $ALICE
     silent rtf declare one -T 5ms -P 60ms --attach "$HOG"
-    fails 66 "rtf trace: $ALICE has no reservation of this name with a thread" rtf trace 'x*'
+    fails 66 "rtf trace: $ALICE has no reservation of these names with a thread" rtf trace 'x*'
     raw 5 &
     local tracer=$!
     eventually watcher

@@ -296,6 +296,8 @@ int main(int argc, char **argv)
     const struct trace_wish wish = {.patterns = patterns,
                                     .user = options.user,
                                     .all = options.all,
+                                    .more = "--all means the threads of all users, and --user USER "
+                                            "those of one user",
                                     .keep_pages = options.data != NULL};
     struct chosen chosen = trace_begin(&wish, &source);
     const int output = open_output(options.output), picture = open_output(options.picture),

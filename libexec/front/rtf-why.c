@@ -207,6 +207,7 @@ int main(int argc, char **argv)
     char **patterns = command_parse(&command, argc, argv, NULL);
     const struct trace_wish wish = {.patterns = patterns,
                                     .user = options.user,
+                                    .more = "--user USER means the threads of that user",
                                     .causes = true,
                                     .look = why_marks_open};
     if (geteuid() != 0 && options.user != NULL)

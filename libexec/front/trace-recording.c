@@ -22,12 +22,15 @@ static const char *own_directory(void)
     return account != NULL ? account->pw_name : uid;
 }
 
-static void fail_nothing(const char *user)
+/* user: whose threads are recorded; NULL: of all users. */
+static void fail_nothing(const char *user, const struct trace_wish *wish)
 {
+    const char *which = wish->patterns[0] == NULL ? "" : " of these names";
     if (user == NULL)
-        command_fail(EX_NOINPUT, "no reservation of this name has a thread");
-    command_fail(EX_NOINPUT, "%s has no reservation of this name with a thread",
-                 command_typed(user));
+        command_fail(EX_NOINPUT, "no reservation%s has a thread", which);
+    const bool may_choose = geteuid() == 0 && wish->user == NULL;
+    command_fail(EX_NOINPUT, "%s has no reservation%s with a thread%s%s", command_typed(user),
+                 which, may_choose ? ": " : "", may_choose ? wish->more : "");
 }
 
 static struct chosen choose(const struct client *client, const struct trace_wish *wish)
@@ -41,7 +44,7 @@ static struct chosen choose(const struct client *client, const struct trace_wish
         command_fail(EX_NOPERM, "%s/state/current is not root's, or cannot be read",
                      command_spool());
     if (chosen.count == 0)
-        fail_nothing(choice.user);
+        fail_nothing(choice.user, wish);
     return chosen;
 }
 
@@ -59,7 +62,8 @@ static struct chosen choose_own(struct client *client, const struct trace_wish *
 }
 
 /* Only threads that rtf-watch traces have results. */
-static void keep_traced(struct chosen *chosen, const struct trace_source *source)
+static void keep_traced(struct chosen *chosen, const struct trace_source *source,
+                        const struct trace_wish *wish)
 {
     size_t kept = 0;
     for (size_t i = 0; i < chosen->count; i++)
@@ -69,7 +73,7 @@ static void keep_traced(struct chosen *chosen, const struct trace_source *source
         }
     chosen->count = kept;
     if (kept == 0)
-        fail_nothing(own_directory());
+        fail_nothing(own_directory(), wish);
 }
 
 struct chosen trace_begin(const struct trace_wish *wish, struct trace_source *source)
@@ -83,7 +87,7 @@ struct chosen trace_begin(const struct trace_wish *wish, struct trace_source *so
     } else {
         trace_source_user(source, client.root, wish->causes);
         chosen = choose_own(&client, wish);
-        keep_traced(&chosen, source);
+        keep_traced(&chosen, source, wish);
         if (wish->look != NULL)
             wish->look(&client, &chosen);
     }

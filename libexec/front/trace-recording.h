@@ -13,8 +13,9 @@ struct trace_wish {
     /* only for root. user NULL and not all: the threads of the user who runs this process */
     const char *user;
     bool all;
-    bool keep_pages; /* only for root: as for recorder_keep_pages */
-    bool causes;     /* also record what tells causes */
+    const char *more; /* the options with which root chooses the threads of others, for messages */
+    bool keep_pages;  /* only for root: as for recorder_keep_pages */
+    bool causes;      /* also record what tells causes */
     /* Called for a user who has no rights of root, while the spool is open; NULL. */
     void (*look)(const struct client *client, const struct chosen *chosen);
 };

@@ -164,12 +164,14 @@ END
 @test "rtf trace explains itself, and says when there is nothing to trace" {
     broker_start
     explains trace
-    fails 66 'rtf trace: no reservation of this name has a thread' trace --all
-    fails 66 "rtf trace: $ALICE has no reservation of this name with a thread" trace --user "$ALICE" 'c*'
+    fails 66 'rtf trace: no reservation has a thread' trace --all
+    fails 66 "rtf trace: $ALICE has no reservation of these names with a thread" trace --user "$ALICE" 'c*'
     sleeper $ALICE
     silent rtf declare cam -T 1ms -P 20ms --attach "$SLEEPER"
-    fails 66 'rtf trace: root has no reservation of this name with a thread' trace
-    fails 66 'rtf trace: no reservation of this name has a thread' trace --all other
+    cure=': --all means the threads of all users, and --user USER those of one user'
+    fails 66 "rtf trace: root has no reservation with a thread$cure" trace
+    fails 66 "rtf trace: root has no reservation of these names with a thread$cure" trace cam
+    fails 66 'rtf trace: no reservation of these names has a thread' trace --all other
     fails 64 'rtf trace: --all and --user exclude each other*' trace --all --user ann
     fails 73 'rtf trace: /nonexistent/x: No such file or directory' trace --all -o /nonexistent/x
     # rtf trace writes no file of another user, because the owner of the file could read the trace.

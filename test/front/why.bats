@@ -105,10 +105,11 @@ while True: time.sleep(0.02)' 3>&- &
     fails 66 'rtf why: you have no reservation with a thread' why
     fails 77 'rtf why: no rule in acl.conf allows you to trace (trace true)' rtf_of $BOB why
     fails 77 'rtf why: only root may look at the threads of other users' why --user $BOB
-    fails 66 "rtf why: $BOB has no reservation of this name with a thread" "$RTF_BIN/rtf" --spool "$SPOOL" why --user $BOB
+    fails 66 "rtf why: $BOB has no reservation with a thread" "$RTF_BIN/rtf" --spool "$SPOOL" why --user $BOB
+    fails 66 'rtf why: root has no reservation with a thread: --user USER means the threads of that user' "$RTF_BIN/rtf" --spool "$SPOOL" why
     hog $ALICE
     silent rtf declare one -T 5ms -P 60ms --attach "$HOG"
-    fails 66 "rtf why: $ALICE has no reservation of this name with a thread" why 'x*'
+    fails 66 "rtf why: $ALICE has no reservation of these names with a thread" why 'x*'
     start_why $ALICE
     fails 75 'rtf why: you have a trace already' why --for 10ms
     kill -KILL "$WHY"
