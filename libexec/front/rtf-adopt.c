@@ -55,6 +55,21 @@ static pid_t take_thread(const char *word)
     return (pid_t)strtol(word, NULL, 10);
 }
 
+__attribute__((noreturn)) static void refuse_ordinary(const struct identity *identity)
+{
+    const int tid = (int)identity->tid;
+    if (!thread_is_of(identity, geteuid()))
+        command_fail(
+            EX_DATAERR,
+            "thread %d is ordinary, there is nothing to adopt; only its owner, uid %u, can "
+            "give it a reservation",
+            tid, (unsigned)identity->real_uid);
+    command_fail(
+        EX_DATAERR,
+        "thread %d is ordinary, there is nothing to adopt: 'rtf attach NAME %d -T TIME -P TIME' gives it a reservation",
+        tid, tid);
+}
+
 static struct attributes look_at(pid_t tid)
 {
     struct identity identity;
@@ -63,10 +78,7 @@ static struct attributes look_at(pid_t tid)
         !thread_attributes(tid, &attributes))
         command_fail(EX_NOINPUT, "there is no thread %d, or it is the kernel's own", (int)tid);
     if (!policy_is_real_time(attributes.policy))
-        command_fail(
-            EX_DATAERR,
-            "thread %d is ordinary, there is nothing to adopt: 'rtf attach NAME %d -T TIME -P TIME' gives it a reservation",
-            (int)tid, (int)tid);
+        refuse_ordinary(&identity);
     return attributes;
 }
 

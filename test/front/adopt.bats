@@ -35,10 +35,17 @@ prepare() { front_prepare; }
 @test "rtf adopt refuses threads that cannot be adopted" {
     broker_start
     sleeper $ALICE
-    fails 65 "rtf adopt: thread $SLEEPER is ordinary, there is nothing to adopt: *" rtf adopt "$SLEEPER"
+    fails 65 "rtf adopt: thread $SLEEPER is ordinary, there is nothing to adopt: 'rtf attach NAME $SLEEPER -T TIME -P TIME' gives it a reservation" rtf adopt "$SLEEPER"
+    # The advice works.
+    silent rtf attach cam "$SLEEPER" -T 1ms -P 20ms
     fails 66 'rtf adopt: there is no thread 4194304, *' rtf adopt 4194304
     fails 66 "rtf adopt: there is no thread 2, or it is the kernel's own" rtf adopt 2
     sleeper $BOB
+    # Only Bob and root can attach Bob's thread.
+    fails 65 "rtf adopt: thread $SLEEPER is ordinary, there is nothing to adopt; only its owner, uid $BOB, can give it a reservation" rtf adopt "$SLEEPER"
+    fails 65 "rtf adopt: thread $SLEEPER is ordinary, there is nothing to adopt: 'rtf attach NAME $SLEEPER *" "$RTF_BIN/rtf" --spool "$SPOOL" adopt "$SLEEPER"
+    silent "$RTF_BIN/rtf" --spool "$SPOOL" attach bobs "$SLEEPER" -T 1ms -P 20ms
+    silent "$RTF_BIN/rtf" --spool "$SPOOL" release "bobs-$SLEEPER"
     chrt -f -p 7 "$SLEEPER"
     fails 76 "rtf adopt: adopt-$SLEEPER: *" rtf adopt "$SLEEPER"
     [[ $(kernel "$SLEEPER") == "fifo 7"* ]]
