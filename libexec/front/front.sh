@@ -9,6 +9,11 @@
 # of sysexits(3). Data go to standard output, messages to standard error.
 # shellcheck shell=sh disable=SC2034,SC2154,SC2016 # variables cross the two files; a jq program has $names, too
 
+# Opens the standard descriptors that are closed, so that no file or pipe gets such a number. Standard output is opened for reading: writing fails still.
+{ true 9<&0; } 2>/dev/null || exec </dev/null
+{ true 9>&1; } 2>/dev/null || exec 1</dev/null
+true 9>&2 || exec 2>/dev/null
+
 LC_ALL=C # ranges such as [a-z] mean letters of the alphabet of names
 export LC_ALL
 umask 077

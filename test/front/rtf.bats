@@ -121,6 +121,41 @@ help_of() {
     done
 }
 
+# unwritable COMMAND...: the command, run by root, says in one line that its output cannot be written, and exits with 74: on a full disk, and if standard output
+# is closed.
+unwritable() {
+    local status=0
+    "$RTF_BIN/rtf" --spool "$SPOOL" "$@" </dev/null >/dev/full 2>"$WORK/full" || status=$?
+    [ "$status" -eq 74 ] || { echo "$* >/dev/full: $status, $(<"$WORK/full")" >&2; return 1; }
+    status=0
+    "$RTF_BIN/rtf" --spool "$SPOOL" "$@" </dev/null >&- 2>"$WORK/closed" || status=$?
+    [ "$status" -eq 74 ] || { echo "$* >&-: $status, $(<"$WORK/closed")" >&2; return 1; }
+    for file in "$WORK/full" "$WORK/closed"; do
+        [ "$(<"$file")" = "rtf $1: standard output cannot be written" ] || { cat "$file" >&2; return 1; }
+    done
+}
+
+# bats test_tags=turn:2
+@test "a command in sh whose output cannot be written says so in one line, on a full disk and without a standard output" {
+    broker_start
+    silent rtf declare cam -T 2ms -P 20ms
+    for json in '' --json; do
+        # shellcheck disable=SC2086 # no word, or one
+        {
+            for what in check explain who; do unwritable acl --config "$CONFIG" $json $what; done
+            unwritable history $json
+            unwritable log $json
+            unwritable doctor --config "$CONFIG" $json
+        }
+    done
+    unwritable history --totals
+    unwritable log --follow
+    # Without any standard descriptor, no file gets their numbers: the log stays as it is.
+    before=$(cksum <"$EVENTS")
+    "$RTF_BIN/rtf" --spool "$SPOOL" history <&- >&- 2>&- || true
+    [ "$(cksum <"$EVENTS")" = "$before" ]
+}
+
 # The statuses are those of chrt and sleep.
 # bats test_tags=turn:2
 @test "a help or a version that cannot be written causes a message and a failure" {
