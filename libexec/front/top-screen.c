@@ -190,19 +190,19 @@ static const struct {
      * NAME */
     int width, from;
     bool right;
-} columns[COLUMNS] = {[NAME] = {"NAME", 16, 0, false},        [USER] = {"USER", 8, 73, false},
-                      [STATE] = {"STATE", 8, 59, false},      [PLUGIN] = {"PLUGIN", 6, 87, false},
-                      [PRIORITY] = {"PR", 2, 90, true},       [BUDGET] = {"BUDGET", 13, 22, true},
-                      [SHARE] = {"SHARE", 6, 29, true},       [USED] = {"USED", 6, 36, true},
-                      [RATIO] = {"%GRNT", 5, 50, true},       [WAIT] = {"WAIT", 6, 113, true},
-                      [OVER] = {"OVER", 4, 64, true},         [TID] = {"TID", 7, 44, true},
-                      [COMMAND] = {"COMMAND", 15, 106, false}};
+} columns[COLUMNS] = {[NAME] = {"NAME", 16, 0, false},        [USER] = {"USER", 8, 71, false},
+                      [STATE] = {"STATE", 8, 57, false},      [PLUGIN] = {"PLUGIN", 6, 84, false},
+                      [PRIORITY] = {"PR", 2, 87, true},       [BUDGET] = {"BUDGET", 13, 22, true},
+                      [SHARE] = {"SHARE", 5, 28, true},       [USED] = {"USED", 5, 34, true},
+                      [RATIO] = {"%GRNT", 5, 48, true},       [WAIT] = {"WAIT", 5, 77, true},
+                      [OVER] = {"OVER", 4, 62, true},         [TID] = {"TID", 7, 42, true},
+                      [COMMAND] = {"COMMAND", 15, 103, false}};
 
 /* The user's own reservations need no column USER, which leaves room for other columns. */
 static bool is_shown(enum column column)
 {
     const bool own = !rows_are_everybodys(),
-               gains = own && (column == PLUGIN || column == PRIORITY);
+               gains = own && (column == WAIT || column == PLUGIN || column == PRIORITY);
     const int room = gains ? columns[USER].width + 1 : 0;
     return !(own && column == USER) && COLS + room >= columns[column].from;
 }

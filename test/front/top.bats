@@ -40,12 +40,12 @@ top() { screen "$1" "$RTF_BIN/rtf" --spool "$SPOOL" top; }
     eventually sees '^rtf top [0-9:]{8}  3 reservations, 1 attached  plugins EDF FP RR'
     sees 'CPU 0 +\[.*%\]'
     sees 'EDF on all its CPUs \[.*0\.12 of [0-9.]+\]'
-    sees '^NAME +USER +STATE +BUDGET +SHARE +USED +%GRNT +OVER +TID$'
-    sees "^nnnnnnnnnn+~ +$ALICE +granted +2ms/100ms +0.020 +- +- +- +-$"
+    sees '^NAME +USER +STATE +BUDGET +SHARE +USED +%GRNT +WAIT +OVER +TID$'
+    sees "^nnnnnnnnnn+~ +$ALICE +granted +2ms/100ms +0.020 +- +- +- +- +-$"
     sees "^arm +$BOB +granted +1ms/10ms +0.100 "
     sees "^bad +$BOB +refused +- +- "
-    # The thread has a tenth of a CPU and uses all of it, within a tick.
-    eventually sees "^cam +$ALICE +attached +10ms/100ms +0.100 +0\.(0[5-9]|1[0-9]).* +$HOG$"
+    # The thread has a tenth of a CPU and uses all of it, within a tick. It is throttled or ready for the rest of the time.
+    eventually sees "^cam +$ALICE +attached +10ms/100ms +0.100 +0\.(0[5-9]|1[0-9])[0-9] +[0-9]+ +0\.(7[5-9]|[89][0-9])[0-9] +[0-9]+ +$HOG$"
     seen | tail -n 1 | grep -q '^q quit  d detach  a attached '
     type_key q
     eventually sees '^ended with 0'
@@ -66,6 +66,26 @@ in_lines_of_their_own() { [ "$(seen | grep -cE 'nnnn')" -eq 1 ] && sees '^nnnn+~
         if [ "${size#*x}" -ge 8 ]; then eventually in_lines_of_their_own; fi
     done
     eventually sees "^$LONG +$ALICE "
+    type_key q
+    eventually sees '^ended with 0'
+}
+
+# bats test_tags=turn:1
+@test "top shows a user the time in which a thread waited or was throttled, as rtf show does, in 80x24" {
+    broker_start
+    hog $ALICE
+    sleeper $ALICE
+    spec $ALICE cam "{\"runtime\": \"10ms\", \"period\": \"100ms\", \"attach\": $HOG}" >/dev/null
+    spec $ALICE still "{\"runtime\": \"10ms\", \"period\": \"100ms\", \"attach\": $SLEEPER}" >/dev/null
+    screen 80x24 setpriv --reuid $ALICE --regid $ALICE --groups $GROUP env USER=$ALICE "$RTF_BIN/rtf" --spool "$SPOOL" top
+    eventually sees '^NAME +STATE +PLUGIN +PR +BUDGET +SHARE +USED +%GRNT +WAIT +OVER +TID$'
+    [ "$(seen | awk 'length > 80' | wc -l)" -eq 0 ]
+    eventually sees "^still +attached +EDF +- +10ms/100ms +0.100 +0.000 +0 +0.000 +0 +$SLEEPER$"
+    # The two columns are of the same second: the thread waits in the rest of the time.
+    adds_up() { seen | awk '$1 == "cam" && $7 > 0.05 && $9 > 0.5 && $7 + $9 > 0.9 && $7 + $9 < 1.1 { found = 1 } END { exit !found }'; }
+    eventually adds_up
+    prints 0 rtf show --json cam
+    says '.kernel.waited > 500000'
     type_key q
     eventually sees '^ended with 0'
 }
