@@ -106,7 +106,10 @@ is_alices() { [ "$(stat -c %u "/proc/$1")" = $ALICE ]; }
         no grep -aqE 'bobs-secret|alices-child|rtf-watch|swapper|kworker' "$file"
         grep -aq "jobs" "$file"
     done
-    for id in $BOBS; do no grep -qw "$id" "$WORK/user.json"; done
+    # A time, which has a fraction, may have the digits of an id.
+    sed -E 's/[0-9]+[.][0-9]+//g' "$WORK/user.json" >"$WORK/user.ids"
+    for id in $BOBS; do no grep -qw "$id" "$WORK/user.ids"; done
+    for file in root user; do "$BATS_TEST_DIRNAME/front/perfetto.py" "$WORK/$file.json" | grep -qE '^[1-9][0-9]* events$'; done
     /usr/bin/python3 -S - "$WORK/said" "$WORK/root.json" "$WORK/user.json" "$HOG" "$JOBS" <<'END'
 import json, re, sys
 said, root, user = (json.load(open(file)) for file in sys.argv[1:4])

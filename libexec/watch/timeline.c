@@ -220,7 +220,9 @@ static void leave(struct building *building, struct follower *follower, const st
  * record of its replenishment is lost. */
 static void end_throttle(struct building *building, struct follower *follower, int64_t time)
 {
-    const int64_t from = follower->until != 0 && follower->until < time ? follower->until : time;
+    int64_t from = follower->until != 0 && follower->until < time ? follower->until : time;
+    if (from < follower->since) /* the timer is of an earlier throttle */
+        from = follower->since;
     end_span(building, follower, from);
     if (follower->until != 0)
         add_lost(building, follower, from, time);

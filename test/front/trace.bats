@@ -20,6 +20,9 @@ leaves_nothing() { # PID: the recording has left neither an instance nor a proce
 # trace OPTION...: runs rtf trace as root.
 trace() { "$RTF_BIN/rtf" --spool "$SPOOL" trace "$@"; }
 
+# keeps_rules FILE: the trace keeps the rules of Perfetto's reader, and has events.
+keeps_rules() { "$BATS_TEST_DIRNAME/perfetto.py" "$1" | grep -qE '^[1-9][0-9]* events$'; }
+
 # shows EXPRESSION: the expression is true of the trace.
 shows() { jq -e "$1" "$WORK/run.json" >/dev/null || { jq .otherData "$WORK/run.json" >&2; echo "not true: $1" >&2; return 1; }; }
 
@@ -33,28 +36,13 @@ shows() { jq -e "$1" "$WORK/run.json" >/dev/null || { jq .otherData "$WORK/run.j
     trace --for 2500ms --awake --user "$ALICE" -o "$WORK/run.json" --gantt --svg "$WORK/run.svg" --dat "$WORK/run.dat" >"$WORK/out" 2>"$WORK/err"
     [ "$(stat -c %a "$WORK/run.json")" = 600 ]
     grep -qE "^$ALICE/one +[0-9]" "$WORK/out"
+    keeps_rules "$WORK/run.json"
     /usr/bin/python3 -S - "$WORK/run.json" <<'END'
-import json, re, sys
+import json, sys
 trace = json.load(open(sys.argv[1]))
-assert list(trace) == ["displayTimeUnit", "traceEvents", "systemTraceEvents", "otherData"], list(trace)
-text = open(sys.argv[1]).read()
-assert not set(re.findall(r"\\(.)", text)) - set('n"\\'), "an escape that Perfetto does not know"
 events = [e for e in trace["traceEvents"] if e["ph"] != "M"]
 assert [e["args"]["name"] for e in trace["traceEvents"] if e["name"] == "thread_name"][:1] in (['one (a:[(\\u001b")'], ["two (sh)"])
-assert events == sorted(events, key=lambda e: e["ts"]), "not sorted"
-for tid in {e["tid"] for e in events}:
-    ends = []
-    for e in (e for e in events if e["tid"] == tid and e["ph"] == "X"):
-        assert e["dur"] >= 0
-        ends = [end for end in ends if end > e["ts"] + 1e-3]
-        assert not ends or e["ts"] + e["dur"] <= ends[-1] + 1e-3, f"{e} overlaps"
-        ends.append(e["ts"] + e["dur"])
-line = re.compile(r"-(\d+)\s+\(?\s*(\d+|-+)?\)?\s?\[(\d+)\]\s*[a-zA-Z0-9.]{0,4}\s+(\d+\.\d+):\s+(\S+):")
-lines = trace["systemTraceEvents"].split("\n")
-assert lines[-1] == "" and lines[0].startswith("#") and len(lines) > 100
-for each in lines[1:-1]:
-    found = line.search(each)
-    assert found and found[5] == "sched_switch" and len(re.findall(r" (?:prev|next)_(?:comm|pid|prio|state)=\S", each)) == 7, each
+assert trace["systemTraceEvents"].count("\n") > 100
 other = trace["otherData"]
 for r in other["reservations"]:
     assert 0.99 * r["cpu_time"] <= r["ran"] + r["lost_time"] and r["ran"] <= 1.01 * r["cpu_time"], r
@@ -109,6 +97,9 @@ END
     hog $ALICE
     silent rtf declare arm --plugin FP --priority 15 -T 5ms -P 50ms --attach "$HOG"
     trace --all --for 2s --awake -o "$WORK/run.json" 'ca?' arm >"$WORK/out" 2>"$WORK/err"
+    # Here the spans lie within jobs.
+    keeps_rules "$WORK/run.json"
+    shows '[.traceEvents[] | select(.name == "job" and .dur > 0)] | length > 10'
     /usr/bin/python3 -S - "$WORK/run.json" "$WORK/jobs" <<'END'
 import json, sys
 trace = json.load(open(sys.argv[1]))

@@ -223,6 +223,61 @@ static void a_later_thread_with_the_id_is_another_one(void **state)
     spans_are("running 1-5");
 }
 
+/* ---- spans nest, whatever the records are ---- */
+
+static struct record *at_random(int64_t time)
+{
+    static const pid_t tids[] = {0, CAM, OTHER, HOG};
+    struct record *record =
+        at(time, (enum record_kind)random_below(RECORD_REPLENISH + 1), (int)random_below(2));
+    record->to_cpu = (uint16_t)random_below(2);
+    record->thread = tids[random_below(4)];
+    record->next = tids[random_below(4)];
+    record->state = random_below(3) != 0 ? 0 : random_below(2) == 0 ? SLEEPING : DEAD;
+    record->priority = (int16_t)(random_below(3) == 0 ? 120 : -1);
+    record->next_priority = (int16_t)(random_below(3) == 0 ? 120 : -1);
+    record->timer = random_within(7, 8);
+    record->expires = (time + (int64_t)random_below(100)) * MS;
+    return record;
+}
+
+/* Each span begins at or after the span before, and ends before each earlier span that it begins
+ * in, as the reader of the JSON demands. */
+static void check_that_spans_nest(uint32_t thread, int round)
+{
+    int64_t ends[RECORDS * 4] = {INT64_MAX}, last = timeline.begin;
+    size_t depth = 1;
+    for (size_t i = 0; i < timeline.span_count; i++) {
+        const struct span *span = &timeline.spans[i];
+        check(span->from >= last && span->to >= span->from && span->to <= timeline.end,
+              "round %d: span %zu is not in order", round, i);
+        last = span->from;
+        if (span->thread != thread || span->kind >= MARK_REPLENISHED)
+            continue;
+        while (ends[depth - 1] <= span->from)
+            depth--;
+        check(span->to <= ends[depth - 1], "round %d: span %zu does not nest", round, i);
+        assert_true(depth < sizeof ends / sizeof *ends);
+        ends[depth++] = span->to;
+    }
+}
+
+static void spans_of_any_records_are_sorted_and_nest(void **state)
+{
+    (void)state;
+    random_from(46);
+    for (int round = 0; round < ROUNDS(20000); round++) {
+        int64_t time = 0;
+        const int length = (int)random_within(1, RECORDS);
+        for (int i = 0; i < length; i++)
+            (void)at_random(time += (int64_t)random_below(40));
+        build(time + (int64_t)random_below(200));
+        for (uint32_t thread = 0; thread < 2; thread++)
+            check_that_spans_nest(thread, round);
+        timeline_free(&timeline);
+    }
+}
+
 /* ---- as JSON ---- */
 
 static char *json_of(const struct record *all, size_t all_count, size_t *length)
@@ -336,6 +391,7 @@ int main(void)
         cmocka_unit_test(
             a_thread_that_the_guard_suspends_is_throttled_and_may_run_as_an_ordinary_one),
         cmocka_unit_test(a_later_thread_with_the_id_is_another_one),
+        cmocka_unit_test(spans_of_any_records_are_sorted_and_nest),
         cmocka_unit_test(a_name_of_a_user_breaks_neither_the_json_nor_a_line),
         cmocka_unit_test(a_picture_for_a_terminal_shows_what_most_of_a_cell_is),
         cmocka_unit_test(many_events_take_little_time)};
