@@ -162,9 +162,9 @@ END_OF_LISTING
         fails 65 "rtf-muse: marks.csv: $1" "$MUSE" import e.json marks.csv -o out
     }
     wrong 'line 2: this must be THREAD,START_US,CPU,JOB, as 1,250.125,0,7' 1,0,0,0 1,x,0,1
-    wrong 'line 1: is not THREAD,*' 1,0,0
-    wrong 'line 1: is not THREAD,*' 0,0,0,0
-    wrong 'line 1: is not THREAD,*' 1,99999999999999999999,0,0
+    wrong 'line 1: this must be THREAD,*' 1,0,0
+    wrong 'line 1: this must be THREAD,*' 0,0,0,0
+    wrong 'line 1: this must be THREAD,*' 1,99999999999999999999,0,0
     wrong 'line 1: there is no thread 2: the experiment has 1' 2,0,0,0
     wrong 'thread 1: job 1 begins before job 0' 1,5,0,0 1,3,0,1
     wrong 'thread 1: job 1 begins twice' 1,5,0,1 1,6,0,1
@@ -737,4 +737,10 @@ is_kept() { # HOW-MANY
     fails 73 'rtf-muse: /dev/null/out: Not a directory' "$MUSE" run e.json -o /dev/null/out
     fails 64 'rtf-muse: --duration 5: a time must be a whole number with a unit, such as 500ms or 2s' "$MUSE" run --duration 5 e.json
     fails 64 'rtf-muse: --remote -x: not a valid host name' "$MUSE" run --remote=-x e.json
+    for command in run analyse import marks; do
+        fails 64 "rtf-muse: there is no option --nope ('rtf muse --help' tells more)" "$MUSE" $command --nope
+        fails 64 "rtf-muse: * ('rtf muse --help' tells more)" "$MUSE" $command
+        "$MUSE" $command --help >help
+        no grep -q 'Mandatory or optional' help
+    done
 }

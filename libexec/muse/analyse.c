@@ -11,72 +11,65 @@
 #include <sysexits.h>
 #include <unistd.h>
 
+#include "command-line.h"
 #include "experiment.h"
 #include "experiment-file.h"
 #include "marks.h"
 #include "measure.h"
-#include "options.h"
 #include "result.h"
 #include "units.h"
-#include "version.h"
 
-enum { KEY_HORIZON = 256, KEY_COMPAT, KEY_JSON, KEY_QUIET };
-
-enum command { COMMAND_ANALYSE, COMMAND_IMPORT, COMMAND_MARKS };
+enum work { ANALYSE, IMPORT, MARKS, WORKS };
 
 struct options {
-    enum command command;
+    enum work work;
     bool import, compat, json, quiet;
     uint64_t horizon; /* us; 0: the default, a tenth of the duration */
     const char *output;
-    const char *arguments[2];
-    int count;
+    char **arguments;
 };
 
-const char *argp_program_version = "rtf-muse " RTF_VERSION;
-
-static const struct argp_option option_table[] = {
-    {"output", 'o', "DIR", 0, "Where the results of an import go", 0},
-    {"horizon", KEY_HORIZON, "TIME", 0,
-     "The interval over which the linear bounds are fitted: 500ms, 2s (default: a tenth of the duration)",
-     0},
-    {"compat", KEY_COMPAT, NULL, 0, "Read the experiment as the paper's own tool does", 0},
-    {"json", KEY_JSON, NULL, 0, "Print result.json instead of a table", 0},
-    {"quiet", 'q', NULL, 0, "Print nothing", 0},
+static const struct command_option option_table[] = {
+    {'o', "output", "DIR", "Where the results of an import go"},
+    {0, "horizon", "TIME",
+     "The interval over which the linear bounds are fitted: 500ms, 2s (default: a tenth of the duration)"},
+    {0, "compat", NULL, "Read the experiment as the paper's own tool does"},
+    {0, "json", NULL, "Print result.json instead of a table"},
+    {'q', "quiet", NULL, "Print nothing"},
     {0}};
 
-static error_t take_option(int key, char *argument, struct argp_state *state)
+static void take(void *context, const char *name, const char *value)
 {
-    struct options *options = state->input;
-    switch (key) {
-    case 'o': options->output = argument; break;
-    case 'q': options->quiet = true; break;
-    case KEY_HORIZON:
-        if (!parse_time(argument, &options->horizon))
-            argp_failure(
-                state, EX_USAGE, 0,
-                "--horizon %s: a time must be a whole number with a unit, such as 500ms or 2s",
-                argument);
-        break;
-    case KEY_COMPAT: options->compat = true; break;
-    case KEY_JSON: options->json = true; break;
-    case ARGP_KEY_ARG:
-        if (options->count == (options->import ? 2 : 1))
-            argp_error(state, "too many arguments");
-        options->arguments[options->count++] = argument;
-        break;
-    case ARGP_KEY_END:
-        if (options->count < (options->import ? 2 : 1))
-            argp_error(state, options->import ? "EXPERIMENT.json and MARKS.csv are needed"
+    struct options *options = context;
+    if (strcmp(name, "output") == 0)
+        options->output = value;
+    else if (strcmp(name, "horizon") == 0 && !parse_time(value, &options->horizon))
+        command_wrong(
+            "--horizon %s: a time must be a whole number with a unit, such as 500ms or 2s",
+            command_typed(value));
+    else if (strcmp(name, "compat") == 0)
+        options->compat = true;
+    else if (strcmp(name, "json") == 0)
+        options->json = true;
+    else if (strcmp(name, "quiet") == 0)
+        options->quiet = true;
+}
+
+static void check_usage(const struct options *options)
+{
+    const int wanted = options->import ? 2 : 1;
+    int count = 0;
+    while (options->arguments[count] != NULL)
+        count++;
+    if (count > wanted)
+        command_misused("too many arguments");
+    if (count < wanted)
+        command_misused("%s", options->import ? "EXPERIMENT.json and MARKS.csv are needed"
                                               : "DIR is missing");
-        if (options->import && options->output == NULL)
-            argp_error(state, "-o DIR is missing");
-        if (!options->import && options->output != NULL)
-            argp_error(state, "-o is for import: results are written beside the marks");
-        break;
-    default: return ARGP_ERR_UNKNOWN;
-    }
-    return 0;
+    if (options->import && options->output == NULL)
+        command_misused("-o DIR is missing");
+    if (!options->import && options->output != NULL)
+        command_misused("-o is for import: results are written beside the marks");
 }
 
 static int fail(int status, const char *file, const char *why)
@@ -295,7 +288,7 @@ static int analyse(int directory, const struct options *options, struct experime
     if (!records_make(&records, experiment->thread_count))
         return fail(EX_OSERR, "", "out of memory");
     int status = read_marks(directory, options, &records);
-    if (status == EX_OK && options->command == COMMAND_MARKS)
+    if (status == EX_OK && options->work == MARKS)
         status = print_marks(&records);
     else if (status == EX_OK)
         status = measure_and_write(directory, options, experiment, &records);
@@ -340,46 +333,40 @@ static int open_and_analyse(struct options *options)
     return status;
 }
 
-static bool take_command(const char *word, struct options *options)
+static const struct {
+    const char *name, *operands, *about;
+    const struct command_option *options;
+} works[WORKS] = {
+    [ANALYSE] = {"analyse", "analyse [OPTION...] DIR",
+                 "Analyse what was recorded in DIR, and write the results there.", option_table},
+    [IMPORT] = {"import", "import [OPTION...] EXPERIMENT.json MARKS.csv",
+                "Analyse marks of another recorder, lines of thread,start_us,cpu,job.",
+                option_table},
+    [MARKS] = {"marks", "marks [OPTION...] DIR",
+               "Print the marks that were recorded in DIR, as lines of thread,start_us,cpu,job.",
+               option_table + 2}};
+
+static enum work work_of(const char *word)
 {
-    static const char *const words[] = {"analyse", "import", "marks"};
-    for (int i = 0; i < 3; i++)
-        if (strcmp(word, words[i]) == 0) {
-            options->command = (enum command)i;
-            options->import = options->command == COMMAND_IMPORT;
-            return true;
-        }
-    return false;
+    for (enum work work = ANALYSE; word != NULL && work < WORKS; work++)
+        if (strcmp(word, works[work].name) == 0)
+            return work;
+    fprintf(stderr,
+            "rtf-muse: analyse DIR, marks DIR, or import EXPERIMENT.json MARKS.csv -o DIR\n");
+    exit(EX_USAGE);
 }
 
 int main(int argc, char **argv)
 {
-    static const struct argp analyse_argp = {
-        .options = option_table,
-        .parser = take_option,
-        .args_doc = "DIR",
-        .doc = "Analyse what was recorded in DIR, and write the results there."};
-    static const struct argp import_argp = {
-        .options = option_table,
-        .parser = take_option,
-        .args_doc = "EXPERIMENT.json MARKS.csv",
-        .doc = "Analyse marks of another recorder, lines of thread,start_us,cpu,job."};
-    static char name[] = "rtf-muse";
-    static const struct argp marks_argp = {
-        .options = option_table + 2,
-        .parser = take_option,
-        .args_doc = "DIR",
-        .doc = "Print the marks that were recorded in DIR, as lines of thread,start_us,cpu,job."};
-    static const struct argp *const argps[] = {&analyse_argp, &import_argp, &marks_argp};
-    struct options options = {0};
-    if (argc < 2 || !take_command(argv[1], &options)) {
-        fprintf(stderr,
-                "rtf-muse: analyse DIR, marks DIR, or import EXPERIMENT.json MARKS.csv -o DIR\n");
-        return EX_USAGE;
-    }
-    argv[1] = name;
-    if (parse_options(argps[options.command], argc - 1, argv + 1, 0, &options, EX_USAGE,
-                      EX_IOERR) != 0)
-        return EX_USAGE;
+    struct options options = {.work = work_of(argc < 2 ? NULL : argv[1])};
+    const struct command command = {.name = "muse",
+                                    .program = "rtf-muse",
+                                    .about = works[options.work].about,
+                                    .operands = works[options.work].operands,
+                                    .options = works[options.work].options,
+                                    .take = take};
+    options.import = options.work == IMPORT;
+    options.arguments = command_parse(&command, argc - 1, argv + 1, &options);
+    check_usage(&options);
     return open_and_analyse(&options);
 }

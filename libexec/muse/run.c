@@ -22,28 +22,17 @@
 #include <unistd.h>
 
 #include "client.h"
+#include "command-line.h"
 #include "drain.h"
 #include "events.h"
 #include "experiment.h"
 #include "experiment-values.h"
 #include "experiment-file.h"
 #include "load.h"
-#include "options.h"
 #include "remote.h"
 #include "samples.h"
 #include "units.h"
-#include "version.h"
 
-enum {
-    KEY_HORIZON = 256,
-    KEY_COMPAT,
-    KEY_SPOOL,
-    KEY_DURATION,
-    KEY_JSON,
-    KEY_REMOTE,
-    KEY_REMOTE_COMMAND,
-    KEY_SEND
-};
 /* These times are long, because threads notice the end of the run late if other load keeps them
  * from their CPU. */
 enum { DRAIN_EVERY_MS = 250, PATIENCE_S = 10, PATIENCE_WHEN_STOPPED_S = 3 };
@@ -52,7 +41,7 @@ enum ending { ENDED_WELL, ENDED_INTERRUPTED, ENDED_KILLED, ENDED_FULL, ENDED_REF
 
 struct options {
     bool compat, quiet, json;
-    const char *experiment, *output, *spool, *horizon, *remote, *remote_command;
+    const char *experiment, *output, *horizon, *remote, *remote_command;
     const char *send;  /* PORT, after a start by ssh for another machine; NULL: a local run */
     uint64_t duration; /* us; 0: as stated in the experiment */
 };
@@ -73,70 +62,72 @@ struct watch {
     int64_t deadline;       /* s of CLOCK_MONOTONIC; 0: not known yet */
 };
 
-const char *argp_program_version = "rtf-muse " RTF_VERSION;
-
-static const struct argp_option option_table[] = {
-    {"output", 'o', "DIR", 0, "Where marks and results go (default: EXPERIMENT.muse)", 0},
-    {"duration", KEY_DURATION, "TIME", 0,
-     "Run for TIME (500ms, 30s) instead of the duration in the experiment", 0},
-    {"horizon", KEY_HORIZON, "TIME", 0,
-     "The interval over which the linear bounds are fitted (default: a tenth of the duration)", 0},
-    {"compat", KEY_COMPAT, NULL, 0, "Read the experiment as the paper's own tool does", 0},
-    {"spool", KEY_SPOOL, "DIR", 0, "The spool for reservations (default: " RTF_SPOOL ")", 0},
-    {"remote", KEY_REMOTE, "HOST", 0,
-     "Run the experiment on HOST, by ssh; marks come back as datagrams", 0},
-    {"remote-command", KEY_REMOTE_COMMAND, "COMMAND", 0,
-     "The command to run on HOST (default: rtf muse)", 0},
-    {"send", KEY_SEND, "PORT", OPTION_HIDDEN, NULL, 0},
-    {"json", KEY_JSON, NULL, 0, "Print result.json instead of a table", 0},
-    {"quiet", 'q', NULL, 0, "Print nothing", 0},
+static const struct command_option option_table[] = {
+    {'o', "output", "DIR", "Where marks and results go (default: EXPERIMENT.muse)"},
+    {0, "duration", "TIME", "Run for TIME (500ms, 30s) instead of the duration in the experiment"},
+    {0, "horizon", "TIME",
+     "The interval over which the linear bounds are fitted (default: a tenth of the duration)"},
+    {0, "compat", NULL, "Read the experiment as the paper's own tool does"},
+    {0, "remote", "HOST", "Run the experiment on HOST, by ssh; marks come back as datagrams"},
+    {0, "remote-command", "COMMAND", "The command to run on HOST (default: rtf muse)"},
+    {0, "send", "PORT", NULL},
+    {0, "json", NULL, "Print result.json instead of a table"},
+    {'q', "quiet", NULL, "Print nothing"},
     {0}};
 
-static error_t take_option(int key, char *argument, struct argp_state *state)
+static uint64_t time_of(const char *name, const char *value)
 {
-    struct options *options = state->input;
     uint64_t time;
-    switch (key) {
-    case 'o': options->output = argument; break;
-    case 'q': options->quiet = true; break;
-    case KEY_COMPAT: options->compat = true; break;
-    case KEY_SPOOL: options->spool = argument; break;
-    case KEY_JSON: options->json = true; break;
-    case KEY_REMOTE:
-        if (argument[0] == '-' || argument[0] == '\0')
-            argp_failure(state, EX_USAGE, 0, "--remote %s: not a valid host name", argument);
-        options->remote = argument;
-        break;
-    case KEY_REMOTE_COMMAND:
-        if (strlen(argument) >= PATH_MAX)
-            argp_error(state, "--remote-command takes a command of less than %d characters",
-                       PATH_MAX);
-        options->remote_command = argument;
-        break;
-    case KEY_SEND: options->send = argument; break;
-    case KEY_DURATION:
-    case KEY_HORIZON:
-        if (!parse_time(argument, &time))
-            argp_failure(state, EX_USAGE, 0,
-                         "--%s %s: a time must be a whole number with a unit, such as 500ms or 2s",
-                         key == KEY_HORIZON ? "horizon" : "duration", argument);
-        if (key == KEY_HORIZON)
-            options->horizon = argument;
-        else
-            options->duration = time;
-        break;
-    case ARGP_KEY_ARG:
-        if (options->experiment != NULL)
-            argp_error(state, "only one EXPERIMENT.json is allowed");
-        options->experiment = argument;
-        break;
-    case ARGP_KEY_END:
-        if (options->experiment == NULL)
-            argp_error(state, "EXPERIMENT.json is missing");
-        break;
-    default: return ARGP_ERR_UNKNOWN;
-    }
-    return 0;
+    if (!parse_time(value, &time))
+        command_wrong("--%s %s: a time must be a whole number with a unit, such as 500ms or 2s",
+                      name, command_typed(value));
+    return time;
+}
+
+static const char *host_of(const char *value)
+{
+    if (value[0] == '-' || value[0] == '\0')
+        command_wrong("--remote %s: not a valid host name", command_typed(value));
+    return value;
+}
+
+static const char *remote_command_of(const char *value)
+{
+    if (strlen(value) >= PATH_MAX)
+        command_wrong("--remote-command takes a command of less than %d characters", PATH_MAX);
+    return value;
+}
+
+static void take(void *context, const char *name, const char *value)
+{
+    struct options *options = context;
+    if (strcmp(name, "output") == 0)
+        options->output = value;
+    else if (strcmp(name, "duration") == 0)
+        options->duration = time_of(name, value);
+    else if (strcmp(name, "horizon") == 0)
+        options->horizon = time_of(name, value) > 0 ? value : NULL;
+    else if (strcmp(name, "compat") == 0)
+        options->compat = true;
+    else if (strcmp(name, "remote") == 0)
+        options->remote = host_of(value);
+    else if (strcmp(name, "remote-command") == 0)
+        options->remote_command = remote_command_of(value);
+    else if (strcmp(name, "send") == 0)
+        options->send = value;
+    else if (strcmp(name, "json") == 0)
+        options->json = true;
+    else if (strcmp(name, "quiet") == 0)
+        options->quiet = true;
+}
+
+static const char *experiment_of(char *const operands[])
+{
+    if (operands[0] == NULL)
+        command_misused("EXPERIMENT.json is missing");
+    if (operands[1] != NULL)
+        command_misused("only one EXPERIMENT.json is allowed");
+    return operands[0];
 }
 
 static int fail(int status, const char *what, const char *why)
@@ -509,8 +500,7 @@ static int say_ending(const struct watch *watch, enum ending ending)
 
 /* ---- commands ---- */
 
-static int run_and_watch(const struct options *options, const struct experiment *experiment,
-                         int directory)
+static int run_and_watch(const struct experiment *experiment, int directory)
 {
     struct watch watch = {.load = load_make(experiment->thread_count), .input = -1};
     int marks = openat(directory, "marks", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -518,7 +508,7 @@ static int run_and_watch(const struct options *options, const struct experiment 
         return fail(EX_OSERR, "", strerror(errno));
     if (marks < 0 || !drain_to_files(watch.load, marks, &watch.drain))
         return fail(EX_CANTCREAT, "marks", strerror(errno));
-    if (!start_load(experiment, options->spool, &watch))
+    if (!start_load(experiment, command_spool(), &watch))
         return fail(EX_OSERR, "fork", strerror(errno));
     enum ending ending = watch_load(experiment, &watch);
     drain_end(&watch.drain);
@@ -585,7 +575,7 @@ static int run_for_another(const struct options *options)
     watch.load = load_make(experiment.thread_count);
     if (watch.load == NULL || !start_watch(&watch) ||
         !drain_to_host(watch.load, &host, length, secret, &watch.drain) ||
-        !start_load(&experiment, options->spool, &watch))
+        !start_load(&experiment, command_spool(), &watch))
         return fail(EX_OSERR, "", strerror(errno));
     enum ending ending = watch_load(&experiment, &watch);
     drain_end(&watch.drain);
@@ -655,7 +645,7 @@ static int run(const struct options *options)
         status = fail(EX_IOERR, path, strerror(errno));
     else
         status = options->remote != NULL ? run_there(options, &experiment, directory)
-                                         : run_and_watch(options, &experiment, directory);
+                                         : run_and_watch(&experiment, directory);
     close(directory);
     experiment_free(&experiment);
     return status < 0 ? -status : analyse(options, path, status);
@@ -663,19 +653,17 @@ static int run(const struct options *options)
 
 int main(int argc, char **argv)
 {
-    static const struct argp argp = {
-        .options = option_table,
-        .parser = take_option,
-        .args_doc = "EXPERIMENT.json",
-        .doc =
-            "Run an experiment, record when each job begins, and analyse the record.\v"
+    static const struct command command = {
+        .name = "muse",
+        .program = "rtf-muse",
+        .about = "Run an experiment, record when each job begins, and analyse the record.",
+        .operands = "run [OPTION...] EXPERIMENT.json",
+        .closing =
             "Exit status: 0 all went well, 64 wrong usage, 65 the experiment is wrong, 66 it cannot be read, 69 no broker, 70 the load was killed, "
-            "73 the directory cannot be made, 74 marks cannot be written, 75 a reservation is refused for now, 77 it is not allowed, 78 a thread cannot be set up as stated, 130 interrupted."};
-    static char name[] = "rtf-muse";
-    struct options options = {.spool = RTF_SPOOL, .remote_command = "rtf muse"};
-    client_hold_standard_fds();
-    argv[0] = name;
-    if (parse_options(&argp, argc, argv, 0, &options, EX_USAGE, EX_IOERR) != 0)
-        return EX_USAGE;
+            "73 the directory cannot be made, 74 marks cannot be written, 75 a reservation is refused for now, 77 it is not allowed, 78 a thread cannot be set up as stated, 130 interrupted.",
+        .options = option_table,
+        .take = take};
+    struct options options = {.remote_command = "rtf muse"};
+    options.experiment = experiment_of(command_parse(&command, argc, argv, &options));
     return options.send != NULL ? run_for_another(&options) : run(&options);
 }
