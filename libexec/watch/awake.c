@@ -55,9 +55,14 @@ bool awake_begin(void)
     return error == 0;
 }
 
+/* A thread of SCHED_IDLE on a busy CPU may have to wait for minutes until it can end. So it becomes
+ * ordinary, if the kernel allows this: RLIMIT_NICE bounds who may leave SCHED_IDLE. */
 void awake_end(void)
 {
+    const struct sched_param none = {0};
     atomic_store(&keepers.ends, true);
+    for (int i = 0; i < keepers.count; i++)
+        (void)pthread_setschedparam(keepers.threads[i], SCHED_OTHER, &none);
     while (keepers.count > 0)
         pthread_join(keepers.threads[--keepers.count], NULL);
 }

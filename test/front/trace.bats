@@ -152,6 +152,22 @@ END
     leaves_nothing "$tracer"
 }
 
+# bats test_tags=machine
+@test "a recording with --awake ends in time on a CPU whose loops leave SCHED_IDLE nothing" {
+    broker_start
+    sleeper $ALICE
+    silent rtf declare cam -T 1ms -P 20ms --attach "$SLEEPER"
+    for _ in 1 2; do
+        taskset -c 1 nice -n -20 sh -c 'while [ -d "/proc/$1" ]; do :; done' sh $$ 3>&- &
+        echo $! >>"$WORK/pids"
+    done
+    is_busy() { [ "$(ps -o ni= -p "$1")" -eq -20 ]; }
+    eventually is_busy $!
+    # By its weight, a thread of SCHED_IDLE would wait for a minute here.
+    timeout 20 "$RTF_BIN/rtf" --spool "$SPOOL" trace --all --awake --for 500ms >"$WORK/out" 2>"$WORK/err"
+    grep -q "^$ALICE/cam " "$WORK/out"
+}
+
 @test "rtf trace explains itself, and says when there is nothing to trace" {
     broker_start
     explains trace
