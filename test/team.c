@@ -1,7 +1,7 @@
 /* team - a process whose threads use all CPU time that they get
  *
  * usage: team THREADS [roam|storm|late|sleep|crowd|exec|leave|explicit]
- *        team THREADS lend|lend-moved FILE
+ *        team THREADS lend|lend-moved|hold FILE
  *        team THREADS child PROGRAM
  *
  * Starts THREADS threads in all that never sleep; the second is SCHED_BATCH on CPU 0 alone. With
@@ -13,7 +13,7 @@
  * and the process ends if this fails. With lend, the last one takes the lock in FILE, which test/attack/inherit.c made,
  * again and again, as soon as it is real-time. The others sleep; after SIGUSR1 the first thread
  * does not sleep, but is SCHED_IDLE. With lend-moved, the last one waits until inherit moves it to
- * the lock. With child, a process that runs PROGRAM is started after SIGUSR1. */
+ * the lock. With hold, the last one takes the lock in FILE and never sleeps; the others sleep. With child, a process that runs PROGRAM is started after SIGUSR1. */
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <pthread.h>
@@ -86,12 +86,24 @@ static bool lends(void)
     return is_way("lend") || is_way("lend-moved");
 }
 
-static void lend(void)
+static int *map_lock(void)
 {
     const int fd = open(file, O_RDWR);
     int *lock = mmap(NULL, 2 * sizeof *lock, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (lock == MAP_FAILED)
         exit(66);
+    return lock;
+}
+
+static void hold(void)
+{
+    (void)syscall(SYS_futex, map_lock(), FUTEX_LOCK_PI, 0, NULL, NULL, 0);
+    spin();
+}
+
+static void lend(void)
+{
+    int *lock = map_lock();
     while (sched_getscheduler(0) == SCHED_OTHER)
         (void)usleep(1000);
     for (;;)
@@ -148,6 +160,8 @@ static void *run(void *number)
         start_with_policy();
     if (own == count - 1 && lends())
         lend();
+    if (own == count - 1 && is_way("hold"))
+        hold();
     if (own == count - 1 && is_way("exec")) {
         sleep_until_signalled();
         (void)execl(self, self, "2", NULL);
@@ -164,7 +178,8 @@ static void *run(void *number)
         (void)sched_setscheduler(0, SCHED_IDLE | SCHED_RESET_ON_FORK, &none);
         spin();
     }
-    while (is_way("sleep") || is_way("explicit") || lends() || (is_way("crowd") && own > 0))
+    while (is_way("sleep") || is_way("hold") || is_way("explicit") || lends() ||
+           (is_way("crowd") && own > 0))
         (void)pause();
     spin();
     return NULL;

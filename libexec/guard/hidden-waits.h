@@ -1,7 +1,8 @@
 /* Threads that hold a lock for which a thread of the same or a lower rank waits. Such a wait boosts
- * nobody, so the kernel reports the holder's priority as unchanged. If the holder becomes ordinary
- * later, by a suspension, the waiting thread's rank is lent at once, and the kernel reports
- * nothing. So lending.c notes the holders, and looks at each noted thread that becomes ordinary. */
+ * nobody, so the kernel reports the holder's priority as unchanged. Neither does the kernel report
+ * that a boosted holder gets such a rank itself. If the holder becomes ordinary later, the waiting
+ * thread's rank is lent at once, and the kernel reports nothing. So lending.c notes the holders, and
+ * looks at each noted thread that becomes ordinary. */
 #ifndef RTF_HIDDEN_WAITS_H
 #define RTF_HIDDEN_WAITS_H
 

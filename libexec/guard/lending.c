@@ -223,6 +223,14 @@ static bool goes_on(const struct boost *boost)
     return rank_is_boosted(boost->tid) || (boost->priority < 0 && is_deadline(boost->tid));
 }
 
+/* Ends a boost whose end the kernel has not reported: the boosted thread has got this rank itself, and
+ * the lender may still wait. */
+static void hide(struct boost *boost, int64_t now)
+{
+    hidden_wait_note(boost->tid);
+    boost_end(boost, now);
+}
+
 /* The thread was suspended, or is about to be removed. A boost that goes on is by another thread:
  * the report named the thread that moved the waiting thread to the lock
  * (FUTEX_CMP_REQUEUE_PI). */
@@ -238,7 +246,7 @@ static void disown(const struct guarded *lender)
         if (goes_on(boost))
             boost_disown(boost, now, first_try(boost->priority, now));
         else
-            boost_end(boost, now);
+            hide(boost, now);
     }
 }
 
@@ -453,7 +461,7 @@ static struct guarded *find_lender(struct boost *boost, int64_t now)
     bool all = false;
     const bool lasts = is_preempt_rt && now >= boost->since + long_boost;
     if (!goes_on(boost)) {
-        boost_end(boost, boost->since);
+        hide(boost, boost->since);
         return NULL;
     }
     if (boost->rounds == 0)

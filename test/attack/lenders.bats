@@ -35,7 +35,7 @@ company() {
 
 FIFO='{"plugin": "FP", "priority": 15, "runtime": "2ms", "period": "100ms"}'
 EDF='{"plugin": "EDF", "runtime": "2ms", "period": "100ms"}'
-SOON='{"plugin": "EDF", "runtime": "2ms", "period": "20ms"}' # its deadline is before those of EDF
+SOON='{"plugin": "EDF", "runtime": "2ms", "period": "40ms"}' # its deadline is before those of EDF
 
 reserved() { told '.result == "OK"' "$(spec $ALICE "$1" "${2%\}}, \"attach\": $3}")"; } # NAME JSON TID
 waiters_have() { # JSON
