@@ -4,9 +4,11 @@
  * The reservation has this process as its thread. So the reservation ends with this process. */
 #include <inttypes.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "hold-words.h"
@@ -52,6 +54,8 @@ int main(int argc, char **argv)
 {
     struct request request;
     char why[REQUEST_WHY], name[NAME_BYTES], spool[NODE_SPOOL];
+    /* Without its slurmstepd, nothing of Slurm would end this process. */
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (argc != 4) {
         fprintf(stderr, "usage: rtf-slurm-hold OPTION JOB.STEP SPOOL\n");
         return 64;
