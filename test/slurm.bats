@@ -157,16 +157,20 @@ queue_is() { [ "$(squeue --noheader --format='%t' | paste -sd ' ')" = "$1" ]; }
 
 @test "epilog and sweep end what jobs have left behind, and nothing else" {
     cluster_starts
+    sweep() { RTF=$RTF_SOURCE/build/bin/rtf LIBEXEC=$RTF_SOURCE/build/libexec SLURMD_NODENAME=n1 "$RTF_SOURCE/contrib/slurm/rtf-slurm-sweep" "$CLUSTER/n1/spool"; }
     for name in slurm-7.0.0 slurm-7.1.12 slurm-77.0.0 camera; do
         as_user rtf --spool "$CLUSTER/n1/spool" declare "$name" -T 500us -P 100ms >/dev/null
     done
+    # A task that was killed while it asked leaves a file whose verdict is a refusal.
+    as_user sh -c 'echo "{\"runtime\": \"1ms\", \"period\": \"20ms\", \"attach\": 4194304}" >"$1/slurm-7.0.9.json"' sh "$CLUSTER/n1/spool/specs/games"
+    eventually grep -qs '"no-thread"' "$CLUSTER/n1/spool/specs/games/slurm-7.0.9.verdict"
     SLURM_JOB_ID=7 SLURM_JOB_UID=$(id -u games) SLURMD_NODENAME=n1 "$CLUSTER/epilog"
     eventually has_specs n1 2
-    RTF=$RTF_SOURCE/build/bin/rtf SLURMD_NODENAME=n1 "$RTF_SOURCE/contrib/slurm/rtf-slurm-sweep" "$CLUSTER/n1/spool"
+    sweep
     eventually has_specs n1 1
     [ -e "$CLUSTER/n1/spool/specs/games/camera.json" ]
     # A job that Slurm knows keeps its reservations.
     step_begins -N2 -n2 --rtf=2ms/20ms
-    RTF=$RTF_SOURCE/build/bin/rtf SLURMD_NODENAME=n1 "$RTF_SOURCE/contrib/slurm/rtf-slurm-sweep" "$CLUSTER/n1/spool"
+    sweep
     [ "$(specs_of n1)" = 2 ]
 }
