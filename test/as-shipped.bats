@@ -45,6 +45,15 @@ typed() {
     lacks 'does not get' "$WORK/out"
 }
 
+@test "the commands of rtf on contrib/papers.md" {
+    broker_start
+    sed -nE 's/^\|.* `(rtf(-run)? (what-if|declare|change|show|ls|plugins|learn|usage|every|attach|-T) ?[^`]*)` \|$/\1/p' "$RTF_SOURCE/contrib/papers.md" | sort -u >"$WORK/commands"
+    [ "$(wc -l <"$WORK/commands")" -ge 15 ]
+    # cam is a reservation with a thread, as the page says; on few CPUs a user may not have more EDF threads than these two at a time
+    { sed -n 's/.*`\(rtf declare cam -T [^`]*\)`.*/\1/p' "$RTF_SOURCE/contrib/papers.md"; sed 's/^rtf declare \(cam[0-9]\).*/&; rtf release \1/' "$WORK/commands"; } >"$WORK/script"
+    typed "$WORK/script"
+}
+
 # asked: prints each pair of runtime and period that the pages show together, as options or in a spec: a line each, "-T 10ms -P 100ms".
 asked() {
     grep -hoE -- '-T [0-9]+(us|ms) -P [0-9]+(us|ms)|"runtime": "[0-9]+ms", "period": "[0-9]+ms"[^"]*["}]' \
