@@ -2,7 +2,8 @@
  *
  * misses victim SHARED COLD CAUSES COUNT: waits until the file SHARED says go, and then has a job
  *     each 20 ms. Each fourth job is late, for one of the causes in turn. Prints a line for each of
- *     these: CAUSE RELEASE END, ns of CLOCK_MONOTONIC. Ends after COUNT late jobs.
+ *     these: CAUSE RELEASE END, ns of CLOCK_MONOTONIC. After COUNT such jobs it prints the line
+ *     "end", and sleeps.
  * misses go SHARED: says go.
  * misses other SHARED CPU...: helps the victims from a process of another user. Prints the id of the
  *     thread that takes the CPU from a victim of lower priority.
@@ -42,9 +43,9 @@
 enum {
     PERIOD = 20,
     NEEDED = 1,
-    TOO_LONG = 8,
+    TOO_LONG = 18,
     HELD = 45,
-    JOBS_BEFORE = 6,
+    JOBS_BEFORE = 7,
     TIMERS = 30000,
     PAGE = 4096
 };
@@ -52,9 +53,10 @@ enum {
 struct shared {
     atomic_uint order; /* counts orders; a futex */
     atomic_int cause;
-    atomic_llong at;   /* the release of the job that shall be late */
-    atomic_uint taken; /* the number of the last order that is obeyed */
-    atomic_uint goes;  /* set by the test; a futex */
+    atomic_llong at;     /* the release of the job that shall be late */
+    atomic_uint taken;   /* the number of the last order that is obeyed */
+    atomic_uint stopped; /* the number of the last order by which a process has been stopped */
+    atomic_uint goes;    /* set by the test; a futex */
     pthread_mutex_t lock;
     atomic_bool is_made;
 };
@@ -97,6 +99,20 @@ static void calibrate(void)
             best = now() - begin;
     }
     loops_in_ms = (uint64_t)(LOOPS * MS / best);
+}
+
+static int64_t cpu_time(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return time.tv_sec * 1000 * MS + time.tv_nsec;
+}
+
+static void use_cpu_time(int64_t time)
+{
+    const int64_t end = cpu_time() + time;
+    while (cpu_time() < end)
+        ;
 }
 
 static void futex_wait(atomic_uint *word, unsigned value)
@@ -240,6 +256,7 @@ static void stop_process(pid_t process)
         atomic_store(&shared->taken, order);
         sleep_until(at + MS / 2);
         kill(process, SIGSTOP);
+        atomic_store(&shared->stopped, order);
         sleep_until(at + HELD * MS);
         kill(process, SIGCONT);
     }
@@ -285,10 +302,21 @@ static void use_lock(pthread_mutex_t *lock)
     pthread_mutex_unlock(lock);
 }
 
+/* Runs until this process has been stopped, which the other process notes behind the signal. */
+static void wait_for_stop(int64_t until)
+{
+    while (atomic_load(&shared->stopped) != atomic_load(&shared->order) && now() < until)
+        ;
+}
+
 static void be_late(int cause, int64_t release)
 {
     if (cause == 'o')
-        loop(TOO_LONG * loops_in_ms);
+        use_cpu_time(TOO_LONG * MS);
+    else if (cause == 's')
+        wait_for_stop(release + PERIOD * MS / 2);
+    else if (cause == 'i')
+        loop(3 * loops_in_ms);
     else if (cause == 'l' || cause == 'n')
         use_lock(&own_lock);
     else if (cause == 'a')
@@ -344,8 +372,8 @@ static int victim(char **arguments)
         fail(file.cold);
     file.pages = (size_t)status.st_size / PAGE;
     file.memory = map(file.cold, file.pages * PAGE, PROT_READ);
-    const pid_t own = getpid(), stopper = fork();
-    if (stopper == 0) {
+    const pid_t own = getpid();
+    if (fork() == 0) {
         (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
         stop_process(own);
     }
@@ -357,8 +385,10 @@ static int victim(char **arguments)
     sleep_until(release);
     for (int i = 0; i < count; i++)
         release = late_job(causes[(size_t)i % strlen(causes)], release);
+    puts("end");
     fflush(stdout);
-    kill(stopper, SIGKILL);
+    while (pause() != 0) /* of a thread that has ended, a user may not hear all */
+        ;
     return EX_OK;
 }
 

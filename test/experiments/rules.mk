@@ -11,9 +11,10 @@ $(B)/experiments/negotiation: LDLIBS = -ljansson
 $(B)/test/periodic: $(call objects,test/experiments/periodic.c) $(LIB)
 
 # Measures the papers' findings on this machine (test/experiments/README.md): all of them, even if one does not hold.
-experiments: all $(B)/experiments/jobs $(B)/experiments/negotiation $(B)/experiments/late-jobs $(B)/experiments/executor $(B)/experiments/worker $(B)/bed/slow-disk
+experiments: all $(TOOLS) $(B)/experiments/jobs $(B)/experiments/negotiation $(B)/experiments/late-jobs $(B)/experiments/executor $(B)/experiments/worker $(B)/bed/slow-disk
 	@status=0; for experiment in 'periodic-tasks cpu-time' 'periodic-tasks rt-app' greedy-shares schedule late-arrival renewal players adaptive without-numbers runaway negotiation readers streams case-study; do \
-	    test/experiments/$$experiment || status=1; done; exit $$status
+	    test/experiments/$$experiment || status=1; done; \
+	MISSES=$(if $(QUICK),140,1000) FILTER='seven causes' BATS_TEST_TIMEOUT=900 test/run test/front/why.bats || status=1; exit $$status
 
 # Checks whether granted threads are in time on the real kernel, for an hour; QUICK=1: for a minute (test/experiments/lateness.md).
 lateness: programs $(B)/test/periodic $(B)/test/kernel-view
