@@ -199,6 +199,7 @@ prepare() {
 644 usr/share/man/man5/rtf-verdict.5
 755 usr/share/man/man7
 644 usr/share/man/man7/rtf-plugin.7
+644 usr/share/man/man7/rtf-slurm.7
 644 usr/share/man/man7/rtf.7
 755 usr/share/man/man8
 644 usr/share/man/man8/rtf-acl.8

@@ -35,6 +35,7 @@ static struct shared {
 } * shared;
 static char **ways;
 static pid_t waiters[LOCKS];
+static int numbers[LOCKS];
 
 static bool is_way(const char *way)
 {
@@ -89,7 +90,7 @@ static void lower(pid_t tid)
 
 static void *wait_for_lock(void *number)
 {
-    const int own = (int)(intptr_t)number;
+    const int own = *(const int *)number;
     char name[] = "waiter-0";
     name[sizeof name - 2] = (char)('0' + own);
     (void)prctl(PR_SET_NAME, name);
@@ -181,8 +182,10 @@ int main(int argc, char **argv)
     (void)sigaction(SIGUSR1, &action, NULL);
     if (fork() == 0)
         hold();
-    for (int i = 0; i < LOCKS; i++)
-        (void)pthread_create(&thread, NULL, wait_for_lock, (void *)(intptr_t)i);
+    for (int i = 0; i < LOCKS; i++) {
+        numbers[i] = i;
+        (void)pthread_create(&thread, NULL, wait_for_lock, &numbers[i]);
+    }
     (void)pthread_create(&thread, NULL, move, NULL);
     for (;;)
         (void)pause();

@@ -9,7 +9,8 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { TIMERS = 2, OTHERS = 2, NS_PER_MS = 1000000, NS_PER_S = 1000000000 };
+enum { TIMERS = 2, OTHERS = 2, NS_PER_S = 1000000000 };
+#define NS_PER_MS 1000000L
 
 static const struct {
     long period, work; /* ns */

@@ -15,12 +15,13 @@ static size_t starts, kills;
 static bool is_granted, has_ended;
 static int status;
 
-pid_t __wrap_keeper_start(const struct keeper_order *order, int grants);
-pid_t __wrap_keeper_granted(int grants);
-bool __wrap_keeper_has_ended(pid_t keeper, int *stored);
-void __wrap_keeper_end(pid_t keeper);
+pid_t fake_keeper_start(const struct keeper_order *order,
+                        int grants) __asm__("__wrap_keeper_start");
+pid_t fake_keeper_granted(int grants) __asm__("__wrap_keeper_granted");
+bool fake_keeper_has_ended(pid_t keeper, int *stored) __asm__("__wrap_keeper_has_ended");
+void fake_keeper_end(pid_t keeper) __asm__("__wrap_keeper_end");
 
-pid_t __wrap_keeper_start(const struct keeper_order *order, int grants)
+pid_t fake_keeper_start(const struct keeper_order *order, int grants)
 {
     (void)grants;
     asked = *order;
@@ -28,7 +29,7 @@ pid_t __wrap_keeper_start(const struct keeper_order *order, int grants)
     return 1;
 }
 
-pid_t __wrap_keeper_granted(int grants)
+pid_t fake_keeper_granted(int grants)
 {
     const bool was_granted = is_granted;
     (void)grants;
@@ -36,7 +37,7 @@ pid_t __wrap_keeper_granted(int grants)
     return was_granted ? THREAD : 0;
 }
 
-bool __wrap_keeper_has_ended(pid_t keeper, int *stored)
+bool fake_keeper_has_ended(pid_t keeper, int *stored)
 {
     const bool is_over = has_ended;
     (void)keeper;
@@ -45,7 +46,7 @@ bool __wrap_keeper_has_ended(pid_t keeper, int *stored)
     return is_over;
 }
 
-void __wrap_keeper_end(pid_t keeper)
+void fake_keeper_end(pid_t keeper)
 {
     (void)keeper;
     kills++;
