@@ -111,6 +111,8 @@ typed() {
     jq -e '.jobs > 30 and .jobs <= 50 and .misses >= 4' "$WORK/out"
 }
 
+# rtf learn finds no period in two seconds if the thread waits for a CPU most of the time.
+# bats test_tags=machine
 @test "the examples of rtf-learn(1) and rtf-adapt(1) work" {
     broker_start
     # From 64 jobs on, jobs that begin late beside other programs do not hide the period.
