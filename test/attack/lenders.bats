@@ -65,6 +65,7 @@ holder_had_at_most() {
     holder_had_at_most 400
 }
 
+# bats test_tags=turn:0
 @test "the same when the reservation of the thread that moved them ends" {
     broker_start
     company 0 1
@@ -99,6 +100,7 @@ holder_had_at_most() {
     holder_had_at_most 400
 }
 
+# bats test_tags=turn:1
 @test "threads that have lowered their priority, and are moved to a lock, lend no more" {
     broker_start
     company 0 1
@@ -107,6 +109,7 @@ holder_had_at_most() {
     holder_had_at_most 400
 }
 
+# bats test_tags=turn:2
 @test "threads whose priority is lowered while they wait lend no more" {
     broker_start
     company 0 1
@@ -116,6 +119,7 @@ holder_had_at_most() {
     holder_had_at_most 400
 }
 
+# bats test_tags=turn:0
 @test "a holder that is real-time itself, and is suspended, has its own runtime and the lent ones" {
     broker_start
     company 0 1
@@ -125,6 +129,7 @@ holder_had_at_most() {
     holder_had_at_most 400
 }
 
+# bats test_tags=turn:1
 @test "a holder that is real-time itself, and whose reservation ends, has the lent runtimes" {
     broker_start
     company 0 1
@@ -138,6 +143,7 @@ holder_had_at_most() {
 }
 sleeps_in_futex() { [ "$(cut -d ' ' -f 1 "/proc/$1/syscall")" = 202 ]; }
 
+# bats test_tags=turn:2
 @test "a holder that makes itself ordinary has its own runtime and the lent ones" {
     broker_start
     company 0 1
@@ -149,6 +155,7 @@ sleeps_in_futex() { [ "$(cut -d ' ' -f 1 "/proc/$1/syscall")" = 202 ]; }
 }
 
 # The kernel does not throttle a thread that is lent SCHED_DEADLINE.
+# bats test_tags=turn:0
 @test "a SCHED_DEADLINE holder has its own runtime and the lent ones" {
     broker_start
     company 0 1
@@ -169,6 +176,7 @@ sleeps_in_futex() { [ "$(cut -d ' ' -f 1 "/proc/$1/syscall")" = 202 ]; }
 }
 
 # The waiters are members of the process, the holder is not.
+# bats test_tags=turn:2
 @test "members of a process with one runtime that lower their priority lend no more" {
     configure_plugins 'FP fp 11-20 1 enforce=process'
     broker_start

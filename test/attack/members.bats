@@ -66,6 +66,7 @@ tidy() {
     done
 }
 
+# bats test_tags=turn:0
 @test "children that are started in another group (CLONE_INTO_CGROUP) share the runtime" {
     own_group $UNIFIED
     mkdir "$OWN/inner"
@@ -122,8 +123,11 @@ meddled() {
     eventually none_is_real_time
 }
 
+# bats test_tags=turn:1
 @test "a process whose threads another process stops and continues has no more" { meddled stop; }
+# bats test_tags=turn:2
 @test "a process whose threads a tracer stops and continues has no more" { meddled trace; }
+# bats test_tags=turn:0
 @test "a process whose threads another process tries to make real-time, or moves to other CPUs, has no more" { meddled schedule; }
 
 puts_on_ice() { as $ALICE sh -c 'echo "$2" >"$1/cgroup.procs"' sh "$OWN" "$1"; }
@@ -131,6 +135,7 @@ freeze() { as $ALICE sh -c 'echo FROZEN >"$1/freezer.state"' sh "$OWN"; eventual
 is_frozen() { [ "$(cat "$OWN/freezer.state")" = FROZEN ]; }
 thaw() { echo THAWED >"$OWN/freezer.state"; }
 
+# bats test_tags=turn:1
 @test "a process that is frozen and thawed again and again has no more; one that is frozen when its reservation ends is ordinary" {
     own_group $FREEZER
     chown $ALICE "$OWN/freezer.state"
@@ -176,6 +181,7 @@ lends() { # JSON
 sleeps_in_futex() { [ "$(cut -d ' ' -f 1 "/proc/$LENDER/syscall")" = 202 ]; }
 
 # The lender has 5 ms in 100 ms.
+# bats test_tags=turn:2
 @test "a member that a thread of the same priority waits for has the runtime of both" {
     broker_start
     holds
@@ -183,6 +189,7 @@ sleeps_in_futex() { [ "$(cut -d ' ' -f 1 "/proc/$LENDER/syscall")" = 202 ]; }
     has_at_most 15000
 }
 
+# bats test_tags=turn:0
 @test "a member that a thread of a lower priority waits for has the runtime of both" {
     broker_start
     holds
@@ -191,6 +198,7 @@ sleeps_in_futex() { [ "$(cut -d ' ' -f 1 "/proc/$LENDER/syscall")" = 202 ]; }
 }
 
 # Bob's requests are granted meanwhile, and the time of the slowest is printed.
+# bats test_tags=turn:2
 @test "processes that start processes without end while their reservation ends are ordinary, and others are served" {
     configure_rules "$ALICE - max_utilization 1" "$BOB - max_utilization 0.2"
     broker_start

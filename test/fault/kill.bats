@@ -249,18 +249,22 @@ kill_at_start() { # the same arguments as kill_at
     # From here on, each helper dies when it has pinned the thread and is about to make it real-time.
     trace "$(launcher)" -f -p "$(helpers rtf-attach)" -e trace=sched_setattr -e inject=sched_setattr:signal=KILL
     do_attach
-    eventually has_died_twice
+    eventually has_died 2
+    # The broker does not know yet what the thread is. So the other spec waits.
     as $ALICE sh -c 'echo "$2" >"$1/.tid" && mv "$1/.tid" "$1/other.tid"' sh "$SPECS/$ALICE" "$SLEEPER"
-    eventually is_refused other
+    eventually has_died 4
+    [[ $(kernel "$SLEEPER") == 'other 0 '* ]]
+    says $ALICE other '.request == "create"'
     untrace
     eventually is_refused cam
-    kernel_says "$ORDINARY"
+    eventually says $ALICE other '.request == "attach" and .result == "OK"'
+    [[ $(kernel "$SLEEPER") == 'fifo 14 '* ]]
     agree
     as $ALICE rm "$SPECS/$ALICE/other.tid"
     eventually says $ALICE other '.request == "detach"'
     kernel_says "$ORDINARY"
 }
-has_died_twice() { [ "$(grep -c 'attach helper is started again' "$EVENTS")" -ge 2 ]; }
+has_died() { [ "$(grep -c 'attach helper is started again' "$EVENTS")" -ge "$1" ]; } # TIMES
 is_refused() { says $ALICE "$1" '.request == "attach" and .result == "ATTACH_FAIL"'; }
 
 # bats test_tags=turn:2

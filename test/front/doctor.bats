@@ -110,6 +110,11 @@ END
     grep -q '^no-broker: ' "$WORK/said"
 }
 
+# The parts of rtf-doctor share their names: the last function of a name would take the place of the others.
+@test "no two functions of doctor have the same name" {
+    [ "$(cat "$RTF_LIBEXEC/front/rtf-doctor" "$RTF_LIBEXEC"/front/doctor/*.sh "$RTF_LIBEXEC/front/front.sh" | grep -oE '^[a-z_]+\(\)' | sort | uniq -d)" = '' ]
+}
+
 # bats test_tags=turn:1
 @test "doctor names a broker that is stopped, for a user and for root" {
     broker_start

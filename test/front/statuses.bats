@@ -124,7 +124,7 @@ printing() {
     rtf-lint) echo --config "$CONFIG" ;;
     rtf-invariants) echo --spool "$SPOOL" ;;
     rtf-brokerd) echo --check --config "$CONFIG" ;;
-    release | detach | every | preload | top | usage | adapt | trace | revoke | drain | reload | restart | resume | rtf-disk | rtf-net | rtf-probe | rtf-partition) echo - ;;
+    release | detach | every | preload | top | usage | adapt | trace | why | revoke | drain | reload | restart | resume | rtf-disk | rtf-net | rtf-probe | rtf-partition) echo - ;;
     *) return 1 ;;
     esac
 }

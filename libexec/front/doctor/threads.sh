@@ -7,7 +7,7 @@ collect_threads() {
     own_attached >"$work/attached"
     : >"$work/earlier"
     : >"$work/later"
-    broker_processes >"$work/earlier"
+    guards_and_parts >"$work/earlier"
     granted_threads >"$work/granted"
     threads >"$work/threads"
 }
@@ -115,8 +115,9 @@ foreign() {
         me == 0 || $4 == me || ($5 == "deadline" && $6 != "true")' "$work/granted" "$work/later" "$work/earlier" "$work/threads"
 }
 
-# Prints the ids of the processes of brokers. A user cannot read which brokers run. The only SCHED_DEADLINE thread of a broker is that of root's rtf-guard.
-broker_processes() {
+# Prints the ids of the processes of brokers that may have real-time threads. A user cannot read which brokers run: the only SCHED_DEADLINE thread of a broker is that of
+# root's rtf-guard.
+guards_and_parts() {
     if is_root; then
         parts
     else
@@ -179,7 +180,7 @@ check_foreign() {
     is_mapped self || return 0
     foreign >"$work/foreign"
     [ -s "$work/foreign" ] || return 0
-    broker_processes >"$work/later"
+    guards_and_parts >"$work/later"
     granted_threads >>"$work/granted"
     foreign >"$work/foreign"
     check_foreign_deadline
