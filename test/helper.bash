@@ -358,3 +358,13 @@ is_traced() { [ "$(awk '/^TracerPid/ { print $2 }' "/proc/$1/status" 2>/dev/null
 
 # has_misbehaved NAME: the plugin of test/fixtures has done the fault that $WORK/switch/NAME names.
 has_misbehaved() { grep -qx "misbehaved $WORK/switch/$1 $(stat -c %i "$WORK/switch/$1")" "$WORK/broker.out"; }
+
+# company CPU...: on each of these CPUs a process of nice 0 spins as long as the test lasts, also if the test limits its own CPU time. The loop looks for this
+# shell now and then only. With PREEMPT_RT each look may sleep for a lock that a process on a CPU with a boosted thread holds.
+company() {
+    local cpu
+    for cpu; do
+        taskset -c "$cpu" sh -c 'ulimit -t unlimited; i=0; while i=$((i + 1)); [ "$((i % 100000))" -gt 0 ] || [ -d "/proc/$1" ]; do :; done' sh $$ 3>&- &
+        echo "$!" >>"$WORK/pids"
+    done
+}

@@ -419,10 +419,6 @@ holder() {
     echo "$HOLDER" >>"$WORK/pids"
     eventually test -s "$WORK/shared/lock"
 }
-company() { # CPU: another process spins on this CPU, too
-    taskset -c "$1" sh -c 'i=0; while i=$((i + 1)); [ "$((i % 100000))" -gt 0 ] || [ -d "/proc/$1" ]; do :; done' sh $$ 3>&- &
-    echo "$!" >>"$WORK/pids"
-}
 SHORT='{"plugin": "FP", "priority": 15, "runtime": "5ms", "period": "100ms", "budget": "process"}'
 
 # In 1 s the holder is entitled to 50 ms, to 15 ms as an ordinary thread, and to a tick in each of ten periods. With a loan without end it would have all.

@@ -4,7 +4,8 @@ load helper
 
 prepare() {
     command -v slurmctld >/dev/null || skip 'Slurm is not here'
-    CLUSTER=$WORK/cluster
+    CLUSTER=$WORK/cluster OPEN=$WORK/open
+    mkdir -m 777 "$OPEN" # tasks write only there
 }
 tidy() {
     [ ! -e "$CLUSTER/processes" ] || cluster stop "$CLUSTER"
@@ -84,13 +85,12 @@ queue_is() { [ "$(squeue --noheader --format='%t' | paste -sd ' ')" = "$1" ]; }
 @test "when a node refuses, no task starts on any node, and srun names the node, what is left and what would fit" {
     cluster_starts
     fills n2 17ms
-    run step -N2 -n2 --rtf=5ms/20ms touch "$WORK/started"
+    run step -N2 -n2 --rtf=5ms/20ms touch "$OPEN/started"
     [ "$status" -eq 1 ] || { echo "$output" >&2; false; }
     grep -q '^srun: error: rtf: n2: RM refused: CPU [0-9]* has .* 0\.25 asked; a runtime of at most [0-9]*us would fit$' <<<"$output" || { echo "$output" >&2; false; }
-    [ ! -e "$WORK/started" ]
+    [ ! -e "$OPEN/started" ]
     [ "$(specs_of n1)" = 0 ]
     # With --rtf-loose each node decides for itself.
-    chmod 777 "$WORK"
     # shellcheck disable=SC2016
     run step -N2 -n2 --rtf=5ms/20ms --rtf-loose sh -c 'echo "$SLURMD_NODENAME runs"'
     [ "$status" -eq 1 ]
@@ -119,39 +119,37 @@ queue_is() { [ "$(squeue --noheader --format='%t' | paste -sd ' ')" = "$1" ]; }
 @test "a step that fits nowhere now is queued, and starts when there is room" {
     cluster_starts
     step_begins -N2 -n2 --rtf=12ms/20ms
-    "${user[@]}" srun -N2 -n2 --rtf=8ms/20ms touch "$WORK/second" >"$WORK/out" 2>&1 3>&- &
+    "${user[@]}" srun -N2 -n2 --rtf=8ms/20ms touch "$OPEN/second" >"$WORK/out" 2>&1 3>&- &
     second=$!
     echo "$second" >>"$WORK/pids"
-    chmod 777 "$WORK"
     eventually queue_is 'PD R'
-    [ ! -e "$WORK/second" ]
+    [ ! -e "$OPEN/second" ]
     scancel --name=sleep
     wait "$second" || { cat "$WORK/out" >&2; false; }
-    [ -e "$WORK/second" ]
+    [ -e "$OPEN/second" ]
     eventually nothing_is_left
 }
 
 @test "the option of a batch job is for its steps" {
     cluster_starts
-    chmod 777 "$WORK"
     # shellcheck disable=SC2016
-    printf '%s\n' '#!/bin/sh' '#SBATCH -N2 -n2 --rtf=3ms/30ms' "#SBATCH -o $WORK/job" 'chrt -p $$' 'srun sh -c "chrt -p \$\$"' 'echo done' >"$WORK/script"
-    (cd "$WORK" && as_user sbatch "$WORK/script" >/dev/null)
-    eventually grep -qsx 'done' "$WORK/job"
-    [ "$(grep -c 'SCHED_OTHER$' "$WORK/job")" = 1 ] || { cat "$WORK/job" >&2; false; }
-    [ "$(grep -c 'SCHED_FIFO|SCHED_RESET_ON_FORK$' "$WORK/job")" = 2 ]
+    printf '%s\n' '#!/bin/sh' '#SBATCH -N2 -n2 --rtf=3ms/30ms' "#SBATCH -o $OPEN/job" 'chrt -p $$' 'srun sh -c "chrt -p \$\$"' 'echo done' >"$WORK/script"
+    (cd "$OPEN" && as_user sbatch "$WORK/script" >/dev/null)
+    eventually grep -qsx 'done' "$OPEN/job"
+    [ "$(grep -c 'SCHED_OTHER$' "$OPEN/job")" = 1 ] || { cat "$OPEN/job" >&2; false; }
+    [ "$(grep -c 'SCHED_FIFO|SCHED_RESET_ON_FORK$' "$OPEN/job")" = 2 ]
     eventually nothing_is_left
 }
 
 @test "a wrong option is refused with a sentence before the step starts" {
     cluster_starts
-    run step -N1 --rtf=2ms touch "$WORK/started"
+    run step -N1 --rtf=2ms touch "$OPEN/started"
     [ "$status" -ne 0 ]
     grep -q "the option begins with RUNTIME/PERIOD, such as 2ms/20ms: '2ms'" <<<"$output" || { echo "$output" >&2; false; }
-    run step -N1 --rtf=2ms/20ms,plugin=EDF touch "$WORK/started"
+    run step -N1 --rtf=2ms/20ms,plugin=EDF touch "$OPEN/started"
     [ "$status" -eq 1 ]
     grep -q 'rtf: n[12]: broker refused: plugins.conf has no plugin "EDF" for cpu; it has RM' <<<"$output" || { echo "$output" >&2; false; }
-    [ ! -e "$WORK/started" ]
+    [ ! -e "$OPEN/started" ]
     [ "$(sinfo --noheader --format=%T --states=drain,draining,drained,down)" = '' ]
 }
 

@@ -213,8 +213,8 @@ static bool map_by_config(uint64_t user)
     return json_array_size(maps) == 0 && map_uid(user, 0, 0, UINT32_MAX);
 }
 
-/* Sets box.uid: the user as whom the process will run, or runs. No rule bounds root, who owns the
- * spool, so root's containers get nothing. */
+/* Sets box.uid, the user of the process after its start. Rules do not bound root, the owner of the
+ * spool. So containers of root get nothing. */
 static void find_user(void)
 {
     const json_t *process = json_object_get(box.config, "process");
@@ -229,7 +229,7 @@ static void find_user(void)
     if (box.uid == status.st_uid)
         fail(
             EX_NOPERM,
-            "the process of this container is root, whom no rule bounds: give it another user (podman run --user), or a user namespace");
+            "the process of this container runs as root, and rules do not bound root: give the process another user (podman run --user), or a user namespace");
 }
 
 static bool has_ended(void)
@@ -296,7 +296,7 @@ static size_t append(const char *words[], size_t count, const char *const more[]
     return count;
 }
 
-/* Writes the directory of this program, where the other programs of rtf are. */
+/* Writes the directory of this program. The other programs of rtf are in the same directory. */
 static void find_directory(char directory[static PATH_MAX])
 {
     const ssize_t length = readlink("/proc/self/exe", directory, PATH_MAX - 1);

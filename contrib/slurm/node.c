@@ -27,21 +27,12 @@ bool node_spool(char path[static NODE_SPOOL], const char *pattern, const char *n
     return true;
 }
 
-/* The runtime to ask for, in the words of the option --rtf. */
+/* The broker's sentence also says what would fit. */
 static void tell_refusal(struct node_reservation *reservation)
 {
-    const struct rtf_spec *spec = &reservation->spec;
-    const uint64_t least = rtf_spec_nearest_minimum(spec),
-                   nearest = least > 0 ? least : rtf_spec_nearest(spec);
-    const char *const reason = rtf_spec_reason(spec);
-    char fits[64] = "";
-    if (nearest > 0)
-        snprintf(fits, sizeof fits, "; a runtime of %" PRIu64 "us would fit", nearest);
-    /* some sentences of the broker have this already */
-    if (strstr(reason, "would fit") != NULL)
-        fits[0] = '\0';
-    snprintf(reservation->why, sizeof reservation->why, "%s%s",
-             *reason != '\0' ? reason : rtf_result_name(rtf_spec_result(spec)), fits);
+    const char *const reason = rtf_spec_reason(&reservation->spec);
+    snprintf(reservation->why, sizeof reservation->why, "%s",
+             *reason != '\0' ? reason : rtf_result_name(rtf_spec_result(&reservation->spec)));
 }
 
 bool node_connect(struct node_reservation *reservation, const char *spool)

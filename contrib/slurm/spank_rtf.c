@@ -222,8 +222,8 @@ int slurm_spank_task_init(spank_t spank, int argc, char **argv)
     }
     if (!is_a_step(&task))
         return 0;
-    /* A task whose slurmstepd was killed would run on, with its reservation, and Slurm would not
-     * know. */
+    /* If slurmstepd is killed, Slurm forgets its tasks. Without this signal they keep running and
+     * keep their reservations. */
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (!node_spool(spool, plugin.spool, task.node) ||
         !node_connect(&reservation, *spool != '\0' ? spool : NULL) ||

@@ -33,7 +33,7 @@ enum { SPARE = 64 };
 
 struct rtf_connection_own {
     pthread_mutex_t list; /* protects specs; its holder may take the lock of a spec */
-    /* Protects the other members. A thread that needs several locks takes this lock last. The
+    /* Protects the other members. If a thread needs several locks, it takes this lock last. The
      * descriptor numbers in `client` never change, so reading them needs no lock. */
     pthread_mutex_t lock;
     struct client client; /* its `why` is unused: calls work on copies */

@@ -46,16 +46,7 @@ static bool is_null(const json_t *object, const char *key)
 /* A time in us as text: 1500 is "1500us", 5000 is "5ms". */
 static const char *time_text(const json_t *object, const char *key, char text[static LS_CELL])
 {
-    const json_int_t time = ls_number(object, key);
-    if (is_null(object, key))
-        return "-";
-    if (time % 1000000 == 0)
-        snprintf(text, LS_CELL, "%llds", (long long)time / 1000000);
-    else if (time % 1000 == 0)
-        snprintf(text, LS_CELL, "%lldms", (long long)time / 1000);
-    else
-        snprintf(text, LS_CELL, "%lldus", (long long)time);
-    return text;
+    return is_null(object, key) ? "-" : format_time((uint64_t)ls_number(object, key), text);
 }
 
 static const char *number_text(const json_t *object, const char *key, char text[static LS_CELL])

@@ -169,7 +169,7 @@ int main(int argc, char **argv)
     static const struct command command = {
         .name = "ls",
         .about =
-            "List your own reservations: all, or the reservations whose names match the patterns NAME.",
+            "List your own reservations. With patterns NAME, list only reservations with matching names.",
         .operands = "[OPTION...] [NAME...]",
         .options = option_table,
         .take = take};

@@ -22,7 +22,7 @@ static const char *own_directory(void)
     return account != NULL ? account->pw_name : uid;
 }
 
-/* user: whose threads are recorded; NULL: of all users. */
+/* user: the owner of the recorded threads; NULL: all users. */
 static void fail_nothing(const char *user, const struct trace_wish *wish)
 {
     const char *which = wish->patterns[0] == NULL ? "" : " of these names";

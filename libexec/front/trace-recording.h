@@ -16,7 +16,7 @@ struct trace_wish {
     const char *more; /* the options with which root chooses the threads of others, for messages */
     bool keep_pages;  /* only for root: as for recorder_keep_pages */
     bool causes;      /* also record what tells causes */
-    /* Called for a user who has no rights of root, while the spool is open; NULL. */
+    /* Called while the spool is open, unless root runs this process. NULL: no call. */
     void (*look)(const struct client *client, const struct chosen *chosen);
 };
 

@@ -223,8 +223,8 @@ static bool goes_on(const struct boost *boost)
     return rank_is_boosted(boost->tid) || (boost->priority < 0 && is_deadline(boost->tid));
 }
 
-/* Ends a boost whose end the kernel has not reported: the boosted thread has got this rank itself, and
- * the lender may still wait. */
+/* Ends a boost without a report of the kernel: the boosted thread now has the lent rank by itself.
+ * The lender may still wait. */
 static void hide(struct boost *boost, int64_t now)
 {
     hidden_wait_note(boost->tid);

@@ -42,7 +42,7 @@ struct explained_job {
     int64_t ran;
     int64_t times[CAUSES];          /* CAUSE_OVERRUN: what the thread ran beyond its runtime */
     int64_t weights[CAUSES];        /* what counts for the choice of the cause */
-    enum cause order[CAUSES];       /* the cause comes first; then the others, by their size */
+    enum cause order[CAUSES];       /* first the cause of the lateness, then the others by size */
     struct stretch longest[CAUSES]; /* the longest stretch of the cause */
 };
 

@@ -31,12 +31,7 @@ holder() {
     echo "$HOLDER" >>"$WORK/pids"
     eventually is_inherit "$HOLDER"
     eventually has_lock "$HOLDER"
-    [ "${2:-}" = alone ] || company
-}
-company() { # on the holder's CPU
-    # The loop looks for this shell now and then only. With PREEMPT_RT each look may sleep for a lock that a process on a CPU with a boosted thread holds.
-    taskset -c "$ON" sh -c 'i=0; while i=$((i + 1)); [ "$((i % 100000))" -gt 0 ] || [ -d "/proc/$1" ]; do :; done' sh $$ 3>&- &
-    echo "$!" >>"$WORK/pids"
+    [ "${2:-}" = alone ] || company "$ON"
 }
 # has_lock TID: the first word of the lock's file is the id of this thread
 has_lock() { [ "$((0x$(od -An -tx4 -N4 "$WORK/shared/$LOCK" 2>/dev/null | tr -d " " || :) & 0x3fffffff))" -eq "$1" ] 2>/dev/null; }
@@ -103,7 +98,7 @@ is_dealt_with() { is_logged || grep -q 'the thread sleeps and is attached when i
     holder $ALICE alone
     lends $ALICE deadline "$EDF"
     eventually is_dealt_with
-    company
+    company "$ON"
     holder_had_at_most 300
 }
 

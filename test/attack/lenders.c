@@ -110,14 +110,21 @@ static void *wait_for_lock(void *number)
     return NULL;
 }
 
+static void lower_waiters(void)
+{
+    for (int i = 0; i < LOCKS; i++)
+        lower(waiters[i]);
+    (void)prctl(PR_SET_NAME, "lowerer");
+}
+
 static void *move(void *unused)
 {
     (void)prctl(PR_SET_NAME, "mover");
     for (int turns = 0;; turns++) {
         for (int i = 0; i < LOCKS && is_way("moved"); i++)
             (void)futex(&shared->door[i], FUTEX_CMP_REQUEUE_PI, 1, 1, &shared->lock[i], 0);
-        for (int i = 0; i < LOCKS && is_way("lowered") && turns == 1000; i++)
-            lower(waiters[i]);
+        if (is_way("lowered") && turns == 1000)
+            lower_waiters();
         (void)usleep(is_way("moved") ? 100 : 1000);
     }
     return unused;

@@ -9,15 +9,9 @@
 
 char *time_text(const json_t *time, char text[static TIME_TEXT])
 {
-    const long long us = json_integer_value(time);
-    if (!json_is_integer(time))
-        snprintf(text, TIME_TEXT, "-");
-    else if (us % 1000000 == 0)
-        snprintf(text, TIME_TEXT, "%llds", us / 1000000);
-    else if (us % 1000 == 0)
-        snprintf(text, TIME_TEXT, "%lldms", us / 1000);
-    else
-        snprintf(text, TIME_TEXT, "%lldus", us);
+    if (json_is_integer(time))
+        return format_time((uint64_t)json_integer_value(time), text);
+    snprintf(text, TIME_TEXT, "-");
     return text;
 }
 
