@@ -44,6 +44,7 @@ holder_had_at_most() {
     kill -0 "$HOLDER"
     echo "# of $(($(milliseconds) - began)) ms the holder had $had ms" >&3
     [ "$had" -le $(($1 * PATIENCE)) ]
+    [ "$had" -ge 20 ] # otherwise nothing was lent, or the holder has the CPU without end and the kernel does not count: the test shows nothing
 }
 
 @test "threads that are moved to a lock by an attached thread lend no more, whichever of these runs out first" {
@@ -71,9 +72,9 @@ holder_had_at_most() {
 @test "threads that lend for less than a runtime at a time, and are moved to the lock each time, lend no more together" {
     broker_start
     company 0 1
-    lenders moved gives=1500
+    lenders moved gives=1000
     waiters_have "$FIFO"
-    holder_had_at_most 400
+    holder_had_at_most 200 # without the sum of short loans: 212 ms and more
 }
 
 # bats test_tags=turn:0
