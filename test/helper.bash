@@ -217,6 +217,14 @@ eventually() {
     done
 }
 
+# is_seen_as PATTERN TID: waits until the kernel's view of the thread (test/kernel-view.c) matches the pattern. This is for a thread that is real-time
+# for a part of each period only: `eventually` may look at the same part of each period. CPU 0 must be free for this.
+is_seen_as() {
+    timeout "$((10 * PATIENCE))" chrt -f 1 taskset -c 0 "$RTF_STAGE/kernel-view" "$2" "$1" >"$WORK/view" && return
+    echo "thread $2 was never seen as $1; it is $(view "$2" || true)" >&2
+    return 1
+}
+
 # as UID COMMAND...: runs a command as this user, in the spool's group.
 as() {
     local uid=$1

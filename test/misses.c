@@ -1,9 +1,9 @@
 /* Makes jobs late, each for one known cause, for the tests of rtf-why(1).
  *
  * misses victim SHARED COLD CAUSES COUNT: waits until the file SHARED says go, and then has a job
- *     each 20 ms. Each fourth job is late, for one of the causes in turn. Prints a line for each of
- *     these: CAUSE RELEASE END, ns of CLOCK_MONOTONIC. After COUNT such jobs it prints the line
- *     "end", and sleeps.
+ *     each 20 ms, with a relative deadline of 15 ms. Each eighth job is late, for one of the causes
+ *     in turn. Prints a line for each of these: CAUSE RELEASE END, ns of CLOCK_MONOTONIC. After
+ *     COUNT such jobs it prints the line "end", and sleeps.
  * misses go SHARED: says go.
  * misses other SHARED CPU...: helps the victims from a process of another user. Prints the id of the
  *     thread that takes the CPU from a victim of lower priority.
@@ -42,6 +42,8 @@
 
 enum {
     PERIOD = 20,
+    DEADLINE = 15,
+    LONG = 9, /* with an interrupt of 5 ms or more, such a job is late */
     NEEDED = 1,
     TOO_LONG = 18,
     HELD = 45,
@@ -316,7 +318,7 @@ static void be_late(int cause, int64_t release)
     else if (cause == 's')
         wait_for_stop(release + PERIOD * MS / 2);
     else if (cause == 'i')
-        loop(3 * loops_in_ms);
+        loop(LONG * loops_in_ms);
     else if (cause == 'l' || cause == 'n')
         use_lock(&own_lock);
     else if (cause == 'a')
@@ -359,7 +361,7 @@ static int64_t late_job(int cause, int64_t release)
     const int64_t before = cpu_time();
     be_late(cause, release);
     const int64_t end = now();
-    if (is_taken && end - release > PERIOD * MS &&
+    if (is_taken && end - release > DEADLINE * MS &&
         !was_spared(cause, cpu_time() - before, end - release))
         printf("%c %lld %lld\n", cause, (long long)release, (long long)end);
     else

@@ -2,11 +2,14 @@
  * it begins where the last one ended, plus a time per byte at a fixed rate. Requests are served one
  * at a time, like by a disk with one arm. Written data are discarded.
  *
- * Usage: slow-disk SEEK RATE SIZE MOUNT-POINT (microseconds, bytes per second, bytes) */
+ * With `cached`, every user may read the file, and the kernel keeps what has been read.
+ *
+ * Usage: slow-disk SEEK RATE SIZE MOUNT-POINT [cached] (microseconds, bytes per second, bytes) */
 #define FUSE_USE_VERSION 31
 #include <errno.h>
 #include <fuse.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +20,7 @@ static long long seek_time, rate, size; /* ns, bytes per second, bytes */
 static pthread_mutex_t arm = PTHREAD_MUTEX_INITIALIZER;
 static struct timespec free_at;
 static off_t position;
+static bool cached;
 
 /* `free_at` holds the time when the disk is free, and not a duration, so a late wake-up does not
  * make the disk slower. */
@@ -43,7 +47,7 @@ static int slow_getattr(const char *path, struct stat *status, struct fuse_file_
     (void)info;
     memset(status, 0, sizeof *status);
     const int is_file = strcmp(path, "/disk") == 0;
-    status->st_mode = is_file ? S_IFREG | 0600 : S_IFDIR | 0700;
+    status->st_mode = is_file ? S_IFREG | (cached ? 0644 : 0600) : S_IFDIR | (cached ? 0755 : 0700);
     status->st_nlink = 1;
     status->st_size = is_file ? size : 0;
     return is_file || strcmp(path, "/") == 0 ? 0 : -ENOENT;
@@ -51,7 +55,7 @@ static int slow_getattr(const char *path, struct stat *status, struct fuse_file_
 
 static int slow_open(const char *path, struct fuse_file_info *info)
 {
-    info->direct_io = 1;
+    info->direct_io = !cached;
     return strcmp(path, "/disk") == 0 ? 0 : -ENOENT;
 }
 
@@ -90,12 +94,13 @@ int main(int argc, char **argv)
                                                       .read = slow_read,
                                                       .write = slow_write,
                                                       .fsync = slow_fsync};
-    char foreground[] = "-f";
-    if (argc != 5)
+    char foreground[] = "-f", of_all[] = "-oallow_other";
+    cached = argc == 6 && strcmp(argv[5], "cached") == 0;
+    if (argc != (cached ? 6 : 5))
         return 64;
     seek_time = atoll(argv[1]) * 1000;
     rate = atoll(argv[2]);
     size = atoll(argv[3]);
-    char *words[] = {argv[0], foreground, argv[4], NULL};
-    return fuse_main(3, words, &operations, NULL);
+    char *words[] = {argv[0], foreground, argv[4], cached ? of_all : NULL, NULL};
+    return fuse_main(cached ? 4 : 3, words, &operations, NULL);
 }

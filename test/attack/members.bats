@@ -31,7 +31,7 @@ released() {
     as $ALICE rm "$SPECS/$ALICE/cam.json"
     eventually test ! -e "$SPECS/$ALICE/cam.verdict"
 }
-is_real_time() { [[ $(taskset -c 0 "$RTF_STAGE/kernel-view" "$1") == 'fifo 15 '* ]]; }
+becomes_real_time() { is_seen_as 'fifo 15 *' "$1"; }
 is_ordinary() { [[ $(taskset -c 0 "$RTF_STAGE/kernel-view" "$1") == other* ]]; }
 last_thread() { ls "/proc/$TEAM/task" | tail -1; }
 none_is_real_time() { [ -z "$(ps -L -u $ALICE -o cls=,stat= | grep -E 'FF|RR|DLN' | grep -v Z || true)" ]; }
@@ -168,7 +168,7 @@ holds() {
     truncate -s 8 "$WORK/shared/lock"
     team 2 hold "$WORK/shared/lock"
     granted
-    eventually is_real_time "$(last_thread)"
+    becomes_real_time "$(last_thread)"
 }
 lends() { # JSON
     become $ALICE "$RTF_STAGE/inherit" "$WORK/shared/lock" lend 3>&- &
@@ -205,7 +205,7 @@ sleeps_in_futex() { [ "$(cut -d ' ' -f 1 "/proc/$LENDER/syscall")" = 202 ]; }
     for ((i = 0; i < 5; i++)); do
         team 4 storm
         granted
-        eventually is_real_time "$TEAM"
+        becomes_real_time "$TEAM"
         as $ALICE rm "$SPECS/$ALICE/cam.json"
         sleeper $BOB
         before=$(milliseconds)

@@ -11,7 +11,31 @@ prepare() {
     in_tracefs test -e events/raw_syscalls/sys_enter/format || skip 'the kernel has no tracefs, or does not record system calls'
 }
 
-tidy() { rm -f "${COLD:-}"; }
+tidy() {
+    if [ -n "${DISK:-}" ]; then
+        while read -r pid; do kill -KILL "$pid" 2>/dev/null || true; done <"$WORK/pids"
+        eventually umount "$WORK/cold" 2>/dev/null # when no process has the file
+    else
+        rm -f "${COLD:-}"
+    fi
+}
+# cold_file: makes a file whose pages are read from a slow disk, 4 ms each. COLD is its name. Without FUSE, this is a file on the machine's disk.
+cold_file() {
+    if (: <>/dev/fuse) 2>/dev/null; then
+        mkdir "$WORK/cold"
+        "$RTF_STAGE/slow-disk" 4000 22000000 $((16 << 20)) "$WORK/cold" cached >"$WORK/disk.out" 2>&1 3>&- &
+        DISK=$!
+        echo "$DISK" >>"$WORK/pids"
+        eventually test -e "$WORK/cold/disk"
+        chrt -a -f -p 50 "$DISK" # a disk has its own processor
+        COLD=$WORK/cold/disk
+    else
+        COLD=$(mktemp /var/tmp/rtf-cold.XXXXXX) # $WORK can be in memory
+        head -c 16M /dev/urandom >"$COLD"
+        sync "$COLD"
+        chmod 644 "$COLD"
+    fi
+}
 
 in_tracefs() { unshare --mount sh -c 'mount -t tracefs none /sys/kernel/tracing 2>/dev/null && cd /sys/kernel/tracing && exec "$@"' sh "$@"; }
 watcher() { helpers rtf-watch; }
@@ -54,11 +78,7 @@ ends() { PATIENCE=$((PATIENCE * (2 + ${MISSES:-70} / 40))) eventually grep -qx e
 @test "a user is told why each job was late: seven causes, and no byte of the other user" {
     local count=${MISSES:-70} hog other arm cam
     broker_start
-    # $WORK can be in memory. A file there makes no thread wait.
-    COLD=$(mktemp /var/tmp/rtf-cold.XXXXXX)
-    head -c 16M /dev/urandom >"$COLD"
-    sync "$COLD"
-    chmod 644 "$COLD"
+    cold_file
     other cam 0 1
     other=$OF_BOB
     other arm
@@ -68,8 +88,8 @@ ends() { PATIENCE=$((PATIENCE * (2 + ${MISSES:-70} / 40))) eventually grep -qx e
     cam=$VICTIM
     victim arm h $((count / 7))
     arm=$VICTIM
-    silent rtf declare cam --plugin EDF -T 12ms -P 20ms --attach "$cam"
-    silent rtf declare arm --plugin FP --priority 12 -T 4ms -P 20ms --cpus 0 --attach "$arm"
+    silent rtf declare cam --plugin EDF -T 12ms -D 15ms -P 20ms --attach "$cam"
+    silent rtf declare arm --plugin FP --priority 12 -T 4ms -D 15ms -P 20ms --cpus 0 --attach "$arm"
     start_why $ALICE --json --awake
     "$RTF_STAGE/misses" go "$WORK/shared.cam"
     ends cam
