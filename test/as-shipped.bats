@@ -197,11 +197,12 @@ would_fit() {
     told '.refusal | .nearest == null and .nearest_minimum == null' "$(spec $ALICE asks '{"runtime": 1000, "period": 7000}')"
     printf "$ALICE FP max_utilization 0\n$ALICE RR max_runtime 1ms\n" >>"$CONFIG/acl.conf"
     kill -HUP "$BROKER"
-    eventually test "$(grep -c '"decision":"reloaded"' "$EVENTS")" = 2
+    eventually is_reloaded 2
     [ "$(would_fit 2000 20000 ', "priority": 5')" = 'at most 1000us would fit' ]
     [ "$(would_fit 3000 20000 ', "priority": 5')" = 'at least 4000us would fit, up to 10000us' ]
 }
 
+is_reloaded() { [ "$(grep -c '"decision":"reloaded"' "$EVENTS")" -eq "$1" ]; } # TIMES
 has_restarted() { jq -e 'select(.stage == "plugin" and .decision == "restarted" and .plugin == "EDF")' "$EVENTS" >/dev/null; }
 
 # bats test_tags=turn:1

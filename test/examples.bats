@@ -16,7 +16,7 @@ compiled() {
     (cd "$WORK" && eval "$(sed -n 's/^ \*  *\(cc .*librtf)\( -pthread\)\{0,1\}\).*/\1/p' "$1.c")")
     [ -x "$WORK/$1" ]
 }
-nothing_is_left() { eventually test -z "$(find "$SPECS/$ALICE" -name '*.json')"; }
+nothing_is_left() { eventually finds_nothing "$SPECS/$ALICE" -name '*.json'; }
 plugins_that_granted() { jq -r 'select(.stage == "verdict" and .decision == "ok") | .plugin' "$EVENTS" | sort | uniq -c | xargs; }
 
 @test "periodic.c, and its refusal" {

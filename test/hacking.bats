@@ -41,13 +41,13 @@ teardown() { rm -rf "$WORK"; }
     said 'map(select(.file == "libexec/broker/dispatch.c" and (.command | contains("-Ilibexec/broker/spool")))) | length' 1 "$(<"$WORK/compile_commands.json")"
 }
 
-@test "lint refuses lines of a test that can never fail, and loops that may look at nothing" {
+@test "lint refuses lines of a test that can never fail, loops that may look at nothing, and waits that look once" {
     # shellcheck disable=SC2016 # the other file's
     printf '%s\n' '@''test "one" {' '    ! false # 2' '    [ 1 = 1 ] && [ 2 = 2 ] # 3' '    while read -r x; do' '        [ "$x" = 1 ]' '    done < <(true) # 6' \
-        '    for x in $(true); do [ "$x" = 1 ]; done # 7' '    true' '}' >"$WORK/hollow.bats"
+        '    for x in $(true); do [ "$x" = 1 ]; done # 7' '    eventually test "$(true)" = "" # 8' '    true' '}' >"$WORK/hollow.bats"
     run "$RTF_SOURCE/test/hollow" "$WORK/hollow.bats"
     [ "$status" -eq 1 ]
-    [ "$(grep -o ':[0-9]*:' <<<"$output" | tr -d ':' | xargs)" = '2 3 6 7' ] || { echo "$output"; false; }
+    [ "$(grep -o ':[0-9]*:' <<<"$output" | tr -d ':' | xargs)" = '2 3 6 7 8' ] || { echo "$output"; false; }
     # shellcheck disable=SC2016
     printf '%s\n' '@''test "two" {' '    ! false || true' '    [[ 1 = 1 && 2 = 2 ]]' '    if ! false; then true; fi' '    is_it() { ! true; }' '    awk "' '    ! /a/ { }" /dev/null' \
         '    count=0' '    while read -r x; do' '        [ "$x" = 1 ]' '        count=$((count + 1))' '    done < <(echo 1)' '    [ "$count" = 1 ]' \

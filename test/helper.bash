@@ -217,6 +217,9 @@ eventually() {
     done
 }
 
+# finds_nothing WORD...: find(1) finds no file.
+finds_nothing() { [ -z "$(find "$@")" ]; }
+
 # is_seen_as PATTERN TID: waits until the kernel's view of the thread (test/kernel-view.c) matches the pattern. This is for a thread that is real-time
 # for a part of each period only: `eventually` may look at the same part of each period. CPU 0 must be free for this.
 is_seen_as() {

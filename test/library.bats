@@ -22,7 +22,7 @@ row() {
     as_alice timeout 60 "$WORK/rows" "$1"
     nothing_is_left
 }
-nothing_is_left() { eventually test -z "$(find "$SPECS/$ALICE" -name '*.json' ! -name cam.json)"; }
+nothing_is_left() { eventually finds_nothing "$SPECS/$ALICE" -name '*.json' ! -name cam.json; }
 
 @test "Table 2: rtf_connect" { row rtf_connect; }
 @test "Table 2: rtf_spec_create" { row rtf_spec_create; }
@@ -219,7 +219,7 @@ with_units() {
 @test "a program that ends takes its reservations along; rtf_disconnect gives back a reservation that is not attached" {
     broker_start
     row rtf_spec_attach
-    eventually test -z "$(ls -A "$SPECS/$ALICE")"
+    eventually finds_nothing "$SPECS/$ALICE" -mindepth 1
 }
 
 # bats test_tags=turn:0

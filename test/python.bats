@@ -25,7 +25,7 @@ python() {
     as $ALICE env USER=$ALICE RTF_SPOOL="$SPOOL" LD_LIBRARY_PATH="$RTF_STAGE/usr/lib" PYTHONPATH="$RTF_SOURCE/contrib/python" PYTHONDONTWRITEBYTECODE=1 \
         timeout 60 /usr/bin/python3 "${1:-$WORK/script.py}"
 }
-nothing_is_left() { eventually test -z "$(find "$SPECS/$ALICE" -name '*.json')"; }
+nothing_is_left() { eventually finds_nothing "$SPECS/$ALICE" -name '*.json'; }
 
 @test "with: the calling thread is real-time inside, ordinary before and after" {
     broker_start

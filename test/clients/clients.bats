@@ -7,7 +7,7 @@ prepare() {
     configure_rules "$ALICE - max_utilization 4"
 }
 as_alice() { as $ALICE env USER=$ALICE RTF_SPOOL="$SPOOL" timeout 60 "$@"; }
-nothing_is_left() { eventually test -z "$(ls -A "$SPECS/$ALICE")"; }
+nothing_is_left() { eventually finds_nothing "$SPECS/$ALICE" -mindepth 1; }
 
 go_example() { (cd "$RTF_SOURCE/contrib/go" && HOME=$WORK GOFLAGS=-mod=mod "${GO:?}" build -o "$WORK/example" ./example); }
 rust_example() {

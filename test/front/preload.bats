@@ -15,7 +15,7 @@ prepare() {
 # preloaded OPTION... -- COMMAND: runs rtf preload as Alice, without rights.
 preloaded() { as $ALICE env -u XDG_CONFIG_HOME HOME="$WORK/home" USER=$ALICE "$RTF_BIN/rtf" --spool "$SPOOL" preload "$@"; }
 compiled() { cc -std=c17 -D_GNU_SOURCE -Wall -Wextra -Werror -o "$WORK/$1" "$RTF_SOURCE/test/library/$1.c" -pthread; }
-nothing_is_left() { eventually test -z "$(find "$OWN" -name '*.json')"; }
+nothing_is_left() { eventually finds_nothing "$OWN" -name '*.json'; }
 
 # threads PROCESS: prints the policies of its threads, one a line, from the kernel.
 threads() { for task in /proc/"$1"/task/*; do kernel "${task##*/}" | cut -d ' ' -f 1,2; done | sort; }
