@@ -110,7 +110,7 @@ bounded="$ALICE - max_runtime 5ms"
     configure_plugins 'EDF edf - 0-1 partition=unthrottled' '# more' 'FP fp 11-20 3-4,1' 'RR rr 1 1000'
     says 'plugins.conf:3: some of the CPUs 3-4,1 are not online: nothing can be attached there' \
         'plugins.conf:4: some of the CPUs 1000 are not online: nothing can be attached there'
-    sentence='SCHED_DEADLINE threads may fill every CPU, and may keep the broker waiting for many of their periods when they use up their runtimes: threshold=0.9 leaves it room'
+    sentence='SCHED_DEADLINE threads may fill every CPU, and may keep the broker waiting for many of their periods when they use up their runtimes: threshold=0.9 leaves room for the broker'
     configure_plugins 'E1 edf - 0-1 partition=unthrottled threshold=0.95' 'E2 edf 100-100 2,3 partition=unthrottled timeout=200ms'
     says "plugins.conf:2: $sentence"
     configure_plugins 'E1 edf - all partition=unthrottled threshold=0.900000001'
@@ -124,7 +124,7 @@ bounded="$ALICE - max_runtime 5ms"
 @test "the kernel's own threads at a priority that a plugin gives" {
     configure_rules "$ALICE - max_utilization 1" "$bounded"
     configure_plugins 'EDF edf - all partition=global' 'FP fp 11-20 all' 'RR rr 7 all'
-    sentence() { echo "plugins.conf:2: the kernel's thread $1 has priority $2: a thread of that priority or above that spins stops the machine; raise ktimers, rcuc and irq_work above 20"; }
+    sentence() { echo "plugins.conf:2: the kernel's thread $1 has priority $2: a granted thread of this priority or above that never sleeps stops the machine; raise ktimers, rcuc and irq_work above 20"; }
     servant 15 rcuc/0 2 1 21
     servant 16 kswapd0 2 1 1
     servant 17 ktimers/1 2 0 0

@@ -206,7 +206,7 @@ while os.path.isdir(sys.argv[1]):
         eventually has_ended_or_stopped
         if is_caught; then break; fi
     done
-    local late="the files of programs.d for uid $ALICE are not all in force: it took too long"
+    local late="the files of programs.d for uid $ALICE are not all in force: writing the directory of the user took too long"
     no tells warning "$late"
     eventually tells warning "$late"
 }

@@ -1,13 +1,13 @@
-/* rtf-oci(8): a hook of the runtimes runc and crun (OCI). It reserves for the first process of a
- * container what the container's annotations ask for, as the user of this process. The runtime
- * passes the state of the container on standard input, as JSON.
+/* rtf-oci(8): a hook of the runtimes runc and crun (OCI). rtf-oci acts as the user of the
+ * container's first process, and reserves for this process what the container's annotations ask
+ * for. The runtime passes the state of the container on standard input, as JSON.
  *
  *     rtf-oci [--spool DIR] createRuntime|poststart
  *
- * At the stage createRuntime the process waits, and mostly is not the user's yet. So this stage
- * only reserves, with a lease, and a refusal ends the container. At the stage poststart the process
- * is the user's. This stage attaches the process, and the reservation then lasts as long as the
- * process.
+ * At the stage createRuntime the process waits, and mostly does not run as the user yet. So this
+ * stage only reserves, with a lease, and a refusal ends the container. At the stage poststart the
+ * process runs as the user. This stage attaches the process, and the reservation then lasts as long
+ * as the process.
  *
  * Attack surface: the annotations are words of the user. They reach rtf(1) only as options of known
  * names, with values of letters, digits and _ . : @ -. rtf-as-user runs rtf(1) as the user. */
@@ -28,10 +28,11 @@
 #include "client.h"
 #include "thread.h"
 
-#define LEASE    "60s" /* from the reservation to the start of the program */
+#define LEASE    "60s" /* the most time from the reservation to the start of the program */
 #define PATIENCE "10s"
 
-/* bytes of standard input, of a message of rtf(1), and of a user's word */
+/* STATE_MOST, MESSAGE_MOST, WORD_MOST: bytes of standard input, of a message of rtf(1), and of a
+ * user's word */
 enum { STATE_MOST = 1 << 20, MESSAGE_MOST = 4096, WORD_MOST = 64, WORDS_MOST = 40 };
 
 static const struct {
@@ -44,7 +45,7 @@ enum { KNOWN = sizeof known / sizeof *known };
 static const char *spool = RTF_SPOOL;
 
 static struct {
-    char name[CLIENT_NAME_MAX + 1]; /* of the spec */
+    char name[CLIENT_NAME_MAX + 1]; /* the name of the spec */
     pid_t process;
     char id[16];            /* the process as text */
     int pidfd;              /* -1: the process has ended, and has been waited for */
@@ -54,7 +55,7 @@ static struct {
     uid_t uid;                    /* the user of the process, as this process sees it */
 } box;
 
-static char said[MESSAGE_MOST]; /* by the last command */
+static char said[MESSAGE_MOST]; /* the output of the last command */
 
 __attribute__((format(printf, 2, 3))) static _Noreturn void fail(int status, const char *format,
                                                                  ...)
@@ -70,7 +71,7 @@ __attribute__((format(printf, 2, 3))) static _Noreturn void fail(int status, con
 
 /* ---- the state, and the annotations ---- */
 
-/* Returns the state. Most containers have no annotation of rtf: then the process ends here. */
+/* Returns the state. Most containers have no annotation of rtf. Then this program ends here. */
 static json_t *read_state(void)
 {
     static char text[STATE_MOST];
@@ -108,7 +109,8 @@ static bool is_word(const char *text)
                length;
 }
 
-/* The sandbox of a pod of Kubernetes can have the annotations of the pod, but needs nothing. */
+/* True: the container is the sandbox of a pod of Kubernetes. The sandbox can have the annotations
+ * of the pod, but needs no reservation. */
 static bool is_sandbox(const json_t *annotations)
 {
     static const char *const kinds[] = {"io.kubernetes.cri.container-type",
@@ -121,7 +123,7 @@ static bool is_sandbox(const json_t *annotations)
     return false;
 }
 
-/* Fills box.needs. The process ends if there is no annotation of rtf. */
+/* Fills box.needs. This program ends if there is no annotation of rtf. */
 static void take_annotations(void)
 {
     json_t *annotations = json_object_get(box.state, "annotations"), *value;
@@ -142,7 +144,8 @@ static void take_annotations(void)
         exit(EX_OK);
 }
 
-/* The container's id can have characters that the name of a spec cannot have. */
+/* Makes the name of the spec from the container's id, which can have characters that the name of a
+ * spec cannot have. */
 static void choose_name(const char *container)
 {
     snprintf(box.name, sizeof box.name, "oci-%.60s", container);
@@ -173,7 +176,8 @@ static void take_state(void)
 
 /* ---- the user ---- */
 
-/* The user's uid here, if a line of the map has it. A line maps `count` uids. */
+/* Sets the user's uid outside the container, if this line of the uid map has the user. A line maps
+ * `count` uids. */
 static bool map_uid(uint64_t user, uint64_t inside, uint64_t outside, uint64_t count)
 {
     if (user < inside || user - inside >= count)
@@ -182,7 +186,7 @@ static bool map_uid(uint64_t user, uint64_t inside, uint64_t outside, uint64_t c
     return true;
 }
 
-/* Asks the kernel, which shows uids as this process sees them. */
+/* Asks the kernel for the uid map, with uids as this process sees them. */
 static bool map_by_kernel(uint64_t user, bool *is_there)
 {
     char path[64];
@@ -198,7 +202,7 @@ static bool map_by_kernel(uint64_t user, bool *is_there)
     return found;
 }
 
-/* For a process that has been waited for. */
+/* Reads the uid map in config.json, for a process that has ended and has been waited for. */
 static bool map_by_config(uint64_t user)
 {
     const json_t *maps = json_object_get(json_object_get(box.config, "linux"), "uidMappings"), *map;
@@ -213,8 +217,8 @@ static bool map_by_config(uint64_t user)
     return json_array_size(maps) == 0 && map_uid(user, 0, 0, UINT32_MAX);
 }
 
-/* Sets box.uid, the user of the process after its start. Rules do not bound root, the owner of the
- * spool. So containers of root get nothing. */
+/* Sets box.uid, the user of the process after its start. Containers of root get nothing, because no
+ * rule bounds root, the owner of the spool. */
 static void find_user(void)
 {
     const json_t *process = json_object_get(box.config, "process");
@@ -237,7 +241,7 @@ static bool has_ended(void)
     return box.pidfd < 0 || thread_has_ended(box.pidfd);
 }
 
-/* True if the process is the user's, and has no other uid to go back to. */
+/* True if all uids of the process are the user's, so that it cannot go back to another uid. */
 static bool is_of_user(void)
 {
     struct identity identity;
@@ -327,7 +331,7 @@ static int as_user(const char *command, const char *const needs[], const char *c
     return run((char *const *)words);
 }
 
-/* A spec that has the name already is of an earlier start of this container. */
+/* Makes the spec. If a spec of this name exists, it is of an earlier start of this container. */
 static int declare_anew(const char *const more[])
 {
     const int status = as_user("declare", box.needs, more);

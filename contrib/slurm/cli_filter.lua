@@ -1,17 +1,17 @@
 -- Counts the CPU time that srun --rtf=RUNTIME/PERIOD asks for, for Slurm's placement. One Slurm CPU is a hundredth of a CPU.
 --
--- Slurm then places a task only on a node that has so much left, and queues a step that fits nowhere now. The broker of the node still decides:
--- a user who avoids this file gains nothing.
+-- Slurm then places a task only on a node that has this CPU time left, and queues a step that fits nowhere now. The broker of the node still decides,
+-- so a user who avoids this file gains nothing.
 
 local units = { us = 1, ms = 1000, s = 1000000, min = 60000000, h = 3600000000 }
 
--- us; nil: the text is no time
+-- Returns the time in us; nil: the text is no time.
 local function microseconds(text)
     local number, unit = string.match(text, "^(%d+)(%a+)$")
     return number and units[unit] and tonumber(number) * units[unit]
 end
 
--- The hundredths of a CPU, rounded up. The shorter one of period and deadline counts.
+-- Returns runtime / period in hundredths of a CPU, rounded up. If the deadline is shorter than the period, it counts instead of the period.
 local function hundredths(value)
     local times = string.match(value, "^[^,]*")
     local runtime, period, deadline = string.match(times, "^([^/]+)/([^/]+)/?([^/]*)$")

@@ -20,8 +20,8 @@ enum { PATIENCE = 1000 }; /* ms */
 
 static pid_t mini_srun = -1;
 
-/* The mini-step inherits no options of this srun: not --rtf, which would start a mini-step again,
- * and none of the step's own layout. Only what a job and a user need stays. */
+/* Removes the variables of Slurm, except SLURM_CONF, from the environment. The mini-step must not
+ * inherit --rtf, which would start another mini-step, or the layout of the step. */
 static void clean_environment(void)
 {
     static const char *const gone[] = {"SLURM_", "_SLURM", "SRUN_", "SPANK_"};
@@ -36,8 +36,9 @@ static void clean_environment(void)
     *kept = NULL;
 }
 
-/* Becomes srun(1). PR_SET_PDEATHSIG: the mini-step ends if this srun is killed. A process group of
- * its own: an interrupt from the terminal is for this srun, which ends the mini-step. */
+/* Becomes srun(1). PR_SET_PDEATHSIG ends the mini-step if this srun is killed. The mini-step gets a
+ * process group of its own: an interrupt from the terminal reaches only this srun, which ends the
+ * mini-step. */
 static _Noreturn void become_srun(const struct gang *gang, int output, int errors, pid_t parent)
 {
     char job[32], tasks[32], name[64];
@@ -57,7 +58,7 @@ static _Noreturn void become_srun(const struct gang *gang, int output, int error
     _exit(127);
 }
 
-/* errors: gets what the mini-step prints on standard error */
+/* Starts the mini-step. errors: a file for the standard error of the mini-step. */
 static FILE *start(const struct gang *gang, int errors)
 {
     int ends[2];
@@ -74,8 +75,9 @@ static FILE *start(const struct gang *gang, int errors)
     return said;
 }
 
-/* srun prints a line about each task that it ends. Such lines are of no use beside the sentence of
- * the refusal. So they are shown only if no holder has said why. */
+/* Shows the standard error of the mini-step. srun prints a line about each task that it ends. These
+ * lines are of no use beside the sentence of a refusal, so they are shown only if no holder has
+ * said a reason. */
 static void tell_errors(int errors, void (*tell)(const char *sentence))
 {
     char *line = NULL;
@@ -134,8 +136,8 @@ bool gang_reserve(const struct gang *gang, void (*tell)(const char *sentence))
     return false;
 }
 
-/* When the tasks have taken over all reservations, the mini-step ends by itself. Its end takes some
- * 10 ms. */
+/* True: the mini-step has ended by itself, as it does when the tasks have taken over all
+ * reservations. The end takes some 10 ms. */
 static bool ends_by_itself(void)
 {
     struct pollfd end = {.fd = (int)syscall(SYS_pidfd_open, mini_srun, 0), .events = POLLIN};

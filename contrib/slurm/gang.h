@@ -2,7 +2,7 @@
  *
  * A mini-step, which srun(1) starts beside the step, has one holder (rtf-slurm-hold.c) for each
  * task. Each holder reserves on its node, says so, and keeps the reservation until the task takes
- * it over. The end of a holder ends its reservation. */
+ * over the reservation. If a holder ends before, its reservation ends, too. */
 #ifndef RTF_SLURM_GANG_H
 #define RTF_SLURM_GANG_H
 
@@ -12,10 +12,10 @@
 
 struct gang {
     uint32_t job, step, tasks;
-    const char *nodes;  /* of each task (step_layout_nodes) */
+    const char *nodes;  /* the nodes of the tasks (step_layout_nodes) */
     const char *option; /* the value of --rtf */
     const char *holder; /* the path of rtf-slurm-hold */
-    const char *spool;  /* a pattern, as for node_spool; "": the usual spool */
+    const char *spool;  /* a pattern of the spool's path, as for node_spool; "": the usual spool */
 };
 
 /* Waits until all holders have reserved. False: `tell` got a sentence for each failure, and no

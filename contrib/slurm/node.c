@@ -67,7 +67,7 @@ bool node_reserve(struct node_reservation *reservation, const char *name,
 enum rtf_result node_take_over(struct node_reservation *reservation, const char *name)
 {
     enum rtf_result result = rtf_spec_find(&reservation->connection, &reservation->spec, name);
-    /* A second thread cannot have the reservation while its holder lives. */
+    /* Detaches the holder first, because a reservation has one thread at a time. */
     if (result == RTF_OK)
         result = rtf_spec_detach(&reservation->spec);
     if (result == RTF_OK)

@@ -25,18 +25,18 @@ void node_name(char name[static NAME_BYTES], uint32_t job, uint32_t step, uint32
  * pattern needs the name and `node` is NULL. */
 bool node_spool(char path[static NODE_SPOOL], const char *pattern, const char *node);
 
-/* Connects to the broker. spool: NULL: the usual one. */
+/* Connects to the broker of this spool; NULL: of the usual spool. */
 bool node_connect(struct node_reservation *reservation, const char *spool);
 
 /* Reserves for the calling thread. False: `why` has the broker's sentence. */
 bool node_reserve(struct node_reservation *reservation, const char *name,
                   const struct request *request);
 
-/* Takes over the reservation of this name from its holder (rtf-slurm-hold.c) for the calling thread. RTF_GONE: there is none.
- */
+/* Takes over the reservation of this name from its holder (rtf-slurm-hold.c) for the calling
+ * thread. RTF_GONE: there is no such reservation. */
 enum rtf_result node_take_over(struct node_reservation *reservation, const char *name);
 
-/* The reservation stays, and ends with the thread. */
+/* Closes the connection to the broker. The reservation stays, and ends with the thread. */
 void node_leave(struct node_reservation *reservation);
 
 #endif

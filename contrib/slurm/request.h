@@ -1,4 +1,4 @@
-/* The value of srun's option --rtf, and its way between the programs of this directory. */
+/* Reads the value of srun's option --rtf. */
 #ifndef RTF_SLURM_REQUEST_H
 #define RTF_SLURM_REQUEST_H
 

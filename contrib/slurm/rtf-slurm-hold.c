@@ -1,7 +1,7 @@
 /* rtf-slurm-hold OPTION JOB.STEP SPOOL: reserves on this node for one task of a Slurm step, before
- * the step starts, and ends when the task has taken the reservation over (gang.h).
+ * the step starts. rtf-slurm-hold ends when the task has taken the reservation over (gang.h).
  *
- * The reservation has this process as its thread. So the reservation ends with this process. */
+ * This process is the thread of the reservation, so the reservation ends with this process. */
 #include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
@@ -54,7 +54,7 @@ int main(int argc, char **argv)
 {
     struct request request;
     char why[REQUEST_WHY], name[NAME_BYTES], spool[NODE_SPOOL];
-    /* Without its slurmstepd, nothing of Slurm would end this process. */
+    /* Ends this process with its slurmstepd, because nothing else of Slurm would end it. */
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (argc != 4) {
         fprintf(stderr, "usage: rtf-slurm-hold OPTION JOB.STEP SPOOL\n");

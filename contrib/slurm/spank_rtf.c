@@ -1,5 +1,5 @@
-/* spank_rtf.so: srun --rtf=RUNTIME/PERIOD... runs each task of a step under a reservation of its
- * node. rtf-slurm(7) is the manual.
+/* spank_rtf.so: srun --rtf=RUNTIME/PERIOD... runs each task of a step under a reservation on the
+ * task's node. rtf-slurm(7) is the manual.
  *
  * slurmctld decides where and when a step runs. The broker of each node decides whether the node
  * has the CPU time. The task itself asks this broker, as the user, just before it becomes the
@@ -124,7 +124,7 @@ static bool reserve_on_all(struct gang *gang)
     return reserved;
 }
 
-/* After the allocation, before any task starts. */
+/* Slurm calls this in srun, after the allocation and before any task starts. */
 int slurm_spank_local_user_init(spank_t spank, int argc, char **argv)
 {
     uint32_t nodes;
@@ -171,7 +171,8 @@ static bool know_task(spank_t spank, struct task *task)
            spank_get_item(spank, S_TASK_GLOBAL_ID, &task->rank) == ESPANK_SUCCESS;
 }
 
-/* The script of a batch job and the extern step run beside the steps, and need no reservation. */
+/* False: this is the script of a batch job or the extern step. Both run beside the steps, and need
+ * no reservation. */
 static bool is_a_step(const struct task *task)
 {
     return task->step < 0xfffffff0U;

@@ -12,9 +12,9 @@
 
 static pid_t watcher = -1;
 
-/* A session of its own, so that a signal to the process group of srun, such as an interrupt from the
- * terminal, does not end the child. No descriptor of srun's stays open: the reader of srun's output
- * waits until all copies are closed. */
+/* The child has a session of its own, so that a signal to the process group of srun, such as an
+ * interrupt from the terminal, does not end the child. The child closes all descriptors of srun,
+ * because the reader of srun's output waits until all copies are closed. */
 static _Noreturn void watch(int srun, uint32_t job, uint32_t step)
 {
     char name[32];
@@ -23,7 +23,7 @@ static _Noreturn void watch(int srun, uint32_t job, uint32_t step)
     sigemptyset(&none);
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
     (void)setsid();
-    (void)prctl(PR_SET_NAME, "rtf-srun-end"); /* killall srun means srun */
+    (void)prctl(PR_SET_NAME, "rtf-srun-end"); /* so that `killall srun` does not end the child */
     if (dup2(srun, 3) < 0)
         _exit(1);
     close_range(4, ~0U, 0);

@@ -3,13 +3,13 @@
  *
  *     rtf-as-user [OPTION...] USER COMMAND [ARGUMENT...]
  *
- * The user can signal and trace most processes that have the user's uid. So the command has nothing
- * of root's in its reach:
+ * The user can signal and trace most processes that have the user's uid. So the command can reach
+ * nothing that belongs to root:
  *
  *   - It has a session of its own and three pipes: no terminal, no other descriptor, nothing of
  *     root's environment.
  *   - Its group is one that the user cannot get. The kernel lets a user trace a process, look into
- *     it or take a descriptor from it only if the process has the user's group (ptrace(2),
+ *     the process or take a descriptor from it only if the process has the user's group (ptrace(2),
  *     pidfd_getfd(2), /proc/PID/fd). The process is not dumpable, either; execve(2) makes it
  *     dumpable again, but the group stays.
  *   - The user can stop it, and can make it print without end. So time and output are bounded, and
@@ -141,8 +141,9 @@ static bool is_of_account(gid_t group)
     return found;
 }
 
-/* Chooses a free group. A uid without an account mostly has the group of the same number, and
- * 65535 and 65534 are shared as nobody's group. */
+/* Chooses a free group. Leaves out the number of the uid, because a uid without an account mostly
+ * has the group of the same number. Leaves out 65535 and 65534, because they are shared as nobody's
+ * group. */
 static void find_own_group(void)
 {
     gid_t group = last_group();
@@ -152,7 +153,7 @@ static void find_own_group(void)
             who.own = group;
             return;
         }
-    die(EX_OSERR, "groups", "no free group found");
+    die(EX_OSERR, "groups", "no group id is free for the command");
 }
 
 /* ---- the command ---- */
@@ -199,7 +200,7 @@ static _Noreturn void run_command(const int ends[3], pid_t parent)
     umask(077);
     if (!choose_environment() || !become_user())
         die(EX_OSERR, options.user, "cannot act as this user");
-    /* set after the change of ids, because the change clears the signal */
+    /* this signal is set after the change of ids, because the change clears it */
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != parent)
         _exit(EX_OSERR);
     if (chdir(options.directory == NULL ? "/" : options.directory) != 0)
@@ -312,8 +313,8 @@ static bool pass_on(int which)
     return false;
 }
 
-/* Passes on output until the command ends. Its children may still hold the pipes open; their
- * output is not waited for. */
+/* Passes on output until the command ends. The children of the command may still hold the pipes
+ * open. rtf-as-user does not wait for their output. */
 static void follow(void)
 {
     bool has_ended = false;
@@ -463,7 +464,7 @@ int main(int argc, char **argv)
         .options = option_table,
         .parser = take_option,
         .args_doc = "USER COMMAND [ARGUMENT...]",
-        .doc = "Run a command as a user, with nothing of root's in its reach."};
+        .doc = "Run a command as a user. The command can reach nothing that belongs to root."};
     if (parse_options(&argp, argc, argv, ARGP_IN_ORDER, NULL, EX_USAGE, EX_IOERR) != 0)
         return EX_USAGE;
     if (geteuid() != 0)

@@ -51,8 +51,8 @@ static void print_path(const char *path)
             printf("\\0%03o", (unsigned)(unsigned char)*c);
 }
 
-/* True if the process is in our pid namespace: then a thread id in its journal is the same thread
- * for us. */
+/* True if the broker's process is in the pid namespace of rtf-brokers. Then a thread id in the
+ * broker's journal means the same thread here. */
 static bool is_of_our_namespace(pid_t process)
 {
     char path[64], theirs[64], ours[64];
@@ -75,10 +75,10 @@ static void print_file(int directory, const char *name)
     putchar(RECORD_SEPARATOR);
 }
 
-/* Opens the journal's directory through the broker's own descriptor, because a path to it may
- * lead through directories that are not root's. The directory is opened first, then the broker
- * is looked up again, and only then files are read: before the look-up, the process id may have
- * passed to another process. */
+/* Opens the journal's directory through the broker's own descriptor, because a path to it may lead
+ * through directories that are not root's. The directory is opened first, then the broker is looked
+ * up again, and only then files are read. Before the second look-up, the process id may have passed
+ * to another process. */
 static void print_journals(const struct registered *broker)
 {
     char path[64];

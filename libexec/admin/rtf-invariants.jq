@@ -1,10 +1,10 @@
-# The comparison of rtf-invariants(8). Each line of output is a contradiction; or, after "foreign:
-# ", a real-time thread that this broker has not attached.
+# The comparison of rtf-invariants(8). Each line of output is a contradiction. A line that begins
+# with "foreign: " names a real-time thread that this broker has not attached.
 
 def cpus: if . == "" then [] else split(",") | map(split("-") | map(tonumber) | [range(.[0]; .[-1] + 1)]) | add end;
 def place: .user + "/" + .name;
-# USER/NAME of the file that the reservation is made from: the reservation NAME+TID is made from
-# the program file NAME.json.
+# USER/NAME of the file from which the reservation is made. The reservation NAME+TID is made from the
+# program file NAME.json.
 def place_of_file: .user + "/" + (.name | sub("\\+.*"; ""));
 
 def lines: split("\n")[] | select(. != "");
@@ -59,7 +59,7 @@ def was_attached: is_in($named) or $booted + .start / $ticks <= ($in_log["\(.tid
 def is_given: . as $thread | any($books.plugins[];
     if $thread.policy == "deadline" then .deadline else (.deadline | not) and .lowest <= $thread.priority and $thread.priority <= .highest end);
 
-# The reason why this broker has not attached the thread; null: it may have. Every grant has
+# The reason why this broker has not attached the thread; null: this broker may have attached it. Every grant has
 # reset-on-fork, which the owner cannot remove. A killed broker may have left no record of an
 # attachment, so a thread counts as attached by this broker unless something rules that out.
 def foreign: .uid as $uid | was_attached as $ours
@@ -159,8 +159,8 @@ def is_global: $lines[.].partition == "global" and $lines[.].deadline;
 # ---- threads
 (
     $attached[] | select(.grant.plugin != null and (.busy | not) and (.thread.pending | not)) | . as $spec | $running["\(.thread.tid)"] as $thread
-    # A guarded thread is ordinary from the moment its runtime is used up until its next period,
-    # perhaps already when the books were written.
+    # A guarded thread is ordinary from the moment its runtime is used up until its next period. The
+    # thread may have become ordinary before or after the books were written.
     | ($thread.policy == "other" and (.thread.enforcement == "suspended" or (.thread.enforcement == "in force" and .grant.policy != "deadline"))) as $suspended
     | if $thread == null or $thread.start > .thread.started_by then "kernel: \(place): thread \(.thread.tid) is not real-time"
       else

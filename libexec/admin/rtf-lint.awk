@@ -1,6 +1,6 @@
 # The warnings of rtf-lint(8) about plugins.conf and acl.conf. Before these files, standard input
 # has facts about the machine: "cpus", "servant", "spool", "user" and "group", see rtf-lint.
-# rtf-brokerd --check explains a wrong line; here it is enough to find that a line is wrong.
+# rtf-brokerd --check explains a wrong line. rtf-lint only finds that a line is wrong.
 
 function wrong(sentence) {
     print file ":" FNR ": " sentence "; rtf-brokerd --check says what is wrong"
@@ -19,7 +19,7 @@ function time(word) {
     return word * (word ~ /ms$/ ? 1000 : word ~ /[0-9]s$/ ? 1000000 : 1)
 }
 
-# Makes a set of the CPUs in a list. Returns their number.
+# Makes a set of the CPUs in a list. Returns the number of these CPUs.
 function parse_cpus(list, set,    parts, ends, i, cpu, count) {
     split("", set)
     split(list, parts, ",")
@@ -102,7 +102,7 @@ function read_rule(    number) {
     property[count] = $3
     value[count] = $4
     bare[count] = $4 ~ /^[0-9]+$/
-    closes[count] = $3 ~ /^max_(user_)?(utilization|amount|bandwidth)$/ && $4 ~ /^0+(\.0*)?$/ # with 0 nobody has room
+    closes[count] = $3 ~ /^max_(user_)?(utilization|amount|bandwidth)$/ && $4 ~ /^0+(\.0*)?$/ # with the value 0 nobody gets anything
     opens[count] = !closes[count] && $3 ~ /^max_(user_)?(utilization|amount|bandwidth)$/
     number = $1
     sub(/^@/, "", number)
@@ -112,7 +112,7 @@ function read_rule(    number) {
     subject[count] = $1 == "-" ? "-" : ($1 ~ /^@/ ? "@" : "u") " " ($1 in known ? known[$1] : number)
 }
 
-# ---- rules that probably were not meant so ----
+# ---- rules that are probably mistakes ----
 
 function is_group(rule) { return domain[rule] ~ /^@/ }
 
@@ -121,7 +121,7 @@ function is_in(user, group) {
     return is_group(group) && !is_group(user) && (domain[user], (domain[group] in gid) ? gid[domain[group]] : substr(domain[group], 2)) in is_member
 }
 
-function is_related(rule, other) { return is_in(rule, other) || is_in(other, rule) || (is_group(rule) && is_group(other)) } # a user may be in both groups
+function is_related(rule, other) { return is_in(rule, other) || is_in(other, rule) || (is_group(rule) && is_group(other)) } # true for two groups, because a user may be in both
 
 function is_broader(broad, rule) {
     return (subject[broad] == subject[rule] || domain[broad] == "-") && (plugin[broad] == "-" || plugin[broad] == plugin[rule])
@@ -150,7 +150,7 @@ function is_first_of_subject(rule,    before) {
     return 1
 }
 
-# min_runtime tick bounds only SCHED_DEADLINE, where the kernel ends runtimes at a tick.
+# "min_runtime tick" bounds only SCHED_DEADLINE, because there the kernel ends runtimes at a tick.
 function bounds_least(rule, name) { return value[rule] != "tick" || name == "-" || (tick > 0 && is_deadline[name]) }
 
 # Returns a rule for the same users whose largest runtime is below the smallest runtime of this
@@ -183,8 +183,8 @@ function same_sum(rule,    before) {
     return 0
 }
 
-# Returns a broader rule with a smaller sum. All rules hold at once, so it also bounds the users to
-# whom this rule is meant to give more.
+# Returns a broader rule with a smaller sum. All rules hold at once, so the broader rule also bounds
+# the users who are meant to get more by this rule.
 function smaller_rule(rule,    other) {
     for (other = 1; property[rule] ~ /^max_(user_)?utilization$/ && other <= count; other++)
         if (property[other] == property[rule] && value[other] + 0 < value[rule] + 0 && !closes[other] && subject[other] != subject[rule] &&
@@ -236,20 +236,20 @@ function judge_machine(    i) {
             say("plugins.conf", i, "some of the CPUs " offline[i] " are not online: nothing can be attached there")
     if (filled_count > 0 && filled_count == online_count)
         say("plugins.conf", filled_line, "SCHED_DEADLINE threads may fill every CPU, and may keep the broker waiting for many of their periods when " \
-            "they use up their runtimes: threshold=0.9 leaves it room")
-    # If these threads cannot run, inotify, cgroups and ending processes wait for ever, and soon
-    # most of the machine does (seen with Linux 6.1).
+            "they use up their runtimes: threshold=0.9 leaves room for the broker")
+    # If these threads of the kernel cannot run, inotify, cgroups and ending processes wait for
+    # ever. Soon most of the machine waits, too (seen with Linux 6.1).
     for (i = 1; i <= servant_count; i++)
         if (servant_priority[i] <= highest) {
-            say("plugins.conf", highest_line, "the kernel's thread " servant[i] " has priority " servant_priority[i] ": a thread of that priority or " \
-                "above that spins stops the machine; raise ktimers, rcuc and irq_work above " highest)
+            say("plugins.conf", highest_line, "the kernel's thread " servant[i] " has priority " servant_priority[i] ": a granted thread of this priority " \
+                "or above that never sleeps stops the machine; raise ktimers, rcuc and irq_work above " highest)
             return
         }
 }
 
 FNR == 1 { file = FILENAME == "-" ? "-" : FILENAME; sub(/.*\//, "", file) }
 FILENAME == "-" || FILENAME == "" { read_fact(); next }
-{ sub(/#.*/, ""); gsub(/\r/, " ") } # a file may come from another system
+{ sub(/#.*/, ""); gsub(/\r/, " ") } # removes comments, and the carriage returns of files from other systems
 NF == 0 { next }
 file == "plugins.conf" { read_plugin() }
 file == "acl.conf" { read_rule() }

@@ -1,7 +1,7 @@
 /* rtf-order SPOOL TIME|- USER UID|- [NAME]: tells the broker to revoke all reservations of a user,
  * or the reservation NAME, for rtf-revoke(8).
  *
- * rtf-order enters no user's directory. The order goes through a socket in a directory that only
+ * rtf-order enters no directory of a user. The order goes through a socket in a directory that only
  * root can enter (broker/revoking.h), and the answer comes back through the same socket. Prints
  * USER/NAME of each revoked reservation. Waits up to TIME until the reservations are revoked; with
  * "-" does not wait. */
@@ -32,7 +32,7 @@ static void die(int status, const char *why)
 }
 
 /* Opens a directory, and refuses a directory that others than root can write, because a user could
- * place a socket of their own there. */
+ * place a socket of their own in this directory. */
 static int open_private(int parent, const char *name, int flags)
 {
     struct stat status;

@@ -1,5 +1,6 @@
-/* rtf-partition(8): makes, removes and shows scheduling domains of single CPUs. The broker makes
- * the domains that plugins.conf needs itself, and uses domains that were made with this program. */
+/* rtf-partition(8): makes, removes and shows scheduling domains of single CPUs. The broker itself
+ * makes the domains that plugins.conf needs, and also uses domains that were made with this
+ * program. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,12 +36,12 @@ static int restore(void)
 
 static int change(char **words, int count)
 {
-    /* if this fails, recording the change fails, too, and reports the error */
+    /* if this call fails, recording the change fails, too, and reports the error */
     const int held = run_directory_hold();
     const int code = count == 2 && strcmp(words[0], "setup") == 0 ? setup(words[1])
                      : count == 1 && strcmp(words[0], "restore") == 0
                          ? restore()
-                         : fail(EX_USAGE, "expected: setup CPUS, restore, or show");
+                         : fail(EX_USAGE, "give one of the commands setup CPUS, restore and show");
     run_directory_leave(held);
     return code;
 }

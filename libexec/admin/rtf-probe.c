@@ -1,7 +1,7 @@
-/* rtf-probe(8): measures the rate at which a disk reads blocks of some sizes at random places,
- * for throughput= in plugins.conf(5). The sizes take turns. The time of a read is the mean of
- * the middle half of all times of its size, so occasional delays of the disk, or of this
- * program, do not count. */
+/* rtf-probe(8): measures the rate at which a disk reads blocks of some sizes at random places, for
+ * throughput= in plugins.conf(5). The block sizes take turns. The time for a size is the mean of
+ * the middle half of all its reads, so occasional delays of the disk, or of this program, do not
+ * count. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -57,7 +57,7 @@ static struct disk open_disk(const char *word)
     return disk;
 }
 
-/* ns of each read; when a table is full, the size has enough reads */
+/* times: ns of each read. When the table of a size is full, this size has enough reads. */
 static uint64_t times[SIZES][READS];
 static size_t counts[SIZES];
 
@@ -150,8 +150,8 @@ int main(int argc, char **argv)
         die(EX_USAGE, "usage",
             "rtf-probe DISK: a disk's name, its device, or a path of a file on it");
     const struct disk disk = open_disk(argv[1]);
-    /* SCHED_FIFO, so that the disk is measured and not the load of the CPU. If that fails, the
-     * rates may come out lower. */
+    /* Runs as SCHED_FIFO, so that the load of the CPU does not count. If this call fails, the
+     * measured rates may be too low. */
     (void)sched_setscheduler(0, SCHED_FIFO, &(struct sched_param){.sched_priority = 1});
     measure(&disk);
     make_valid(rates);

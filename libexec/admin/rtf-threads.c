@@ -1,6 +1,6 @@
 /* rtf-threads: prints the scheduling attributes of each thread that is real-time or has
- * reset-on-fork, without kernel threads, for rtf-invariants(8) and rtf-doctor(1). One JSON
- * object a line (lib/thread-json.h). */
+ * reset-on-fork, without kernel threads, for rtf-invariants(8) and rtf-doctor(1). Each line is one
+ * JSON object (lib/thread-json.h). */
 #include <ctype.h>
 #include <dirent.h>
 #include <jansson.h>
@@ -25,7 +25,7 @@ static bool look_at(pid_t tid)
     struct identity identity;
     struct attributes attributes;
     if (!thread_look_at(tid, &identity, &attributes))
-        return true; /* the thread has ended, or is the kernel's */
+        return true; /* the thread has ended, or is a kernel thread */
     return (!policy_is_real_time(attributes.policy) && !attributes.reset_on_fork) ||
            show(&identity, &attributes);
 }

@@ -23,8 +23,8 @@ struct owner {
     int count;
     bool is_denied;
 };
-/* The new name of a file that was moved aside. Kept until the inotify event of this renaming has
- * come, so that the adopter ignores the event. */
+/* The new name of a file that was moved aside. The entry is kept until the inotify event of this
+ * renaming has come, so that the adopter ignores the event. */
 struct renamed {
     UT_hash_handle hh;
     char name[];
@@ -244,7 +244,8 @@ void moved_aside_end_count(void)
         HASH_DEL(before, owner);
         free(owner);
     } /* NOLINTEND(clang-analyzer-unix.Malloc) */
-    /* an entry may have to go: its owner has few files now, or an earlier adopter made it */
+    /* the access control list may have an entry that is not needed: the entry's user has few files
+     * now, or an earlier adopter made the entry */
     if (has_ours())
         (void)write_list();
     for (owner = owners; owner != NULL; owner = owner->hh.next)

@@ -1,7 +1,7 @@
 /* Moves files out of the way in specs/: renames them to .aside-UID-N-NAME. A moved file still
- * belongs to its owner and is never removed, with one exception: if it is one of several links of a
- * file, that link is removed, because the file keeps its other names, and another user may have
- * made the link.
+ * belongs to its owner and is never removed, with one exception: if the moved name is one of
+ * several hard links of a file, this name is removed. The file keeps its other names, and another
+ * user may have made the removed link.
  *
  * A user who owns MOVED_ASIDE_MOST moved files cannot make anything more in specs/: an access
  * control list (acl(5)) takes the write permission from that user, and leaves the permission to
@@ -30,9 +30,9 @@ bool moved_aside_take_event(const char *name);
 /* Call this when the kernel has lost events: forgets the renamings that still await an event. */
 void moved_aside_forget_events(void);
 
-/* Count the moved files of each owner: moved_aside_begin_count, moved_aside_count for each, then
- * moved_aside_end_count, which gives and takes permissions. moved_aside_is: `name` has the form
- * of a moved file of `uid`. */
+/* These functions count the moved files of each owner: call moved_aside_begin_count, then
+ * moved_aside_count for each file, then moved_aside_end_count, which gives and takes permissions.
+ * moved_aside_is: `name` has the form of a moved file of `uid`. */
 bool moved_aside_is(const char *name, uid_t uid);
 void moved_aside_begin_count(void);
 void moved_aside_count(const struct stat *status);

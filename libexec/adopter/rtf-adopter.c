@@ -1,14 +1,14 @@
-/* rtf-adopter: looks after specs/, in which each member of the group makes a directory. It reports
- * directories that appear, change and disappear, keeps the modes of adopted directories, and moves
- * files that do not belong there out of the way.
+/* rtf-adopter: looks after specs/, in which each member of the group makes a directory. rtf-adopter
+ * reports directories that appear, change and disappear, keeps the modes of adopted directories,
+ * and moves files that do not belong there out of the way.
  *
- * It is a program of its own because looking up a name, renaming and similar calls can wait for a
- * process that holds the lock of specs/ or of a directory in it, and any member can have such a
- * lock held for long. So only users without an adopted directory wait, not the broker. The adopter
- * never removes a directory to make way: a user may have mounted a large file system on it, and
- * rmdir(2) would unmount that file system in the end. One rule holds for every name, also for a
- * name that begins with a dot: anything but a directory with a valid name is renamed out of the
- * way.
+ * rtf-adopter is a program of its own because looking up a name, renaming and similar calls can
+ * wait for a process that holds the lock of specs/ or of a directory in specs/. Any member of the
+ * group can keep such a lock held for long. So only users without an adopted directory wait, not
+ * the broker. The adopter never removes a directory to make way: a user may have mounted a large
+ * file system on it, and rmdir(2) would unmount that file system in the end. One rule holds for
+ * every name, also for a name that begins with a dot: anything but a directory with a valid name is
+ * renamed out of the way.
  *
  * Standard input is a SOCK_SEQPACKET socket to the broker; descriptor 3 is specs/. The broker sends
  *
@@ -16,7 +16,7 @@
  *     op=adopt    name inode uid   close the directory to other users, and keep it closed
  *     op=aside    name inode uid   the directory's name is wrong: move it aside
  *     op=forget   name             the broker ignores the directory: forget it
- *     op=mode     mode             with a descriptor of something of root's in the spool: set this mode
+ *     op=mode     mode             with a descriptor of a file of root in the spool: set this mode
  *     op=close                     with a descriptor, whose closing might wait for a file system
  *
  * and gets
@@ -24,7 +24,7 @@
  *     event=directory name inode uid   the directory is new, or has changed
  *     event=adopted   name inode       the directory is closed to others; with an O_PATH descriptor
  *     event=gone      name             the directory does not exist any more
- *     event=aside     name uid         not a directory, or a name that is not valid: moved aside
+ *     event=aside     name uid         moved aside a file that is no directory or has a wrong name
  *     event=full      uid              this user has so many files moved aside that the user can make
  *                                      nothing more in specs/; with why_not: setting the ACL failed
  *     event=scanned [whole=1]          whole=1: a directory that was not reported does not exist */
@@ -190,9 +190,10 @@ static void move_aside_and_report(const char *name, uid_t uid)
     send_message(-1);
 }
 
-/* Leaves a dot file of root's alone, and, in a scan, a file that was moved aside before. A user may
- * give a file a name of the same form. A scan cannot tell such a file from a moved one, so it
- * leaves the file; the event for that name moves it. */
+/* Moves a file aside that does not belong into specs/. Leaves a dot file of root alone, and, in a
+ * scan, a file that was moved aside before. A user may give a file a name of the same form. A scan
+ * cannot tell such a file from a moved one, so it leaves the file; the event for that name moves
+ * it. */
 static void move_stray_aside(const char *name, const struct stat *status, bool scanning)
 {
     if (name[0] == '.' &&
@@ -249,7 +250,7 @@ static void examine(const char *name, bool scanning)
     if (there && (!S_ISDIR(status.st_mode) || !is_possible(name)))
         move_stray_aside(name, &status, scanning);
     else if (directory != NULL && directory->adopted)
-        close_to_others(fd, &status); /* its owner may have opened it to others */
+        close_to_others(fd, &status); /* the owner may have opened the directory to other users */
     else if (there && (directory == NULL || !scanning)) {
         if (directory == NULL)
             directory = remember(name, &status);
@@ -320,7 +321,8 @@ static void scan(void)
 
 /* ---- events ---- */
 
-/* True: the event is about a file that was moved aside, which stays, whatever its owner does. */
+/* True: the event is about a file that was moved aside. Such a file stays, whatever its owner
+ * does. */
 static bool is_about_moved_aside(const struct inotify_event *event)
 {
     return event->name[0] == '.' &&
@@ -446,7 +448,7 @@ static void take_message(void)
     int fd;
     const ssize_t got = receive_with_fd(STDIN_FILENO, bytes, sizeof bytes, &fd);
     if (got < 0 && is_transient(errno))
-        return; /* data that has come is there at the next poll */
+        return; /* the data that has come is still there at the next poll */
     if (got <= 0)
         exit(EX_OK); /* the broker has ended */
     if (!paragraph_feed(&input, bytes, (size_t)got) || paragraph_take(&input, &request, &why) != 1)

@@ -35,7 +35,7 @@ int attach_once(const struct paragraph *words)
     if (!attributes_get(words, "", &wanted) || !is_complete(&wanted))
         return fail(
             EX_USAGE,
-            "needs cpus=, and policy=fifo or policy=rr with priority=1..99, or policy=deadline with runtime=, deadline= and "
+            "give cpus=, and policy=fifo or policy=rr with priority=1..99, or policy=deadline with runtime=, deadline= and "
             "period= in us");
     if (!thread_attributes(identity.tid, &former))
         return fail(EX_NOINPUT, strerror(errno));
@@ -60,7 +60,7 @@ int attach_once(const struct paragraph *words)
     if (done == APPLY_PENDING)
         return fail(
             EX_TEMPFAIL,
-            "the thread sleeps, or the kernel binds it to its CPU: it can be made real-time when it runs");
+            "the thread sleeps, or the kernel binds it to its CPU: call rtf-attach again when the thread runs");
     return done == APPLY_GONE ? fail(EX_NOINPUT, "the thread has ended") : fail(EX_NOPERM, reason);
 }
 

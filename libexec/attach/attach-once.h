@@ -1,4 +1,4 @@
-/* rtf-attach when a person calls it, without a broker. */
+/* Serves rtf-attach when a person calls the program, without a broker. */
 #ifndef RTF_ATTACH_ONCE_H
 #define RTF_ATTACH_ONCE_H
 

@@ -1,6 +1,6 @@
-/* Holds /dev/cpu_dma_latency open: meanwhile the kernel lets no CPU enter an idle state that takes
- * longer to leave than the time written to the file. The limit ends with the descriptor, also when
- * the helper is killed. */
+/* Holds /dev/cpu_dma_latency open. As long as the file is open, the kernel lets no CPU enter an
+ * idle state that takes longer to leave than the time written to the file. The limit ends when the
+ * descriptor is closed, also when the helper is killed. */
 #ifndef RTF_CPU_LATENCY_H
 #define RTF_CPU_LATENCY_H
 

@@ -21,7 +21,7 @@ struct gift {
     struct extras extras;
     bool scheduled, former_reset, touches_nice, touches_clamp;
     int former_nice;
-    bool takes_back; /* the request states no extra: all are taken back */
+    bool takes_back; /* the request states no extra, so all extras are taken back */
 };
 
 static bool get(const struct paragraph *request, const char *key, uint64_t max, uint64_t *number)
@@ -70,7 +70,7 @@ static bool get_limited(const struct paragraph *request, struct limited *limited
     return true;
 }
 
-/* ---- of the thread ---- */
+/* ---- the extras of the thread ---- */
 
 /* Sets the nice value of the thread, or takes it back. A thread that keeps its policy gets
  * reset-on-fork with a nice value below 0, so that its children do not inherit the value. When the
@@ -90,7 +90,8 @@ static bool set_nice(const struct gift *gift, struct attributes *before)
     return retry_set(gift->tid, &next) == 0;
 }
 
-/* Sets the clamps of the thread. A clamp of UINT32_MAX (-1) is the kernel's default. */
+/* Sets the utilization clamps of the thread. UINT32_MAX (-1) restores the kernel's default
+ * clamp. */
 static bool set_clamp(const struct gift *gift)
 {
     if (!gift->touches_clamp)

@@ -9,7 +9,7 @@
  *     scheduled                 1: op=apply and op=restore set the thread's policy
  *     former_nice               the nice value before, plus 20; reset_on_fork: 1 if it was set
  *     lock_was lock_is          bytes that the reservations of the process ask for, before and now
- *     lock_soft lock_hard       the limit before any raise; lock_since: a time before that (ticks)
+ *     lock_soft lock_hard       the limit before the first raise; lock_since: a time before (ticks)
  *     held_latency              us: the least cpu_latency of all attached threads */
 #ifndef RTF_GIVE_EXTRAS_H
 #define RTF_GIVE_EXTRAS_H

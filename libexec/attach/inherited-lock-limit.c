@@ -129,8 +129,9 @@ struct sweep {
 
 /* True: the process is the owner's, began while the limit was raised, and has a limit that only the
  * raised limit allowed. This is also true of a service that root has started for this user
- * meanwhile with such a limit, because nothing distinguishes it. A descendant whose real user is
- * another one is left out: only a program with set-user-ID can have started it (rtf-spec(5)). */
+ * meanwhile with such a limit, because nothing distinguishes this service from a descendant. A
+ * descendant whose real user is another one is left out: only a program with set-user-ID can have
+ * started it (rtf-spec(5)). */
 static bool has_inherited(const struct sweep *sweep, pid_t process)
 {
     struct rlimit now;
@@ -142,8 +143,8 @@ static bool has_inherited(const struct sweep *sweep, pid_t process)
            identity.start >= sweep->limited->since;
 }
 
-/* Lowers the limit of the process if it was inherited. For most processes one call, prlimit(2),
- * shows that it was not. */
+/* Lowers the limit of the process if it was inherited. For most processes one call of prlimit(2)
+ * shows that the limit was not inherited. */
 static void sweep_process(struct sweep *sweep, pid_t process)
 {
     struct rlimit before;
@@ -174,8 +175,8 @@ static int last_id(void)
 
 /* Makes one round: lowers the limit of each process that has inherited it. The kernel lists
  * processes in the order of their ids, and gives each new process a higher id, until the ids wrap
- * around. So a process that is started meanwhile is listed, too: at the end of a clean round nobody
- * has the limit. If the ids wrap around, the round may miss a process. */
+ * around. So a process that is started meanwhile is listed, too, and at the end of a clean round no
+ * process of the owner has the limit. If the ids wrap around, the round may miss a process. */
 static void sweep_once(struct sweep *sweep)
 {
     uint64_t id;
@@ -193,11 +194,12 @@ static void sweep_once(struct sweep *sweep)
         closedir(directory);
 }
 
-/* ns. The longest time of a sweep, because the helper serves no other user meanwhile. */
+/* ns. The longest time of a sweep. The time is bounded, because the helper serves no other user
+ * meanwhile. */
 static const int64_t sweep_most = INT64_C(200000000);
 
-/* Looks at all processes in rounds until two rounds are clean. After a failure the broker sends the
- * order again later. */
+/* Looks at all processes in rounds until two rounds are clean. If this takes longer than
+ * sweep_most, returns a failure, and the broker sends the request again later. */
 static enum apply_result sweep_all(const struct limited *limited, uid_t owner, char *reason)
 {
     const int64_t until = monotonic_now() + sweep_most;
@@ -216,7 +218,7 @@ static enum apply_result sweep_all(const struct limited *limited, uid_t owner, c
     }
     return apply_refuse(
         reason,
-        "processes that inherited the limit of locked memory of process %d start faster than they can be found",
+        "processes that inherited the limit of locked memory of process %d start faster than rtf can find them",
         (int)limited->process);
 }
 

@@ -18,8 +18,8 @@ struct limited {
 };
 
 /* Sets the limit of the process as limited->limit says. If the limit becomes higher, all uids of
- * the process must be the owner's. After APPLY_GONE and APPLY_DONE no other process of the owner
- * still has the limit that was taken back. */
+ * the process must be the owner's. If the function lowers the limit and returns APPLY_GONE or
+ * APPLY_DONE, no other process of the owner still has the raised limit. */
 enum apply_result lock_memory_limit(const struct limited *limited,
                                     char reason[static APPLY_REASON]);
 

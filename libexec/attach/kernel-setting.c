@@ -94,8 +94,8 @@ static bool set(const struct kernel_setting *setting, const char *value, char *r
 
 /* ---- the record ---- */
 
-/* Opens and locks the record. The last broker removes the file. So if the locked file has no name
- * any more, opens the file of this name again. -1 with errno. */
+/* Opens and locks the file of the record. Another broker may remove the file before the lock is
+ * taken, so in this case the path is opened again. -1 with errno. */
 static int open_locked(const char *path, int flags)
 {
     for (;;) {
@@ -168,7 +168,7 @@ static bool write_record(const struct kernel_setting *setting, const struct reco
             length +=
                 snprintf(text + length, (size_t)(RECORD_BYTES - length), "by=%s\n", record->by[i]);
     if (length >= RECORD_BYTES)
-        return fault(reason, "%s has no room for more brokers", setting->record);
+        return fault(reason, "the record %s has no room for more brokers", setting->record);
     memset(text + length, '\n', (size_t)(RECORD_BYTES - length));
     return pwrite(record->fd, text, sizeof text, 0) == RECORD_BYTES ||
            fault(reason, "%s: %s", setting->record, strerror(errno));
@@ -183,9 +183,10 @@ static bool take(const struct kernel_setting *setting, struct record *record, co
     if (!read_value(setting, now, reason))
         return false;
     if (record->count == MOST || strlen(by) >= sizeof record->by[0])
-        return fault(reason, "%s has no room for %.200s", setting->record, by);
-    /* If no broker is left in the record and the setting has another value than the wanted one,
-     * somebody has set that value by hand: it becomes the former value. */
+        return fault(reason, "the record %s has no room for the broker of the spool %.200s",
+                     setting->record, by);
+    /* If no broker is left in the record and the setting does not have the wanted value, somebody
+     * has set the present value by hand. The present value becomes the former value. */
     if (record->former[0] == '\0' || (record->count == 0 && strcmp(now, setting->wanted) != 0))
         snprintf(record->former, sizeof record->former, "%s", now);
     snprintf(record->by[record->count++], sizeof record->by[0], "%s", by);

@@ -11,8 +11,8 @@ static rlim_t smaller(rlim_t one, rlim_t other)
 }
 
 /* The comparisons need no special case for RLIM_INFINITY, because it is the largest rlim_t. After a
- * crash of the helper *now may still be the former limit, although limit->was says that it was
- * raised. */
+ * crash of the helper *now may still be the former limit, although limit->was says that the limit
+ * was raised. */
 struct rlimit lock_limit_next(const struct lock_limit *limit, const struct rlimit *now)
 {
     const struct rlimit *former = &limit->former;

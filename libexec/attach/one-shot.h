@@ -1,5 +1,5 @@
-/* Shared by rtf-attach and rtf-detach when a person calls them: the words on the command line
- * are the lines of one paragraph. Errors go to standard error. */
+/* Functions that rtf-attach and rtf-detach share when a person calls them. The words on the command
+ * line are the lines of one paragraph (lib/paragraph.h). Errors go to standard error. */
 #ifndef RTF_ONE_SHOT_H
 #define RTF_ONE_SHOT_H
 
@@ -18,7 +18,7 @@ bool one_shot_words(struct paragraph_input *input, struct paragraph *words, char
  * ticks). Returns EX_OK, EX_USAGE, or EX_NOINPUT: there is no such thread. */
 int one_shot_thread(const struct paragraph *words, struct identity *identity);
 
-/* Writes the thread's cpuset group into `group`, or "" if the thread is not to go into a scheduling
+/* Writes the thread's cpuset group into `group`, or "" if the request does not ask for a scheduling
  * domain. False: the group cannot be read or written into a paragraph. */
 bool one_shot_group(pid_t tid, const struct attributes *wanted, char group[static GROUP_BYTES]);
 
@@ -29,8 +29,8 @@ bool one_shot_print(const struct identity *identity, const struct attributes *at
                     const char *group);
 bool one_shot_close(void);
 
-/* True: the caller has to make its call again, because the call was pending. This function has
- * slept until the call can go on. */
+/* True: the caller's call was pending, and this function has slept until the caller can make the
+ * call again. */
 bool one_shot_wait_pending(enum apply_result done);
 
 #endif

@@ -25,7 +25,7 @@ enum {
 
 static struct {
     int hierarchy;
-    int error; /* errno: why there is no hierarchy */
+    int error; /* errno: why the hierarchy is not open */
 } own = {.hierarchy = -1, .error = ENOSYS};
 
 /* ---- the record ---- */
@@ -65,7 +65,8 @@ static bool write_record(const char *path, const struct paragraph_output *output
     return good && rename(fresh, path) == 0;
 }
 
-/* True: an earlier attachment has moved the process, which may have started threads since. */
+/* True: a record of the process exists, so an earlier attachment has moved the process into its
+ * group. The process may have started threads since. */
 static bool is_recorded(const char *name)
 {
     char path[RECORD_PATH];
@@ -75,7 +76,7 @@ static bool is_recorded(const char *name)
 
 /* Records the members before any of them is changed. A thread that is started later is not
  * recorded, because it begins with the attributes of the thread that starts it. False with errno;
- * E2BIG: there are too many. */
+ * E2BIG: the process has too many threads. */
 static bool record_members(const char *name, int group)
 {
     pid_t *tids = NULL;
@@ -237,7 +238,7 @@ int process_attach(const struct target *target, const struct process_budget *bud
     return counter;
 }
 
-/* ---- and back ---- */
+/* ---- out of the group ---- */
 
 static const struct attributes *former_of(const struct former *all, int count, pid_t tid,
                                           uint64_t start, const struct attributes *first)
@@ -254,9 +255,9 @@ static bool is_as(const struct attributes *one, const struct attributes *other)
            one->priority == other->priority;
 }
 
-/* Gives the thread its recorded former attributes, except the nice value. Leaves a thread with
- * SCHED_DEADLINE alone, because it has a reservation of its own. cpus = false: leaves an ordinary
- * thread alone, too, so that it keeps its CPUs. True: the thread was changed. */
+/* Gives the thread its recorded former attributes, except the nice value. Does not change a thread
+ * with SCHED_DEADLINE, because such a thread has a reservation of its own. cpus = false: does not
+ * change an ordinary thread either, so it keeps its CPUs. True: the thread was changed. */
 static bool restore_thread(pid_t tid, const struct former *all, int count, pid_t first_tid,
                            const struct attributes *first, bool cpus)
 {

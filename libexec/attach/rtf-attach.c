@@ -19,8 +19,9 @@
  *     op=domains id by cpus                             make scheduling domains; without cpus=: remove
  *                                                       the domains of `by`
  *     op=sweep   id tid started_by group                remove what an ended thread left in its domain
- *     op=loop    id [tid started_by] budget             only answer with the descriptor of cpu_budget_open for this
- *                                                       process, by default the helper itself, and with pid=
+ *     op=loop    id [tid started_by] budget             only answer, with pid= and a descriptor of
+ *                                                       cpu_budget_open, for this process; without
+ *                                                       tid=: for the helper itself
  *     op=give    id tid started_by process + extras     give the thread its extras: give-extras.h
  *
  * Where domains are in use, apply, adjust and restore take group=, the cpuset group that the thread
@@ -42,8 +43,8 @@
  * descriptor of cpu_budget_open; without this descriptor the answer is never ok. With whole= (a
  * CPU) and every= (us), the runtime is for all threads of the process in each period, and the
  * descriptor is that of budget_group_bound. restore and sweep with whole= and without budget= end
- * this (process-attach.h). The first answer has unlocked= and an error message if the helper could
- * not be locked in memory. */
+ * this common runtime (process-attach.h). The first answer has unlocked= and an error message if
+ * the helper could not be locked in memory. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
@@ -207,7 +208,7 @@ static enum apply_result serve_restore(const struct paragraph *request, int pidf
         process_restore(&target, &former, false);
     const enum apply_result done = serve_with(request, pidfd, reason, scheduling_restore);
     if (process) {
-        /* again, for threads that the first thread has started meanwhile */
+        /* a second time, for threads that the first thread has started meanwhile */
         process_restore(&target, &former, true);
         process_remove(&target);
     }
@@ -289,8 +290,9 @@ static pid_t looping_process(const struct paragraph *request)
     return get_thread(request, &tid, &started_by) ? tid : getpid();
 }
 
-/* Opens the budget descriptor before the thread becomes real-time, so that its runtime is bounded
- * from the beginning. -1: the request asks for no budget, or *done and *reason are the refusal. */
+/* Opens the budget descriptor (an event that fires when the runtime is used up) before the thread
+ * becomes real-time, so that the runtime is bounded from the beginning. -1: the request asks for no
+ * budget, or *done and *reason are the refusal. */
 static int open_budget(const struct paragraph *request, int pidfd, enum apply_result *done,
                        char *reason)
 {
@@ -456,8 +458,8 @@ static bool confine(bool processes)
                                          {"/sys", MAY_READ},
                                          {RUN_DIRECTORY, MAY_CHANGE},
                                          {CPU_LATENCY_DEVICE, MAY_WRITE},
-                                         /* the groups of processes; the path does not exist if
-                                          * there is no hierarchy */
+                                         /* the groups of processes; without a hierarchy this path
+                                          * does not exist */
                                          {groups, MAY_CHANGE},
                                          {has_cpusets ? mount : NULL, MAY_CHANGE},
                                          {0}};

@@ -1,5 +1,5 @@
-/* rtf-detach(8): gives a thread back the attributes that rtf-attach(8) printed, which it reads from
- * standard input or from the words of its command line. */
+/* rtf-detach(8): gives a thread back the attributes that rtf-attach(8) printed. rtf-detach reads
+ * the attributes from standard input or from the words of its command line. */
 #include <stdio.h>
 #include <sysexits.h>
 #include <unistd.h>
@@ -37,7 +37,7 @@ static int detach_once(const struct paragraph *words)
 
 static bool read_paragraph(struct paragraph_input *input, struct paragraph *words)
 {
-    const char *why = "no complete paragraph";
+    const char *why = "a part of the lines that rtf-attach printed is missing";
     int taken;
     while ((taken = paragraph_take(input, words, &why)) == 0)
         if (paragraph_fill(input, STDIN_FILENO) <= 0)

@@ -34,8 +34,8 @@ struct guarded *boosts_first_lender(void)
 
 /* ---- what a guarded thread lends ---- */
 
-/* One thread, because a thread waits for one lock at a time. But the members of a group may wait
- * for several locks. */
+/* A single thread counts once, because a thread waits for one lock at a time. The members of a
+ * group may wait for several locks, so each boost counts. */
 int64_t lending_at_once(const struct guarded *lender)
 {
     return lender->group != NULL ? lender->boost_count : 1;

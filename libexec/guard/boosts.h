@@ -1,4 +1,5 @@
-/* The boosted threads, and who lends them their rank (lending.h). */
+/* Keeps a record of each boosted thread: a thread that holds a lock and runs with the rank (policy
+ * and priority) that a waiting thread lends it (lending.h). */
 #ifndef RTF_BOOSTS_H
 #define RTF_BOOSTS_H
 
@@ -13,8 +14,9 @@
 struct boost {
     pid_t tid;              /* the thread that is boosted */
     struct guarded *lender; /* the guarded thread that lends its rank; NULL: unknown */
-    /* the lender is unknown: how often the search for it has to reach the last guarded thread (0:
-     * the search has not begun), and when to go on; INT64_MAX: no more candidates */
+    /* These two count only while the lender is unknown. rounds: how often the search for the lender
+     * still has to reach the last guarded thread; 0: the search has not begun. try_at: when the
+     * search goes on; INT64_MAX: no candidate is left. */
     unsigned rounds;
     int64_t try_at;
     int priority; /* the kernel's number: 99 - rt_priority; -1 under SCHED_DEADLINE */
@@ -26,20 +28,23 @@ struct boost {
 /* NULL: the thread is not known to be boosted. */
 struct boost *boost_of(pid_t tid);
 
-/* The others follow by hh.next; of_unknown.tqe_next; of_lenders.tqe_next. NULL: none. */
+/* Each returns the first entry of a list; NULL: the list is empty. boosts_first: all boosts, linked
+ * by hh.next. boosts_first_unknown: the boosts with an unknown lender, linked by of_unknown.
+ * boosts_first_lender: the known lenders, linked by of_lenders. */
 struct boost *boosts_first(void);
 struct boost *boosts_first_unknown(void);
 struct guarded *boosts_first_lender(void);
 
-/* Begins a boost, in place of an earlier one of the thread. try_at: see struct boost. False: the
- * table is full, with a thousand boosts. */
+/* Begins a boost of the thread, and ends an earlier boost of the same thread. try_at: see struct
+ * boost. False: the table of a thousand boosts is full. */
 bool boost_begin(pid_t tid, struct guarded *lender, int priority, int64_t since, int64_t try_at);
 
-/* Ends the boost. Its time counts for its lender, or as time of unknown lenders
+/* Ends the boost. The time of the boost counts as lent by its lender, or by unknown lenders
  * (rank_note_unknown). */
 void boost_end(struct boost *boost, int64_t now);
 
-/* From now on the lender is unknown. Counts the lender's time until now. */
+/* Makes the lender of the boost unknown from now on. The time until now counts as lent by the
+ * former lender. */
 void boost_disown(struct boost *boost, int64_t now, int64_t try_at);
 
 /* lending_at_once: how many threads run with the lender's rank at once. lending_count brings

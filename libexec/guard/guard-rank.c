@@ -8,9 +8,9 @@
  * the work waits for the next period, so other reservations lose at most RUNTIME per PERIOD.
  * SCHED_FLAG_RECLAIM also gives the guard all bandwidth that nobody has reserved. Without this
  * flag, each runtime that the guard overruns would keep it from running for one period, and the
- * guard may overrun many: where the kernel has no CONFIG_PARAVIRT_TIME_ACCOUNTING, as Debian's
- * kernel, the time that the host takes from a virtual machine counts as used. 10 ms of such time
- * would keep the guard from running for 200 ms. */
+ * guard may overrun many: where the kernel has no CONFIG_PARAVIRT_TIME_ACCOUNTING, as in Debian,
+ * the time that the host takes from a virtual machine counts as used. 10 ms of such time would keep
+ * the guard from running for 200 ms. */
 enum { RUNTIME = 200000, PERIOD = 4000000 };
 
 static struct sched_param fifo;

@@ -13,9 +13,10 @@
  * own deadline is the earliest, and its deadline is near.
  *
  * The guard has to be SCHED_DEADLINE before a thread is first lent SCHED_DEADLINE. Otherwise the
- * kernel may wake the guard, at this boost, on the CPU of the boosted thread, because it still sees
- * an ordinary thread there. In Linux 6.1 no other CPU pulls a FIFO thread from there, because a run
- * queue counts as overloaded only with two FIFO or RR threads (update_rt_migration()). */
+ * kernel may wake the guard, at this boost, on the CPU of the boosted thread, because the kernel
+ * still sees an ordinary thread on that CPU. In Linux 6.1 no other CPU pulls the FIFO guard from
+ * that CPU, because a run queue counts as overloaded only with two FIFO or RR threads
+ * (update_rt_migration()). */
 #ifndef RTF_GUARD_RANK_H
 #define RTF_GUARD_RANK_H
 
@@ -23,8 +24,8 @@
 #include <stdbool.h>
 
 /* Called once, at the start of the guard. Removes the CPUs `domains` from the guard's affinity:
- * these CPUs are scheduling domains of their own, and their bandwidth is for the threads that are
- * granted there. */
+ * these CPUs are scheduling domains of their own, and their bandwidth is for the threads that have
+ * a reservation there. */
 void guard_rank_begin(const cpu_set_t *domains);
 
 /* Makes the guard FIFO until guard_rank_rise, because the kernel needs the guard's bandwidth for a

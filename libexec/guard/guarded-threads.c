@@ -133,8 +133,9 @@ static enum apply_result put_in_force(struct guarded *guarded)
 {
     enum apply_result done = APPLY_DONE;
     const struct target target = target_of(guarded);
-    /* If the thread still waits for a lock, putting it in force boosts the holder of the lock, in a
-     * call of the guard. So the thread is named as the lender of these boosts. */
+    /* If the thread still waits for a lock, putting the thread in force boosts the holder of the
+     * lock, and the kernel reports the guard as the cause. So the thread is named here as the
+     * lender of these boosts. */
     tell->attribute_boosts(guarded);
     if (guarded->group != NULL && !process_group_resume(guarded->group))
         done = APPLY_BUSY;
@@ -173,8 +174,8 @@ void guarded_suspend(struct guarded *guarded, int64_t until)
     enter_suspended(guarded, until);
 }
 
-/* ns. How long a thread stays suspended if it cannot be put in force. A process with too many
- * threads is looked at once a second at most. */
+/* ns. How long a thread stays suspended if it cannot be put in force. The guard looks at a process
+ * with too many threads at most once a second. */
 static int64_t pause_of(const struct guarded *guarded)
 {
     const int64_t second = INT64_C(1000000000);
@@ -184,8 +185,9 @@ static int64_t pause_of(const struct guarded *guarded)
 
 /* ---- threads that a process has started ---- */
 
-/* ns. The least time between two wakeups of the guard by a process that starts threads all the time.
- * At each, the guard looks at all members: start_pause_each is twenty times what one member costs. */
+/* ns. The least time between two wakeups of the guard by a process that starts threads all the
+ * time. At each wakeup the guard looks at all members. So start_pause_each is added for each
+ * member, twenty times the CPU time that the guard needs for one member. */
 static const int64_t start_pause = INT64_C(8000000), start_pause_each = INT64_C(30000);
 
 void guarded_started(struct guarded *guarded, int64_t now)
@@ -270,8 +272,8 @@ void guarded_undo_suspension(struct guarded *guarded)
         enter_suspended(guarded, 0);
 }
 
-/* ns until the next attempt to have the kernel report a boost. Short, because the boost goes on
- * meanwhile. */
+/* ns until the next attempt to have the kernel report a boost. The time is short, because the boost
+ * goes on meanwhile. */
 static const int64_t retry_pause = INT64_C(1000000);
 
 struct guarded *guarded_resume_due(int64_t now)
@@ -311,7 +313,7 @@ void guarded_used_up(struct guarded *guarded, int64_t now)
         guarded->shortened = ioctl(guarded->event, PERF_EVENT_IOC_PERIOD, &whole) != 0;
     const int64_t has = cpu_time_of(guarded), waits = wait_time_of(guarded),
                   runtime = guarded->window.runtime;
-    /* More than 1 if the guard could not run in the meantime. */
+    /* `times` is more than 1 if the guard could not run when the first runtime was used up. */
     int64_t times = (has - guarded->count_at_window) / runtime;
     if (times < 1)
         times = 1;
@@ -492,9 +494,9 @@ void guarded_leave(struct guarded *guarded)
     drop(guarded);
 }
 
-/* The attach helper makes the FIFO or RR thread ordinary next. The guard does so before, because it
- * would not learn otherwise what a thread lends that waits for a lock of this thread
- * (made_ordinary). */
+/* The attach helper makes the FIFO or RR thread ordinary next. If another thread waits for a lock
+ * of this thread, the other thread then lends its rank. The guard learns of this only if the guard
+ * itself makes the thread ordinary (made_ordinary). */
 static void end_ordinary(struct guarded *guarded)
 {
     if (guarded->state == GUARDED_IN_FORCE)

@@ -11,9 +11,10 @@
  *
  * guarded_begin starts in SUSPENDED if an earlier guard left the SCHED_DEADLINE thread suspended,
  * or if the thread used up its runtime in a window that is not over. guarded_resume_due leads to
- * LOST if the kernel cannot make the thread SCHED_DEADLINE before it wakes; if the kernel refuses
- * for another reason, the thread stays SUSPENDED for another period. guarded_end removes a FIFO or
- * RR thread at once; guarded_leave removes any thread. Only guarded-threads.c changes a state. */
+ * LOST if the kernel cannot make the sleeping thread SCHED_DEADLINE before it wakes; if the kernel
+ * refuses for another reason, the thread stays SUSPENDED for another period. guarded_end removes a
+ * FIFO or RR thread at once; guarded_leave removes any thread. Only guarded-threads.c changes a
+ * state. */
 #ifndef RTF_GUARDED_THREADS_H
 #define RTF_GUARDED_THREADS_H
 
@@ -49,30 +50,33 @@ enum guarded_state {
 struct guarded {
     pid_t tid;
     uint64_t started_by; /* lib/thread.h */
-    /* owned by this struct. event: counts the CPU time; -1: the kernel itself bounds it
-     * (SCHED_DEADLINE) */
+    /* owned by this struct. event: counts the CPU time; -1: no event, because the kernel itself
+     * bounds the CPU time of a SCHED_DEADLINE thread */
     int pidfd, event;
-    /* owned by this struct: the file /proc/TID/schedstat with the time run and waited; -1: not
-     * open */
+    /* owned by this struct: the file /proc/TID/schedstat, which says how long the thread has run
+     * and waited; -1: not open */
     int schedstat;
     /* owned by this struct: the mapping of `event`, two pages; or MAP_FAILED */
     void *event_page;
     enum guarded_state state;
     struct attributes granted;
-    /* owned by this struct. NULL: the runtime is for this thread alone; else it is for all threads
-     * of the process whose first thread is `tid` */
+    /* owned by this struct. NULL: the runtime is for this thread alone; else the runtime is for all
+     * threads of the process whose first thread is `tid` */
     struct process_group *group;
     int64_t look_at; /* when to look for new threads of the process; INT64_MAX: never */
-    /* FIFO and RR: the kernel's policy and priority at suspension; the owner may have lowered
-     * them. */
+    /* FIFO and RR: the thread's policy and priority at the last suspension, as the kernel's
+     * numbers. They may be lower than granted, because the owner may have lowered them. */
     int suspended_policy, suspended_priority;
     struct window window;
-    bool shortened;          /* `event` fires after the rest of the runtime of an earlier window */
+    /* `event` fires next after the rest of the runtime: the thread had used a part of the runtime
+     * before it was guarded again */
+    bool shortened;
     int64_t count_at_window; /* count of `event` when the window began */
     int64_t wait_at_window;  /* time waited for a CPU until the window began */
     /* SUSPENDED: when the thread runs as granted again; not before counted_until */
     int64_t resume_at;
-    /* the kernel counts the former bandwidth until this time; 0: it does not */
+    /* until this time the kernel counts the bandwidth that the thread had under SCHED_DEADLINE; 0:
+     * it counts none */
     int64_t counted_until;
     struct overrun overrun; /* SCHED_DEADLINE: the overrun at the last suspension (demote.h) */
     /* Lending, see lending.h. */
@@ -81,8 +85,8 @@ struct guarded {
     int64_t lent_counted_to;   /* `lent` includes the time up to here */
     int64_t used_itself;       /* CPU time that the thread used in its window before it lent */
     int64_t lent;              /* time lent in the window for lending */
-    int report_attempts;       /* how often to try again to have boosts reported; lending.c */
-    int64_t check_at;          /* next check for a boost that the kernel did not report */
+    int report_attempts;  /* how often to try again to have the kernel report a boost (lending.c) */
+    int64_t check_at;     /* next check for a boost that the kernel did not report */
     int64_t ran_at_check; /* CPU time at the last check, to see whether the thread has run since */
     TAILQ_ENTRY(guarded) of_lenders, of_ending;
     /* The next report to the broker. */
@@ -100,7 +104,7 @@ struct guarded_events {
     void (*attribute_boosts)(struct guarded *lender);
     /* The thread can lend from now on; on = false: the thread is about to be removed. */
     void (*may_lend)(const struct guarded *lender, bool on);
-    /* No boost comes from the thread any more. */
+    /* No boost comes from `lender` any more. */
     void (*forget)(const struct guarded *lender);
     /* The guard has made this thread, or this member of a group, ordinary. */
     void (*made_ordinary)(pid_t tid);
@@ -121,19 +125,20 @@ struct guarded *guarded_first(void);     /* the others follow by hh.next; NULL: 
  * guarded; *why is the reason. */
 struct guarded *guarded_begin(const struct guarded *wanted, bool again, const char **why);
 
-/* Stops guarding. A FIFO or RR thread that is suspended is put in force; but if the attach helper
- * detaches the thread next, it is made ordinary, with all members of its group. A SCHED_DEADLINE thread
- * goes to ENDING, and is ordinary if it lends, was suspended, or has overrun its runtime. The guard
- * remembers how much the thread has used of the present window until the window is over, so that a
- * thread gains nothing when guarding ends and begins again. */
+/* Stops guarding. Puts a suspended FIFO or RR thread in force. `detaches`: the attach helper
+ * detaches the thread next, so a FIFO or RR thread is made ordinary instead, with all members of
+ * its group. A SCHED_DEADLINE thread goes to ENDING, and is ordinary if it lends, was suspended, or
+ * has overrun its runtime. Until the end of the present window the guard remembers how much of the
+ * runtime the thread has used, so that a thread gains nothing when guarding ends and begins
+ * again. */
 void guarded_end(struct guarded *guarded, bool detaches);
 
 /* Removes ENDING threads that are not SCHED_DEADLINE any more, or have ended. */
 void guarded_forget_ended(void);
 
 /* Removes the thread because the guard stops. The thread stays real-time. Only a thread that lends
- * its rank, or would lend it when it is real-time again, is left ordinary: until the next guard
- * starts, nothing would bound the time that it lends. */
+ * its rank, or would lend its rank when it is real-time again, is left ordinary. Until the next
+ * guard starts, nothing would bound the time that this thread lends. */
 void guarded_leave(struct guarded *guarded);
 
 /* `event` has fired: the thread has used one runtime, or more. */
@@ -142,8 +147,8 @@ void guarded_used_up(struct guarded *guarded, int64_t now);
 /* The process has started threads: the guard makes them real-time at
  * guarded_next_start or soon after. */
 void guarded_started(struct guarded *guarded, int64_t now);
-/* Makes the new threads of one process real-time, and returns its first thread: the caller listens
- * for further new threads. NULL: no process is due. */
+/* Makes the new threads of one process real-time, and returns the first thread of this process. The
+ * caller then listens for further new threads. NULL: no process is due. */
 struct guarded *guarded_start_due(int64_t now);
 int64_t guarded_next_start(void);
 
@@ -157,7 +162,7 @@ int64_t guarded_used_in_window(const struct guarded *guarded, int64_t now);
 void guarded_suspend(struct guarded *guarded, int64_t until);
 
 /* Cancels a suspension without a report to the broker. The thread is in force again as soon as the
- * kernel no longer counts its former bandwidth. */
+ * kernel no longer counts the bandwidth that the thread had. */
 void guarded_undo_suspension(struct guarded *guarded);
 
 /* Makes a sleeping thread ordinary and then real-time again; the thread does not notice. If the
@@ -169,8 +174,9 @@ void guarded_renew_boosts(struct guarded *guarded);
  * now, and the caller tells the broker. */
 bool guarded_lose_counter(struct guarded *guarded);
 
-/* Puts all suspended threads in force that are due. Returns a thread that is LOST because it
- * sleeps: the caller tells the broker and calls again. NULL: no more thread is due. */
+/* Puts in force all threads whose suspension is over at `now`. Returns a thread that is LOST
+ * because it sleeps: the caller tells the broker and calls again. NULL: no more suspension is
+ * over. */
 struct guarded *guarded_resume_due(int64_t now);
 /* When guarded_resume_due has something to do; INT64_MAX: never. */
 int64_t guarded_next_resume(void);

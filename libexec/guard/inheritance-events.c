@@ -117,7 +117,8 @@ void inheritance_events_listen(bool on)
 
 static bool open_ring(const struct perf_event_attr *event, int cpu)
 {
-    /* Only changes to or from a real-time priority: the guard ignores other boosts. */
+    /* Reports only changes to or from a real-time priority, because the guard ignores other
+     * boosts. */
     static const char filter[] = "newprio < 100 || oldprio < 100";
     struct ring *ring = &rings[ring_count];
     struct epoll_event wanted = {.events = EPOLLIN, .data.u64 = source};

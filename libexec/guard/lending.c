@@ -28,9 +28,9 @@ static int64_t later(int64_t one, int64_t other)
 
 /* ---- who lends ---- */
 
-/* Returns the process with one runtime whose group has the thread as a member; NULL: none. Looks
- * only at processes of this priority: for the wait of an ordinary thread there are none, so the
- * guard does not list their members. */
+/* Returns the guarded process (all its threads share one runtime) of which the thread is a member;
+ * NULL: none. Skips processes that were granted another priority, which saves reading the thread's
+ * group from /proc. */
 static struct guarded *process_of(pid_t tid, int priority)
 {
     struct guarded *guarded = guarded_first();
@@ -86,11 +86,11 @@ static void may_lend(const struct guarded *lender, bool on)
         retry_unknown(lender);
 }
 
-/* When to look for the lender of a boost: once the shortest runtime of a possible lender has
- * passed, together with the time of earlier boosts whose lender was not found. If the lender can
- * only be a thread about to be made SCHED_DEADLINE, after 4 ms: by then the broker has usually begun
- * to guard the thread, and its lending can be counted. INT64_MAX: no guarded thread can be the
- * lender. */
+/* Returns when to look for the unknown lender of a boost: after the shortest runtime of a possible
+ * lender, less the time of earlier boosts whose lender was not found. If only a thread that is
+ * about to become SCHED_DEADLINE can be the lender, the guard looks after 4 ms. By then the broker
+ * has usually had this thread guarded, so the guard counts what it lends. INT64_MAX: no guarded
+ * thread can be the lender. */
 static int64_t first_try(int priority, int64_t since)
 {
     static const int64_t patience = INT64_C(4000000);
@@ -115,8 +115,8 @@ static void begin_boost(pid_t tid, struct guarded *lender, int priority, int64_t
 
 /* ---- the kernel's reports ---- */
 
-/* While the guard looks for the lender of this thread's boost: has the kernel reported a change of
- * the boost? */
+/* The boosted thread whose lender the guard looks for, and whether the kernel has reported a change
+ * of this boost meanwhile. */
 static struct {
     pid_t tid;
     bool has_changed;
@@ -216,8 +216,8 @@ static bool is_deadline(pid_t tid)
     return thread_attributes(tid, &now) && now.policy == POLICY_DEADLINE;
 }
 
-/* True: the boost goes on. Nothing shows what a SCHED_DEADLINE thread is lent, so it counts as
- * boosted until the kernel reports the end. */
+/* True: the boost goes on. Nothing in /proc shows whether a SCHED_DEADLINE thread is boosted, so a
+ * boost of such a thread counts as going on until the kernel reports its end. */
 static bool goes_on(const struct boost *boost)
 {
     return rank_is_boosted(boost->tid) || (boost->priority < 0 && is_deadline(boost->tid));
@@ -231,9 +231,9 @@ static void hide(struct boost *boost, int64_t now)
     boost_end(boost, now);
 }
 
-/* The thread was suspended, or is about to be removed. A boost that goes on is by another thread:
- * the report named the thread that moved the waiting thread to the lock
- * (FUTEX_CMP_REQUEUE_PI). */
+/* Called when `lender` has been suspended or is about to be removed. A boost that still goes on
+ * comes from another thread: the kernel's report named not the waiting thread, but the thread that
+ * moved the waiting thread to the lock (FUTEX_CMP_REQUEUE_PI). */
 static void disown(const struct guarded *lender)
 {
     struct boost *boost, *next;
@@ -250,8 +250,9 @@ static void disown(const struct guarded *lender)
     }
 }
 
-/* Called when a thread has been made ordinary. A thread that waits for the thread's lock lends its
- * rank from now on, and the kernel reports nothing (hidden-waits.h). */
+/* Called when a thread has been made ordinary. If another thread waits for a lock of this thread,
+ * the waiting thread lends its rank from now on, and the kernel reports nothing
+ * (hidden-waits.h). */
 static void made_ordinary(pid_t tid)
 {
     (void)drain_all();
@@ -266,9 +267,9 @@ static void made_ordinary(pid_t tid)
 
 /* ---- boosts without a report (PREEMPT_RT) ---- */
 
-/* Called when the thread is in force again. False: a report of the kernel is missing: the thread
- * lent when it was suspended and still sleeps, so it still waits for the lock, but the kernel has
- * reported no boost since. */
+/* Called when the thread is in force again. False: a report of the kernel is missing. The thread
+ * lent its rank when it was suspended, and still sleeps, so it still waits for the lock; but the
+ * kernel has reported no boost since. */
 static bool boosts_reported(struct guarded *lender)
 {
     if (!is_preempt_rt || lender->report_attempts == 0 || lender->boost_count > 0 ||
@@ -279,7 +280,8 @@ static bool boosts_reported(struct guarded *lender)
 }
 
 /* Checks one thread that is due. If the thread has not run since the last check and lends nothing
- * as far as is known, has the kernel report its boosts again. False: no thread is due. */
+ * as far as is known, the function has the kernel report the boosts by this thread again. False: no
+ * thread is due. */
 static bool check_one_sleeper(int64_t now)
 {
     struct guarded *guarded = guarded_first();
@@ -296,8 +298,8 @@ static bool check_one_sleeper(int64_t now)
 }
 
 /* Suspending a candidate takes some tens of us, and a hostile user decides how often a boost has an
- * unknown lender. So the number of candidates at a time is bounded, and after them the guard pauses
- * for 20 times as long as they took. */
+ * unknown lender. So the guard tries a bounded number of candidates at a time, and then pauses for
+ * 20 times as long as this took. */
 enum { TRIES_AT_ONCE = 16, PAUSE_PER_TRY = 20 };
 
 static void check_sleepers(int64_t now)
@@ -314,8 +316,8 @@ static int64_t runtime_left(const struct guarded *lender)
 }
 
 /* Returns when the guard has to look at what the lender has used and lent. The members of a group
- * run while one of them lends, so the runtime is used up earlier than lending alone would use it
- * up. */
+ * run while one of them lends, so they use up the common runtime earlier than lending alone
+ * would. */
 static int64_t runtime_over_at(const struct guarded *lender)
 {
     const int64_t left = runtime_left(lender);
@@ -329,7 +331,8 @@ static int64_t runtime_over_at(const struct guarded *lender)
  * wakeup of the guard. */
 static const int64_t little = INT64_C(200000);
 
-/* True: the lender stands for a process, whose common runtime is not used up yet. */
+/* True: the lender is guarded together with all threads of its process, and their common runtime is
+ * not used up yet. */
 static bool has_runtime_left(struct guarded *lender, int64_t now)
 {
     if (lender->group == NULL)
@@ -360,8 +363,8 @@ static bool still_lends(const struct guarded *lender)
     return really;
 }
 
-/* True: the boost of the thread has ended. Of a SCHED_DEADLINE thread only a report of the kernel
- * shows this. */
+/* True: the boost of the thread has ended. If the thread is SCHED_DEADLINE, only a report of the
+ * kernel shows the end. */
 static bool has_ended(pid_t tid)
 {
     (void)drain_all();
@@ -402,8 +405,9 @@ static bool is_candidate(const struct guarded *guarded, pid_t tid, int priority)
            rank_may_be_lent(guarded, priority);
 }
 
-/* The search goes on at this place of the guarded threads, for the next boost, too: boosts may be
- * too short for a search from the first thread on. last_found is tried first. */
+/* search_at: the place in the list of guarded threads where the search goes on, also the search for
+ * the lender of another boost. Boosts may be too short for a search that always begins with the
+ * first thread. last_found: the lender that was found last, which each search tries first. */
 static unsigned search_at;
 static pid_t last_found;
 
@@ -422,8 +426,8 @@ static void search_again(struct boost *boost, bool lasts, int64_t now)
     boost->rounds -= boost->rounds > 0 ? 1 : 0;
 }
 
-/* Tries the next possible lenders of the thread's boost. Returns the lender; NULL: it is none of
- * these. *all: the last guarded thread was tried. */
+/* Tries the next possible lenders of the thread's boost. Returns the lender; NULL: none of these
+ * threads is the lender. *all: whether the last guarded thread was tried. */
 static struct guarded *try_next(pid_t tid, int priority, bool lasts, int64_t now, bool *all)
 {
     unsigned place = 0, tries = 0;

@@ -7,18 +7,20 @@
  * lender until its next period, which ends the boost.
  *
  *     boost       begins and ends with a report of the kernel (inheritance-events.h)
- *     lender      known: the report names the thread that began to wait. That thread is guarded, is a
- *                 member of the group of a guarded process, or is itself boosted by a guarded thread.
- *                 unknown: the call came from a third thread (FUTEX_CMP_REQUEUE_PI, or a change
+ *     lender      known: the report names the thread that began to wait. That thread is guarded, is
+ *                 a member of the group of a guarded process, or is itself boosted by a guarded
+ *                 thread.
+ *                 unknown: the report names a third thread (after FUTEX_CMP_REQUEUE_PI, or a change
  *                 of the waiting thread's priority), or the wait is hidden (hidden-waits.h). When
  *                 the shortest runtime of a possible lender is over, the guard suspends the
- *                 possible lenders one by one until the boost ends. Boosts that end before are
- *                 added up: when their sum reaches this runtime, the guard looks for the lender of
- *                 the next boost at once.
+ *                 possible lenders one by one until the boost ends. Boosts that end before
+ *                 this are added up. When their sum reaches that shortest runtime, the guard looks
+ *                 for the lender of the next boost at once.
  *                 wrong: the third thread is guarded itself, and the report seems to name it as
- *                 the lender. If the boost goes on when it is suspended, the lender is unknown.
- *     suspended   the lender, when the CPU time that it has used and lent reaches its runtime. The
- *                 lender may lend again as soon as it is in force again.
+ *                 the lender. If the boost goes on when this third thread is suspended, the
+ *                 lender counts as unknown.
+ *     suspended   the guard suspends the lender when the CPU time that the lender has used and lent
+ *                 reaches its runtime. The lender may lend again as soon as it is in force again.
  *
  * A short boost costs one wakeup of the guard. While boosts keep coming, the guard reads the
  * reports once a millisecond, and is not woken for each.
@@ -30,10 +32,11 @@
  * a millisecond.
  *
  * Second, a report may be missing. While irq_work is about to wake a thread and is preempted, the
- * kernel takes events on its CPU for events of irq_work itself (perf_swevent_get_recursion_context,
- * before Linux 6.11). So a lender that was suspended and still sleeps is put in force again until
- * the kernel reports its boost; and a thread that has not run for a second, and lends nothing as
- * far as is known, is made ordinary and real-time again, so that the kernel reports its boost. */
+ * kernel takes other events on that CPU for events of irq_work itself, and drops them
+ * (perf_swevent_get_recursion_context, before Linux 6.11). So a lender that was suspended and still
+ * sleeps is put in force again until the kernel reports its boost; and a thread that has not run
+ * for a second, and lends nothing as far as is known, is made ordinary and real-time again, so that
+ * the kernel reports its boost. */
 #ifndef RTF_LENDING_H
 #define RTF_LENDING_H
 
@@ -56,9 +59,9 @@ bool lending_wakeup_may_fail(void);
  * policy. */
 void lending_expect_promotion(int64_t now);
 
-/* Does what is due at `now`, and returns a lender that has been suspended: report it to the
- * broker, and call again. NULL: nothing more is due. lending_next_due: when something is due
- * (CLOCK_MONOTONIC, ns). */
+/* Does what is due at `now`, and returns a lender that has been suspended. The caller reports this
+ * lender to the broker, and calls again. NULL: nothing more is due. lending_next_due: when
+ * something is due (CLOCK_MONOTONIC, ns). */
 struct guarded *lending_suspend_due(int64_t now);
 int64_t lending_next_due(void);
 

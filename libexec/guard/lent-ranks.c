@@ -19,7 +19,8 @@ static bool is_real_time(int priority)
     return priority >= -1 && priority < RT_PRIORITIES;
 }
 
-/* The highest rank from which a thread can have been lowered to this priority. */
+/* Returns the highest rank that can have been granted to a thread that now has this priority: its
+ * owner may have lowered a FIFO or RR priority. */
 static int highest(int priority)
 {
     return priority < 0 ? -1 : 0;

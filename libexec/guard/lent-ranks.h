@@ -1,5 +1,5 @@
-/* Which guarded threads can lend a rank (policy and priority), and for how long threads were
- * boosted whose lender is unknown (lending.h).
+/* Records which guarded threads can lend a rank (policy and priority), and for how long unknown
+ * lenders have boosted threads (lending.h).
  *
  * The owner of a FIFO or RR thread may lower its priority, so the thread can lend each rank from the
  * granted one down to the lowest real-time rank. */
@@ -26,14 +26,14 @@ int64_t rank_shortest_runtime(int priority);
 /* True: some guarded thread is SCHED_DEADLINE. */
 bool ranks_have_deadline(void);
 
-/* Notes that a thread was boosted to this priority by an unknown lender for `time` ns. The sum
- * counts until the longest period of all lenders is over: the lender may lend for a short time
- * again and again. rank_unknown_time returns this sum, for all threads that were boosted to a
- * priority of this kind (SCHED_DEADLINE, or FIFO and RR). */
+/* Notes that a thread was boosted to this priority by an unknown lender for `time` ns. The sum of
+ * these times is kept for the longest period of all possible lenders, because a lender may lend for
+ * a short time again and again. rank_unknown_time returns this sum, for all threads that were
+ * boosted to a priority of this kind (SCHED_DEADLINE, or FIFO and RR). */
 void rank_note_unknown(int priority, int64_t time, int64_t now);
 int64_t rank_unknown_time(int priority, int64_t now);
 
-/* No guarded thread lends what threads are boosted to at present: forgets the sum. */
+/* Sets the sum to 0. Call this when the search has shown that no guarded thread is the lender. */
 void rank_forget_unknown(int priority);
 
 #endif

@@ -1,9 +1,9 @@
 #include "overrun-window.h"
 
-/* Timers are late at times, and the host of a virtual machine stops its timers for milliseconds.
- * A thread that wakes late once, and in time after that, uses its runtime twice within less than
- * a period, and is no runaway. So the next window may begin early by this much, ns. `began`
- * itself is not moved, so the thread gains nothing for later windows. */
+/* Timers are late at times, and the host of a virtual machine stops its timers for milliseconds. A
+ * thread that wakes late once, and in time after that, uses its runtime twice within less than a
+ * period, and is no runaway. So the next window may begin this many ns early. `began` itself is not
+ * moved, so the thread gains nothing for later windows. */
 static int64_t tolerance(const struct window *window)
 {
     return window->period / 4;

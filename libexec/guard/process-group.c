@@ -37,9 +37,9 @@ struct process_group {
     pid_t *known;
     ssize_t known_count;
     int64_t known_at;
-    bool has_new; /* process_group_resume has met members that were not known */
+    bool has_new; /* process_group_resume has found members that are not in `known` */
     struct attributes granted;
-    struct event starts, *counters; /* counters: of CPU time on the other CPUs */
+    struct event starts, *counters; /* counters: the members' CPU time on the other CPUs */
     int count;
 };
 
@@ -249,10 +249,11 @@ void process_group_suspend(struct process_group *group, void (*suspended)(pid_t 
     free(tids);
 }
 
-/* With reset-on-fork, as each grant: only the guard makes a member real-time. Without this flag, a
- * child whose fork takes longer than the rest of the runtime would be real-time while all members
- * that are listed are ordinary. So would threads that start one another and end faster than they
- * are listed. Both would be real-time after the end of the reservation, too. */
+/* Makes a member real-time with reset-on-fork, so that its children are ordinary until the guard
+ * makes them real-time. Without this flag, a child whose fork takes longer than the rest of the
+ * runtime would be real-time while all listed members are ordinary. The same holds for threads that
+ * start one another and end faster than the guard lists them. Both kinds would stay real-time after
+ * the end of the reservation. */
 static bool make_member_real_time(const struct process_group *group, pid_t tid)
 {
     const struct sched_param param = {.sched_priority = group->granted.priority};
@@ -317,10 +318,11 @@ static void take_back(const struct process_group *group, const pid_t *made, ssiz
     free(tids);
 }
 
-/* ns. pthread_create(3) with PTHREAD_EXPLICIT_SCHED sets the policy of the new thread after the
- * kernel has made the thread. If the thread had reset-on-fork by then, this call would fail, because
- * a user cannot take reset-on-fork from a thread. The thread that makes the call may be suspended in
- * between: then it has this time from the beginning of its next period on. */
+/* ns. The guard makes a new member real-time only after this time. pthread_create(3) with
+ * PTHREAD_EXPLICIT_SCHED first makes the thread, and then sets its policy. If the thread had
+ * reset-on-fork by then, the second step would fail, because a user cannot take reset-on-fork from
+ * a thread. The creating thread may be suspended between the two steps; then this time counts from
+ * the beginning of its next period. */
 static const int64_t least_age = INT64_C(8000000);
 
 static bool is_due(struct process_group *group, pid_t tid)
@@ -330,7 +332,8 @@ static bool is_due(struct process_group *group, pid_t tid)
     return known && tid != group->process;
 }
 
-/* Takes over the list. */
+/* Makes the list the known members, unless the present known members are younger than least_age.
+ * Takes over the list. */
 static void know(struct process_group *group, pid_t *tids, ssize_t count)
 {
     const int64_t now = monotonic_now();

@@ -42,24 +42,24 @@ void process_group_count(const struct process_group *group, bool on);
 
 /* process_group_suspend makes all members ordinary, including members that are started meanwhile.
  * Two kinds of member stay as they are: a member with SCHED_DEADLINE, which has a reservation of
- * its own; and a member with uids of others whose policy is another one, or whose priority is
- * higher, than granted, because only a privileged process can have set these. Calls
- * `suspended` for each member after all are ordinary, except for the first thread.
- * process_group_resume gives the members the granted policy, priority and CPU, except members with SCHED_DEADLINE or
- * uids of others. False: there are more than PROCESS_MEMBERS_MAX members, and no member is made
- * real-time, because suspending so many would take the guard too long. */
+ * its own; and a member that runs as another user, with another policy or a higher priority than
+ * granted, because only a privileged process can have set these. After all members are ordinary,
+ * calls `suspended` for each member except the first thread. process_group_resume gives the members
+ * the granted policy, priority and CPU, except members with SCHED_DEADLINE or uids of others.
+ * False: there are more than PROCESS_MEMBERS_MAX members, and no member is made real-time, because
+ * suspending so many would take the guard too long. */
 void process_group_suspend(struct process_group *group, void (*suspended)(pid_t tid));
 bool process_group_resume(struct process_group *group);
 
-/* Makes each sleeping member with this priority (thread-rank.h), except the first thread, ordinary
- * and then real-time again, until is_over(about) is true while a member is ordinary. A sleeping
- * member does not notice this. awake: also members that do not sleep. False: is_over(about) was
- * true for no member. */
+/* Makes the sleeping members with this priority (thread-rank.h), except the first thread, ordinary
+ * and then real-time again, one after the other. Stops when is_over(about) is true while a member
+ * is ordinary. A sleeping member does not notice the change. awake: tries members that do not
+ * sleep, too. False: is_over(about) was true for no member. */
 bool process_group_try(const struct process_group *group, int priority, bool awake,
                        bool (*is_over)(pid_t), pid_t about);
 
-/* True: process_group_resume has left members ordinary because they were not there at the call
- * before. The caller calls it again 1 ms later or more. */
+/* True: process_group_resume has left members ordinary because an earlier call had not found them
+ * yet. The caller calls process_group_resume again later. */
 bool process_group_has_new(const struct process_group *group);
 
 /* The number of members when process_group_suspend or process_group_resume was last called. */

@@ -3,8 +3,8 @@
  * A thread that waits for a lock lends SCHED_DEADLINE as soon as the attach helper has made it
  * SCHED_DEADLINE. The boosted thread may then keep the broker from running, so that the broker
  * cannot have the waiting thread guarded. So the broker writes a struct promotion into a pipe
- * before the attach helper acts. The write wakes nobody, except with PREEMPT_RT: the guard reads
- * the pipe when it has found no guarded thread that lends a boost. */
+ * before the attach helper acts. With PREEMPT_RT the write wakes the guard. Without PREEMPT_RT it
+ * wakes nobody: the guard reads the pipe when it has found no guarded thread that lends a boost. */
 #ifndef RTF_PROMOTIONS_H
 #define RTF_PROMOTIONS_H
 

@@ -3,12 +3,14 @@
  * input. Each datagram is one paragraph (lib/paragraph.h).
  *
  *     op=begin id tid started_by budget every + attributes, a pidfd, and an event
- *                               guard this thread; budget and every in us; again=1: an earlier
- *                               guard may have left the thread suspended
- *                               with whole=1, the runtime is for all threads of the process of
- *                               this thread together (process-group.h), which owner= owns
- *     op=end id tid started_by  do not make this thread real-time any more; the attach helper
- *                               acts on it from now on; detach=1: it makes the thread ordinary
+ *                               guard this thread; budget= is its runtime and every= its
+ *                               period, in us; again=1: an earlier guard may have left
+ *                               the thread suspended; whole=1: the runtime is for all
+ *                               threads of the thread's process together (process-group.h), and
+ *                               owner= is the uid of the process's owner
+ *     op=end id tid started_by  do not make this thread real-time any more, because the attach
+ *                               helper acts on the thread from now on; detach=1: the helper makes
+ *                               the thread ordinary
  *     op=leave id               put all threads in force, except a thread that waits for a lock
  *                               and lends, and change no thread any more
  *     op=yield id; op=rise id   run as FIFO for now; run as SCHED_DEADLINE (guard-rank.h)
@@ -22,10 +24,10 @@
  * event=blind|beneath reason=, see report_unbounded_lending; and event=loop tid=.
  *
  * The guard is a program of its own, not part of the attach helper: in the middle of an attachment
- * the attach helper waits for the kernel, for up to tens of ms, and a runaway thread would run on
- * for so long. The guard waits only for its next event, runs above the broker, and can do nothing
- * but schedule. When the broker ends without op=leave, the guard acts as after op=leave, and
- * ends. */
+ * the attach helper waits for the kernel, for up to tens of ms, and during this time a runaway
+ * thread would run on. The guard waits only for its next event, runs above the broker, and can do
+ * nothing but schedule. When the broker ends without op=leave, the guard acts as after op=leave,
+ * and ends. */
 #include <errno.h>
 #include <linux/capability.h>
 #include <sched.h>
@@ -75,8 +77,8 @@ static bool wait_on_group(int fd, int64_t as, bool starts)
     return wait_on(fd, starts ? as | OF_STARTS : as);
 }
 
-/* on = false: the kernel's records of started threads do not wake the guard, as long as the guard
- * has yet to look for new threads of this process. */
+/* on = false: the kernel's records of started threads do not wake the guard. The guard is to look
+ * for new threads of this process anyway. */
 static void listen_to_starts(const struct guarded *guarded, bool on)
 {
     struct epoll_event wanted = {.events = on ? EPOLLIN : 0,
@@ -156,8 +158,8 @@ static bool get_time(const struct paragraph *request, const char *key, int64_t *
     return got;
 }
 
-/* Opens the group of the process, if the request has whole=1. False: a request with whole=1 states
- * no group of a process that can be guarded. */
+/* Opens the group of the process, if the request has whole=1. False: the request has whole=1, but
+ * owner= is missing, or the group cannot be opened. */
 static bool open_group(const struct paragraph *request, struct guarded *wanted)
 {
     uint64_t owner;
@@ -191,7 +193,7 @@ static const char *begin(const struct paragraph *request, int fds[2])
         wanted.counted_until = promotions_forget(tid);
     }
     if (!open_group(request, &wanted))
-        return "the threads of its process cannot be guarded together";
+        return "the guard cannot open the group of the process whose threads share the runtime";
     struct guarded *guarded = guarded_begin(&wanted, paragraph_get(request, "again") != NULL, &why);
     const int event = fds[1];
     fds[0] = fds[1] = -1;
@@ -339,7 +341,7 @@ static void take_budget_event(const struct epoll_event *ready, int64_t now)
     report_suspended(guarded, now);
 }
 
-/* Waits with a timeout of the call itself, not with a timerfd: with PREEMPT_RT a thread of the
+/* Waits with the timeout of epoll_pwait2, not with a timerfd: with PREEMPT_RT a thread of the
  * kernel (ktimers) on the CPU that set a timerfd makes it fire, and a thread that is lent
  * SCHED_DEADLINE on that CPU keeps ktimers from running. The timer of a real-time thread's own
  * sleep fires in the interrupt (__hrtimer_init_sleeper). */

@@ -50,8 +50,8 @@ void resume_fixed_priority(const struct target *target, int policy, int priority
 
 int64_t suspend_deadline(const struct target *target, struct overrun *overrun)
 {
-    /* ns: the kernel may count the bandwidth for longer by this much, because the timers of a
-     * virtual CPU are late when its host stops the CPU */
+    /* ns: the kernel may count the bandwidth for this much longer, because the timers of a virtual
+     * CPU are late when its host stops the CPU */
     static const int64_t late = INT64_C(100000000);
     overrun->counted_us = 0;
     if (!thread_has_ended(target->pidfd))

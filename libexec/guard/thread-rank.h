@@ -8,13 +8,14 @@
 
 enum { RT_PRIORITIES = 100 };
 
-/* True: the policy of the thread gives it this priority; for -1 always. */
+/* True: the thread's own policy gives it this priority. For priority -1 the answer is always
+ * true. */
 bool rank_is(pid_t tid, int priority);
 
-/* rank_in_force returns the priority that the thread runs at, with what is lent to it; RT_PRIORITIES
- * or more also if the thread has ended. rank_is_boosted: true: this is a higher priority than the
- * thread's own policy gives it. A SCHED_DEADLINE thread that is lent SCHED_DEADLINE does not
- * show. */
+/* rank_in_force returns the priority that the thread runs at, including a lent rank; RT_PRIORITIES
+ * if the thread has ended. rank_is_boosted: true: the thread runs at a higher priority than its own
+ * policy gives it. The answer is false for a SCHED_DEADLINE thread that is lent SCHED_DEADLINE,
+ * because /proc does not show this. */
 int rank_in_force(pid_t tid);
 bool rank_is_boosted(pid_t tid);
 

@@ -1,7 +1,8 @@
 /* rtf-logger: writes events.ndjson for the broker, which must not wait for a disk. Standard input
- * is a pipe of lines; descriptor 3 is the directory log/. An empty line means: open the file anew.
- * At end of file the logger writes all that it has read, and ends. The logger writes nothing to its
- * standard output: the end of this output tells the broker that the logger has ended.
+ * is a pipe of lines; descriptor 3 is the directory log/. After an empty line rtf-logger opens the
+ * file anew. At end of file the logger writes all that it has read, and ends. The logger writes
+ * nothing to its standard output: the end of this output tells the broker that the logger has
+ * ended.
  *
  * A log that cannot be written stops nothing: lines that cannot be written are counted, and the
  * number is logged when the log works again. */
@@ -30,7 +31,9 @@ static void reopen(void)
     file = openat(DIRECTORY, log_name,
                   O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0640);
     if (file >= 0)
-        (void)fchmod(file, 0640); /* independent of the umask; the group is that of the directory */
+        /* sets the mode independently of the umask; the group of the file is the group of the
+         * directory */
+        (void)fchmod(file, 0640);
 }
 
 static unsigned lines_in(const char *text, size_t length)

@@ -1,5 +1,5 @@
-/* rtf-names: asks the account database for the broker, which must not wait for a directory
- * server that is slow or down. A filter: it answers each paragraph on standard input with
+/* rtf-names: asks the account database for the broker, which must not wait for a directory server
+ * that is slow or down. rtf-names is a filter: it answers each paragraph on standard input with
  * paragraphs on standard output.
  *
  *     op=user id=N uid=U     uid=U, answer=ok, name= (missing: no such account), groups= (names) and

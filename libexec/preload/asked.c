@@ -28,7 +28,8 @@ void asked_remember(pid_t thread, int policy, int priority)
     pthread_mutex_lock(&asked.lock);
     unsigned i = find(thread);
     if (i == THREADS)
-        /* overwrites the oldest entry: its thread reads the kernel's values from now on */
+        /* overwrites the oldest entry: the thread of that entry reads the kernel's values from now
+         * on */
         i = asked.next++ % THREADS;
     asked.of[i].thread = thread;
     asked.of[i].policy = policy;

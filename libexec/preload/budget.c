@@ -115,7 +115,8 @@ static int highest_of(const struct rtf_status *status, size_t plugin)
 
 /* Chooses a plugin of the policy. Without a plugin in the spec, another plugin could grant the
  * budget, and the thread would get another policy than the program asked for. If the profile states
- * no max_priority, and the plugin has higher priorities than usual, these may be used, too. */
+ * no max_priority, and the plugin has higher priorities than usual, the thread may get these
+ * priorities, too. */
 static bool choose_plugin(struct rtf_connection *connection, int policy, struct profile *profile)
 {
     struct rtf_status *status = rtf_status_read(connection);
@@ -203,8 +204,8 @@ static int error_of(enum rtf_result result, int policy, const char *code)
 }
 
 /* Makes the name of the reservation. True: no other thread can have this name, because the name has
- * the inode of the thread's pidfd. The number is not enough: threads in two containers of a user
- * may have the same number. */
+ * the inode of the thread's pidfd. The thread id alone is not enough: threads in two containers of
+ * a user may have the same id. */
 static bool name_of_reservation(pid_t thread, char name[static RESERVATION])
 {
     const uint64_t inode = client_thread_inode(thread);

@@ -1,4 +1,4 @@
-/* The functions of libc that the library replaces, and what the replacing functions share. */
+/* The functions of libc that rtf-preload replaces, and functions that the replacements share. */
 #ifndef RTF_PRELOAD_LIBC_H
 #define RTF_PRELOAD_LIBC_H
 

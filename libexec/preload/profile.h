@@ -20,7 +20,7 @@ struct profile {
 
 #define PROFILE_WORDS "runtime=TIME, period=TIME, plugin=NAME, max_priority=N"
 
-/* Adds one word, such as "runtime=1ms", to a profile. False: not a valid word. */
+/* Adds one word, such as "runtime=1ms", to a profile. False: the word is not valid. */
 bool profile_take(struct profile *profile, const char *word);
 
 /* Looks for a line about this thread in the directories (separated by colons). A value that the

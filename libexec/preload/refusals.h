@@ -4,10 +4,11 @@
  *
  *     START TID ERROR NAME CALL REASON      with tabs between
  *
- * START is the start time of the process (/proc/PID/stat, field 22), so that a note does not seem
- * to be about a later process with the same id. The last line about a thread counts. In it, ERROR 0
- * says that the thread has a reservation now. The process removes its file when it exits. A file
- * that a killed process leaves is removed by the next process of the user that begins one. */
+ * START is the start time of the process (/proc/PID/stat, field 22). It keeps a reader from taking
+ * the note for one about a later process with the same id. The last line about a thread counts. In
+ * it, ERROR 0 says that the thread has a reservation now. The process removes its file when it
+ * exits. A killed process leaves its file; the next process of the user that begins a file removes
+ * this file. */
 #ifndef RTF_REFUSALS_H
 #define RTF_REFUSALS_H
 

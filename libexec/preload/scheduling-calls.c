@@ -32,7 +32,7 @@ static int answer(int error)
 }
 
 /* Disables cancellation. None of the replaced calls is a cancellation point, but asking the broker
- * has many. A thread that is cancelled meanwhile ends after the call. */
+ * has many. A thread that is cancelled during the call ends after the call. */
 static int put_off_cancellation(void)
 {
     int before = PTHREAD_CANCEL_ENABLE;

@@ -66,7 +66,7 @@ static void take_out(char *text, const char *key)
     }
 }
 
-/* ---- whom it is for ---- */
+/* ---- the user or group ---- */
 
 static bool wrong_key(const char *text, const json_t *object, const char *key, const char *why,
                       char reason[static REASON_BYTES])
@@ -157,7 +157,7 @@ static bool parse(char *text, struct given *given, char reason[static REASON_BYT
 
 /* ---- the directory ---- */
 
-/* NULL: the reason tells why. */
+/* NULL: *reason says why. */
 static char *read_text(const char *path, char reason[static REASON_BYTES])
 {
     static char bytes[SPEC_BYTES_MAX + 2];
@@ -175,7 +175,7 @@ static char *read_text(const char *path, char reason[static REASON_BYTES])
     if (got < 0)
         (void)fault_in(reason, REASON_BYTES, "%.300s: %s", path, strerror(errno));
     else if (strlen(bytes) != length)
-        (void)fault_in(reason, REASON_BYTES, "%.300s: has a NUL", path);
+        (void)fault_in(reason, REASON_BYTES, "%.300s: has a NUL byte", path);
     else
         return strdup(bytes);
     return NULL;

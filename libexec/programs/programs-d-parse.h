@@ -15,9 +15,10 @@
 struct given {
     struct given *next;
     char name[NAME_BYTES]; /* the name of the file in the spool, with the prefix */
-    char *user, *group;    /* whom the file is for, a group without @; NULL: not stated */
-    char *program;         /* the path; NULL: the file names a cgroup, or is wrong */
-    char *text;            /* the program file for the spool; NULL: the file is wrong */
+    /* the user, or the group without @, that the file is for; NULL: not stated */
+    char *user, *group;
+    char *program; /* the path; NULL: the file names a cgroup, or is wrong */
+    char *text;    /* the program file for the spool; NULL: the file is wrong */
     char wrong[REASON_BYTES];
 };
 

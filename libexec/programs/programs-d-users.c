@@ -14,7 +14,7 @@
 static void add(struct orders *orders, enum what what, uid_t uid, const char *name,
                 const char *text)
 {
-    /* the list is full: it has room for 0, 1, 3, 7 and so on */
+    /* the list is full: it has room for 0, 1, 3, 7, 15 ... orders */
     if ((orders->count & (orders->count + 1)) == 0) {
         struct order *list =
             reallocarray(orders->list, 2 * orders->count + 1, sizeof *orders->list);
@@ -55,10 +55,11 @@ void orders_free(struct orders *orders)
     *orders = (struct orders){0};
 }
 
-/* ---- whom the files are for ---- */
+/* ---- the users of the files ---- */
 
-/* A file for a user and for a group of this user is given once. Root gets no file, because root can
- * make its own files, and the broker reserves for root as for any user. */
+/* Adds an order for the user, but not twice: the file may be for the user and for a group of the
+ * user. Root gets no file, because root can make its own files, and the broker reserves for root as
+ * for any user. */
 static void add_once(struct orders *orders, uid_t uid, const struct given *given)
 {
     for (size_t i = orders->count; i > 0; i--)
@@ -70,7 +71,7 @@ static void add_once(struct orders *orders, uid_t uid, const struct given *given
         add(orders, PUT, uid, given->name, given->text);
 }
 
-/* A number stands for a user without an account. */
+/* Adds the user whom the file names. A name that is no account but a number is a uid. */
 static void add_user(struct orders *orders, const struct given *given, say *tell)
 {
     uint64_t number;

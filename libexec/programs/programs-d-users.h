@@ -1,5 +1,5 @@
-/* Orders to put, remove or keep one file in the directory of one user. After all orders, each
- * user's directory has the files that programs.d states for the user. */
+/* Orders to put, remove or keep one file in the directory of one user. When all orders are carried
+ * out, each user's directory has the files that programs.d states for the user. */
 #ifndef RTF_PROGRAMS_D_USERS_H
 #define RTF_PROGRAMS_D_USERS_H
 

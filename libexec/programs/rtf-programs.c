@@ -2,7 +2,8 @@
  * each file into the directories of these users in the spool, as admin:NAME.json, and removes the
  * files that are not given any more. From then on the file is like any program file of the user.
  *
- * The broker starts it at its start and at each reload. It does its work once, and ends.
+ * The broker starts rtf-programs when the broker itself starts, and at each reload. rtf-programs
+ * does its work once, and ends.
  *
  *     rtf-programs give CONFIG SPOOL    descriptor 0: a socket to the broker, which gets paragraphs
  *                                       with decision= and reason=, for the log; descriptor 3: the
@@ -11,12 +12,12 @@
  *                                       with 78 if anything is wrong
  *     rtf-programs lint CONFIG          prints what may be a mistake
  *
- * Attack surface: files of root's, and the directories of users. All files of root's are read, and
- * all accounts looked up, before any child starts: the modules of the account database may need any
- * file and socket. After that, this process and its children can open nothing but specs/, the
- * record and /proc. A child with the rights of the user, and no other rights, works in the user's
- * directory. The user can stop it, so each child has a time limit, and children of different users
- * run at the same time. */
+ * Attack surface: files of root, and the directories of users. rtf-programs reads all files of
+ * root, and looks up all accounts, before any child starts: the modules of the account database may
+ * need any file and socket. After that, this process and its children can open nothing but specs/,
+ * the record and /proc. A child with the rights of the user, and no other rights, works in the
+ * user's directory. The user can stop it, so each child has a time limit, and children of different
+ * users run at the same time. */
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <poll.h>
@@ -87,7 +88,7 @@ static struct {
 static const char *why_not(int status)
 {
     if (!WIFEXITED(status))
-        return "it took too long";
+        return "writing the directory of the user took too long";
     return WEXITSTATUS(status) == EX_OK ? NULL : "the directory of the user cannot be written";
 }
 
@@ -98,7 +99,8 @@ static void end_child(struct child *child, bool is_late)
         (void)kill(child->process, SIGKILL);
     /* A killed process may take long to end, so it is not waited for. */
     const bool has_ended = !is_late && waitpid(child->process, &status, 0) == child->process;
-    const char *why = has_ended ? why_not(status) : "it took too long";
+    const char *why =
+        has_ended ? why_not(status) : "writing the directory of the user took too long";
     if (why != NULL)
         tell_user(child->uid, why);
     close(child->ended);
@@ -164,7 +166,7 @@ static void start_child(const struct order *orders, size_t count)
                             .until = monotonic_now() + child_within,
                             .ended = process < 0 ? -1 : (int)syscall(SYS_pidfd_open, process, 0)};
     if (child->ended < 0)
-        tell_user(orders->uid, "no process can be started");
+        tell_user(orders->uid, "no further process can be started (fork or pidfd_open failed)");
 }
 
 static void carry_out(const struct orders *orders)
@@ -206,7 +208,8 @@ static bool find_group(void)
     return true;
 }
 
-/* For this process and its children. Each child gives up more: see worker.c. */
+/* Takes from this process and its children all rights that they do not need. Each child gives up
+ * more rights in worker.c. */
 static bool confine(void)
 {
     static const char *const calls[] = {
@@ -295,7 +298,8 @@ static int check(const char *directory)
 
 static _Noreturn void be_looker(const char *program)
 {
-    (void)close_range(0, ~0U, 0); /* who reads the output does not wait for this process */
+    /* so that a reader of the output does not wait for this process */
+    (void)close_range(0, ~0U, 0);
     _exit(access(program, X_OK) == 0 ? EX_OK : EX_NOINPUT);
 }
 

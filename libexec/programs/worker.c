@@ -16,8 +16,8 @@
 #include "confine.h"
 #include "spec.h"
 
-/* True: the file in the spool has this text. The user may have put anything there, but can delay
- * only this process. */
+/* True: the file in the spool has this text. The user may have put anything in the place of the
+ * file, but can delay only this process. */
 static bool has_text(const struct client *client, const struct order *order)
 {
     static char bytes[SPEC_BYTES_MAX + 1];
@@ -68,7 +68,7 @@ static bool puts_any(const struct order *orders, size_t count)
 
 /* Becomes the user, with the spool's group even if the user is no member: the administrator has
  * named the user, and acl.conf says how much the broker grants. PR_SET_DUMPABLE: no process of the
- * user can trace this process. From then on only files are left. */
+ * user can trace this process. From then on the process can only work with files. */
 static bool become(const struct order *order, gid_t group)
 {
     static const char *const calls[] = {
@@ -97,9 +97,9 @@ static enum client_outcome look(const struct client *client, const char *name)
 }
 
 /* Like client_enter: the directory of the user has the uid as its name, or else the name of the
- * account. client_enter looks up the account if it does not find the directory $USER, and modules
- * of the account database end a process that may make no other calls. So the directory is found or
- * made first. */
+ * account. If client_enter does not find the directory $USER, it looks up the account. A module of
+ * the account database then makes a system call that this process may not make, and the kernel ends
+ * the process. So this function finds or makes the directory before client_enter. */
 static enum client_outcome enter(struct client *client, const struct order *order, bool create)
 {
     char decimal[16];

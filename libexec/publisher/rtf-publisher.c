@@ -4,10 +4,10 @@
  * text a paragraph on standard output gives the result: error=, a number as in errno(3), 0 if the
  * text is in place.
  *
- * It is a program of its own because the broker's journal and log are in the same directory. Before
- * the first byte is read, a filter fixes the system calls, and even the file names that they get:
- * the filter compares the addresses of the two names, in memory that no call can change any
- * more. */
+ * rtf-publisher is a program of its own because the broker's journal and log are in the same
+ * directory. Before the first byte is read, a filter fixes the system calls, and even the file
+ * names that they get: the filter compares the addresses of the two names, in memory that no call
+ * can change any more. */
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -31,8 +31,7 @@ enum {
 static const char name[] = "status.json", new_name[] = ".status.json.new";
 static int file = -1, error;
 
-/* Makes the new file. Removes it before, because an earlier publisher may have been killed and have
- * left it. */
+/* Makes the new file. First removes a file that an earlier publisher left when it was killed. */
 static void begin(void)
 {
     (void)unlinkat(SPOOL, new_name, 0);
@@ -90,7 +89,7 @@ static bool take(const char *text, size_t length)
 
 static bool confine_to_names(void)
 {
-    /* no call that maps memory or changes its protection */
+    /* none of these calls maps memory or changes the protection of memory */
     static const char *const calls[] = {
         "read",  "write",      "close",      "rt_sigreturn", "restart_syscall",
         "exit",  "exit_group",

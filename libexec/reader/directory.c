@@ -69,7 +69,8 @@ static void take_event(const struct inotify_event *event)
         return;
     }
     if (event->wd != directory_watch) {
-        /* If no known file has this watch, an earlier reader has set it: scans all files. */
+        /* If no known file has this watch, an earlier reader has set the watch, so all files are
+         * scanned. */
         if ((event->mask & IN_IGNORED) == 0 && !entry_hint_watch(event->wd))
             directory_scan(0);
         return;

@@ -7,7 +7,8 @@
 #include <stdint.h>
 
 /* Starts to watch the directory. given: an inotify instance, owned by the caller, perhaps with
- * unread events of an earlier reader; -1: none, and the directory is scanned periodically. */
+ * unread events of an earlier reader; -1: there is none, and the reader scans the directory
+ * periodically. */
 void directory_begin(int given);
 
 /* Reads the pending events. */

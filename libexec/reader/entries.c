@@ -20,15 +20,15 @@ enum state { IDLE, NEWS, BUSY, TOLD };
 
 struct entry {
     enum state state;
-    bool again;        /* TOLD: the files have changed since, and the broker was told so */
+    bool again;        /* TOLD: the files have changed again, and the broker was told so */
     bool written;      /* an event other than the creation of a file arrived */
     bool whole;        /* tell the content even if it was told before */
     bool asked;        /* the broker waits for this name */
     bool sought;       /* NAME+TID: the program file NAME was looked for */
     struct stamp told; /* the NAME.json whose content was last told to the broker */
     struct content json, tid;
-    /* BUSY: a watch on the file NAME.json itself, whose other name or writer may be in another
-     * directory; -1: none */
+    /* BUSY: a watch on the file NAME.json itself, because its second name or its writer may be in
+     * another directory; -1: no watch */
     int watch;
     int64_t look_at, pause; /* BUSY */
     int64_t one_name_by;    /* until this time two names are accepted; 0: the file has one name */
@@ -38,7 +38,8 @@ struct entry {
     char name[];
 };
 
-/* TOLD_MAX: unanswered names per user; the broker accepts no more at a time either. */
+/* TOLD_MAX: the most names that the broker has not answered yet, because the broker accepts no more
+ * at a time. IDLE_MAX: see go_idle. */
 enum { TOLD_MAX = 256, IDLE_MAX = 256 };
 /* ns. A busy name is looked at after pauses that double from first_pause to last_look. */
 static const int64_t first_pause = 1000000, last_look = 512000000;
@@ -148,8 +149,9 @@ static void tell_news(struct entry *entry)
 }
 
 /* Notes an event. The kernel sends the event for the closing of a file first, and gives up the
- * write access after that (__fput), without another event. A look in between finds a writer. So
- * each event starts a new series of looks, however long the name has been busy. */
+ * write access after that (__fput), without another event. If the reader looks between the two, it
+ * finds a writer. So each event starts a new series of looks, however long the name has been
+ * busy. */
 static void hint(struct entry *entry, enum hint hint)
 {
     entry->written |= hint == HINT_CHANGED;
@@ -182,9 +184,10 @@ bool entry_hint_watch(int watch)
 
 /* ---- looking ---- */
 
-/* True for an empty file that was only just created: its creator will write and close it. While
- * open(2) creates a file, there is a moment at which the kernel has sent the event, but does not
- * yet count the creator as a writer. At this moment a read lease succeeds. */
+/* True for an empty file that was only just created: its creator will write and close the file.
+ * While open(2) creates a file, there is a moment at which the kernel has sent the event, but does
+ * not yet count the creator as a writer. At this moment a read lease succeeds, so the lease does
+ * not find the writer. */
 static bool is_unwritten(const struct entry *entry, const struct file *file,
                          const struct content *content)
 {
@@ -198,8 +201,10 @@ static void set_bad(const struct entry *entry, struct file *json, const char *re
     snprintf(json->reason, sizeof json->reason, "%s.json: %.440s", entry->name, reason);
 }
 
-/* Turns a thread's number in a container into its number here, by which the broker knows it. If
- * there is no such thread here, *thread is TID_MAX, a number that no thread has. */
+/* A file of the user may name a thread by the inode of its pidfd, beside its id in a container.
+ * Sets *thread to the id of this thread outside the container, which the broker uses. If the thread
+ * is not found, *unseen gets the id in the container, and *thread gets TID_MAX, an id that no
+ * thread has. */
 static void translate(uint64_t inode, pid_t *thread, pid_t *unseen)
 {
     if (inode == 0)
@@ -371,7 +376,8 @@ static bool awaits_program(struct entry *entry)
     return true;
 }
 
-/* Looks at NAME+TID. There is no file of this name, so programs.c makes the state to tell. */
+/* Looks at NAME+TID. There is no file of this name, so programs.c makes the state that the broker
+ * is told. */
 static void look_at_thread(struct entry *entry)
 {
     struct snapshot snapshot;
@@ -450,7 +456,8 @@ void entries_join_scan(void (*tell_seen)(const char *name))
     for (entry = TAILQ_FIRST(&news); entry != NULL; entry = next) {
         next = TAILQ_NEXT(entry, of_state);
         if (entry->asked || !file_stamp(entry->name, ".json", &stamp))
-            /* asked for already, or no NAME.json: its removal may have been told before */
+            /* The broker has asked for this name already; or NAME.json does not exist, and the
+             * broker may know of its removal. */
             continue;
         tell_seen(entry->name);
         go_idle(entry);

@@ -1,13 +1,13 @@
 /* The names in the directory that need work.
  *
  *     IDLE ──► NEWS ──► TOLD ──► IDLE      NEWS: to be looked at
- *                │ ▲                        TOLD: the broker was told the files, and will answer with a
- *                ▼ │                              verdict or with op=done
+ *                │ ▲                        TOLD: the broker was told the files, and will answer
+ *                ▼ │                              with a verdict or with op=done
  *               BUSY                        BUSY: a writer has a file open, or NAME.json has two names
  *
- * While a name is TOLD, its files stay open, and the broker is only told that there is news of the
- * name. When the broker has answered, the reader closes the files, which tells their owner that the
- * verdict is there. */
+ * While a name is TOLD, its files stay open. If they change meanwhile, the broker is only told that
+ * there is news of the name. When the broker has answered, the reader closes the files, which tells
+ * their owner that the verdict is there. */
 #ifndef RTF_READER_ENTRIES_H
 #define RTF_READER_ENTRIES_H
 

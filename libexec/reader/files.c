@@ -21,8 +21,8 @@ static bool times_are_fine;
 static const int64_t second = 1000000000; /* ns */
 
 /* True: every change of a file that was looked at gives the file another change time. This is so
- * from Linux 6.13 on. Before, and on some file systems, the change time advances only with the
- * clock's tick. */
+ * from Linux 6.13 on. Before Linux 6.13, and on some file systems, the change time advances only
+ * with the clock's tick. */
 static bool are_times_fine(void)
 {
     struct stat one, other;
@@ -312,7 +312,7 @@ void file_remove(const char *name, const char *ending, const struct stamp *judge
         return;
     struct stamp there = stamp_of_look(&status);
     if (!stamp_equal(&there, judged))
-        return; /* another file, or a changed one */
+        return; /* NAME.ending is another file now, or has changed */
     /* A race: the owner may replace the file after this look. So the file is first renamed to a
      * private name, and renamed back if it is not the judged file. */
     snprintf(aside, sizeof aside, ".%.230s.ended", joined);

@@ -20,8 +20,8 @@ static void take_back(struct program *program)
     rows_leave(program);
 }
 
-/* Goes to the next state if the answers allow it. A refusal of one thread is the refusal of all of
- * them. So the answers for threads that wait for used runtime are not needed. */
+/* Goes to the next state if the broker's answers allow it. If the broker refuses one thread, all
+ * threads are refused. Then the answers for threads that wait for used runtime are not needed. */
 void program_advance(struct program *program)
 {
     if (program->state == HOLDING && rows_have_refused(program) && rows_only_wait(program))

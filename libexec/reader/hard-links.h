@@ -5,9 +5,9 @@
 
 #include "files.h"
 
-/* Returns until when the reader waits for the removal of the second name, which causes an event of
- * the file itself; 0: the file has one name, or is wrong. until: what the last call has returned for
- * this file. */
+/* Returns the time until which the reader waits for the removal of the second name; 0: the file has
+ * one name, or is wrong. The removal causes an event of the file itself. until: the time that the
+ * last call returned for this file. */
 int64_t hard_link_awaited(const struct content *content, const struct file *file, int64_t until);
 
 /* Makes the file wrong if it has two names. */

@@ -2,9 +2,8 @@
  * others.
  *
  * The broker serves all users, so it must never wait for a file or directory that a user can keep
- * locked. It has one reader started for each user with work to do. Whatever a user's files are,
- * they delay no other user, and a user who takes a reader over gets no rights that the user did not
- * have.
+ * locked. It has one reader started for each user with work to do. So the files of one user delay
+ * no other user. A user who takes a reader over gets no rights that the user did not have.
  *
  * Standard input is a SOCK_SEQPACKET socket to the broker; each datagram has some paragraphs
  * (lib/paragraph.h). Descriptor 3 is the directory. Descriptor 4 is the inotify instance of the
@@ -270,7 +269,8 @@ static void serve(int inotify)
             say_idle(now);
         }
         if (directory_scans())
-            /* its end tells the broker names with news, too, so they wait until then */
+            /* the end of the scan tells the broker the names with news, too, so these names wait
+             * until then */
             directory_scan_some();
         programs_take_turn(monotonic_now());
         if (!directory_scans())

@@ -32,7 +32,9 @@ void program_note_news(struct program *program)
 void program_note_news_of_all(struct program *program)
 {
     if (program->rests_until != 0)
-        program->has_news = false; /* the news of single threads may be older than write_after */
+        /* computes write_at anew below, because news of single threads may have set a time that is
+         * past */
+        program->has_news = false;
     program_note_news(program);
     program->rests_until = 0;
 }

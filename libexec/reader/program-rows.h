@@ -7,8 +7,8 @@
 /* Notes that NAME.verdict is to be written. */
 void program_note_news(struct program *program);
 
-/* Like program_note_news, for news of the whole file: the verdict does not wait until the rest
- * after the former verdict is over. */
+/* Like program_note_news, for news of the whole file: the verdict does not wait for the end of the
+ * pause after the last verdict. */
 void program_note_news_of_all(struct program *program);
 
 /* early_keep keeps a verdict about NAME+TID while there is no such row, and owns the verdict.

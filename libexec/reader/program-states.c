@@ -32,9 +32,10 @@ void program_tell_listed(const struct program *program)
 
 /* ---- NAME.verdict ---- */
 
-/* ns. The pause after a verdict, if the next news are of single threads: a program may begin and
- * end threads without end, and each new file costs CPU time, on ext4 the more the more files were
- * removed in the last minutes. And the pause after a verdict that could not be written. */
+/* ns. rest_after: the pause after a verdict, if the next news are of single threads. A program may
+ * begin and end threads without end, and each new file costs CPU time. On ext4 the cost grows with
+ * the number of files that were removed in the last minutes. retry_after: the pause after a verdict
+ * that could not be written. */
 static const int64_t rest_after = 100000000, retry_after = INT64_C(1000000000);
 
 void program_write_verdict(struct program *program)

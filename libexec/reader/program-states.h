@@ -4,7 +4,8 @@
 
 #include "program.h"
 
-/* `call` is called by program_tell_listed, when it is known which threads the program has. */
+/* program_tell_listed calls `call`. Call program_tell_listed when it is known which threads the
+ * program has. */
 void program_states_begin(void (*call)(const char *program));
 void program_tell_listed(const struct program *program);
 
@@ -17,7 +18,8 @@ void program_go_to(struct program *program, enum state state);
 /* Call this when the process has ended. */
 void program_go_away(struct program *program);
 
-/* Makes NAME.verdict say this instead of what the rows say. code: of a refusal; NULL: none. */
+/* Sets the result, code and reason that NAME.verdict states instead of what the rows say. code: the
+ * code of a refusal; NULL: no refusal. */
 void program_say(struct program *program, const char *result, const char *code, const char *reason);
 
 /* Ends the watch of the program. */

@@ -10,7 +10,7 @@
 #include "program-states.h"
 
 /* ns. File systems stamp changes with a coarse clock, so a file may be newer than its change time
- * says, by up to this (as `blur` in the broker's stale-thread-id.c). */
+ * says, by up to `blur` (as in the broker's stale-thread-id.c). */
 static const int64_t blur = 20000000;
 
 static void take_process(struct program *program, pid_t process, int64_t started)
@@ -21,8 +21,9 @@ static void take_process(struct program *program, pid_t process, int64_t started
         program->json.stamp.changed + blur < started) {
         program_unwatch(program);
         program->state = REFUSED;
-        program_say(program, "ATTACH_FAIL", "stale",
-                    "the file is older than the process: it means an earlier process with this id");
+        program_say(
+            program, "ATTACH_FAIL", "stale",
+            "the file is older than the process with this id: write the file again if you mean this process");
         program_tell_listed(program);
         return;
     }
@@ -34,8 +35,8 @@ static void take_process(struct program *program, pid_t process, int64_t started
         row->is_listed = false;
 }
 
-/* Takes a thread that has appeared, or has a new name. If the row with this id is still leaving, it
- * was an earlier thread's, and begins anew for this thread. */
+/* Takes a thread that has appeared, or has a new name. If the row with this id is still leaving,
+ * the row was for an earlier thread, and begins anew for this thread. */
 static void take_thread(struct program *program, pid_t tid, const char *comm, bool first)
 {
     const int rule = program_rule_for(program->file, comm);

@@ -1,4 +1,4 @@
-/* A program file of the user, with its threads: what the parts of programs.h share. */
+/* A program file of the user, with its threads. The files behind programs.h share these types. */
 #ifndef RTF_READER_PROGRAM_H
 #define RTF_READER_PROGRAM_H
 
@@ -51,7 +51,7 @@ struct program {
     bool has_news;    /* NAME.verdict is to be written */
     bool has_dirty;   /* some row is dirty */
     int64_t write_at; /* while has_news: when to write NAME.verdict */
-    int64_t rests_until; /* NAME.verdict is not written before */
+    int64_t rests_until; /* NAME.verdict is not written before this time */
     struct row *rows;
     /* what NAME.verdict says instead of the rows; NULL: the rows decide */
     const char *result, *code;

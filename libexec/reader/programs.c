@@ -221,8 +221,8 @@ void programs_done(const char *name)
 }
 
 /* Notes that the broker has ended the reservation of the row. If the thread has ended, rtf-tasks
- * will tell so, too. If root has revoked the reservation, the thread lives on, and gets no other
- * reservation before the file is rewritten. */
+ * will report the end, too. If root has revoked the reservation, the thread lives on, and gets no
+ * other reservation before the file is rewritten. */
 void programs_end_row(const char *name)
 {
     struct row *row;

@@ -33,13 +33,13 @@ void programs_take(const char *name, struct program_file *file, const struct fil
  * NAME.verdict says so. Then takes the token of the snapshot over. */
 bool programs_keep(const char *name, struct snapshot *snapshot);
 
-/* Called when NAME.json is no program file, or no longer. Forgets the program. */
+/* Called when NAME.json is no program file, or no program file any more. Forgets the program. */
 void programs_drop(const char *name);
 
 bool programs_have(const char *name);
 
-/* False: the reader has PROGRAMS_MAX program files, and takes no other one. The broker refuses to
- * watch for so many, but a refused file takes the reader's memory, too. */
+/* False: the reader has PROGRAMS_MAX program files, and takes no further file. The broker refuses
+ * to watch so many programs, but a refused file takes the reader's memory, too. */
 enum { PROGRAMS_MAX = 256 };
 bool programs_have_room(void);
 

@@ -30,9 +30,9 @@ static bool keep(uint32_t power)
     return syscall(SYS_capset, &header, powers) == 0;
 }
 
-/* Takes the uid and gid of the reader, and the owner's uid for files. setfsuid comes after the
- * other ids, because setresuid sets the fsuid, too; and before the last capability, CAP_SETUID, is
- * dropped, because setfsuid needs it. */
+/* Takes the uid and gid of the reader, and the owner's uid for files. Calls setfsuid after
+ * setresuid, because setresuid sets the fsuid, too. Calls setfsuid before CAP_SETUID is dropped,
+ * because setfsuid needs this capability. */
 static bool change_ids(uid_t owner, uid_t uid, gid_t gid)
 {
     for (int power = 0; power <= CAP_LAST_CAP; power++)

@@ -1,5 +1,5 @@
-/* A program file may state things for a whole process, such as lock_memory or a claim on a disk. The
- * reservation of the first thread of each process has them. */
+/* A program file may state things for a whole process, such as lock_memory or a claim on a disk.
+ * Then the reservation of the first thread of each process has these things. */
 #ifndef RTF_READER_WHOLE_PROCESS_H
 #define RTF_READER_WHOLE_PROCESS_H
 

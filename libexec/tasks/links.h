@@ -1,8 +1,9 @@
 /* Reads the link /proc/PID/exe, as the user of the process sees it.
  *
  * The kernel shows the link only to a process that may trace process PID. A process under Landlock
- * may not trace it. So a child process without Landlock reads the links: it takes the uid and gid
- * of the user for file access (setfsuid(2)), and can open no file at all. */
+ * may not trace processes outside its own Landlock domain. So a child process without Landlock
+ * reads the links: this child takes the uid and gid of the user for file access (setfsuid(2)), and
+ * can open no file at all. */
 #ifndef RTF_LINKS_H
 #define RTF_LINKS_H
 

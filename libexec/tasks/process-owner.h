@@ -1,4 +1,4 @@
-/* The owner of a process. A user may watch only processes of their own. */
+/* Finds the owner of a process, because a user may watch only processes of their own. */
 #ifndef RTF_PROCESS_OWNER_H
 #define RTF_PROCESS_OWNER_H
 

@@ -1,7 +1,7 @@
 /* rtf-tasks: tells the broker of the threads of users' processes: of all threads when a watch
- * begins, and then of each thread that appears, gets another name or ends. The broker starts it
- * with a SOCK_SEQPACKET socket as standard input. Each datagram has one paragraph
- * (lib/paragraph.h), or several if rtf-tasks sends it.
+ * begins, and then of each thread that appears, gets another name or ends. The broker starts
+ * rtf-tasks with a SOCK_SEQPACKET socket as standard input. A datagram of the broker has one
+ * paragraph (lib/paragraph.h). A datagram of rtf-tasks has one or several.
  *
  *     op=watch id uid process | program | cgroup   watch this process of the user, or the processes
  *                                           of the user that run this program, one at a time, or
@@ -20,11 +20,12 @@
  *     event=refused id reason               the process cannot be watched
  *
  * Attack surface: processes and names of all users. A user learns only of processes whose uids are
- * all the user's: the helper checks the uids itself. Users can make the kernel write many records.
- * So the helper rests four times as long as it has worked, and at least 1 ms after records, or 4 ms
- * if none was of a watched process. It does the work for each user in parts: a user with many
- * threads or processes waits for the next part. A storm of one user costs at most a fifth of a CPU,
- * and delays other users by some ms. While nothing is watched, the kernel writes no records. */
+ * all the user's: rtf-tasks checks the uids itself. Users can make the kernel write many records.
+ * So rtf-tasks rests four times as long as it has worked, and at least 1 ms after records, or 4 ms
+ * if no record was about a watched process. rtf-tasks does the work for each user in parts: a user
+ * with many threads or processes waits for the next part. A storm of one user costs at most a fifth
+ * of a CPU, and delays other users by some ms. While nothing is watched, the kernel writes no
+ * records. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
@@ -48,7 +49,8 @@
 #include "units.h"
 #include "watched-processes.h"
 
-/* FLUSHED_AT: bytes; behind them even the longest paragraph still fits into a datagram. */
+/* FLUSHED_AT: bytes. Collected paragraphs of at most this length leave room in the datagram for the
+ * longest paragraph. */
 enum { POLLED = 1 + 1024, REST_FACTOR = 4, FLUSHED_AT = PARAGRAPH_BYTES - 1024 };
 /* ns. The rest after records of watched processes, and after records of other processes only. */
 static const int64_t rest_between = 1000000, rest_among_others = 4000000;
@@ -132,7 +134,7 @@ static const char *watch(uint64_t id, uid_t uid, pid_t process, const char *prog
                          const char *group)
 {
     if (!task_records_open())
-        return "the kernel does not tell of threads";
+        return "the kernel does not report the threads of processes: perf_event_open(2) failed";
     return program != NULL ? watch_program(id, uid, program)
            : group != NULL ? watch_group(id, uid, group)
                            : watch_process(id, uid, process);
@@ -195,9 +197,9 @@ static int64_t wait_until(int64_t time)
 
 /* The broker hears of a thread only when the thread is 2 ms old. pthread_create(3) with
  * PTHREAD_EXPLICIT_SCHED sets the policy of a thread after the kernel has made the thread. If rtf
- * had attached the thread before that, pthread_create would fail, because a user cannot clear
- * reset-on-fork. Records are taken in the order of their times, so many new threads wait no longer
- * than one. */
+ * attached the thread between these two steps, pthread_create would fail, because a user cannot
+ * clear reset-on-fork. Records are taken in the order of their times, so many new threads wait no
+ * longer than one. */
 static const int64_t least_age = 2000000; /* ns */
 /* ns that the helper has waited in this turn: waiting is no work, and needs no rest */
 static int64_t waited;

@@ -9,7 +9,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* CPUS_MAX: as in the guard. TAKEN_MAX: more wanted records than this at once count as lost. */
+/* CPUS_MAX: as in libexec/guard/inheritance-events.c. TAKEN_MAX: the most wanted records that one
+ * call takes; further records count as lost. */
 enum { RING_PAGES = 32, CPUS_MAX = 1024, RECORD_MAX = 128, TAKEN_MAX = 8192 };
 
 static struct {
@@ -171,7 +172,7 @@ static int by_time(const void *one, const void *other)
 
 /* Takes the records of all rings, and sorts them by time. The order matters when a thread id is
  * used again: the end of the old thread on one CPU must come before the fork of the new thread on
- * another CPU. A batch that has the later record has the earlier record, too. */
+ * another CPU. A call that takes the later record takes the earlier record, too. */
 bool task_records_take(int *count, bool (*is_wanted)(const struct task_record *record),
                        void (*take)(const struct task_record *record))
 {

@@ -13,7 +13,7 @@ enum task_change { TASK_FORKED, TASK_NAMED, TASK_EXECED, TASK_ENDED };
 struct task_record {
     enum task_change what;
     pid_t process, tid;
-    pid_t parent;  /* TASK_FORKED: the process that has forked; the same for a thread */
+    pid_t parent;  /* TASK_FORKED: the process that has forked; of a new thread: its own process */
     uint64_t time; /* CLOCK_MONOTONIC, ns */
 };
 

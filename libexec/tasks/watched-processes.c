@@ -12,22 +12,23 @@
 #include "thread.h"
 #include "units.h"
 
-/* GROUPS_BYTES: of /proc/PID/cgroup, with a line for each hierarchy. MEMBERS_MAX: how many processes
- * a user has in all watches together, before further processes of a cgroup are not watched, because
- * each turn goes through the processes. */
+/* GROUPS_BYTES: the most that is read of /proc/PID/cgroup, which has a line for each hierarchy.
+ * MEMBERS_MAX: the most processes of a user in all watches together. Further processes of a cgroup
+ * are not watched, because each turn goes through all processes. */
 enum { PATH_BYTES = 64, GROUPS_BYTES = 16384, MEMBERS_MAX = 1024 };
 
-/* The things that a watch can be of. */
+/* The kinds of watches. */
 enum what { ONE_PROCESS, ONE_PROGRAM, ONE_GROUP };
 
-/* A search in /proc for the processes of a new watch. */
+/* Whether the processes of a new watch are to be searched in /proc: no; in the next search; in the
+ * search that goes on now. */
 enum sought { SOUGHT_NOT, SOUGHT_NEXT, SOUGHT_NOW };
 
 struct watch {
     uint64_t id;
     uid_t uid;
     enum what what;
-    char *path; /* of the program, or of the cgroup; NULL: one process is watched */
+    char *path; /* the path of the program or cgroup; NULL: one process is watched */
     struct watcher *watcher;
     TAILQ_HEAD(members, member) members; /* at most one process, except for a cgroup */
     bool is_begun;                       /* process() was told, and ended() was not told since */
@@ -47,12 +48,12 @@ static struct {
     struct watch *by_id;
     struct process *processes;
     struct watcher *watchers;
-    /* ids of processes that have called execve(2), or that a watched process of a cgroup has made,
-     * and that have not been looked at */
+    /* ids of processes to look at: each of them has called execve(2), or was forked by a watched
+     * process of a cgroup */
     pid_t fresh[256];
     int fresh_count;
     bool all_fresh; /* look at all processes: `fresh` is full, or a program has ended */
-    DIR *search;    /* in /proc, which goes on in the next turn; NULL: none */
+    DIR *search;    /* the search in /proc that goes on in the next turn; NULL: none */
     bool has_more;  /* a part of the work waits for the next turn */
 } watched;
 
@@ -92,7 +93,8 @@ static struct process *process_make(pid_t pid)
     return process;
 }
 
-/* Finds the member by its process, which has fewer watches than a cgroup has processes. */
+/* Finds the member in the list of its process, which is shorter than the list of a watch: a process
+ * has fewer watches than a cgroup has processes. */
 static struct member *member_of(const struct watch *watch, pid_t pid)
 {
     const struct process *process = process_of(pid);
@@ -151,9 +153,9 @@ static void member_free(struct member *member, bool tells_threads)
     free(process);
 }
 
-/* Ends watching the process. After the last process of a watch, ended() stands for the end of all
- * its threads. For a watch of a program, another process may run the program already, so the next
- * look is at all processes. */
+/* Ends watching the process. When the last process of a watch leaves, ended() also tells the end of
+ * all its threads. If the watch is of a program, another process may run this program already, so
+ * all processes are looked at next. */
 static void member_leave(struct member *member)
 {
     struct watch *watch = member->watch;
@@ -171,7 +173,7 @@ struct looked_at {
     pid_t pid;
     struct stat status;
     bool has_exe, has_groups;
-    char exe[PROGRAM_PATH_BYTES]; /* "": the user does not see it */
+    char exe[PROGRAM_PATH_BYTES]; /* "": the user does not see the link */
     char groups[GROUPS_BYTES];
 };
 
@@ -259,8 +261,8 @@ static bool has_room(const struct watch *watch)
            (watch->watcher->members < MEMBERS_MAX && threads_have_room(watch->watcher));
 }
 
-/* Gives the process to all watches that wait for it. Nothing is told of another user's process.
- * Returns the cost. */
+/* Makes the process a member of all watches that wait for such a process. A watch of another user
+ * learns nothing of the process. Returns the cost of this look. */
 static int try_process(pid_t pid)
 {
     struct looked_at process = {.pid = pid};
@@ -427,8 +429,8 @@ static bool is_fresh(pid_t pid)
     return false;
 }
 
-/* True: a process of a watched cgroup has made this process, which is in the same cgroup. The
- * parent may have called execve(2) there just before, and not have been looked at. */
+/* True: a process of a watched cgroup has made this process, which is in the same cgroup. This may
+ * also be true if the parent has just called execve(2), and has not been looked at yet. */
 static bool is_made_in_group(const struct task_record *record)
 {
     const struct member *member;
@@ -474,8 +476,8 @@ void watched_take(const struct task_record *record)
     }
 }
 
-/* Looks whether processes that are fresh are to be watched, until the turn is over. While a search
- * goes on, the search may have passed them already. */
+/* Decides whether the processes in `fresh` are to be watched, until the turn is over. A search that
+ * goes on may have passed these processes already. */
 static void look_at_fresh(void)
 {
     int done = 0;
@@ -550,7 +552,7 @@ static void look_at_watch(struct watch *watch)
         watcher->resume = watch->id + 1;
 }
 
-/* The watches of a user take turns, because the work for one of them may fill each turn. */
+/* The watches of a user take turns, because the work for one watch may fill a whole turn. */
 static void look_at_watches(bool is_first_pass)
 {
     struct watch *watch, *next;

@@ -1,4 +1,4 @@
-/* The watches, and the processes of each. */
+/* The watches that the broker has asked for, and the processes of each watch. */
 #ifndef RTF_WATCHED_PROCESSES_H
 #define RTF_WATCHED_PROCESSES_H
 

@@ -195,7 +195,8 @@ void thread_ended(struct member *member, pid_t tid)
     struct watched_thread *thread = find(member, tid);
     if (thread != NULL)
         forget(member, thread);
-    member->is_to_list |= member->has_others; /* perhaps all threads have ended */
+    /* there may be room now for the threads that are not watched */
+    member->is_to_list |= member->has_others;
 }
 
 void threads_forget(struct member *member, bool is_told)

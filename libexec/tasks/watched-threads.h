@@ -28,9 +28,9 @@ struct watched_events {
     void (*ended)(uint64_t id);
 };
 
-/* The work of one turn, in about the time of one call of getdents64(2) for each entry, which is 1
- * us. The rest of the work waits for the next turn, so that a user with many threads or many
- * processes does not delay news of other users. */
+/* The work of one turn. The unit is the time that getdents64(2) takes for one entry, about 1 us.
+ * The rest of the work waits for the next turn, so that a user with many threads or many processes
+ * does not delay news of other users. */
 enum {
     TURN_OF_USER = 400, /* the work for each user's threads */
     TURN_OF_SEARCH = 400,
@@ -43,10 +43,12 @@ enum {
 /* A user with watches. */
 struct watcher {
     uid_t uid;
-    int watches, threads, members; /* of all watches together */
-    int left;                      /* of TURN_OF_USER */
-    uint64_t resume, began_at;     /* the watch with which the next turn begins, and this one */
-    struct member *listed;         /* its listing goes on in the next turn; NULL: none */
+    int watches, threads, members; /* in all watches of the user together */
+    int left;                      /* what is left of TURN_OF_USER in this turn */
+    /* the ids of the watches with which the next turn and this turn begin */
+    uint64_t resume, began_at;
+    /* the member whose listing goes on in the next turn; NULL: none */
+    struct member *listed;
     UT_hash_handle hh;
 };
 
@@ -62,13 +64,14 @@ struct watched_thread {
 struct member {
     pid_t process;
     struct watch *watch;
-    uint64_t id; /* of the watch */
+    uint64_t id; /* the id of the watch */
     struct watcher *watcher;
-    bool is_execed;  /* the process has to be looked at as a whole */
+    bool is_execed;  /* look at the whole process, because it may have called execve(2) */
     bool is_to_list; /* all threads have to be listed */
     bool has_listed; /* a listing has ended */
     bool has_others; /* the process has threads that are not watched, for lack of room */
-    DIR *listing;    /* of the threads, only while the watcher's `listed` is this member */
+    /* the listing of the threads; used only while the watcher's `listed` is this member */
+    DIR *listing;
     struct watched_thread *threads;
     TAILQ_HEAD(, watched_thread) changed; /* new threads first */
     TAILQ_ENTRY(member) of_watch;
