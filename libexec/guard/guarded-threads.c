@@ -11,6 +11,7 @@
 #include "clock.h"
 #include "scheduling.h"
 #include "suspension.h"
+#include "thread-rank.h"
 
 static int by_end(const struct guarded *one, const struct guarded *other)
 {
@@ -365,6 +366,29 @@ void guarded_renew_boosts(struct guarded *guarded)
     tell->forget(guarded);
     guarded_suspend(guarded, monotonic_now() + guarded->window.period);
     guarded_undo_suspension(guarded);
+}
+
+/* ---- lowering ---- */
+
+void guarded_lower(struct guarded *guarded, int priority, bool awake)
+{
+    const struct target target = target_of(guarded);
+    guarded->is_lowered = !is_deadline(guarded) && guarded->state == GUARDED_IN_FORCE &&
+                          rank_is(guarded->tid, priority) && (awake || thread_sleeps(guarded->tid));
+    if (guarded->is_lowered)
+        lower_fixed_priority(&target, &guarded->suspended_policy, &guarded->suspended_priority);
+    if (guarded->group != NULL)
+        process_group_lower(guarded->group, priority, awake);
+}
+
+void guarded_raise(struct guarded *guarded)
+{
+    const struct target target = target_of(guarded);
+    if (guarded->is_lowered)
+        resume_fixed_priority(&target, guarded->suspended_policy, guarded->suspended_priority);
+    guarded->is_lowered = false;
+    if (guarded->group != NULL)
+        process_group_raise(guarded->group);
 }
 
 /* ---- coming and going ---- */

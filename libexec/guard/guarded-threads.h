@@ -73,6 +73,7 @@ struct guarded {
     bool shortened;
     int64_t count_at_window; /* count of `event` when the window began */
     int64_t wait_at_window;  /* time waited for a CPU until the window began */
+    bool is_lowered; /* between guarded_lower and guarded_raise: the thread itself is lowered */
     /* SUSPENDED: when the thread runs as granted again; not before counted_until */
     int64_t resume_at;
     /* until this time the kernel counts the bandwidth that the thread had under SCHED_DEADLINE; 0:
@@ -140,6 +141,13 @@ void guarded_forget_ended(void);
  * its rank, or would lend its rank when it is real-time again, is left ordinary. Until the next
  * guard starts, nothing would bound the time that this thread lends. */
 void guarded_leave(struct guarded *guarded);
+
+/* guarded_lower lowers the priority of a FIFO or RR thread, and of the members of its group that have
+ * this priority (thread-rank.h), by one. awake: also of threads that do not sleep. guarded_raise
+ * restores all of them. Call guarded_raise in any case, and before any other change of the
+ * thread. */
+void guarded_lower(struct guarded *guarded, int priority, bool awake);
+void guarded_raise(struct guarded *guarded);
 
 /* `event` has fired: the thread has used one runtime, or more. */
 void guarded_used_up(struct guarded *guarded, int64_t now);

@@ -1,9 +1,9 @@
-/* Remembers threads that hold a lock for which a thread of the same or a lower rank (policy and
- * priority) waits. Such a wait boosts nobody, so the kernel reports the holder's priority as
- * unchanged. A boosted holder may also be made real-time itself, with the rank that is lent to it;
- * the kernel reports nothing then. If the holder becomes ordinary later, the waiting thread lends
- * its rank at once, and again the kernel reports nothing. So lending.c notes the holders. When a
- * noted thread becomes ordinary, lending.c checks whether it is boosted. */
+/* Remembers SCHED_DEADLINE threads that hold a lock for which a thread of a lower rank (policy and
+ * priority) waits. Such a wait boosts nobody, and the kernel reports the holder's priority as
+ * unchanged. A boosted holder may also be made SCHED_DEADLINE itself; the kernel reports nothing
+ * then. If the holder becomes ordinary later, the waiting thread lends its rank at once, and again
+ * the kernel reports nothing. So lending.c notes the holders. When the guarding of a noted thread
+ * ends, the guard itself makes the thread ordinary, and checks whether the thread is boosted. */
 #ifndef RTF_HIDDEN_WAITS_H
 #define RTF_HIDDEN_WAITS_H
 

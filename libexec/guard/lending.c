@@ -250,15 +250,27 @@ static void disown(const struct guarded *lender)
     }
 }
 
+static bool others_are_guarded(void)
+{
+    const struct guarded *first = guarded_first();
+    return first != NULL && first->hh.next != NULL;
+}
+
 /* Called when a thread has been made ordinary. If another thread waits for a lock of this thread,
- * the waiting thread lends its rank from now on, and the kernel reports nothing
- * (hidden-waits.h). */
+ * the waiting thread lends its rank from now on. The kernel reports neither this boost, nor the
+ * beginning of a wait for a FIFO or RR thread of the same or a higher rank (rt_mutex_setprio in
+ * kernel/sched/core.c). So the guard looks at the thread itself. */
 static void made_ordinary(pid_t tid)
 {
     (void)drain_all();
-    if (!hidden_wait_is_noted(tid) || boost_of(tid) != NULL)
+    if (!others_are_guarded())
         return;
+    struct boost *boost = boost_of(tid);
     const int priority = rank_in_force(tid);
+    if (boost != NULL && boost->priority == priority)
+        return;
+    if (boost != NULL)
+        boost_end(boost, monotonic_now());
     if (priority < RT_PRIORITIES)
         begin_boost(tid, NULL, priority, monotonic_now());
     else
@@ -448,6 +460,33 @@ static struct guarded *try_next(pid_t tid, int priority, bool lasts, int64_t now
     return NULL;
 }
 
+/* Several threads of one FIFO or RR priority may lend it to one thread. Then no suspension of a
+ * single thread ends the boost. Lowers all possible lenders by one priority, one after the other,
+ * until the boosted thread runs at the lower priority. Then restores the priorities one after the
+ * other, and suspends each thread whose restoration boosts the thread again. Does not make all
+ * possible lenders ordinary at once, because most of them are threads of other users, and may wake
+ * meanwhile. Returns one of the lenders; NULL: none of the threads lends. */
+static struct guarded *find_joint_lenders(pid_t tid, int priority, bool lasts, int64_t now)
+{
+    struct guarded *guarded, *found = NULL;
+    for (guarded = guarded_first(); guarded != NULL && rank_in_force(tid) <= priority;
+         guarded = guarded->hh.next)
+        if (is_candidate(guarded, tid, priority))
+            guarded_lower(guarded, priority, lasts);
+    const bool all_lowered = rank_in_force(tid) > priority;
+    for (guarded = guarded_first(); guarded != NULL; guarded = guarded->hh.next) {
+        guarded_raise(guarded);
+        if (!all_lowered || rank_in_force(tid) > priority)
+            continue;
+        guarded_suspend(guarded, now + guarded->window.period - guarded->window.runtime);
+        guarded->report_attempts = REPORT_ATTEMPTS;
+        guarded->suspended_for_lending = true;
+        found = guarded;
+    }
+    (void)drain_all();
+    return found;
+}
+
 static bool was_lent_by_last(const struct boost *boost, bool lasts, int64_t now)
 {
     struct guarded *last = guarded_find(last_found);
@@ -478,6 +517,8 @@ static struct guarded *find_lender(struct boost *boost, int64_t now)
         if (promotions_suspend(has_ended, tid))
             return NULL;
     }
+    if (lender == NULL && all && priority >= 0)
+        lender = find_joint_lenders(tid, priority, lasts, now);
     boost = lender == NULL ? boost_of(tid) : NULL;
     if (boost != NULL && all)
         search_again(boost, lasts, now);

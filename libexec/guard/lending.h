@@ -11,7 +11,8 @@
  *                 a member of the group of a guarded process, or is itself boosted by a guarded
  *                 thread.
  *                 unknown: the report names a third thread (after FUTEX_CMP_REQUEUE_PI, or a change
- *                 of the waiting thread's priority), or the wait is hidden (hidden-waits.h). When
+ *                 of the waiting thread's priority). Or there is no report: the thread waits for a
+ *                 thread of the same or a higher rank, and this thread is made ordinary later. When
  *                 the shortest runtime of a possible lender is over, the guard suspends the
  *                 possible lenders one by one until the boost ends. Boosts that end before
  *                 this are added up. When their sum reaches that shortest runtime, the guard looks

@@ -37,6 +37,10 @@ struct process_group {
     pid_t *known;
     ssize_t known_count;
     int64_t known_at;
+    /* owned by this struct: the members that process_group_lower has lowered from this priority */
+    pid_t *lowered;
+    ssize_t lowered_count;
+    int lowered_from; /* 1 to 99 */
     bool has_new; /* process_group_resume has found members that are not in `known` */
     struct attributes granted;
     struct event starts, *counters; /* counters: the members' CPU time on the other CPUs */
@@ -139,6 +143,7 @@ void process_group_close(struct process_group *group)
     close_event(&group->starts);
     free(group->counters);
     free(group->known);
+    free(group->lowered);
     close(group->directory);
     free(group);
 }
@@ -267,6 +272,42 @@ static bool make_member_real_time(const struct process_group *group, pid_t tid)
         return false;
     (void)sched_setaffinity(tid, sizeof group->granted.cpus, &group->granted.cpus);
     return sched_setscheduler(tid, policy, &param) == 0;
+}
+
+/* Gives a member this priority; 0: makes the member ordinary. */
+static bool set_member_priority(const struct process_group *group, pid_t tid, int priority)
+{
+    const struct sched_param param = {.sched_priority = priority};
+    const int policy = priority > 0 ? suspend_kernel_policy(group->granted.policy) : SCHED_OTHER;
+    return sched_setscheduler(tid, policy | SCHED_RESET_ON_FORK, &param) == 0;
+}
+
+void process_group_lower(struct process_group *group, int priority, bool awake)
+{
+    pid_t *tids;
+    const ssize_t count = budget_group_members(group->directory, &tids);
+    process_group_raise(group);
+    group->lowered = tids;
+    group->lowered_from = RT_PRIORITIES - 1 - priority;
+    for (ssize_t i = 0; i < count; i++)
+        if (tids[i] != group->process && rank_is(tids[i], priority) &&
+            may_be_granted(group, tids[i], sched_getscheduler(tids[i]) & ~SCHED_RESET_ON_FORK) &&
+            (awake || thread_sleeps(tids[i])) &&
+            set_member_priority(group, tids[i], group->lowered_from - 1))
+            tids[group->lowered_count++] = tids[i];
+}
+
+void process_group_raise(struct process_group *group)
+{
+    struct sched_param now;
+    for (ssize_t i = 0; i < group->lowered_count; i++)
+        if (process_group_has(group, group->lowered[i]) &&
+            sched_getparam(group->lowered[i], &now) == 0 &&
+            now.sched_priority == group->lowered_from - 1)
+            (void)set_member_priority(group, group->lowered[i], group->lowered_from);
+    free(group->lowered);
+    group->lowered = NULL;
+    group->lowered_count = 0;
 }
 
 bool process_group_try(const struct process_group *group, int priority, bool awake,

@@ -51,6 +51,12 @@ void process_group_count(const struct process_group *group, bool on);
 void process_group_suspend(struct process_group *group, void (*suspended)(pid_t tid));
 bool process_group_resume(struct process_group *group);
 
+/* Lowers the priority of the members with this priority (thread-rank.h), except the first thread,
+ * by one. Members of priority 1 become ordinary. awake: lowers members that do not sleep, too.
+ * process_group_raise restores the members. */
+void process_group_lower(struct process_group *group, int priority, bool awake);
+void process_group_raise(struct process_group *group);
+
 /* Makes the sleeping members with this priority (thread-rank.h), except the first thread, ordinary
  * and then real-time again, one after the other. Stops when is_over(about) is true while a member
  * is ordinary. A sleeping member does not notice the change. awake: tries members that do not

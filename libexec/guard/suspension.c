@@ -24,19 +24,34 @@ int suspend_kernel_policy(enum policy policy)
     return policy == POLICY_RR ? SCHED_RR : SCHED_FIFO;
 }
 
+/* False: the thread is not FIFO or RR, or has ended. */
+static bool look_at_fixed_priority(const struct target *target, int *policy, int *priority)
+{
+    struct sched_param param;
+    if (thread_has_ended(target->pidfd))
+        return false;
+    const int now = sched_getscheduler(target->tid);
+    if (now < 0 || sched_getparam(target->tid, &param) != 0)
+        return false;
+    *policy = now & ~SCHED_RESET_ON_FORK;
+    *priority = param.sched_priority;
+    return *policy == SCHED_FIFO || *policy == SCHED_RR;
+}
+
 void suspend_fixed_priority(const struct target *target, int *policy, int *priority)
 {
     const struct sched_param none = {0};
-    struct sched_param param;
-    if (thread_has_ended(target->pidfd))
-        return;
-    const int now = sched_getscheduler(target->tid);
-    if (now < 0 || sched_getparam(target->tid, &param) != 0)
-        return;
-    *policy = now & ~SCHED_RESET_ON_FORK;
-    *priority = param.sched_priority;
-    if (*policy == SCHED_FIFO || *policy == SCHED_RR)
+    if (look_at_fixed_priority(target, policy, priority))
         (void)sched_setscheduler(target->tid, SCHED_OTHER | SCHED_RESET_ON_FORK, &none);
+}
+
+void lower_fixed_priority(const struct target *target, int *policy, int *priority)
+{
+    if (!look_at_fixed_priority(target, policy, priority))
+        return;
+    const struct sched_param lower = {.sched_priority = *priority - 1};
+    (void)sched_setscheduler(
+        target->tid, (*priority > 1 ? *policy : SCHED_OTHER) | SCHED_RESET_ON_FORK, &lower);
 }
 
 void resume_fixed_priority(const struct target *target, int policy, int priority)

@@ -14,6 +14,9 @@ int suspend_kernel_policy(enum policy policy);
  * thread that its owner has made ordinary meanwhile stays ordinary. */
 void suspend_fixed_priority(const struct target *target, int *policy, int *priority);
 void resume_fixed_priority(const struct target *target, int policy, int priority);
+/* Lowers the priority by one, or makes a thread of priority 1 ordinary. resume_fixed_priority
+ * restores the thread. */
+void lower_fixed_priority(const struct target *target, int *policy, int *priority);
 
 /* For SCHED_DEADLINE. *overrun: see scheduling_suspend. Returns the time before which the thread
  * must not be resumed, because the kernel still counts its bandwidth (CLOCK_MONOTONIC, ns); 0: at

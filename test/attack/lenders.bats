@@ -120,29 +120,45 @@ holder_had_at_most() {
     holder_had_at_most 400
 }
 
-# bats test_tags=turn:1
-@test "a real-time holder has only the lent runtimes after its own reservation has ended" {
+# The kernel reports neither the beginning of these waits, because the holder has the rank of the waiting threads, nor that the holder becomes ordinary.
+# waited_for JSON [WAY]: the holder has a reservation, and both threads wait for its locks before its runtime is used up.
+waited_for() {
     broker_start
     company 0 1
-    lenders real
-    reserved holder '{"plugin": "FP", "priority": 15, "runtime": "30ms", "period": "100ms"}' "$HOLDER"
+    lenders real rests ${2:-}
     waiters_have "$FIFO"
-    eventually sleeps_in_futex "$(thread waiter-0)"
-    as $ALICE rm "$SPECS/$ALICE/holder.json"
-    eventually test ! -e "$SPECS/$ALICE/holder.verdict"
-    holder_had_at_most 400
+    reserved holder "$1" "$HOLDER"
+    for name in waiter-0 waiter-1; do eventually sleeps_in_futex "$(thread "$name")"; done
 }
 sleeps_in_futex() { [ "$(cut -d ' ' -f 1 "/proc/$1/syscall")" = 202 ]; }
+holder_is_released() {
+    as $ALICE rm "$SPECS/$ALICE/holder.json"
+    eventually test ! -e "$SPECS/$ALICE/holder.verdict"
+}
+
+@test "a real-time holder that threads of its rank wait for has its own runtime and the lent runtimes" {
+    waited_for '{"plugin": "FP", "priority": 15, "runtime": "20ms", "period": "100ms"}'
+    holder_had_at_most 800
+}
+
+@test "a real-time holder that threads of its rank wait for has only the lent runtimes after its own reservation has ended" {
+    waited_for '{"plugin": "FP", "priority": 15, "runtime": "50ms", "period": "100ms"}'
+    holder_is_released
+    holder_had_at_most 400
+}
+
+# bats test_tags=turn:1
+@test "a SCHED_DEADLINE holder that real-time threads wait for has only the lent runtimes after its own reservation has ended" {
+    waited_for '{"plugin": "EDF", "runtime": "50ms", "period": "100ms"}'
+    holder_is_released
+    holder_had_at_most 400
+}
 
 # bats test_tags=turn:2
 @test "a holder that makes itself ordinary has its own runtime and the lent ones" {
-    broker_start
-    company 0 1
-    lenders real ordinary
-    reserved holder "$FIFO" "$HOLDER"
-    waiters_have "$FIFO"
+    waited_for '{"plugin": "FP", "priority": 15, "runtime": "20ms", "period": "100ms"}' ordinary
     kill -USR1 "$HOLDER"
-    holder_had_at_most 400
+    holder_had_at_most 800
 }
 
 # The kernel does not throttle a thread that is lent SCHED_DEADLINE.
@@ -174,5 +190,18 @@ sleeps_in_futex() { [ "$(cut -d ' ' -f 1 "/proc/$1/syscall")" = 202 ]; }
     company 0 1
     lenders low
     reserved team '{"plugin": "FP", "priority": 15, "runtime": "5ms", "period": "100ms", "budget": "process"}' "$LENDERS"
+    holder_had_at_most 500
+}
+
+# bats test_tags=turn:0
+@test "members of a process with one runtime that wait for a real-time holder lend no more after its reservation has ended" {
+    configure_plugins 'FP fp 11-20 1 enforce=process'
+    broker_start
+    company 0 1
+    lenders real rests
+    reserved team '{"plugin": "FP", "priority": 15, "runtime": "5ms", "period": "100ms", "budget": "process"}' "$LENDERS"
+    reserved holder '{"plugin": "FP", "priority": 15, "runtime": "50ms", "period": "100ms"}' "$HOLDER"
+    for name in waiter-0 waiter-1; do eventually sleeps_in_futex "$(thread "$name")"; done
+    holder_is_released
     holder_had_at_most 500
 }

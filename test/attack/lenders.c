@@ -12,6 +12,8 @@
  *     low        each waiter lowers its priority by one before it waits
  *     lowered    the mover lowers the priority of the waiters by one while they wait
  *     real       the holder sleeps until it is real-time before it takes the locks
+ *     rests      the holder sleeps for 10 ms when it has the locks. A thread that waits for a
+ *                thread that runs spins in the kernel, and its own runtime is used up
  *     ordinary   the holder then makes itself ordinary after SIGUSR1 */
 #include <linux/futex.h>
 #include <pthread.h>
@@ -163,6 +165,8 @@ static void hold(void)
     for (int i = 0; i < LOCKS; i++)
         take(&shared->lock[i]);
     shared->taken = true;
+    if (is_way("rests"))
+        (void)usleep(10000);
     for (int i = 0;; i = (i + 1) % LOCKS) {
         if (is_way("ordinary") && signalled == 1) {
             (void)sched_setscheduler(0, SCHED_OTHER | SCHED_RESET_ON_FORK, &none);
